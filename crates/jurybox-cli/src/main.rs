@@ -1,0 +1,35 @@
+//! The `jurybox` command: of all these items, which K deserve a person's time?
+//!
+//! Each subcommand is one file under `commands/`: its arguments, and `run`. What a machine reads goes to standard output,
+//! one document; what people read while it works goes to standard error. Errors become an exit code here and nowhere else.
+#![forbid(unsafe_code)]
+
+mod commands;
+mod output;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Of all these items, which K deserve a person's time?
+///
+/// Items arrive with scores from many evaluators: classifiers, rules, LLM judges. The scores are noisy, biased, sometimes
+/// missing. Jurybox picks the K, learns from what people find whom to trust, and proves how well it does.
+#[derive(Parser)]
+#[command(name = "jurybox", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match cli.command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader of our output has gone (`| head`): it has what it wanted.
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Standard output: documents for machines and tables for people, written in one place.
+
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Writes one JSON document.
+pub(crate) fn document(value: &impl Serialize) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    text_to_stdout(&text)
+}
+
+/// Writes text as it is.
+pub(crate) fn text_to_stdout(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Whether an error means that nobody reads our output any more.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,215 @@
+//! Noise levels from unlabelled scores alone: the one-factor model.
+//!
+//! If scores are `phi_j = a_j r + noise_j` with independent noise, two evaluators co-vary only through the reward:
+//! `Cov(phi_i, phi_j) = a_i a_j Var(r)` for i != j. Loadings `l_j = a_j sd(r)` are fitted to the off-diagonal covariances
+//! (the minimum-residual fit, on correlations so that units do not matter), and what is left on the diagonal is noise:
+//! `sigma_j^2 = Var(phi_j) - l_j^2`.
+//!
+//! Three evaluators are the least: two give one covariance for two loadings. And the reward must be visible: where the
+//! correlations are within chance of zero, or fewer than three evaluators share a factor, the model says so instead of
+//! guessing. Its assumption, independent noise, is what real evaluators break first; the fit then calls the shared error
+//! signal.
+
+use super::Moments;
+
+/// A fitted one-factor model.
+///
+/// ```
+/// use jurybox::{Scores, estimate::{Factor, Moments}};
+///
+/// let mut moments = Moments::new(3);
+/// // Three evaluators that see the same thing, each with its own small error.
+/// let table: Vec<f64> = (0..400)
+///     .flat_map(|i| {
+///         let r = (i % 20) as f64;
+///         [r + (i % 3) as f64, 2.0 * r + (i % 7) as f64, r - (i % 11) as f64]
+///     })
+///     .collect();
+/// moments.observe(&Scores::new(&table, 3)?);
+/// let factor = Factor::fit(&moments).unwrap();
+/// assert!((factor.loadings()[1] / factor.loadings()[0] - 2.0).abs() < 0.1);
+/// assert!((factor.sigma()[1] - 2.0).abs() < 0.2); // sd of 0..7 is 2
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor {
+    loadings: Vec<f64>,
+    sigma: Vec<f64>,
+}
+
+/// Why noise could not be told from signal without labels.
+///
+/// ```
+/// use jurybox::estimate::{Factor, Moments, NotIdentified};
+/// assert_eq!(Factor::fit(&Moments::new(2)), Err(NotIdentified::TooFewEvaluators(2)));
+/// ```
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NotIdentified {
+    /// Two unknown loadings and one covariance.
+    #[error("{0} evaluators are too few to tell noise from signal without labels; three are the least")]
+    TooFewEvaluators(usize),
+    /// Not enough items that pairs of evaluators both scored.
+    #[error("too few items scored by several evaluators so far")]
+    TooFewItems,
+    /// The scores do not co-vary beyond chance.
+    #[error("the evaluators' scores do not move together beyond chance: no common signal to be seen yet")]
+    NoCommonSignal,
+}
+
+/// Least share of an evaluator's variance that is called noise: a factor never explains a score entirely.
+const LEAST_NOISE: f64 = 1e-4;
+
+impl Factor {
+    /// Fits the model, or says why it cannot be identified.
+    pub fn fit(moments: &Moments) -> Result<Factor, NotIdentified> {
+        let width = moments.evaluators();
+        if width < 3 {
+            return Err(NotIdentified::TooFewEvaluators(width));
+        }
+        let variance: Vec<f64> = (0..width).map(|j| moments.covariance(j, j).unwrap_or(0.0)).collect();
+        let mut correlation = vec![0.0; width * width];
+        // Sum of squared correlations over what chance alone would give: 1 on average for unrelated evaluators.
+        let (mut surprise, mut pairs) = (0.0, 0.0);
+        for i in 0..width {
+            for j in 0..i {
+                let scale = (variance[i] * variance[j]).sqrt();
+                let covariance = moments.covariance(i, j).unwrap_or(0.0);
+                if scale > 0.0 && moments.count(i, j) >= 3.0 {
+                    let c = (covariance / scale).clamp(-1.0, 1.0);
+                    correlation[i * width + j] = c;
+                    correlation[j * width + i] = c;
+                    surprise += c * c * moments.count(i, j);
+                    pairs += 1.0;
+                }
+            }
+        }
+        if pairs < 3.0 {
+            return Err(NotIdentified::TooFewItems);
+        }
+        // The sum is about chi-squared with `pairs` degrees of freedom; four standard deviations above its mean.
+        if surprise < pairs + 4.0 * (2.0_f64 * pairs).sqrt() {
+            return Err(NotIdentified::NoCommonSignal);
+        }
+        let standard = minimum_residual(&correlation, width);
+        if standard.iter().filter(|l| l.abs() > 0.05).count() < 3 {
+            return Err(NotIdentified::NoCommonSignal);
+        }
+        let mut factor = Factor { loadings: Vec::with_capacity(width), sigma: Vec::with_capacity(width) };
+        for (j, &l) in standard.iter().enumerate() {
+            let noise_share = (1.0 - l * l).max(LEAST_NOISE);
+            factor.loadings.push(l.signum() * ((1.0 - noise_share).max(0.0) * variance[j]).sqrt());
+            factor.sigma.push((noise_share * variance[j]).sqrt());
+        }
+        Ok(factor)
+    }
+
+    /// The gain of each evaluator times the standard deviation of the reward, up to one common sign.
+    pub fn loadings(&self) -> &[f64] {
+        &self.loadings
+    }
+
+    /// The noise level of each evaluator; zero for one that never varies.
+    pub fn sigma(&self) -> &[f64] {
+        &self.sigma
+    }
+}
+
+/// Loadings l that minimise the sum over i != j of (c_ij - l_i l_j)^2, one coordinate at a time; the majority positive.
+fn minimum_residual(correlation: &[f64], width: usize) -> Vec<f64> {
+    // Start from each evaluator's correlations with the one that is the most correlated overall.
+    let weight = |j: usize| (0..width).map(|i| correlation[i * width + j].powi(2)).sum::<f64>();
+    let hub = (0..width).max_by(|&a, &b| weight(a).total_cmp(&weight(b))).unwrap_or(0);
+    let mut loading: Vec<f64> = (0..width).map(|j| correlation[hub * width + j]).collect();
+    loading[hub] = (weight(hub) / (width - 1) as f64).sqrt().max(0.1);
+    for _ in 0..500 {
+        let mut moved: f64 = 0.0;
+        for j in 0..width {
+            let (mut top, mut bottom) = (0.0, 0.0);
+            for i in (0..width).filter(|&i| i != j) {
+                top += correlation[i * width + j] * loading[i];
+                bottom += loading[i] * loading[i];
+            }
+            let next = if bottom > 0.0 { (top / bottom).clamp(-1.0, 1.0) } else { 0.0 };
+            moved = moved.max((next - loading[j]).abs());
+            loading[j] = next;
+        }
+        if moved < 1e-10 {
+            break;
+        }
+    }
+    if loading.iter().sum::<f64>() < 0.0 {
+        loading.iter_mut().for_each(|l| *l = -*l);
+    }
+    loading
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scores::Scores;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    fn scores(alpha: &[f64], sigma: &[f64], items: usize, missing_every: usize) -> Vec<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(11);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let mut at = 0;
+        (0..items)
+            .flat_map(|_| {
+                let r = normal().abs();
+                alpha.iter().zip(sigma).map(|(a, s)| a * r + s * normal()).collect::<Vec<_>>()
+            })
+            .map(|x| {
+                at += 1;
+                if missing_every > 0 && at % missing_every == 0 { f64::NAN } else { x }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn recovers_the_noise_of_each_evaluator_without_labels() {
+        let (alpha, sigma) = ([1.0, 0.6, 1.4, -0.8], [0.5, 0.2, 1.0, 0.4]);
+        for missing_every in [0, 7] {
+            let table = scores(&alpha, &sigma, 40_000, missing_every);
+            let mut moments = Moments::new(4);
+            for round in table.chunks(4 * 50) {
+                moments.observe(&Scores::new(round, 4).unwrap());
+            }
+            let factor = Factor::fit(&moments).unwrap();
+            for j in 0..4 {
+                assert!((factor.sigma()[j] / sigma[j] - 1.0).abs() < 0.05, "{j}: {}", factor.sigma()[j]);
+                // sd of |N(0,1)| is 0.6028.
+                assert!((factor.loadings()[j] / (0.6028 * alpha[j]) - 1.0).abs() < 0.05);
+            }
+        }
+    }
+
+    #[test]
+    fn says_when_it_cannot_know() {
+        let fit = |width: usize, table: &[f64]| {
+            let mut moments = Moments::new(width);
+            moments.observe(&Scores::new(table, width).unwrap());
+            Factor::fit(&moments)
+        };
+        assert_eq!(
+            fit(2, &scores(&[1.0, 1.0], &[1.0, 1.0], 500, 0)),
+            Err(NotIdentified::TooFewEvaluators(2))
+        );
+        assert_eq!(fit(3, &[]), Err(NotIdentified::TooFewItems));
+        assert_eq!(fit(4, &scores(&[0.0; 4], &[1.0; 4], 2000, 0)), Err(NotIdentified::NoCommonSignal));
+        // Only two share a signal: one covariance, two loadings.
+        let pair = scores(&[1.0, 1.0, 0.0], &[0.3, 0.3, 1.0], 5000, 0);
+        assert_eq!(fit(3, &pair), Err(NotIdentified::NoCommonSignal));
+    }
+
+    #[test]
+    fn a_constant_column_has_no_noise_and_no_loading() {
+        let mut table = scores(&[1.0, 1.0, 1.0, 0.0], &[0.3, 0.4, 0.5, 1.0], 1000, 0);
+        table.iter_mut().skip(3).step_by(4).for_each(|x| *x = 7.0);
+        let mut moments = Moments::new(4);
+        moments.observe(&Scores::new(&table, 4).unwrap());
+        let factor = Factor::fit(&moments).unwrap();
+        assert_eq!((factor.loadings()[3], factor.sigma()[3]), (0.0, 0.0));
+    }
+}

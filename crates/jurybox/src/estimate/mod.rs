@@ -1,0 +1,73 @@
+//! What is learnt: small statistics that add up.
+//!
+//! Each is of constant size in the number of rounds, ignores missing scores, and merges: the statistic of two halves,
+//! merged, is the statistic of the whole to rounding, in whatever order. That one property is what makes late rewards,
+//! many threads and many machines the same computation.
+
+mod factor;
+mod mean;
+mod mle;
+mod moments;
+mod noise;
+mod ratio;
+mod rewards;
+mod ridge;
+
+pub use factor::{Factor, NotIdentified};
+pub use mean::Mean;
+pub use mle::Mle;
+pub use moments::Moments;
+pub use noise::Noise;
+pub use ratio::Ratio;
+pub(crate) use rewards::Node as MleNode;
+pub use ridge::Ridge;
+pub(crate) use ridge::factor_with_ridge;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A statistic that can be saved, merged and checked.
+///
+/// ```
+/// use jurybox::{Scores, estimate::{Mean, Statistic}};
+///
+/// let (mut left, mut right, mut whole) = (Mean::new(1), Mean::new(1), Mean::new(1));
+/// left.observe(&Scores::new(&[1.0, 2.0], 1)?);
+/// right.observe(&Scores::new(&[6.0], 1)?);
+/// whole.observe(&Scores::new(&[1.0, 2.0, 6.0], 1)?);
+/// left.merge(&right);
+/// assert_eq!(left.means(), whole.means());
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+pub trait Statistic: Clone + Serialize + DeserializeOwned {
+    /// Adds what another statistic of the same question has seen.
+    fn merge(&mut self, other: &Self);
+
+    /// Whether this could be a statistic over that many evaluators: right lengths, finite numbers. A state that comes
+    /// from outside is asked before it is used.
+    fn is_sound(&self, evaluators: usize) -> bool;
+
+    /// Whether this answers the same question as another, such as under the same link. True unless said otherwise.
+    fn is_of_kind(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+/// Nothing learnt: the state of a policy that does not learn.
+impl Statistic for () {
+    fn merge(&mut self, (): &()) {}
+
+    fn is_sound(&self, _evaluators: usize) -> bool {
+        true
+    }
+}
+
+/// A vector of one finite number per evaluator.
+pub(crate) fn finite(values: &[f64], len: usize) -> bool {
+    values.len() == len && values.iter().all(|v| v.is_finite())
+}
+
+pub(crate) fn add_all(into: &mut [f64], from: &[f64]) {
+    for (a, b) in into.iter_mut().zip(from) {
+        *a += b;
+    }
+}

@@ -1,0 +1,169 @@
+//! Means and covariances of the scores themselves, without labels, missing scores allowed.
+
+use super::{Statistic, finite};
+use crate::matrix::Symmetric;
+use crate::scores::Scores;
+use serde::{Deserialize, Serialize};
+
+/// For every pair of evaluators: how many items both scored, and over those the two means and the co-moment.
+///
+/// ```
+/// use jurybox::{Scores, estimate::Moments};
+///
+/// let mut moments = Moments::new(2);
+/// moments.observe(&Scores::new(&[1.0, 2.0, 3.0, 6.0, 5.0, f64::NAN], 2)?);
+/// assert_eq!(moments.mean(0), 3.0);
+/// assert_eq!(moments.covariance(0, 1), Some(4.0)); // over the two items that both scored
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moments {
+    count: Symmetric,
+    /// `means[i * J + j]`: the mean of evaluator i over the items that i and j both scored.
+    means: Vec<f64>,
+    /// Sum of products of deviations from those means.
+    spread: Symmetric,
+    /// Room for one item's deviations and one round's moments.
+    #[serde(skip)]
+    room: Room,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Room {
+    mean: Vec<f64>,
+    deviation: Vec<f64>,
+    spread: Symmetric,
+}
+
+impl Moments {
+    /// Nothing seen yet.
+    pub fn new(evaluators: usize) -> Self {
+        Moments {
+            count: Symmetric::zeros(evaluators),
+            means: vec![0.0; evaluators * evaluators],
+            spread: Symmetric::zeros(evaluators),
+            room: Room::default(),
+        }
+    }
+
+    /// How many evaluators there are.
+    pub fn evaluators(&self) -> usize {
+        self.count.order()
+    }
+
+    /// Takes in every score of a round.
+    pub fn observe(&mut self, scores: &Scores<'_>) {
+        let width = self.evaluators();
+        if !scores.is_complete() {
+            for row in scores.rows() {
+                for (i, &x) in row.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
+                    for (j, &y) in row[..=i].iter().enumerate().filter(|(_, y)| !y.is_nan()) {
+                        self.absorb(i, j, 1.0, x, y, 0.0);
+                    }
+                }
+            }
+            return;
+        }
+        let items = scores.items() as f64;
+        if items == 0.0 {
+            return;
+        }
+        // The round's own moments, in two passes, then one merge per pair.
+        let mut room = std::mem::take(&mut self.room);
+        room.mean.clear();
+        room.mean.resize(width, 0.0);
+        for row in scores.rows() {
+            super::add_all(&mut room.mean, row);
+        }
+        room.mean.iter_mut().for_each(|m| *m /= items);
+        room.spread = if room.spread.order() == width { room.spread } else { Symmetric::zeros(width) };
+        room.spread.clear();
+        for row in scores.rows() {
+            room.deviation.clear();
+            room.deviation.extend(row.iter().zip(&room.mean).map(|(x, m)| x - m));
+            room.spread.add_outer(&room.deviation);
+        }
+        for i in 0..width {
+            for j in 0..=i {
+                self.absorb(i, j, items, room.mean[i], room.mean[j], room.spread.get(i, j));
+            }
+        }
+        self.room = room;
+    }
+
+    /// Adds `count` items that both evaluators scored, with those means and that co-moment.
+    fn absorb(&mut self, i: usize, j: usize, count: f64, mean_i: f64, mean_j: f64, spread: f64) {
+        if count == 0.0 {
+            return;
+        }
+        let width = self.evaluators();
+        let before = self.count.get(i, j);
+        let total = before + count;
+        let (delta_i, delta_j) = (mean_i - self.means[i * width + j], mean_j - self.means[j * width + i]);
+        self.count.set(i, j, total);
+        self.spread.set(i, j, self.spread.get(i, j) + spread + delta_i * delta_j * before * count / total);
+        self.means[i * width + j] += delta_i * count / total;
+        if i != j {
+            self.means[j * width + i] += delta_j * count / total;
+        }
+    }
+
+    /// How many items both evaluators scored.
+    pub fn count(&self, i: usize, j: usize) -> f64 {
+        self.count.get(i, j)
+    }
+
+    /// The mean of evaluator `i`.
+    pub fn mean(&self, i: usize) -> f64 {
+        self.means[i * self.evaluators() + i]
+    }
+
+    /// The unbiased covariance of two evaluators (the variance for i = j), where both scored at least two items.
+    pub fn covariance(&self, i: usize, j: usize) -> Option<f64> {
+        let n = self.count.get(i, j);
+        (n >= 2.0).then(|| self.spread.get(i, j) / (n - 1.0))
+    }
+}
+
+impl Statistic for Moments {
+    fn merge(&mut self, other: &Self) {
+        let width = self.evaluators();
+        for i in 0..width {
+            for j in 0..=i {
+                let (mean_i, mean_j) = (other.means[i * width + j], other.means[j * width + i]);
+                self.absorb(i, j, other.count.get(i, j), mean_i, mean_j, other.spread.get(i, j));
+            }
+        }
+    }
+
+    fn is_sound(&self, evaluators: usize) -> bool {
+        self.count.is_sound(evaluators)
+            && self.count.packed().iter().all(|&n| n >= 0.0)
+            && self.spread.is_sound(evaluators)
+            && finite(&self.means, evaluators * evaluators)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_by_row_and_round_by_round_agree() {
+        let values: Vec<f64> = (0..300).map(|i| f64::from(i).sin() * f64::from(i % 5) + 1e6).collect();
+        let (mut whole, mut rows) = (Moments::new(3), Moments::new(3));
+        whole.observe(&Scores::new(&values, 3).unwrap());
+        for row in values.chunks(3) {
+            rows.observe(&Scores::new(row, 3).unwrap());
+        }
+        for i in 0..3 {
+            for j in 0..3 {
+                let plain_mean = |c: usize| values.iter().skip(c).step_by(3).sum::<f64>() / 100.0;
+                let (mi, mj) = (plain_mean(i), plain_mean(j));
+                let plain = values.chunks(3).map(|r| (r[i] - mi) * (r[j] - mj)).sum::<f64>() / 99.0;
+                assert!((whole.covariance(i, j).unwrap() - plain).abs() < 1e-6);
+                assert!((rows.covariance(i, j).unwrap() - plain).abs() < 1e-6);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The ratio estimator of EvalBasedUCB (Alg. 4): summed scores of the chosen items over their summed rewards.
+
+use super::{Statistic, add_all, finite};
+use serde::{Deserialize, Serialize};
+
+/// `alpha_j = sum g^-1(phi_j) / sum r`, over the examples that evaluator j scored.
+///
+/// ```
+/// use jurybox::estimate::Ratio;
+///
+/// let mut ratio = Ratio::new(2);
+/// ratio.learn(&[1.0, 4.0], 2.0);
+/// ratio.learn(&[2.0, f64::NAN], 1.0);
+/// assert_eq!(ratio.alpha(), [1.0, 2.0]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    examples: u64,
+    scores: Vec<f64>,
+    rewards: Vec<f64>,
+    reward: f64,
+    reward_square: f64,
+}
+
+impl Ratio {
+    /// Nothing learnt yet.
+    pub fn new(evaluators: usize) -> Self {
+        Ratio {
+            examples: 0,
+            scores: vec![0.0; evaluators],
+            rewards: vec![0.0; evaluators],
+            reward: 0.0,
+            reward_square: 0.0,
+        }
+    }
+
+    /// Takes in one item's scores on the inverse link's scale (NaN = missing) and its reward.
+    pub fn learn(&mut self, scores: &[f64], reward: f64) {
+        self.examples += 1;
+        self.reward += reward;
+        self.reward_square += reward * reward;
+        for (j, &x) in scores.iter().enumerate() {
+            if !x.is_nan() {
+                self.scores[j] += x;
+                self.rewards[j] += reward;
+            }
+        }
+    }
+
+    /// The estimates; zero where the rewards sum to zero.
+    pub fn alpha(&self) -> Vec<f64> {
+        let mut alpha = Vec::new();
+        self.alpha_into(&mut alpha);
+        alpha
+    }
+
+    pub(crate) fn alpha_into(&self, alpha: &mut Vec<f64>) {
+        alpha.clear();
+        alpha.extend(self.scores.iter().zip(&self.rewards).map(|(s, r)| if *r == 0.0 { 0.0 } else { s / r }));
+    }
+
+    /// How many examples were learnt from.
+    pub fn examples(&self) -> u64 {
+        self.examples
+    }
+
+    /// Sum of their rewards.
+    pub fn reward(&self) -> f64 {
+        self.reward
+    }
+
+    /// Mean and variance of the rewards learnt from.
+    pub(crate) fn reward_law(&self) -> (f64, f64) {
+        let n = self.examples as f64;
+        if self.examples < 2 {
+            return (0.0, 0.0);
+        }
+        (self.reward / n, (self.reward_square - self.reward * self.reward / n) / (n - 1.0))
+    }
+}
+
+impl Statistic for Ratio {
+    fn merge(&mut self, other: &Self) {
+        self.examples += other.examples;
+        self.reward += other.reward;
+        self.reward_square += other.reward_square;
+        add_all(&mut self.scores, &other.scores);
+        add_all(&mut self.rewards, &other.rewards);
+    }
+
+    fn is_sound(&self, evaluators: usize) -> bool {
+        finite(&self.scores, evaluators)
+            && finite(&self.rewards, evaluators)
+            && self.reward.is_finite()
+            && self.reward_square.is_finite()
+    }
+}

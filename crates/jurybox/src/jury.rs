@@ -1,0 +1,403 @@
+//! The jury: a policy seated with named evaluators, and the border where input is checked.
+
+use crate::error::{Error, EvaluatorLabel};
+use crate::link::Link;
+use crate::pick::{Example, Learnt, Pick};
+use crate::policy::{AnyPolicy, Desk, Exploration, SigmaOrigin};
+use crate::scores::{Evaluators, Scores, usable, usable_or_missing};
+use crate::spec::Spec;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A policy at work over named evaluators: the three verbs, and a state that can be saved and merged.
+///
+/// ```
+/// use jurybox::{Evaluators, Example, Jury};
+/// use rand::SeedableRng;
+/// use rand_chacha::ChaCha8Rng;
+///
+/// let evaluators = Evaluators::new(["toxicity", "spam", "reports"])?;
+/// let mut jury = Jury::new(&"lin-ucb".parse()?, evaluators)?;
+/// let mut rng = ChaCha8Rng::seed_from_u64(7);
+///
+/// // A round: five posts scored by three evaluators, one score missing. Two can be looked at.
+/// let table = [
+///     0.9, 0.8, 3.0, //
+///     0.1, 0.2, 0.0, //
+///     0.7, f64::NAN, 2.0, //
+///     0.3, 0.4, 0.0, //
+///     0.2, 0.9, 1.0,
+/// ];
+/// let scores = jury.scores(&table)?;
+/// let picks = jury.round(&scores, 2, &mut rng)?;
+/// assert_eq!(picks.len(), 2);
+///
+/// // Later, in any order, the verdicts come in.
+/// for pick in &picks {
+///     let reward = if pick.item == 0 { 1.0 } else { 0.0 };
+///     jury.learn(&[Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) }])?;
+/// }
+/// assert_eq!(jury.seen().used, 2);
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Jury {
+    spec: Spec,
+    evaluators: Evaluators,
+    policy: AnyPolicy,
+    seen: Seen,
+    desk: Desk,
+}
+
+/// How much a jury has seen.
+///
+/// ```
+/// let jury = jurybox::Jury::new(&"esag".parse()?, jurybox::Evaluators::numbered(3)?)?;
+/// assert_eq!(jury.seen().rounds, 0);
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    /// Rounds observed.
+    pub rounds: u64,
+    /// Items in them.
+    pub items: u64,
+    /// Scores that were missing.
+    pub missing: u64,
+    /// Scores that had to be moved into the range of the link. Many of them mean that the link does not fit.
+    pub clamped: u64,
+    /// Examples learnt from.
+    pub used: u64,
+    /// Examples that the policy does not learn from.
+    pub passed_over: u64,
+}
+
+impl Jury {
+    /// Seats the policy that the spec names; it has learnt nothing yet.
+    pub fn new(spec: &Spec, evaluators: Evaluators) -> Result<Self, Error> {
+        let policy = AnyPolicy::seat(spec, evaluators.len())?;
+        Ok(Jury { spec: spec.clone(), evaluators, policy, seen: Seen::default(), desk: Desk::new() })
+    }
+
+    /// Checks a round's scores, one row per item; errors name the evaluator.
+    pub fn scores<'a>(&self, values: &'a [f64]) -> Result<Scores<'a>, Error> {
+        Scores::new(values, self.evaluators.len()).map_err(|error| self.evaluators.name_in(error))
+    }
+
+    /// Picks `k` items. Nothing that was learnt changes.
+    pub fn choose<R: Rng + ?Sized>(
+        &mut self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+    ) -> Result<Vec<Pick>, Error> {
+        let mut picks = Vec::new();
+        self.choose_into(scores, k, rng, &mut picks)?;
+        Ok(picks)
+    }
+
+    /// As [`choose`](Self::choose), into a vector whose memory is used again: a steady state allocates nothing.
+    pub fn choose_into<R: Rng + ?Sized>(
+        &mut self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+        picks: &mut Vec<Pick>,
+    ) -> Result<(), Error> {
+        self.check_round(scores)?;
+        check_k(k, scores)?;
+        std::mem::swap(picks, &mut self.desk.picks);
+        self.policy.choose(scores, k, rng, &mut self.desk);
+        std::mem::swap(picks, &mut self.desk.picks);
+        Ok(())
+    }
+
+    /// Sees a round's scores, whatever was chosen from it.
+    pub fn observe(&mut self, scores: &Scores<'_>) -> Result<(), Error> {
+        self.check_round(scores)?;
+        self.policy.observe(scores);
+        self.seen.rounds += 1;
+        self.seen.items += scores.items() as u64;
+        if !scores.is_complete() {
+            self.seen.missing += scores.values().iter().filter(|v| v.is_nan()).count() as u64;
+        }
+        let link = self.policy.link();
+        if link != Link::Identity {
+            self.seen.clamped += scores.values().iter().filter(|&&v| link.clamps(v)).count() as u64;
+        }
+        Ok(())
+    }
+
+    /// One round: choose and observe, in the order that the policy asks for.
+    pub fn round<R: Rng + ?Sized>(
+        &mut self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+    ) -> Result<Vec<Pick>, Error> {
+        let mut picks = Vec::new();
+        self.round_into(scores, k, rng, &mut picks)?;
+        Ok(picks)
+    }
+
+    /// As [`round`](Self::round), into a vector whose memory is used again.
+    pub fn round_into<R: Rng + ?Sized>(
+        &mut self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+        picks: &mut Vec<Pick>,
+    ) -> Result<(), Error> {
+        check_k(k, scores)?;
+        if self.policy.observes_first() {
+            self.observe(scores)?;
+            self.choose_into(scores, k, rng, picks)
+        } else {
+            self.choose_into(scores, k, rng, picks)?;
+            self.observe(scores)
+        }
+    }
+
+    /// Learns from examples, whenever they come. Either all of them are sound, or none is taken in.
+    pub fn learn(&mut self, examples: &[Example<'_>]) -> Result<Learnt, Error> {
+        for (at, example) in examples.iter().enumerate() {
+            self.check_example(at, example)?;
+        }
+        let mut learnt = Learnt::default();
+        for example in examples {
+            if self.policy.learn(example) {
+                learnt.used += 1;
+            } else {
+                learnt.passed_over += 1;
+            }
+        }
+        self.seen.used += learnt.used;
+        self.seen.passed_over += learnt.passed_over;
+        Ok(learnt)
+    }
+
+    /// The probability of each item to be picked by [`choose`](Self::choose); they sum to `k`.
+    pub fn inclusion_probabilities(&mut self, scores: &Scores<'_>, k: usize) -> Result<Vec<f64>, Error> {
+        self.check_round(scores)?;
+        check_k(k, scores)?;
+        self.policy.inclusion(scores, k, &mut self.desk);
+        Ok(self.desk.probabilities.clone())
+    }
+
+    /// The value that each item would be ranked by, exploration aside.
+    pub fn values(&mut self, scores: &Scores<'_>) -> Result<Vec<f64>, Error> {
+        self.check_round(scores)?;
+        self.policy.values(scores, &mut self.desk);
+        Ok(self.desk.values.clone())
+    }
+
+    /// Adds what another jury with the same policy, options and evaluators has learnt.
+    pub fn merge(&mut self, other: &Jury) -> Result<(), Error> {
+        if self.evaluators != other.evaluators {
+            return Err(Error::Merge(format!(
+                "one is over the evaluators {}, the other over {}",
+                self.evaluators.names().join(", "),
+                other.evaluators.names().join(", ")
+            )));
+        }
+        if self.spec != other.spec || !self.policy.merge(&other.policy) {
+            return Err(Error::Merge(format!(
+                "one was learnt by `{}`, the other by `{}`",
+                self.spec, other.spec
+            )));
+        }
+        self.seen.rounds += other.seen.rounds;
+        self.seen.items += other.seen.items;
+        self.seen.missing += other.seen.missing;
+        self.seen.clamped += other.seen.clamped;
+        self.seen.used += other.seen.used;
+        self.seen.passed_over += other.seen.passed_over;
+        Ok(())
+    }
+
+    /// The policy and its options.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// The evaluators, in the order of the columns.
+    pub fn evaluators(&self) -> &Evaluators {
+        &self.evaluators
+    }
+
+    /// How much has been seen.
+    pub fn seen(&self) -> Seen {
+        self.seen
+    }
+
+    /// Whether a round is to be observed before choosing from it; [`round`](Self::round) takes care of it.
+    pub fn observes_first(&self) -> bool {
+        self.policy.observes_first()
+    }
+
+    /// How much of the next round will be given to chance.
+    pub fn exploration(&self) -> Exploration {
+        self.policy.exploration()
+    }
+
+    /// The present estimate of the gains, where the policy has one; for `esag` up to a common factor.
+    pub fn alpha(&mut self) -> Option<&[f64]> {
+        self.policy.alpha()
+    }
+
+    /// The present weights of the evaluators, where the policy has them.
+    pub fn weights(&mut self) -> Option<&[f64]> {
+        self.policy.weights()
+    }
+
+    /// The noise levels in use, where the policy uses any, and where they come from.
+    pub fn sigma(&mut self) -> Option<(&[f64], &SigmaOrigin)> {
+        self.policy.sigma()
+    }
+
+    fn check_round(&self, scores: &Scores<'_>) -> Result<(), Error> {
+        let (found, expected) = (scores.evaluators(), self.evaluators.len());
+        if found == expected {
+            Ok(())
+        } else {
+            Err(Error::Width { what: "the round".into(), found, expected })
+        }
+    }
+
+    fn check_example(&self, at: usize, example: &Example<'_>) -> Result<(), Error> {
+        let (found, expected) = (example.scores.len(), self.evaluators.len());
+        if found != expected {
+            return Err(Error::Width { what: format!("example {at}"), found, expected });
+        }
+        if let Some(column) = example.scores.iter().position(|&v| !usable_or_missing(v)) {
+            let name = self.evaluators.names().get(column).cloned();
+            let evaluator = EvaluatorLabel { column, name };
+            return Err(Error::Score { item: at, evaluator, value: example.scores[column] });
+        }
+        if !usable(example.reward) {
+            return Err(Error::Reward { example: at, value: example.reward });
+        }
+        if let Some(receipt) = example.receipt {
+            let p = receipt.inclusion_probability;
+            if !(p > 0.0 && p <= 1.0) {
+                let reason = format!("inclusion probability {p} is not above 0 and at most 1");
+                return Err(Error::Receipt { example: at, reason });
+            }
+            if let Some(reason) = self.policy.check_receipt(example) {
+                return Err(Error::Receipt { example: at, reason });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_k(k: usize, scores: &Scores<'_>) -> Result<(), Error> {
+    let items = scores.items();
+    if k == 0 || k > items { Err(Error::K { k, items }) } else { Ok(()) }
+}
+
+/// The version of the saved form. A reader refuses versions that it does not know.
+const VERSION: u32 = 1;
+const MAGIC: &[u8; 8] = b"jurybox\0";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Saved<S> {
+    format: String,
+    version: u32,
+    policy: String,
+    evaluators: Evaluators,
+    seen: Seen,
+    state: S,
+}
+
+/// Saving and reading back.
+impl Jury {
+    /// The whole jury as one JSON document.
+    ///
+    /// ```
+    /// use jurybox::{Evaluators, Jury};
+    /// let jury = Jury::new(&"esag(sigma=0.2)".parse()?, Evaluators::new(["a", "b"])?)?;
+    /// let json = jury.to_json();
+    /// assert!(json.contains(r#""policy": "esag(sigma=0.2)""#));
+    /// assert_eq!(Jury::from_json(&json)?.to_json(), json);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn to_json(&self) -> String {
+        let state = self.policy.state_as_json().expect("a state is plain data");
+        let mut json = serde_json::to_string_pretty(&self.saved(state)).expect("and so is what is around it");
+        json.push('\n');
+        json
+    }
+
+    /// Reads what [`to_json`](Self::to_json) wrote.
+    pub fn from_json(json: &str) -> Result<Self, Error> {
+        let value: Value = serde_json::from_str(json).map_err(|e| Error::State(e.to_string()))?;
+        match (value.get("format").and_then(Value::as_str), value.get("version").and_then(Value::as_u64)) {
+            (Some("jurybox"), Some(version)) if version == u64::from(VERSION) => {}
+            (Some("jurybox"), Some(version)) => return Err(wrong_version(version)),
+            _ => return Err(Error::State("it does not begin as a Jurybox state does".into())),
+        }
+        let saved: Saved<Value> = serde_json::from_value(value).map_err(|e| Error::State(e.to_string()))?;
+        let (mut jury, state) = Jury::unsaved(saved)?;
+        jury.policy.restore_json(state, jury.evaluators.len())?;
+        Ok(jury)
+    }
+
+    /// The whole jury in a compact binary form.
+    ///
+    /// ```
+    /// use jurybox::{Evaluators, Jury};
+    /// let jury = Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(10)?)?;
+    /// let bytes = jury.to_bytes();
+    /// assert!(bytes.len() < jury.to_json().len());
+    /// assert_eq!(Jury::from_bytes(&bytes)?.to_bytes(), bytes);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let state = self.policy.state_as_bytes().expect("a state is plain data");
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(postcard::to_allocvec(&self.saved(state)).expect("and so is what is around it"));
+        bytes
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let Some((version, body)) = bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<4>())
+        else {
+            return Err(Error::State("it does not begin as a Jurybox state does".into()));
+        };
+        match u32::from_le_bytes(*version) {
+            VERSION => {}
+            version => return Err(wrong_version(u64::from(version))),
+        }
+        let saved: Saved<Vec<u8>> = postcard::from_bytes(body).map_err(|e| Error::State(e.to_string()))?;
+        let (mut jury, state) = Jury::unsaved(saved)?;
+        jury.policy.restore_bytes(&state, jury.evaluators.len())?;
+        Ok(jury)
+    }
+
+    fn saved<S>(&self, state: S) -> Saved<S> {
+        Saved {
+            format: "jurybox".into(),
+            version: VERSION,
+            policy: self.spec.to_string(),
+            evaluators: self.evaluators.clone(),
+            seen: self.seen,
+            state,
+        }
+    }
+
+    fn unsaved<S>(saved: Saved<S>) -> Result<(Jury, S), Error> {
+        let mut jury = Jury::new(&saved.policy.parse()?, saved.evaluators)?;
+        jury.seen = saved.seen;
+        Ok((jury, saved.state))
+    }
+}
+
+fn wrong_version(version: u64) -> Error {
+    Error::State(format!("it is of version {version}; this program reads version {VERSION}"))
+}

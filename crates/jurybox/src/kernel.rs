@@ -1,0 +1,109 @@
+//! The two inner loops that every round runs: a dot product per row, and the moments per column.
+//!
+//! Each is written once, generic over how the row width is known. For the usual small widths it is known at compile
+//! time: the loops unroll, the accumulators stay in registers, and the price is that of a hand-written loop.
+
+/// A row width: a constant the compiler can see, or a number.
+trait Width: Copy {
+    fn get(self) -> usize;
+}
+
+#[derive(Clone, Copy)]
+struct Fixed<const W: usize>;
+
+impl<const W: usize> Width for Fixed<W> {
+    fn get(self) -> usize {
+        W
+    }
+}
+
+impl Width for usize {
+    fn get(self) -> usize {
+        self
+    }
+}
+
+macro_rules! by_width {
+    ($width:expr, |$w:ident| $body:expr) => { by_width!($width, |$w| $body, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16) };
+    ($width:expr, |$w:ident| $body:expr, $($known:literal)*) => {
+        match $width {
+            $($known => { let $w = Fixed::<$known>; $body })*
+            $w => $body,
+        }
+    };
+}
+
+/// `out[i] = <row_i, weights>`; NaN where a score of the row is missing.
+pub(crate) fn dot_rows(values: &[f64], weights: &[f64], out: &mut Vec<f64>) {
+    out.clear();
+    for_each_dot(values, weights, |value| out.push(value));
+}
+
+/// Calls `f` with the dot product of each row, in order.
+pub(crate) fn for_each_dot(values: &[f64], weights: &[f64], f: impl FnMut(f64)) {
+    by_width!(weights.len(), |width| each_dot(width, values, weights, f));
+}
+
+#[inline(always)]
+fn each_dot<W: Width>(width: W, values: &[f64], weights: &[f64], mut f: impl FnMut(f64)) {
+    let width = width.get();
+    let weights = &weights[..width];
+    for row in values.chunks_exact(width) {
+        // Two running sums halve the chain of dependent additions; the order is fixed, so the result is too.
+        let (mut even, mut odd) = (0.0, 0.0);
+        let mut j = 0;
+        while j + 1 < width {
+            even += row[j] * weights[j];
+            odd += row[j + 1] * weights[j + 1];
+            j += 2;
+        }
+        if j < width {
+            even += row[j] * weights[j];
+        }
+        f(even + odd);
+    }
+}
+
+/// Per column: `sum[j] += x - shift[j]` and `square[j] += (x - shift[j])^2` over rows without missing scores.
+pub(crate) fn shifted_moments(values: &[f64], shift: &[f64], sum: &mut [f64], square: &mut [f64]) {
+    by_width!(shift.len(), |width| moments(width, values, shift, sum, square));
+}
+
+#[inline(always)]
+fn moments<W: Width>(width: W, values: &[f64], shift: &[f64], sum: &mut [f64], square: &mut [f64]) {
+    let width = width.get();
+    let (shift, sum, square) = (&shift[..width], &mut sum[..width], &mut square[..width]);
+    for row in values.chunks_exact(width) {
+        for j in 0..width {
+            let d = row[j] - shift[j];
+            sum[j] += d;
+            square[j] += d * d;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_width_gives_the_plain_sums() {
+        for width in 1..=20 {
+            let values: Vec<f64> = (0..width * 7).map(|i| f64::from(i as u32).sin()).collect();
+            let weights: Vec<f64> = (0..width).map(|j| f64::from(j as u32) + 0.5).collect();
+            let mut dots = Vec::new();
+            dot_rows(&values, &weights, &mut dots);
+            let (mut sum, mut square) = (vec![0.0; width], vec![0.0; width]);
+            shifted_moments(&values, &weights, &mut sum, &mut square);
+            for (row, dot) in values.chunks_exact(width).zip(&dots) {
+                let plain: f64 = row.iter().zip(&weights).map(|(x, w)| x * w).sum();
+                assert!((plain - dot).abs() < 1e-12);
+            }
+            for j in 0..width {
+                let column = values.iter().skip(j).step_by(width).map(|x| x - weights[j]);
+                assert!((column.clone().sum::<f64>() - sum[j]).abs() < 1e-12);
+                assert!((column.map(|d| d * d).sum::<f64>() - square[j]).abs() < 1e-9);
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Small symmetric matrices, packed, and their Cholesky factors: all the linear algebra that J evaluators need.
+
+use serde::{Deserialize, Serialize};
+
+/// A symmetric matrix of order n: its lower triangle, row after row.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Symmetric {
+    order: usize,
+    packed: Vec<f64>,
+}
+
+fn offset(row: usize) -> usize {
+    row * (row + 1) / 2
+}
+
+impl Symmetric {
+    pub(crate) fn zeros(order: usize) -> Self {
+        Symmetric { order, packed: vec![0.0; offset(order)] }
+    }
+
+    pub(crate) fn order(&self) -> usize {
+        self.order
+    }
+
+    pub(crate) fn packed(&self) -> &[f64] {
+        &self.packed
+    }
+
+    pub(crate) fn get(&self, i: usize, j: usize) -> f64 {
+        let (row, column) = (i.max(j), i.min(j));
+        self.packed[offset(row) + column]
+    }
+
+    pub(crate) fn set(&mut self, i: usize, j: usize, value: f64) {
+        let (row, column) = (i.max(j), i.min(j));
+        self.packed[offset(row) + column] = value;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.packed.fill(0.0);
+    }
+
+    /// Adds x x^T.
+    pub(crate) fn add_outer(&mut self, x: &[f64]) {
+        let mut rest = &mut self.packed[..];
+        for (i, &xi) in x.iter().enumerate() {
+            let (row, below) = rest.split_at_mut(i + 1);
+            for (entry, &xj) in row.iter_mut().zip(x) {
+                *entry += xi * xj;
+            }
+            rest = below;
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Symmetric) {
+        for (a, b) in self.packed.iter_mut().zip(&other.packed) {
+            *a += b;
+        }
+    }
+
+    /// Whether this is a matrix of that order with finite entries, as a state from outside must be.
+    pub(crate) fn is_sound(&self, order: usize) -> bool {
+        self.order == order && self.packed.len() == offset(order) && self.packed.iter().all(|v| v.is_finite())
+    }
+
+    /// The rows and columns named by `keep`.
+    pub(crate) fn principal(&self, keep: &[usize]) -> Symmetric {
+        let mut part = Symmetric::zeros(keep.len());
+        for (a, &i) in keep.iter().enumerate() {
+            for (b, &j) in keep[..=a].iter().enumerate() {
+                part.set(a, b, self.get(i, j));
+            }
+        }
+        part
+    }
+}
+
+/// The lower Cholesky factor L of A = L L^T, packed like [`Symmetric`].
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cholesky {
+    order: usize,
+    factor: Vec<f64>,
+}
+
+impl Cholesky {
+    /// Factors `a` with `ridge` added to its diagonal. False when that is not positive definite.
+    pub(crate) fn factor(&mut self, a: &Symmetric, ridge: f64) -> bool {
+        self.order = a.order;
+        self.factor.clone_from(&a.packed);
+        for i in 0..self.order {
+            self.factor[offset(i) + i] += ridge;
+        }
+        for i in 0..self.order {
+            let (above, rest) = self.factor.split_at_mut(offset(i));
+            let row = &mut rest[..=i];
+            for j in 0..i {
+                let other = &above[offset(j)..=offset(j) + j];
+                let dot: f64 = row[..j].iter().zip(other).map(|(a, b)| a * b).sum();
+                row[j] = (row[j] - dot) / other[j];
+            }
+            let square: f64 = row[..i].iter().map(|v| v * v).sum();
+            let pivot = row[i] - square;
+            // A pivot lost to rounding is as good as zero: the matrix is singular to working precision.
+            if !pivot.is_finite() || pivot <= row[i].abs() * 1e-14 || pivot <= 0.0 {
+                return false;
+            }
+            row[i] = pivot.sqrt();
+        }
+        true
+    }
+
+    /// Solves A x = b in place.
+    pub(crate) fn solve(&self, b: &mut [f64]) {
+        for i in 0..self.order {
+            let row = &self.factor[offset(i)..=offset(i) + i];
+            let dot: f64 = row[..i].iter().zip(&*b).map(|(l, x)| l * x).sum();
+            b[i] = (b[i] - dot) / row[i];
+        }
+        for i in (0..self.order).rev() {
+            b[i] /= self.factor[offset(i) + i];
+            let x = b[i];
+            for (j, value) in b[..i].iter_mut().enumerate() {
+                *value -= self.factor[offset(i) + j] * x;
+            }
+        }
+    }
+
+    /// ln det A.
+    pub(crate) fn log_determinant(&self) -> f64 {
+        2.0 * (0..self.order).map(|i| self.factor[offset(i) + i].ln()).sum::<f64>()
+    }
+
+    /// L^-1, packed: x^T A^-1 x is the squared length of L^-1 x.
+    pub(crate) fn inverse_factor(&self, out: &mut Vec<f64>) {
+        out.clear();
+        out.resize(self.factor.len(), 0.0);
+        for i in 0..self.order {
+            let row = &self.factor[offset(i)..=offset(i) + i];
+            let diagonal = 1.0 / row[i];
+            out[offset(i) + i] = diagonal;
+            for j in 0..i {
+                let sum: f64 = (j..i).map(|m| row[m] * out[offset(m) + j]).sum();
+                out[offset(i) + j] = -sum * diagonal;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn cholesky_agrees_with_a_reference_library(
+            entries in prop::collection::vec(-3.0..3.0_f64, 36), ridge in 0.05..4.0_f64,
+        ) {
+            let mut a = Symmetric::zeros(6);
+            for row in entries.chunks_exact(6) {
+                a.add_outer(row);
+            }
+            let dense = nalgebra::DMatrix::from_fn(6, 6, |i, j| a.get(i, j) + if i == j { ridge } else { 0.0 });
+            let reference = dense.clone().cholesky().unwrap();
+            let mut factor = Cholesky::default();
+            prop_assert!(factor.factor(&a, ridge));
+            let b: Vec<f64> = entries[..6].to_vec();
+            let mut x = b.clone();
+            factor.solve(&mut x);
+            let expected = reference.solve(&nalgebra::DVector::from_vec(b.clone()));
+            for (x, e) in x.iter().zip(expected.iter()) {
+                prop_assert!((x - e).abs() < 1e-8 * (1.0 + e.abs()));
+            }
+            let log_det = 2.0 * reference.l().diagonal().iter().map(|d| d.ln()).sum::<f64>();
+            prop_assert!((factor.log_determinant() - log_det).abs() < 1e-9);
+            let mut inverse = Vec::new();
+            factor.inverse_factor(&mut inverse);
+            let quadratic: f64 = (0..6)
+                .map(|i| (0..=i).map(|j| inverse[offset(i) + j] * b[j]).sum::<f64>().powi(2))
+                .sum();
+            let direct: f64 = b.iter().zip(expected.iter()).map(|(b, e)| b * e).sum();
+            prop_assert!((quadratic - direct).abs() < 1e-8 * (1.0 + direct.abs()));
+        }
+    }
+
+    #[test]
+    fn a_singular_matrix_is_refused() {
+        let mut a = Symmetric::zeros(2);
+        a.add_outer(&[1.0, 2.0]);
+        assert!(!Cholesky::default().factor(&a, 0.0));
+        assert!(Cholesky::default().factor(&a, 0.1));
+        assert_eq!(a.principal(&[1]).get(0, 0), 4.0);
+    }
+}

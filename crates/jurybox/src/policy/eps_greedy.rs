@@ -1,0 +1,225 @@
+//! `eps-greedy`, `eps-greedy-all`, `greedy` and their `glm-` forms: weigh by the maximum likelihood gains.
+//!
+//! **The idea.** The noise is in the scores *before* the choice. An item that was picked for its high scores was picked,
+//! in part, for its noise, and gains estimated from such items are too high, the noisier the evaluator the more (App. B).
+//! Only items that were drawn whatever their scores tell the truth. Hence three policies that differ in one line:
+//!
+//! - `eps-greedy` explores with probability eps and learns **from the explored items only** (Alg. 1, Theorem 1: regret of
+//!   order T^(2/3));
+//! - `eps-greedy-all` explores alike and learns from every item picked (Alg. 3): faster, and biased;
+//! - `greedy` is that with eps = 0.
+//!
+//! **Assumes** `phi_j = g(alpha_j r) + noise`, g known, independent noise of known level. **Costs** O(J) an example and an
+//! item; with a link, a root per evaluator before a choice that follows new examples, over about a hundred points each.
+//! The state is J products and a summary of the rewards.
+//!
+//! **Exploration.** eps = T^(-1/3) where `horizon=T` is set, the anytime t^(-1/3) where not; `scale` and `power` change it
+//! (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), `eps` fixes it, and `slots` explores only so many of the K places.
+
+use super::gains::{Gains, NoiseState, SigmaOrigin};
+use super::{Desk, Entry, Exploration, Links, Policy, inverted};
+use crate::estimate::{Mle, MleNode, Statistic};
+use crate::link::Link;
+use crate::options::{Count, Positive, Probability, Sigma};
+use crate::pick::Example;
+use crate::rank::Prior;
+use crate::scores::Scores;
+use serde::{Deserialize, Serialize};
+
+/// See the module's documentation; `lambda` is the ridge of the likelihood, 1/J by default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Options {
+    sigma: Sigma,
+    lambda: Option<Positive>,
+    eps: Option<Probability>,
+    horizon: Option<Count>,
+    scale: Option<Positive>,
+    power: Option<Probability>,
+    slots: Option<Count>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct State {
+    rounds: u64,
+    mle: Mle,
+    noise: NoiseState,
+}
+
+/// Which examples are learnt from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Samples {
+    Explored,
+    All,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct EpsGreedy {
+    link: Link,
+    samples: Samples,
+    explores: bool,
+    options: Options,
+    state: State,
+    gains: Gains,
+    nodes: Vec<MleNode>,
+    stale: bool,
+}
+
+impl Policy for EpsGreedy {
+    const ENTRIES: &'static [Entry] = &[
+        Entry {
+            name: "eps-greedy",
+            links: Links::Identity,
+            assumes: "score = alpha * r + noise; explores whole rounds and learns gains from explored items only",
+            paper: "Alg. 1, Theorem 1, identity link",
+        },
+        Entry {
+            name: "glm-eps-greedy",
+            links: Links::Glm,
+            assumes: "score = g(alpha * r) + noise, g known; explores, and learns gains from explored items only",
+            paper: "Alg. 1, Theorem 1",
+        },
+        Entry {
+            name: "eps-greedy-all",
+            links: Links::Identity,
+            assumes: "as eps-greedy, but learns from every pick: faster, with the bias of picking by the noise",
+            paper: "Alg. 3, identity link",
+        },
+        Entry {
+            name: "glm-eps-greedy-all",
+            links: Links::Glm,
+            assumes: "as glm-eps-greedy, but learns from every pick: faster, with the bias of picking by the noise",
+            paper: "Alg. 3",
+        },
+        Entry {
+            name: "greedy",
+            links: Links::Identity,
+            assumes: "eps-greedy-all that never explores",
+            paper: "Greedy of the appendix, identity link",
+        },
+        Entry {
+            name: "glm-greedy",
+            links: Links::Glm,
+            assumes: "glm-eps-greedy-all that never explores",
+            paper: "GLM-Greedy of the appendix",
+        },
+    ];
+    type Options = Options;
+    type State = State;
+
+    fn seat(entry: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+        let explores = !entry.name.ends_with("greedy") || entry.name.ends_with("eps-greedy");
+        let silent = Options { sigma: options.sigma.clone(), lambda: options.lambda, ..Options::default() };
+        if !explores && options != silent {
+            return Err(
+                "it never explores; for eps, horizon, scale, power or slots use eps-greedy-all".into()
+            );
+        }
+        if options.eps.is_some()
+            && (options.horizon.is_some() || options.scale.is_some() || options.power.is_some())
+        {
+            return Err("eps fixes the exploration; it goes without horizon, scale and power".into());
+        }
+        let all = entry.name.ends_with("-all") || !explores;
+        Ok(EpsGreedy {
+            link,
+            samples: if all { Samples::All } else { Samples::Explored },
+            explores,
+            gains: Gains::seat(&options.sigma, evaluators)?,
+            state: State {
+                rounds: 0,
+                mle: Mle::new(evaluators, link),
+                noise: NoiseState::new(&options.sigma, evaluators, link),
+            },
+            options,
+            nodes: Vec::new(),
+            stale: true,
+        })
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        self.stale = true;
+        &mut self.state
+    }
+
+    fn link(&self) -> Link {
+        self.link
+    }
+
+    fn prepare(&mut self) {
+        if !self.stale {
+            return;
+        }
+        self.stale = false;
+        let lambda = self.options.lambda.map_or(1.0 / self.gains.alpha.len() as f64, Positive::get);
+        self.state.mle.solve(lambda, &mut self.gains.alpha, &mut self.nodes);
+        self.gains.update_sigma(&self.state.noise);
+        let (mean, variance) = self.state.mle.reward_law();
+        let linear = self.link == Link::Identity;
+        self.gains.update_weights(if linear { Prior::normal(mean, variance) } else { Prior::default() });
+    }
+
+    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
+        self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
+    }
+
+    fn exploration(&self) -> Exploration {
+        if !self.explores {
+            return Exploration::NONE;
+        }
+        let rounds = self.options.horizon.map_or(self.state.rounds + 1, Count::get) as f64;
+        let scale = self.options.scale.map_or(1.0, Positive::get);
+        let power = self.options.power.map_or(1.0 / 3.0, Probability::get);
+        let eps = self.options.eps.map_or_else(|| (scale * rounds.powf(-power)).min(1.0), Probability::get);
+        Exploration { eps, slots: self.options.slots.map(|slots| slots.get() as usize) }
+    }
+
+    fn observe(&mut self, scores: &Scores<'_>) {
+        self.state.rounds += 1;
+        self.stale |= self.state.noise.observe(scores);
+    }
+
+    fn learn(&mut self, example: &Example<'_>) -> bool {
+        // Without a receipt nobody can say that the item was not chosen for its scores.
+        let explored = example.receipt.is_some_and(|receipt| receipt.explored);
+        if self.samples == Samples::Explored && !explored {
+            return false;
+        }
+        self.state.mle.learn(example.scores, example.reward);
+        self.state.noise.learn(example.scores, example.reward);
+        self.stale = true;
+        true
+    }
+
+    fn alpha(&self) -> Option<&[f64]> {
+        Some(&self.gains.alpha)
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(self.gains.weights.as_slice())
+    }
+
+    fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
+        Some((&self.gains.sigma, &self.gains.origin))
+    }
+}
+
+impl Statistic for State {
+    fn merge(&mut self, other: &Self) {
+        self.rounds += other.rounds;
+        self.mle.merge(&other.mle);
+        self.noise.merge(&other.noise);
+    }
+
+    fn is_sound(&self, evaluators: usize) -> bool {
+        self.mle.is_sound(evaluators) && self.noise.is_sound(evaluators)
+    }
+
+    fn is_of_kind(&self, other: &Self) -> bool {
+        self.mle.is_of_kind(&other.mle) && self.noise.is_of_kind(&other.noise)
+    }
+}

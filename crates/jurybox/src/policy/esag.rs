@@ -1,0 +1,163 @@
+//! `esag`, `glm-esag`: Evaluation-Structure-Aware Greedy.
+//!
+//! **The idea.** In the linear model an evaluator's mean score over *all* items is `alpha_j * E[r]`: proportional to its
+//! gain, by the same factor for all. Ranking does not mind a common factor. So the gains can be read off the scores
+//! themselves, chosen or not, and the rewards are never looked at: nothing that the choice could bias.
+//!
+//! **Assumes** `phi_j = alpha_j r + noise` without intercept, rewards of positive mean, independent noise of known level
+//! (or levels that the one-factor model can estimate). An evaluator with an offset is over-trusted, because its mean is
+//! taken for signal. With the `glm-` form the mean is that of `g^-1(phi)`, which keeps a bias: noise does not average out
+//! through a curved g^-1.
+//!
+//! **In the paper:** Alg. 2 and Theorem 2 (regret of order sqrt(T)); the printed update is read as the running mean.
+//! **Costs** O(J) an item; the state is J means and variances. With estimated noise O(J^2).
+//!
+//! **Past the paper:** scores arrive *before* the choice, so the current round can be folded in first
+//! (`current_round=true`): it removes the blind first round. An item with missing scores is ranked by its posterior mean
+//! given the present ones, with the prior that the spread of the scores implies.
+
+use super::gains::{Gains, NoiseState, SigmaOrigin};
+use super::{Desk, Entry, Links, Policy, inverted};
+use crate::estimate::{Mean, Statistic};
+use crate::link::Link;
+use crate::options::Sigma;
+use crate::pick::Example;
+use crate::rank::Prior;
+use crate::scores::Scores;
+use serde::{Deserialize, Serialize};
+
+/// `sigma`: noise levels. `current_round`: observe a round before choosing from it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Options {
+    sigma: Sigma,
+    current_round: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct State {
+    mean: Mean,
+    noise: NoiseState,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Esag {
+    link: Link,
+    current_round: bool,
+    state: State,
+    gains: Gains,
+    inverse: Vec<f64>,
+}
+
+impl Policy for Esag {
+    const ENTRIES: &'static [Entry] = &[
+        Entry {
+            name: "esag",
+            links: Links::Identity,
+            assumes: "score = alpha * r + noise, no offset; learns gains from the mean of all scores, never from rewards",
+            paper: "Alg. 2, Theorem 2",
+        },
+        Entry {
+            name: "glm-esag",
+            links: Links::Glm,
+            assumes: "score = g(alpha * r) + noise, g known; esag on the inverse link of the scores, which keeps a bias",
+            paper: "Alg. 2 adapted, Sect. 6.1",
+        },
+    ];
+    type Options = Options;
+    type State = State;
+
+    fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+        Ok(Esag {
+            link,
+            current_round: options.current_round,
+            gains: Gains::seat(&options.sigma, evaluators)?,
+            state: State {
+                mean: Mean::new(evaluators),
+                noise: NoiseState::new(&options.sigma, evaluators, link),
+            },
+            inverse: Vec::new(),
+        })
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn observes_first(&self) -> bool {
+        self.current_round
+    }
+
+    fn link(&self) -> Link {
+        self.link
+    }
+
+    fn prepare(&mut self) {
+        self.gains.alpha.clear();
+        self.gains.alpha.extend_from_slice(self.state.mean.means());
+        self.gains.update_sigma(&self.state.noise);
+        let prior = if self.link == Link::Identity { self.prior() } else { Prior::default() };
+        self.gains.update_weights(prior);
+    }
+
+    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
+        self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
+    }
+
+    fn observe(&mut self, scores: &Scores<'_>) {
+        let inverse = inverted(self.link, scores, &mut self.inverse);
+        self.state.mean.observe(&inverse);
+        self.state.noise.observe(scores);
+    }
+
+    /// The rewards are not looked at, unless the noise levels are to come from them.
+    fn learn(&mut self, example: &Example<'_>) -> bool {
+        self.state.noise.learn(example.scores, example.reward)
+    }
+
+    fn alpha(&self) -> Option<&[f64]> {
+        Some(&self.gains.alpha)
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(self.gains.weights.as_slice())
+    }
+
+    fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
+        Some((&self.gains.sigma, &self.gains.origin))
+    }
+}
+
+impl Esag {
+    /// The law of the reward in units of its mean, as the spread of the scores implies:
+    /// `Var(phi_j) = alpha_j^2 Var(r) + sigma_j^2`, summed over the evaluators.
+    fn prior(&self) -> Prior {
+        let (mut signal, mut scale) = (0.0, 0.0);
+        for (j, (&alpha, &sigma)) in self.gains.alpha.iter().zip(&self.gains.sigma).enumerate() {
+            if let Some(variance) = self.state.mean.variance(j).filter(|_| sigma.is_finite()) {
+                signal += variance - sigma * sigma;
+                scale += alpha * alpha;
+            }
+        }
+        if scale > 0.0 { Prior::normal(1.0, signal / scale) } else { Prior::default() }
+    }
+}
+
+impl Statistic for State {
+    fn merge(&mut self, other: &Self) {
+        self.mean.merge(&other.mean);
+        self.noise.merge(&other.noise);
+    }
+
+    fn is_sound(&self, evaluators: usize) -> bool {
+        self.mean.is_sound(evaluators) && self.noise.is_sound(evaluators)
+    }
+
+    fn is_of_kind(&self, other: &Self) -> bool {
+        self.noise.is_of_kind(&other.noise)
+    }
+}

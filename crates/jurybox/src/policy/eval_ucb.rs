@@ -1,0 +1,238 @@
+//! `eval-ucb`, `glm-eval-ucb`: EvalBasedUCB, optimism about the gains.
+//!
+//! **The idea.** Estimate the gains from the picked items as summed scores over summed rewards, put a ball of radius beta
+//! around the estimate, and weigh by the point of the ball for which the jury is *least* informative,
+//! `argmin ||z / sigma||` over `||z - alpha|| <= beta`: trust an evaluator only as far as it has surely earned.
+//!
+//! The minimiser has a closed form up to one number: `z_j = alpha_j * lambda sigma_j^2 / (lambda sigma_j^2 + beta^2)`
+//! with lambda the root of `sum_j (alpha_j / (lambda sigma_j^2 + beta^2))^2 = 1 / beta^2`, which exists when
+//! `||alpha|| > beta`. Otherwise the ball contains zero and alpha itself is used.
+//!
+//! **Assumes** `phi_j = g(alpha_j r) + noise`, positive summed reward, known noise levels. The ball ignores that picks were
+//! chosen by their noise, so there is no regret bound: the paper calls it a heuristic that does well when
+//! alpha / sigma is large. **In the paper:** Alg. 4, with one beta and squared norms. **Costs** O(J) an example and an item.
+
+use super::gains::{Gains, NoiseState, SigmaOrigin};
+use super::{Desk, Entry, Links, Policy, inverted};
+use crate::estimate::{Ratio, Statistic};
+use crate::link::Link;
+use crate::options::{Fraction, Sigma};
+use crate::pick::Example;
+use crate::rank::Prior;
+use crate::scores::Scores;
+use serde::{Deserialize, Serialize};
+
+/// `sigma`: noise levels. `delta`: the ball may miss the gains with this probability; 0.05 by default.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Options {
+    sigma: Sigma,
+    delta: Option<Fraction>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct State {
+    ratio: Ratio,
+    noise: NoiseState,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct EvalUcb {
+    link: Link,
+    delta: f64,
+    state: State,
+    gains: Gains,
+    estimate: Vec<f64>,
+    row: Vec<f64>,
+    stale: bool,
+}
+
+impl Policy for EvalUcb {
+    const ENTRIES: &'static [Entry] = &[
+        Entry {
+            name: "eval-ucb",
+            links: Links::Identity,
+            assumes: "score = alpha * r + noise, summed reward > 0; optimistic gains from every pick, no guarantee",
+            paper: "Alg. 4, identity link",
+        },
+        Entry {
+            name: "glm-eval-ucb",
+            links: Links::Glm,
+            assumes: "score = g(alpha * r) + noise, summed reward > 0; optimistic gains from every pick, no guarantee",
+            paper: "Alg. 4",
+        },
+    ];
+    type Options = Options;
+    type State = State;
+
+    fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+        Ok(EvalUcb {
+            link,
+            delta: options.delta.map_or(0.05, Fraction::get),
+            gains: Gains::seat(&options.sigma, evaluators)?,
+            state: State {
+                ratio: Ratio::new(evaluators),
+                noise: NoiseState::new(&options.sigma, evaluators, link),
+            },
+            estimate: vec![0.0; evaluators],
+            row: Vec::new(),
+            stale: true,
+        })
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        self.stale = true;
+        &mut self.state
+    }
+
+    fn link(&self) -> Link {
+        self.link
+    }
+
+    fn prepare(&mut self) {
+        if !self.stale {
+            return;
+        }
+        self.stale = false;
+        self.state.ratio.alpha_into(&mut self.estimate);
+        self.gains.alpha.clone_from(&self.estimate);
+        self.gains.update_sigma(&self.state.noise);
+        let beta = radius(&self.state.ratio, &self.gains.sigma, self.delta);
+        optimistic(&self.estimate, &self.gains.sigma, beta, &mut self.gains.alpha);
+        let (mean, variance) = self.state.ratio.reward_law();
+        let linear = self.link == Link::Identity;
+        self.gains.update_weights(if linear { Prior::normal(mean, variance) } else { Prior::default() });
+    }
+
+    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
+        self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
+    }
+
+    fn observe(&mut self, scores: &Scores<'_>) {
+        self.stale |= self.state.noise.observe(scores);
+    }
+
+    fn learn(&mut self, example: &Example<'_>) -> bool {
+        self.row.clear();
+        self.row.extend(example.scores.iter().map(|&phi| self.link.inverse(phi)));
+        self.state.ratio.learn(&self.row, example.reward);
+        self.state.noise.learn(example.scores, example.reward);
+        self.stale = true;
+        true
+    }
+
+    /// The centre of the ball, not the optimistic point.
+    fn alpha(&self) -> Option<&[f64]> {
+        Some(&self.estimate)
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(self.gains.weights.as_slice())
+    }
+
+    fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
+        Some((&self.gains.sigma, &self.gains.origin))
+    }
+}
+
+/// beta^E of Alg. 4; infinite before any reward.
+fn radius(ratio: &Ratio, sigma: &[f64], delta: f64) -> f64 {
+    let log = (2.0 / delta).ln();
+    let noise: f64 = sigma.iter().filter(|s| s.is_finite()).map(|s| s * s).sum();
+    let top =
+        2.0 * (2.0 * sigma.len() as f64 * log).sqrt() / 3.0 + (ratio.examples() as f64 * noise * log).sqrt();
+    if ratio.reward() > 0.0 { top / ratio.reward() } else { f64::INFINITY }
+}
+
+/// The point of the ball around `alpha` that minimises `||z / sigma||`; alpha itself when the ball contains zero.
+fn optimistic(alpha: &[f64], sigma: &[f64], beta: f64, z: &mut Vec<f64>) {
+    z.clear();
+    z.extend_from_slice(alpha);
+    let norm = alpha.iter().map(|a| a * a).sum::<f64>().sqrt();
+    if beta >= norm || norm == 0.0 {
+        return;
+    }
+    // With u = beta^2 / lambda: z_j = alpha_j sigma_j^2 / (sigma_j^2 + u), and the distance from alpha,
+    // sum (alpha_j u / (sigma_j^2 + u))^2, grows from 0 to ||alpha||^2 with u. Its root is bracketed and found by bisection
+    // in ln u, then polished by Newton steps.
+    let distance = |u: f64| {
+        let part = |(&a, &s): (&f64, &f64)| (a * u / (s * s + u)).powi(2);
+        alpha.iter().zip(sigma).filter(|(_, s)| s.is_finite()).map(part).sum::<f64>()
+    };
+    let scale = sigma.iter().filter(|s| s.is_finite()).fold(0.0, |m: f64, s| m.max(s * s));
+    let (mut low, mut high) = ((scale * 1e-40).max(f64::MIN_POSITIVE), (scale * 1e40).max(1.0));
+    for _ in 0..200 {
+        let middle = (low.ln() * 0.5 + high.ln() * 0.5).exp();
+        if distance(middle) < beta * beta {
+            low = middle
+        } else {
+            high = middle
+        }
+        if high / low < 1.0 + 1e-15 {
+            break;
+        }
+    }
+    let u = (low * high).sqrt();
+    for ((z, &a), &s) in z.iter_mut().zip(alpha).zip(sigma) {
+        *z = if s.is_finite() { a * s * s / (s * s + u) } else { 0.0 };
+    }
+}
+
+impl Statistic for State {
+    fn merge(&mut self, other: &Self) {
+        self.ratio.merge(&other.ratio);
+        self.noise.merge(&other.noise);
+    }
+
+    fn is_sound(&self, evaluators: usize) -> bool {
+        self.ratio.is_sound(evaluators) && self.noise.is_sound(evaluators)
+    }
+
+    fn is_of_kind(&self, other: &Self) -> bool {
+        self.noise.is_of_kind(&other.noise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The conditions that single out the minimiser of a convex problem: on the ball's border, and the gradient of
+        /// the objective a negative multiple of the border's normal.
+        #[test]
+        fn satisfies_the_kkt_conditions(
+            parts in prop::collection::vec((-3.0..3.0_f64, 0.05..5.0_f64), 1..12), share in 0.001..0.99_f64,
+        ) {
+            let (alpha, sigma): (Vec<f64>, Vec<f64>) = parts.into_iter().unzip();
+            let norm = alpha.iter().map(|a| a * a).sum::<f64>().sqrt();
+            prop_assume!(norm > 1e-3);
+            let beta = share * norm;
+            let mut z = Vec::new();
+            optimistic(&alpha, &sigma, beta, &mut z);
+            let distance = alpha.iter().zip(&z).map(|(a, z)| (a - z).powi(2)).sum::<f64>().sqrt();
+            prop_assert!((distance - beta).abs() < 1e-9 * (1.0 + beta), "{distance} {beta}");
+            // z / sigma^2 = mu (alpha - z), mu >= 0 the same for all coordinates.
+            let gradient: Vec<f64> = z.iter().zip(&sigma).map(|(z, s)| z / (s * s)).collect();
+            let normal: Vec<f64> = alpha.iter().zip(&z).map(|(a, z)| a - z).collect();
+            let mu = gradient.iter().zip(&normal).map(|(g, n)| g * n).sum::<f64>()
+                / normal.iter().map(|n| n * n).sum::<f64>();
+            prop_assert!(mu >= 0.0);
+            for (g, n) in gradient.iter().zip(&normal) {
+                prop_assert!((g - mu * n).abs() < 1e-6 * (1.0 + mu), "{g} {}", mu * n);
+            }
+        }
+    }
+
+    #[test]
+    fn a_ball_around_zero_leaves_the_estimate() {
+        let mut z = Vec::new();
+        optimistic(&[0.3, 0.4], &[1.0, 1.0], 0.6, &mut z);
+        assert_eq!(z, [0.3, 0.4]);
+    }
+}

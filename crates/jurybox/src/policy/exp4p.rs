@@ -1,0 +1,276 @@
+//! `exp4p`: evaluators as experts, followed in proportion to what their advice has earned.
+//!
+//! **The idea.** Each evaluator advises the uniform law on its own top K (ties share). The jury mixes the advice by
+//! weights that grow exponentially with each evaluator's estimated gain, plus a bonus for what is uncertain about it, and
+//! mixes in the uniform law at `p_min = sqrt(ln J / (K_t T))` so that every item can be picked. K items are then drawn so
+//! that item i is picked with probability exactly `pi_i = K p_i`, and a reward counts `r / pi_i`: unbiased, whoever
+//! advised.
+//!
+//! **Assumes** nothing about how scores come about, rewards in a known range (`low`, `high`; outside it they are moved to
+//! its ends), and aims at the best single evaluator, which may be far from the best combination. **In the paper:** the
+//! baseline after Beygelzimer et al. (2011). **Costs** O(J) an item. The state is two numbers per evaluator.
+//!
+//! The bonus, `sum_i advice_j(i) / pi_i` over a whole round, is estimated from the picked items alone with weight
+//! `1 / pi_i`, so that an example carries all that learning from it needs and may come at any time.
+
+use super::explore::PickSlots;
+use super::rand::column;
+use super::{Desk, Entry, Links, Policy};
+use crate::estimate::{Statistic, add_all, finite};
+use crate::link::Link;
+use crate::options::{Count, Finite, Fraction};
+use crate::pick::Example;
+use crate::rank::shares_of_top;
+use crate::scores::Scores;
+use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
+
+/// `horizon`: number of rounds T, or the rounds so far when not set. `delta`: confidence, 0.05. `low`, `high`: the range
+/// of the rewards, 0 to 1.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Options {
+    horizon: Option<Count>,
+    delta: Option<Fraction>,
+    low: Option<Finite>,
+    high: Option<Finite>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct State {
+    rounds: u64,
+    /// Per evaluator: the importance-weighted reward of its advice.
+    gain: Vec<f64>,
+    /// Per evaluator: the estimated variance of that.
+    variance: Vec<f64>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Exp4p {
+    horizon: Option<u64>,
+    delta: f64,
+    low: f64,
+    high: f64,
+    state: State,
+}
+
+impl Policy for Exp4p {
+    const ENTRIES: &'static [Entry] = &[Entry {
+        name: "exp4p",
+        links: Links::Identity,
+        assumes: "nothing but rewards in a known range; learns which single evaluator to follow, by importance weights",
+        paper: "baseline Exp4.P, Beygelzimer et al. 2011",
+    }];
+    type Options = Options;
+    type State = State;
+
+    fn seat(_: &Entry, _: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+        let (low, high) = (options.low.map_or(0.0, Finite::get), options.high.map_or(1.0, Finite::get));
+        if low >= high {
+            return Err(format!("low = {low} is not below high = {high}"));
+        }
+        Ok(Exp4p {
+            horizon: options.horizon.map(Count::get),
+            delta: options.delta.map_or(0.05, Fraction::get),
+            low,
+            high,
+            state: State { rounds: 0, gain: vec![0.0; evaluators], variance: vec![0.0; evaluators] },
+        })
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    /// Not used by this policy's `choose`: the probability of an item is its value.
+    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
+        self.inclusion(scores, 1, desk);
+        desk.values.clone_from(&desk.probabilities);
+    }
+
+    fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, desk: &mut Desk) {
+        self.inclusion(scores, k, desk);
+        systematic(&desk.probabilities, k, rng.random(), &mut desk.drawn);
+        let (items, evaluators) = (scores.items(), scores.evaluators());
+        let mut slots = PickSlots::new(&mut desk.picks, k);
+        for &item in &desk.drawn {
+            // `inclusion` left every evaluator's advice, one after the other.
+            let advice = slots.push(item, desk.probabilities[item], false);
+            advice.extend((0..evaluators).map(|j| desk.inverse[j * items + item]));
+        }
+    }
+
+    fn inclusion(&self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
+        let (items, evaluators) = (scores.items(), scores.evaluators());
+        let Desk { values, probabilities, inverse: advice, top, numbers, drawn: _, picks: _ } = desk;
+        let p_min = self.p_min(items);
+        advice.clear();
+        for j in 0..evaluators {
+            column(scores, j, values);
+            shares_of_top(values, k, top, numbers);
+            advice.extend_from_slice(numbers);
+        }
+        self.trust(items, numbers);
+        probabilities.clear();
+        probabilities.resize(items, k as f64 * p_min);
+        for (own, &trust) in advice.chunks_exact(items).zip(&*numbers) {
+            for (probability, share) in probabilities.iter_mut().zip(own) {
+                // Advice is a law on the items: a share of the top K over K. K of it is drawn.
+                *probability += (1.0 - items as f64 * p_min) * trust * share;
+            }
+        }
+        probabilities.iter_mut().for_each(|p| *p = p.min(1.0));
+    }
+
+    fn observe(&mut self, _: &Scores<'_>) {
+        self.state.rounds += 1;
+    }
+
+    fn learn(&mut self, example: &Example<'_>) -> bool {
+        let Some(receipt) = example.receipt.filter(|receipt| !receipt.advice.is_empty()) else {
+            return false;
+        };
+        let reward = ((example.reward - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        let pi = receipt.inclusion_probability;
+        for (j, &advice) in receipt.advice.iter().enumerate() {
+            self.state.gain[j] += advice * reward / pi;
+            self.state.variance[j] += advice / (pi * pi);
+        }
+        true
+    }
+
+    fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
+        let advice = &example.receipt?.advice;
+        let expected = self.state.gain.len();
+        if !advice.is_empty() && advice.len() != expected {
+            return Some(format!("advice of {} evaluators where the jury has {expected}", advice.len()));
+        }
+        advice
+            .iter()
+            .position(|a| !(0.0..=1.0).contains(a))
+            .map(|j| format!("advice {} of evaluator #{j} is not a share between 0 and 1", advice[j]))
+    }
+}
+
+impl Exp4p {
+    fn rounds(&self) -> f64 {
+        self.horizon.unwrap_or(self.state.rounds + 1) as f64
+    }
+
+    fn p_min(&self, items: usize) -> f64 {
+        let items = items as f64;
+        ((self.state.gain.len() as f64).ln() / (items * self.rounds())).sqrt().min(1.0 / items)
+    }
+
+    /// The share of each evaluator in the mix. Advice is counted in shares of a top K here, so gains need no factor K.
+    fn trust(&self, items: usize, out: &mut Vec<f64>) {
+        let rate = self.p_min(items) / 2.0;
+        let evaluators = self.state.gain.len() as f64;
+        let bonus = ((evaluators / self.delta).ln() / (items as f64 * self.rounds())).sqrt();
+        out.clear();
+        out.extend(self.state.gain.iter().zip(&self.state.variance).map(|(g, v)| rate * (g + bonus * v)));
+        let highest = out.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        out.iter_mut().for_each(|x| *x = (*x - highest).exp());
+        let total: f64 = out.iter().sum();
+        out.iter_mut().for_each(|x| *x /= total);
+    }
+}
+
+/// Systematic sampling: `k` items, item i with probability exactly `pi_i`, from one uniform number.
+///
+/// The probabilities are laid end to end on a line of length k; the points `u, u + 1, ...` each hit one item.
+fn systematic(probabilities: &[f64], k: usize, u: f64, out: &mut Vec<usize>) {
+    out.clear();
+    let mut end = 0.0;
+    for (item, &pi) in probabilities.iter().enumerate() {
+        end += pi;
+        if out.len() < k && end > out.len() as f64 + u {
+            out.push(item);
+        }
+    }
+    // Rounding can leave the line a hair short of its last point.
+    let mut item = probabilities.len();
+    while out.len() < k {
+        item -= 1;
+        if !out.contains(&item) {
+            out.push(item);
+        }
+    }
+}
+
+impl Statistic for State {
+    fn merge(&mut self, other: &Self) {
+        self.rounds += other.rounds;
+        add_all(&mut self.gain, &other.gain);
+        add_all(&mut self.variance, &other.variance);
+    }
+
+    fn is_sound(&self, evaluators: usize) -> bool {
+        finite(&self.gain, evaluators) && finite(&self.variance, evaluators)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pick::Receipt;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    #[test]
+    fn systematic_sampling_hits_its_probabilities() {
+        let pi = [1.0, 0.25, 0.5, 0.05, 0.7, 0.5];
+        let mut counts = [0_u32; 6];
+        let mut out = Vec::new();
+        let draws = 100_000;
+        for i in 0..draws {
+            systematic(&pi, 3, (f64::from(i) + 0.5) / f64::from(draws), &mut out);
+            assert_eq!(out.len(), 3);
+            out.iter().for_each(|&item| counts[item] += 1);
+        }
+        for (count, pi) in counts.iter().zip(pi) {
+            assert!((f64::from(*count) / f64::from(draws) - pi).abs() < 1e-4, "{counts:?}");
+        }
+    }
+
+    /// The mean of the importance-weighted gain over many draws is the reward of the evaluator's own top K.
+    #[test]
+    fn importance_weights_are_unbiased() {
+        let table = [0.9, 0.1, 0.8, 0.3, 0.2, 0.9, 0.1, 0.7, 0.4, 0.5];
+        let rewards = [1.0, 0.3, 0.9, 0.2, 0.6];
+        let scores = Scores::new(&table, 2).unwrap();
+        let options = Options { horizon: Some(Count::try_from(40).unwrap()), ..Options::default() };
+        let mut policy = Exp4p::seat(&Exp4p::ENTRIES[0], Link::Identity, options, 2).unwrap();
+        policy.state.gain = vec![30.0, 3.0]; // some trust already, so the mix is uneven
+        let base = policy.state.gain.clone();
+        let (mut desk, mut rng) = (Desk::new(), ChaCha8Rng::seed_from_u64(2));
+        let draws = 200_000;
+        let mut sum = [0.0; 2];
+        for _ in 0..draws {
+            policy.choose(&scores, 2, &mut rng, &mut desk);
+            let mut learner = policy.clone();
+            for pick in &desk.picks {
+                let receipt: &Receipt = &pick.receipt;
+                let example = Example {
+                    scores: scores.row(pick.item),
+                    reward: rewards[pick.item],
+                    receipt: Some(receipt),
+                };
+                assert!(learner.learn(&example));
+            }
+            for j in 0..2 {
+                sum[j] += learner.state.gain[j] - base[j];
+            }
+        }
+        // Evaluator 0 ranks items 0 and 1 first; evaluator 1 ranks items 2 and 3.
+        let expected = [1.0 + 0.3, 0.9 + 0.2];
+        for j in 0..2 {
+            let mean = sum[j] / f64::from(draws);
+            assert!((mean - expected[j]).abs() < 0.02, "{j}: {mean} {}", expected[j]);
+        }
+    }
+}

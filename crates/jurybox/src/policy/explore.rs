@@ -1,0 +1,233 @@
+//! Exploration by slots, with exact inclusion probabilities.
+//!
+//! With probability `eps` a round explores. Then `slots` of its K places are drawn first, uniformly from **all** items,
+//! and the greedy order fills the rest from the items that are left. With `slots = K`, the default, the whole round is a
+//! uniform draw as in Algs. 1 and 3. Drawing first is what makes the explored items a fair sample of all items, whatever
+//! the number of slots.
+//!
+//! The probability that the item of greedy rank `rho` (from 1) is picked in an exploring round with m slots out of n items:
+//! it is drawn (m/n), or it is not and fewer than K - m of the better items are left, that is, at least `rho - (K - m)` of
+//! the `rho - 1` better ones were drawn: a hypergeometric tail. Ranks within a tie are averaged.
+
+use super::Desk;
+use crate::pick::{Pick, Receipt};
+use crate::rank::Place;
+use rand::{Rng, RngExt};
+
+/// How much of a round is given to chance.
+///
+/// ```
+/// use jurybox::Exploration;
+/// let whole_round = Exploration { eps: 0.1, slots: None };
+/// assert_eq!(whole_round.slots_of(10), 10);
+/// assert_eq!(Exploration { eps: 1.0, slots: Some(2) }.slots_of(10), 2);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exploration {
+    /// The probability that a round explores.
+    pub eps: f64,
+    /// How many of the K places an exploring round draws at random; all when not said.
+    pub slots: Option<usize>,
+}
+
+impl Exploration {
+    /// Purely greedy.
+    pub(crate) const NONE: Exploration = Exploration { eps: 0.0, slots: None };
+
+    /// The number of places drawn at random in an exploring round of K picks.
+    pub fn slots_of(&self, k: usize) -> usize {
+        self.slots.unwrap_or(k).min(k)
+    }
+
+    /// The probability that an item at that place in the greedy order is picked.
+    fn probability(self, place: Place, k: usize, items: usize) -> f64 {
+        let greedy = place.share_of_top(k);
+        if self.eps == 0.0 {
+            return greedy;
+        }
+        (1.0 - self.eps) * greedy + self.eps * exploring(place, k, items, self.slots_of(k))
+    }
+}
+
+/// The probability of being picked in an exploring round, averaged over the ranks of a tie.
+fn exploring(place: Place, k: usize, items: usize, slots: usize) -> f64 {
+    if slots == items {
+        return 1.0;
+    }
+    let drawn = slots as f64 / items as f64;
+    let greedy_places = k - slots;
+    let (first, last) = (place.above + 1, place.above + place.tied);
+    let mut sum = 0.0;
+    // Ranks up to K - m are sure of a place, ranks beyond K can only be drawn; between them the tail decides.
+    sum += last.min(greedy_places).saturating_sub(first - 1) as f64;
+    sum += drawn * last.saturating_sub(k.max(first - 1)) as f64;
+    for rank in first.max(greedy_places + 1)..=last.min(k) {
+        sum += drawn + (1.0 - drawn) * hypergeometric_tail(items - 1, rank - 1, slots, rank - greedy_places);
+    }
+    sum / place.tied as f64
+}
+
+/// P(X >= at_least) where X counts the marked among `draws` items drawn from `total`, of which `marked` are.
+fn hypergeometric_tail(total: usize, marked: usize, draws: usize, at_least: usize) -> f64 {
+    let log_factorial = |n: usize| libm::lgamma(n as f64 + 1.0);
+    let log_choose = |n: usize, r: usize| log_factorial(n) - log_factorial(r) - log_factorial(n - r);
+    let highest = marked.min(draws);
+    let lowest = draws.saturating_sub(total - marked).max(at_least);
+    let all = log_choose(total, draws);
+    let mass = |x: usize| (log_choose(marked, x) + log_choose(total - marked, draws - x) - all).exp();
+    (lowest..=highest).map(mass).sum::<f64>().min(1.0)
+}
+
+/// Picks K items by `desk.values` into `desk.picks`: greedy ones best first, then the explored ones.
+pub(crate) fn choose<R: Rng + ?Sized>(exploration: Exploration, k: usize, rng: &mut R, desk: &mut Desk) {
+    let items = desk.values.len();
+    let tie_seed = rng.next_u64();
+    let exploring = exploration.eps > 0.0 && rng.random::<f64>() < exploration.eps;
+    desk.drawn.clear();
+    if exploring {
+        draw(exploration.slots_of(k), items, rng, &mut desk.drawn);
+    }
+    let greedy = k - desk.drawn.len();
+    desk.top.reset(greedy, tie_seed);
+    if desk.drawn.is_empty() {
+        for (item, &value) in desk.values.iter().enumerate() {
+            desk.top.push(item as u64, value);
+        }
+    } else if greedy > 0 {
+        for (item, &value) in desk.values.iter().enumerate() {
+            if desk.drawn.binary_search(&item).is_err() {
+                desk.top.push(item as u64, value);
+            }
+        }
+    }
+    let mut slots = PickSlots::new(&mut desk.picks, k);
+    let best = desk.top.sorted();
+    // Without exploration, and with no tie across the border, every pick was certain: the usual case, for one pass.
+    let border = best.last().map_or(f64::INFINITY, |ranked| ranked.value);
+    let at_border = Place::of(border, &desk.values);
+    let certain = exploration.eps == 0.0 && at_border.above + at_border.tied == k;
+    let places = (!certain).then(|| Places::new(&desk.values, k, &mut desk.numbers));
+    let probability = |value: f64| match &places {
+        None => 1.0,
+        Some(places) => exploration.probability(places.of(value), k, items),
+    };
+    for ranked in best {
+        slots.push(ranked.item as usize, probability(ranked.value), false);
+    }
+    for &item in &desk.drawn {
+        slots.push(item, probability(desk.values[item]), true);
+    }
+}
+
+/// The probability of each item under [`choose`], into `desk.probabilities`.
+pub(crate) fn inclusion(exploration: Exploration, k: usize, desk: &mut Desk) {
+    let Desk { values, probabilities, numbers, .. } = desk;
+    let places = Places::new(values, values.len(), numbers);
+    probabilities.clear();
+    probabilities.extend(values.iter().map(|&v| exploration.probability(places.of(v), k, values.len())));
+}
+
+/// The places of many values: counted one by one while that is cheap, looked up in a sorted copy when it is not.
+enum Places<'a> {
+    Count(&'a [f64]),
+    Sorted(&'a [f64]),
+}
+
+impl<'a> Places<'a> {
+    fn new(values: &'a [f64], questions: usize, room: &'a mut Vec<f64>) -> Self {
+        if values.len().saturating_mul(questions) <= 1 << 14 {
+            return Places::Count(values);
+        }
+        room.clear();
+        room.extend_from_slice(values);
+        room.sort_unstable_by(|a, b| b.total_cmp(a));
+        Places::Sorted(room)
+    }
+
+    fn of(&self, value: f64) -> Place {
+        match self {
+            Places::Count(values) => Place::of(value, values),
+            Places::Sorted(sorted) => {
+                let above = sorted.partition_point(|&v| v > value);
+                Place { above, tied: sorted[above..].partition_point(|&v| v == value) }
+            }
+        }
+    }
+}
+
+/// `m` different items out of `items`, uniformly, ascending (selection sampling).
+fn draw<R: Rng + ?Sized>(m: usize, items: usize, rng: &mut R, out: &mut Vec<usize>) {
+    for item in 0..items {
+        let (wanted, left) = (m - out.len(), items - item);
+        if wanted == 0 {
+            return;
+        }
+        if rng.random_range(0..left) < wanted {
+            out.push(item);
+        }
+    }
+}
+
+/// Writes picks over old ones, so that their memory is used again.
+pub(crate) struct PickSlots<'a> {
+    picks: &'a mut Vec<Pick>,
+    used: usize,
+}
+
+impl<'a> PickSlots<'a> {
+    pub(crate) fn new(picks: &'a mut Vec<Pick>, k: usize) -> Self {
+        let empty = Receipt { inclusion_probability: 1.0, explored: false, advice: Vec::new() };
+        picks.resize(k, Pick { item: 0, receipt: empty });
+        PickSlots { picks, used: 0 }
+    }
+
+    /// The next pick; its advice, still empty, is returned to be filled in.
+    pub(crate) fn push(&mut self, item: usize, inclusion_probability: f64, explored: bool) -> &mut Vec<f64> {
+        let pick = &mut self.picks[self.used];
+        self.used += 1;
+        pick.item = item;
+        pick.receipt.inclusion_probability = inclusion_probability;
+        pick.receipt.explored = explored;
+        pick.receipt.advice.clear();
+        &mut pick.receipt.advice
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_of_all_ranks_sum_to_k() {
+        for items in [3_usize, 7, 30] {
+            for k in 1..=items {
+                for slots in 0..=k {
+                    let total: f64 =
+                        (0..items).map(|above| exploring(Place { above, tied: 1 }, k, items, slots)).sum();
+                    assert!((total - k as f64).abs() < 1e-9, "{items} {k} {slots}: {total}");
+                    let tied = exploring(Place { above: 0, tied: items }, k, items, slots);
+                    assert!((tied - k as f64 / items as f64).abs() < 1e-9);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_the_same_counted_and_sorted() {
+        let values: Vec<f64> = (0..200).map(|i| f64::from(i * 7 % 31)).collect();
+        let mut room = Vec::new();
+        let sorted = Places::new(&values, 1 << 14, &mut room);
+        for &value in &values {
+            assert_eq!(sorted.of(value), Place::of(value, &values));
+        }
+    }
+
+    #[test]
+    fn the_tail_is_right_in_a_case_done_by_hand() {
+        // 5 items, 2 marked, 2 drawn: P(X >= 1) = 1 - C(3,2)/C(5,2) = 0.7, P(X >= 2) = 0.1.
+        assert!((hypergeometric_tail(5, 2, 2, 1) - 0.7).abs() < 1e-12);
+        assert!((hypergeometric_tail(5, 2, 2, 2) - 0.1).abs() < 1e-12);
+        assert_eq!(hypergeometric_tail(5, 2, 2, 3), 0.0);
+        assert!((hypergeometric_tail(5, 2, 2, 0) - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,253 @@
+//! `lin-ucb`, `glm-lin-ucb`: optimism in a linear regression of the reward on the scores.
+//!
+//! **The idea.** Forget how scores come about and regress: `theta` is the ridge estimate of r on x = g^-1(phi) over the
+//! picked items. An item's value is the upper end of its confidence interval, `<theta, x> + beta ||x||` in the norm of
+//! the inverse Gram matrix, so that items unlike those seen so far get a look.
+//!
+//! **Assumes** that the reward is linear in x (no intercept) up to noise. It is, on average, for the linear model with
+//! normal rewards; and unlike the regression of scores on rewards it is not misled by picks that were chosen by their
+//! scores. **In the paper:** the baseline after Abbasi-Yadkori, Pal and Szepesvari (2011), whose beta is used:
+//! `noise * sqrt(2 ln(1/delta) + ln det(V)/det(lambda I)) + sqrt(lambda) * norm`. **Costs** O(J^2) an example and an item,
+//! and one factorisation O(J^3) before a choice that follows new examples.
+//!
+//! An item with missing scores is predicted by the regression on the scores it has; one with none comes last.
+
+use super::{Desk, Entry, Links, Policy, inverted};
+use crate::estimate::{Ridge, factor_with_ridge};
+use crate::link::Link;
+use crate::matrix::{Cholesky, Symmetric};
+use crate::options::{Fraction, Positive};
+use crate::pick::Example;
+use crate::scores::Scores;
+use serde::{Deserialize, Serialize};
+
+/// `lambda`: the ridge, 1/J by default. `delta`: confidence, 0.05. `noise`: standard deviation of the reward given the
+/// scores, 0.1. `norm`: bound on the length of theta, 1. `beta`: the width itself, instead of the formula.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Options {
+    lambda: Option<Positive>,
+    delta: Option<Fraction>,
+    noise: Option<Positive>,
+    norm: Option<Positive>,
+    beta: Option<Positive>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct LinUcb {
+    link: Link,
+    lambda: f64,
+    options: Options,
+    state: Ridge,
+    gram: Symmetric,
+    products: Vec<f64>,
+    theta: Vec<f64>,
+    cholesky: Cholesky,
+    /// L^-1, packed row by row: the confidence norm of x is the length of L^-1 x.
+    whitening: Vec<f64>,
+    beta: f64,
+    row: Vec<f64>,
+    stale: bool,
+}
+
+/// Items worked on side by side: one vector instruction serves several.
+const LANES: usize = 8;
+
+impl Policy for LinUcb {
+    const ENTRIES: &'static [Entry] = &[
+        Entry {
+            name: "lin-ucb",
+            links: Links::Identity,
+            assumes: "reward linear in the scores, no offset; ridge regression with optimism, learns from every pick",
+            paper: "baseline, Abbasi-Yadkori et al. 2011",
+        },
+        Entry {
+            name: "glm-lin-ucb",
+            links: Links::Glm,
+            assumes: "reward linear in the inverse link of the scores; otherwise as lin-ucb",
+            paper: "GLM-LinUCB",
+        },
+    ];
+    type Options = Options;
+    type State = Ridge;
+
+    fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+        Ok(LinUcb {
+            link,
+            lambda: options.lambda.map_or(1.0 / evaluators as f64, Positive::get),
+            options,
+            state: Ridge::new(evaluators),
+            gram: Symmetric::zeros(evaluators),
+            products: Vec::new(),
+            theta: vec![0.0; evaluators],
+            cholesky: Cholesky::default(),
+            whitening: Vec::new(),
+            beta: 0.0,
+            row: Vec::new(),
+            stale: true,
+        })
+    }
+
+    fn state(&self) -> &Ridge {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut Ridge {
+        self.stale = true;
+        &mut self.state
+    }
+
+    fn link(&self) -> Link {
+        self.link
+    }
+
+    fn prepare(&mut self) {
+        if !self.stale {
+            return;
+        }
+        self.stale = false;
+        self.state.system(&mut self.gram, &mut self.products);
+        let ridge = factor_with_ridge(&mut self.cholesky, &self.gram, self.lambda);
+        self.theta.clone_from(&self.products);
+        self.cholesky.solve(&mut self.theta);
+        self.cholesky.inverse_factor(&mut self.whitening);
+        let options = &self.options;
+        self.beta = options.beta.map_or_else(
+            || {
+                let delta = options.delta.map_or(0.05, Fraction::get);
+                let noise = options.noise.map_or(0.1, Positive::get);
+                let norm = options.norm.map_or(1.0, Positive::get);
+                let volume = self.cholesky.log_determinant() - self.theta.len() as f64 * ridge.ln();
+                noise * (2.0 * (1.0 / delta).ln() + volume.max(0.0)).sqrt() + ridge.sqrt() * norm
+            },
+            Positive::get,
+        );
+    }
+
+    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
+        let Desk { inverse, values, numbers, .. } = desk;
+        let x = inverted(self.link, scores, inverse);
+        values.clear();
+        for block in x.values().chunks(LANES * x.evaluators()) {
+            self.block_values(block, values, numbers);
+        }
+        if !x.is_complete() {
+            for (value, row) in values.iter_mut().zip(x.rows()) {
+                if value.is_nan() {
+                    *value = self.value_of_present(row);
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, example: &Example<'_>) -> bool {
+        self.row.clear();
+        self.row.extend(example.scores.iter().map(|&phi| self.link.inverse(phi)));
+        self.state.learn(&self.row, example.reward);
+        self.stale = true;
+        true
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(&self.theta)
+    }
+}
+
+impl LinUcb {
+    /// Values of up to [`LANES`] items; NaN where a score is missing.
+    fn block_values(&self, block: &[f64], values: &mut Vec<f64>, columns: &mut Vec<f64>) {
+        let width = self.theta.len();
+        let items = block.len() / width;
+        // The block turned on its side: column j of all items stands together.
+        columns.clear();
+        columns.resize(width * LANES, 0.0);
+        for (lane, row) in block.chunks_exact(width).enumerate() {
+            for (j, &x) in row.iter().enumerate() {
+                columns[j * LANES + lane] = x;
+            }
+        }
+        let (mut mean, mut square) = ([0.0; LANES], [0.0; LANES]);
+        let (columns, _) = columns.as_chunks::<LANES>();
+        let mut rest = &self.whitening[..];
+        for (i, &theta) in self.theta.iter().enumerate() {
+            let (row, below) = rest.split_at(i + 1);
+            rest = below;
+            let mut whitened = [0.0; LANES];
+            for (&weight, column) in row.iter().zip(columns) {
+                for lane in 0..LANES {
+                    whitened[lane] += weight * column[lane];
+                }
+            }
+            for lane in 0..LANES {
+                square[lane] += whitened[lane] * whitened[lane];
+                mean[lane] += theta * columns[i][lane];
+            }
+        }
+        for lane in 0..items {
+            values.push(mean[lane] + self.beta * square[lane].sqrt());
+        }
+    }
+
+    /// The value of an item by the regression on the scores it has.
+    fn value_of_present(&self, row: &[f64]) -> f64 {
+        let present: Vec<usize> = (0..row.len()).filter(|&j| !row[j].is_nan()).collect();
+        if present.is_empty() {
+            return f64::NEG_INFINITY;
+        }
+        let mut cholesky = Cholesky::default();
+        factor_with_ridge(&mut cholesky, &self.gram.principal(&present), self.lambda);
+        let x: Vec<f64> = present.iter().map(|&j| row[j]).collect();
+        let mut leverage = x.clone();
+        cholesky.solve(&mut leverage);
+        let mean: f64 = leverage.iter().zip(&present).map(|(l, &j)| l * self.products[j]).sum();
+        let square: f64 = leverage.iter().zip(&x).map(|(l, x)| l * x).sum();
+        mean + self.beta * square.max(0.0).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    /// Values against the textbook form with an explicit inverse, for several ridges and every kind of row.
+    #[test]
+    fn values_equal_the_direct_inverse() {
+        let mut rng = ChaCha8Rng::seed_from_u64(8);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        for lambda in [0.1, 1.0, 10.0] {
+            for width in [1, 3, 10] {
+                let options =
+                    Options { lambda: Some(Positive::try_from(lambda).unwrap()), ..Options::default() };
+                let mut policy = LinUcb::seat(&LinUcb::ENTRIES[0], Link::Identity, options, width).unwrap();
+                let mut v = nalgebra::DMatrix::<f64>::identity(width, width) * lambda;
+                let mut b = nalgebra::DVector::<f64>::zeros(width);
+                for _ in 0..30 {
+                    let x: Vec<f64> = (0..width).map(|_| normal()).collect();
+                    let reward = normal();
+                    policy.learn(&Example { scores: &x, reward, receipt: None });
+                    let x = nalgebra::DVector::from_vec(x);
+                    v += &x * x.transpose();
+                    b += x * reward;
+                }
+                policy.prepare();
+                let inverse = v.clone().try_inverse().unwrap();
+                let theta = &inverse * b;
+                let volume = v.determinant().ln() - width as f64 * lambda.ln();
+                let beta = 0.1 * (2.0 * 20_f64.ln() + volume).sqrt() + lambda.sqrt();
+                let table: Vec<f64> = (0..width * 19).map(|_| normal()).collect();
+                let mut desk = Desk::new();
+                policy.values(&Scores::new(&table, width).unwrap(), &mut desk);
+                assert_eq!(desk.values.len(), 19);
+                for (row, value) in table.chunks(width).zip(&desk.values) {
+                    let x = nalgebra::DVector::from_row_slice(row);
+                    let direct = theta.dot(&x) + beta * (x.transpose() * &inverse * &x)[0].sqrt();
+                    assert!((value - direct).abs() < 1e-9, "{lambda} {width}: {value} {direct}");
+                    assert!((policy.value_of_present(row) - direct).abs() < 1e-9);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `oracle`: the top K under the weights of one who knows everything about the evaluators.
+//!
+//! **Assumes** that it is told every gain alpha and every noise level sigma. **In the paper:** Lemmas 1 and 2; regret is
+//! measured against it. **Costs** O(J) an item; learns nothing.
+
+use super::gains::Gains;
+use super::{Desk, Entry, Links, Policy, inverted};
+use crate::link::Link;
+use crate::options::{Finite, Sigma};
+use crate::rank::Prior;
+use crate::scores::Scores;
+use serde::{Deserialize, Serialize};
+
+/// `alpha` and `sigma`, one per evaluator.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Options {
+    alpha: Vec<Finite>,
+    sigma: Sigma,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Oracle {
+    link: Link,
+    gains: Gains,
+    nothing: (),
+}
+
+impl Policy for Oracle {
+    const ENTRIES: &'static [Entry] = &[Entry {
+        name: "oracle",
+        links: Links::Any,
+        assumes: "told every gain (alpha) and noise level (sigma); the yardstick for regret",
+        paper: "Lemmas 1 and 2",
+    }];
+    type Options = Options;
+    type State = ();
+
+    fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+        if options.alpha.len() != evaluators {
+            return Err(format!(
+                "alpha has {} values for {evaluators} evaluators; give one each",
+                options.alpha.len()
+            ));
+        }
+        if matches!(options.sigma, Sigma::Unlabelled | Sigma::Labelled) {
+            return Err("the oracle is told sigma; it does not estimate it".into());
+        }
+        let mut gains = Gains::seat(&options.sigma, evaluators)?;
+        gains.alpha = options.alpha.iter().map(|a| a.get()).collect();
+        gains.update_weights(Prior::default());
+        Ok(Oracle { link, gains, nothing: () })
+    }
+
+    fn state(&self) -> &() {
+        &self.nothing
+    }
+
+    fn state_mut(&mut self) -> &mut () {
+        &mut self.nothing
+    }
+
+    fn link(&self) -> Link {
+        self.link
+    }
+
+    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
+        self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
+    }
+
+    fn alpha(&self) -> Option<&[f64]> {
+        Some(&self.gains.alpha)
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(self.gains.weights.as_slice())
+    }
+}

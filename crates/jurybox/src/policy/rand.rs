@@ -1,0 +1,87 @@
+//! `rand`: one evaluator, drawn at random every round, decides alone.
+//!
+//! **Assumes** nothing and learns nothing. **In the paper:** Alg. 5 of the appendix. **Costs** O(J) an item, for the
+//! inclusion probabilities: an item is picked with the share of evaluators that have it in their own top K. Items that the
+//! drawn evaluator did not score come last in its order.
+
+use super::explore::PickSlots;
+use super::{Desk, Entry, Links, Policy};
+use crate::link::Link;
+use crate::rank::shares_of_top;
+use crate::scores::Scores;
+use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
+
+/// No options.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Options {}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Rand {
+    nothing: (),
+}
+
+impl Policy for Rand {
+    const ENTRIES: &'static [Entry] = &[Entry {
+        name: "rand",
+        links: Links::Identity,
+        assumes: "nothing: one evaluator drawn each round ranks the items alone",
+        paper: "Rand of the appendix",
+    }];
+    type Options = Options;
+    type State = ();
+
+    fn seat(_: &Entry, _: Link, _: Options, _: usize) -> Result<Self, String> {
+        Ok(Rand { nothing: () })
+    }
+
+    fn state(&self) -> &() {
+        &self.nothing
+    }
+
+    fn state_mut(&mut self) -> &mut () {
+        &mut self.nothing
+    }
+
+    /// Not used by this policy's `choose`: the average rank of an item is its probability.
+    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
+        let k = scores.items();
+        self.inclusion(scores, k, desk);
+        desk.values.clone_from(&desk.probabilities);
+    }
+
+    fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, desk: &mut Desk) {
+        self.inclusion(scores, k, desk);
+        let drawn = rng.random_range(0..scores.evaluators());
+        column(scores, drawn, &mut desk.values);
+        desk.top.reset(k, rng.next_u64());
+        for (item, &value) in desk.values.iter().enumerate() {
+            desk.top.push(item as u64, value);
+        }
+        let mut slots = PickSlots::new(&mut desk.picks, k);
+        for ranked in desk.top.sorted() {
+            let item = ranked.item as usize;
+            slots.push(item, desk.probabilities[item], false);
+        }
+    }
+
+    fn inclusion(&self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
+        desk.probabilities.clear();
+        desk.probabilities.resize(scores.items(), 0.0);
+        let share = 1.0 / scores.evaluators() as f64;
+        for j in 0..scores.evaluators() {
+            column(scores, j, &mut desk.values);
+            shares_of_top(&desk.values, k, &mut desk.top, &mut desk.numbers);
+            for (probability, own) in desk.probabilities.iter_mut().zip(&desk.numbers) {
+                *probability += share * own;
+            }
+        }
+    }
+}
+
+/// One evaluator's scores; missing ones below all others.
+pub(super) fn column(scores: &Scores<'_>, j: usize, out: &mut Vec<f64>) {
+    out.clear();
+    out.extend(scores.rows().map(|row| if row[j].is_nan() { f64::NEG_INFINITY } else { row[j] }));
+}

@@ -1,0 +1,259 @@
+//! The table of policies: one line each.
+
+use super::{Desk, Entry, Exploration, Links, Policy, SigmaOrigin};
+use crate::error::Error;
+use crate::estimate::Statistic;
+use crate::link::Link;
+use crate::pick::Example;
+use crate::scores::Scores;
+use crate::spec::Spec;
+use rand::Rng;
+use serde_json::Value;
+
+macro_rules! table {
+    ($($variant:ident($policy:ty),)*) => {
+        /// Any policy of the table.
+        #[derive(Debug, Clone)]
+        pub(crate) enum AnyPolicy {
+            $($variant($policy),)*
+        }
+
+        const ENTRIES: &[&[Entry]] = &[$(<$policy>::ENTRIES,)*];
+
+        macro_rules! each {
+            ($any:expr, $p:ident => $body:expr) => {
+                match $any { $(AnyPolicy::$variant($p) => $body,)* }
+            };
+        }
+
+        impl AnyPolicy {
+            /// Seats the policy that a spec names.
+            pub(crate) fn seat(spec: &Spec, evaluators: usize) -> Result<Self, Error> {
+                $(if let Some(entry) = <$policy>::ENTRIES.iter().find(|entry| entry.name == spec.name()) {
+                    return seat::<$policy>(entry, spec, evaluators).map(AnyPolicy::$variant);
+                })*
+                Err(unknown(spec))
+            }
+
+            /// Merges in the state of another; false if that is of another kind.
+            pub(crate) fn merge(&mut self, other: &AnyPolicy) -> bool {
+                match (self, other) {
+                    $((AnyPolicy::$variant(mine), AnyPolicy::$variant(theirs)) => {
+                        mine.state_mut().merge(theirs.state());
+                        true
+                    })*
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+
+table! {
+    Oracle(super::oracle::Oracle),
+    Average(super::average::Average),
+    Uniform(super::uniform::Uniform),
+    Rand(super::rand::Rand),
+    Esag(super::esag::Esag),
+    EpsGreedy(super::eps_greedy::EpsGreedy),
+    EvalUcb(super::eval_ucb::EvalUcb),
+    LinUcb(super::lin_ucb::LinUcb),
+    Exp4p(super::exp4p::Exp4p),
+}
+
+/// Every policy there is, with what it assumes and where it stands in the paper.
+///
+/// ```
+/// assert!(jurybox::policies().iter().any(|entry| entry.name == "glm-eps-greedy"));
+/// ```
+pub fn policies() -> &'static [Entry] {
+    static FLAT: std::sync::LazyLock<Vec<Entry>> = std::sync::LazyLock::new(|| ENTRIES.concat());
+    &FLAT
+}
+
+fn unknown(spec: &Spec) -> Error {
+    let names = policies().iter().map(|entry| entry.name);
+    let hint = match nearest(spec.name(), names.clone()) {
+        Some(name) => format!("there is no such policy; did you mean `{name}`?"),
+        None => format!("there is no such policy; there are {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    Error::Policy { policy: spec.name().into(), reason: hint }
+}
+
+fn seat<P: Policy>(entry: &Entry, spec: &Spec, evaluators: usize) -> Result<P, Error> {
+    let refuse = |reason: String| Error::Policy { policy: spec.to_string(), reason };
+    let mut options = spec.options().clone();
+    let link = match options.remove("link") {
+        None => entry.links.default_link(),
+        Some(value) => link_option(entry, &value).map_err(refuse)?,
+    };
+    let options: P::Options =
+        serde_json::from_value(Value::Object(options)).map_err(|e| refuse(e.to_string()))?;
+    P::seat(entry, link, options, evaluators).map_err(refuse)
+}
+
+fn link_option(entry: &Entry, value: &Value) -> Result<Link, String> {
+    let link: Link = serde_json::from_value(value.clone())
+        .map_err(|_| format!("{value} is not a link; there are identity, logistic and probit"))?;
+    match (entry.links, link) {
+        (Links::Any, _) | (Links::Identity, Link::Identity) => Ok(link),
+        (Links::Glm, Link::Logistic | Link::Probit) => Ok(link),
+        (Links::Glm, Link::Identity) => {
+            Err(format!("with the identity link it is `{}`", entry.name.trim_start_matches("glm-")))
+        }
+        (Links::Identity, _) => Err("it takes no link; where there is a glm- form, use that".into()),
+    }
+}
+
+/// The name that differs the least, if it is close enough to be meant.
+fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, name) =
+        names.map(|name| (edits(word, name), name)).min_by_key(|(distance, _)| *distance)?;
+    (distance <= 1 + word.chars().count() / 4).then_some(name)
+}
+
+/// Levenshtein distance.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// What a jury asks of its policy, whichever it is.
+impl AnyPolicy {
+    pub(crate) fn observes_first(&self) -> bool {
+        each!(self, p => p.observes_first())
+    }
+
+    pub(crate) fn link(&self) -> Link {
+        each!(self, p => p.link())
+    }
+
+    pub(crate) fn exploration(&self) -> Exploration {
+        each!(self, p => p.exploration())
+    }
+
+    pub(crate) fn choose<R: Rng + ?Sized>(
+        &mut self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+        desk: &mut Desk,
+    ) {
+        each!(self, p => {
+            p.prepare();
+            p.choose(scores, k, rng, desk);
+        });
+    }
+
+    pub(crate) fn inclusion(&mut self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
+        each!(self, p => {
+            p.prepare();
+            p.inclusion(scores, k, desk);
+        });
+    }
+
+    pub(crate) fn values(&mut self, scores: &Scores<'_>, desk: &mut Desk) {
+        each!(self, p => {
+            p.prepare();
+            p.values(scores, desk);
+        });
+    }
+
+    pub(crate) fn observe(&mut self, scores: &Scores<'_>) {
+        each!(self, p => p.observe(scores));
+    }
+
+    pub(crate) fn learn(&mut self, example: &Example<'_>) -> bool {
+        each!(self, p => p.learn(example))
+    }
+
+    pub(crate) fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
+        each!(self, p => p.check_receipt(example))
+    }
+
+    pub(crate) fn alpha(&mut self) -> Option<&[f64]> {
+        each!(self, p => {
+            p.prepare();
+            p.alpha()
+        })
+    }
+
+    pub(crate) fn weights(&mut self) -> Option<&[f64]> {
+        each!(self, p => {
+            p.prepare();
+            p.weights()
+        })
+    }
+
+    pub(crate) fn sigma(&mut self) -> Option<(&[f64], &SigmaOrigin)> {
+        each!(self, p => {
+            p.prepare();
+            p.sigma()
+        })
+    }
+
+    pub(crate) fn state_as_json(&self) -> Result<Value, serde_json::Error> {
+        each!(self, p => serde_json::to_value(p.state()))
+    }
+
+    pub(crate) fn state_as_bytes(&self) -> Result<Vec<u8>, postcard::Error> {
+        each!(self, p => postcard::to_allocvec(p.state()))
+    }
+
+    pub(crate) fn restore_json(&mut self, state: Value, evaluators: usize) -> Result<(), Error> {
+        each!(self, p => restore(p, serde_json::from_value(state).map_err(|e| e.to_string()), evaluators))
+    }
+
+    pub(crate) fn restore_bytes(&mut self, state: &[u8], evaluators: usize) -> Result<(), Error> {
+        each!(self, p => restore(p, postcard::from_bytes(state).map_err(|e| e.to_string()), evaluators))
+    }
+}
+
+fn restore<P: Policy>(
+    policy: &mut P,
+    state: Result<P::State, String>,
+    evaluators: usize,
+) -> Result<(), Error> {
+    let state = state.map_err(Error::State)?;
+    if !state.is_sound(evaluators) || !state.is_of_kind(policy.state()) {
+        return Err(Error::State(format!("its numbers do not fit this policy over {evaluators} evaluators")));
+    }
+    *policy.state_mut() = state;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_distinct_and_every_policy_of_the_paper_is_there() {
+        let names: Vec<&str> = policies().iter().map(|entry| entry.name).collect();
+        let distinct: std::collections::BTreeSet<&&str> = names.iter().collect();
+        assert_eq!(names.len(), distinct.len());
+        for name in ["oracle", "average", "uniform", "rand", "exp4p"] {
+            assert!(names.contains(&name));
+        }
+        for name in ["esag", "eps-greedy", "eps-greedy-all", "greedy", "eval-ucb", "lin-ucb"] {
+            assert!(names.contains(&name) && names.contains(&format!("glm-{name}").as_str()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_slip_gets_the_nearest_name() {
+        let message = AnyPolicy::seat(&Spec::new("esgag"), 3).unwrap_err().to_string();
+        assert!(message.contains("did you mean `esag`"), "{message}");
+        let message = AnyPolicy::seat(&Spec::new("thompson-sampling"), 3).unwrap_err().to_string();
+        assert!(message.contains("there are oracle, average"), "{message}");
+    }
+}

@@ -1,0 +1,389 @@
+//! Scoring and the exact top K.
+//!
+//! **The tie rule.** Items are ordered by value, best first. Equal values are ordered by a hash of the item's number
+//! under a seed: a fair shuffle that does not depend on the order of arrival, on threads, or on how a file was cut, so
+//! that the top K of parts, merged, is the top K of the whole. A policy draws the seed from its generator every round.
+
+use crate::kernel;
+use crate::scores::Scores;
+use std::cmp::Ordering;
+
+/// An item and its value.
+///
+/// ```
+/// use jurybox::{Ranked, TopK};
+/// let mut top = TopK::new(1, 0);
+/// top.push(7, 0.5);
+/// assert_eq!(top.into_sorted(), [Ranked { item: 7, value: 0.5 }]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranked {
+    /// The item's number.
+    pub item: u64,
+    /// What it was ranked by.
+    pub value: f64,
+}
+
+/// The K best of a stream, in memory of order K, for 20 items or 100 million.
+///
+/// A buffer of 2K entries and a partial selection whenever it is full: amortised constant time per item. NaN ranks last.
+///
+/// ```
+/// use jurybox::TopK;
+///
+/// let (mut left, mut right) = (TopK::new(2, 42), TopK::new(2, 42));
+/// for (item, value) in [(0, 0.3), (1, 0.9), (2, 0.1)] {
+///     left.push(item, value);
+/// }
+/// right.push(3, 0.7);
+/// left.merge(&right);
+/// let items: Vec<u64> = left.into_sorted().iter().map(|ranked| ranked.item).collect();
+/// assert_eq!(items, [1, 3]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct TopK {
+    k: usize,
+    tie_seed: u64,
+    threshold: f64,
+    entries: Vec<Ranked>,
+}
+
+impl TopK {
+    /// An empty collector of the `k` best. Collectors that are to be merged need the same seed.
+    pub fn new(k: usize, tie_seed: u64) -> Self {
+        let mut top = TopK { k: 0, tie_seed: 0, threshold: f64::NEG_INFINITY, entries: Vec::new() };
+        top.reset(k, tie_seed);
+        top
+    }
+
+    /// Empties the collector for another stream, keeping its memory.
+    pub fn reset(&mut self, k: usize, tie_seed: u64) {
+        (self.k, self.tie_seed, self.threshold) = (k, tie_seed, f64::NEG_INFINITY);
+        self.entries.clear();
+        // Memory for a whole buffer at once, but not more than a small stream could ever fill.
+        self.entries.reserve(self.room().min(1 << 12));
+    }
+
+    fn room(&self) -> usize {
+        (2 * self.k).max(16)
+    }
+
+    /// Offers an item.
+    #[inline]
+    pub fn push(&mut self, item: u64, value: f64) {
+        if value < self.threshold {
+            return;
+        }
+        self.keep(item, value);
+    }
+
+    fn keep(&mut self, item: u64, value: f64) {
+        let value = if value.is_nan() { f64::NEG_INFINITY } else { value };
+        if self.k == 0 || value < self.threshold {
+            return;
+        }
+        self.entries.push(Ranked { item, value });
+        if self.entries.len() >= self.room() {
+            self.shrink();
+        }
+    }
+
+    fn shrink(&mut self) {
+        if self.entries.len() > self.k {
+            let seed = self.tie_seed;
+            self.entries.select_nth_unstable_by(self.k - 1, |a, b| better(a, b, seed));
+            self.entries.truncate(self.k);
+            self.threshold = self.entries[self.k - 1].value;
+        }
+    }
+
+    /// Takes in what another collector with the same `k` and seed has kept.
+    pub fn merge(&mut self, other: &TopK) {
+        for ranked in &other.entries {
+            self.push(ranked.item, ranked.value);
+        }
+    }
+
+    /// The best K so far, best first.
+    pub fn sorted(&mut self) -> &[Ranked] {
+        self.shrink();
+        let seed = self.tie_seed;
+        self.entries.sort_unstable_by(|a, b| better(a, b, seed));
+        &self.entries
+    }
+
+    /// The sum of the `k` largest values.
+    pub(crate) fn sum_of_best(values: &[f64], k: usize) -> f64 {
+        let mut top = TopK::new(k, 0);
+        for (item, &value) in values.iter().enumerate() {
+            top.push(item as u64, value);
+        }
+        top.sorted().iter().map(|ranked| ranked.value).sum()
+    }
+
+    /// The best K, best first.
+    pub fn into_sorted(mut self) -> Vec<Ranked> {
+        self.sorted();
+        self.entries
+    }
+}
+
+fn better(a: &Ranked, b: &Ranked, seed: u64) -> Ordering {
+    // No NaN gets into a collector.
+    b.value
+        .partial_cmp(&a.value)
+        .unwrap_or(Ordering::Equal)
+        .then_with(|| (tie_hash(seed, a.item), a.item).cmp(&(tie_hash(seed, b.item), b.item)))
+}
+
+/// A mix of the seed and the item's number (the finaliser of SplitMix64, a bijection of 64 bits).
+fn tie_hash(seed: u64, item: u64) -> u64 {
+    let mut z = seed ^ item.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// How many items are better than a value, and how many equal it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) above: usize,
+    pub(crate) tied: usize,
+}
+
+impl Place {
+    pub(crate) fn of(value: f64, values: &[f64]) -> Place {
+        let (mut above, mut tied) = (0, 0);
+        for &other in values {
+            above += usize::from(other > value);
+            tied += usize::from(other == value);
+        }
+        Place { above, tied }
+    }
+
+    /// The probability, over the tie rule's seed, of being among the best `k`.
+    pub(crate) fn share_of_top(self, k: usize) -> f64 {
+        if self.above + self.tied <= k {
+            1.0
+        } else if self.above >= k {
+            0.0
+        } else {
+            (k - self.above) as f64 / self.tied as f64
+        }
+    }
+}
+
+/// The probability of each item to be among the best `k` under the tie rule: 1, 0, or a share where values tie.
+pub(crate) fn shares_of_top(values: &[f64], k: usize, top: &mut TopK, out: &mut Vec<f64>) {
+    top.reset(k, 0);
+    for (item, &value) in values.iter().enumerate() {
+        top.push(item as u64, value);
+    }
+    let threshold = top.sorted().last().map_or(f64::INFINITY, |ranked| ranked.value);
+    let share = Place::of(threshold, values).share_of_top(k);
+    out.clear();
+    out.extend(values.iter().map(|&v| {
+        if v > threshold {
+            1.0
+        } else if v == threshold {
+            share
+        } else {
+            0.0
+        }
+    }));
+}
+
+/// How scores become one value per item: the oracle's form of Lemmas 1 and 2, for the evaluators that spoke.
+///
+/// With all scores present, the value is `<w, x>` with `w_j = (alpha_j / sigma_j^2) / sum_l (alpha_l / sigma_l)^2`,
+/// x being the inverse link of the scores. When some are missing it is the posterior mean of the reward given the present
+/// ones, under a normal prior where one is known and a flat one where not; never an imputation.
+///
+/// ```
+/// use jurybox::{Scores, Weights};
+///
+/// let weights = Weights::oracle(&[1.0, 2.0], &[1.0, 1.0])?;
+/// assert_eq!(weights.as_slice(), [0.2, 0.4]);
+/// let mut values = Vec::new();
+/// weights.values(&Scores::new(&[1.0, 2.0, f64::NAN, 3.0], 2)?, &mut values);
+/// assert_eq!(values, [1.0, 1.5]); // the second item is worth 3.0 / 2.0 by the evaluator that saw it
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Weights {
+    w: Vec<f64>,
+    information: Vec<f64>,
+    prior: Prior,
+}
+
+/// A normal prior of the reward; precision 0 is the flat one.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Prior {
+    pub(crate) mean: f64,
+    pub(crate) precision: f64,
+}
+
+impl Prior {
+    /// The law of a variable with this mean and variance; flat where they say nothing.
+    pub(crate) fn normal(mean: f64, variance: f64) -> Prior {
+        let precision = 1.0 / variance;
+        if variance > 0.0 && precision.is_finite() { Prior { mean, precision } } else { Prior::default() }
+    }
+}
+
+impl Weights {
+    /// The weights of the oracle that knows the gains and the noise of every evaluator.
+    pub fn oracle(alpha: &[f64], sigma: &[f64]) -> Result<Weights, crate::Error> {
+        crate::oracle::check(alpha, sigma)?;
+        let mut weights = Weights::default();
+        weights.set(alpha, sigma, Prior::default());
+        Ok(weights)
+    }
+
+    /// Becomes the weights for `alpha` and `sigma`, keeping its memory. All zero when every alpha is.
+    pub(crate) fn set(&mut self, alpha: &[f64], sigma: &[f64], prior: Prior) {
+        // |alpha / sigma| beyond 1e150 could not be squared; no ranking needs it to be.
+        let ratio = |j: usize| (alpha[j] / sigma[j]).clamp(-1e150, 1e150);
+        self.information.clear();
+        self.information.extend((0..alpha.len()).map(|j| ratio(j) * ratio(j)));
+        let total: f64 = self.information.iter().sum();
+        self.w.clear();
+        self.w.extend((0..alpha.len()).map(|j| if total > 0.0 { ratio(j) / sigma[j] / total } else { 0.0 }));
+        self.prior = prior;
+    }
+
+    /// The weights, one per evaluator.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.w
+    }
+
+    /// The value of each item of a round whose scores are already on the inverse link's scale.
+    pub fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
+        kernel::dot_rows(scores.values(), &self.w, out);
+        if scores.is_complete() {
+            return;
+        }
+        let total: f64 = self.information.iter().sum();
+        if total <= 0.0 {
+            // Nothing is known of anybody: all items tie, those without scores too.
+            out.fill(0.0);
+            return;
+        }
+        for (value, row) in out.iter_mut().zip(scores.rows()) {
+            let (mut sum, mut present) = (0.0, 0.0);
+            for (j, &x) in row.iter().enumerate() {
+                if !x.is_nan() {
+                    sum += self.w[j] * x;
+                    present += self.information[j];
+                }
+            }
+            let evidence = self.prior.precision * self.prior.mean + total * sum;
+            let precision = self.prior.precision + present;
+            *value = if precision > 0.0 { evidence / precision } else { f64::NEG_INFINITY };
+        }
+    }
+}
+
+/// The `k` best rows of a table by [`Weights::values`], best first.
+///
+/// The one-pass form for large tables: a complete table is read once and only the best are kept.
+///
+/// ```
+/// use jurybox::{Scores, Weights, top_k};
+///
+/// let weights = Weights::oracle(&[1.0, 1.0], &[1.0, 1.0])?;
+/// let table = [0.1, 0.2, 0.9, 0.8, 0.5, 0.4];
+/// let best = top_k(&Scores::new(&table, 2)?, &weights, 2, 0);
+/// assert_eq!(best.iter().map(|r| r.item).collect::<Vec<_>>(), [1, 2]);
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+pub fn top_k(scores: &Scores<'_>, weights: &Weights, k: usize, tie_seed: u64) -> Vec<Ranked> {
+    let mut top = TopK::new(k, tie_seed);
+    if scores.is_complete() {
+        let mut item = 0;
+        kernel::for_each_dot(scores.values(), &weights.w, |value| {
+            top.push(item, value);
+            item += 1;
+        });
+    } else {
+        let mut values = Vec::new();
+        weights.values(scores, &mut values);
+        for (item, value) in values.into_iter().enumerate() {
+            top.push(item as u64, value);
+        }
+    }
+    top.into_sorted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn by_sorting(values: &[f64], k: usize, seed: u64) -> Vec<u64> {
+        let mut all: Vec<Ranked> =
+            values.iter().enumerate().map(|(i, &value)| Ranked { item: i as u64, value }).collect();
+        all.sort_by(|a, b| better(a, b, seed));
+        all.truncate(k);
+        all.iter().map(|r| r.item).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn top_k_is_what_sorting_everything_gives(
+            // Few distinct values: ties everywhere.
+            values in prop::collection::vec((-3_i32..3).prop_map(f64::from), 1..300),
+            k in 1_usize..40, cut in 0_usize..300, seed: u64,
+        ) {
+            let expected = by_sorting(&values, k, seed);
+            let (mut left, mut right) = (TopK::new(k, seed), TopK::new(k, seed));
+            for (item, &value) in values.iter().enumerate() {
+                if item < cut { left.push(item as u64, value) } else { right.push(item as u64, value) }
+            }
+            right.merge(&left);
+            let found: Vec<u64> = right.into_sorted().iter().map(|r| r.item).collect();
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn shares_sum_to_k(values in prop::collection::vec((-3_i32..3).prop_map(f64::from), 1..80), k in 1_usize..80) {
+            prop_assume!(k <= values.len());
+            let mut shares = Vec::new();
+            shares_of_top(&values, k, &mut TopK::new(k, 0), &mut shares);
+            prop_assert!((shares.iter().sum::<f64>() - k as f64).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn ties_are_broken_fairly_by_the_seed() {
+        let mut counts = [0_u32; 6];
+        for seed in 0..60_000 {
+            for item in by_sorting(&[1.0; 6], 2, seed) {
+                counts[item as usize] += 1;
+            }
+        }
+        // Binomial(60000, 1/3) has standard deviation 115; five of them.
+        assert!(counts.iter().all(|&c| c.abs_diff(20_000) < 577), "{counts:?}");
+    }
+
+    #[test]
+    fn nan_and_minus_infinity_rank_last_and_k_beyond_the_stream_keeps_all() {
+        let mut top = TopK::new(9, 1);
+        for (item, value) in [f64::NAN, 1.0, f64::NEG_INFINITY, 2.0].into_iter().enumerate() {
+            top.push(item as u64, value);
+        }
+        let items: Vec<u64> = top.into_sorted().iter().map(|r| r.item).collect();
+        assert_eq!(items[..2], [3, 1]);
+        assert_eq!(items.len(), 4);
+    }
+
+    #[test]
+    fn a_prior_pulls_thin_evidence_towards_it() {
+        let mut weights = Weights::default();
+        weights.set(&[1.0, 1.0], &[1.0, 1.0], Prior::normal(0.5, 1.0));
+        let mut values = Vec::new();
+        weights.values(&Scores::new(&[2.0, f64::NAN, f64::NAN, f64::NAN, 2.0, 2.0], 2).unwrap(), &mut values);
+        // Closed form: (mean/var + sum alpha x/sigma^2) / (1/var + sum alpha^2/sigma^2).
+        assert_eq!(values, [(0.5 + 2.0) / 2.0, 0.5, (0.5 + 4.0) / 3.0]);
+    }
+}

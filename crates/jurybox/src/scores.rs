@@ -1,0 +1,219 @@
+//! A round of scores: a borrowed table, one row per item, one column per evaluator, checked once.
+//!
+//! Everything after this border may rely on it: a score is a finite number of sane size, or NaN, which means
+//! *missing* and never zero.
+
+use crate::error::{Error, EvaluatorLabel};
+use serde::{Deserialize, Serialize};
+
+/// The largest magnitude of a score or a reward. Beyond it squares overflow and one value would poison a state for
+/// good, so it is refused at the border.
+pub(crate) const LIMIT: f64 = 1e100;
+
+/// One round: the scores of `items()` items by `evaluators()` evaluators, row after row. NaN = missing.
+///
+/// ```
+/// use jurybox::Scores;
+///
+/// let table = [0.9, 0.7, /* second item: */ 0.2, f64::NAN];
+/// let scores = Scores::new(&table, 2)?;
+/// assert_eq!((scores.items(), scores.evaluators()), (2, 2));
+/// assert_eq!(scores.row(0), [0.9, 0.7]);
+/// assert!(scores.row(1)[1].is_nan());
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Scores<'a> {
+    values: &'a [f64],
+    evaluators: usize,
+    items: usize,
+    complete: bool,
+}
+
+impl<'a> Scores<'a> {
+    /// Checks a table and borrows it. Refuses infinities, numbers beyond ±1e100, and a length that does not make rows.
+    pub fn new(values: &'a [f64], evaluators: usize) -> Result<Self, Error> {
+        if evaluators == 0 || !values.len().is_multiple_of(evaluators) {
+            return Err(Error::Shape { values: values.len(), evaluators });
+        }
+        let complete = all_usable(values);
+        if !complete && let Some(at) = values.iter().position(|&v| !usable_or_missing(v)) {
+            return Err(Error::Score {
+                item: at / evaluators,
+                evaluator: EvaluatorLabel { column: at % evaluators, name: None },
+                value: values[at],
+            });
+        }
+        Ok(Scores { values, evaluators, items: values.len() / evaluators, complete })
+    }
+
+    /// How many items the round has.
+    pub fn items(&self) -> usize {
+        self.items
+    }
+
+    /// How many evaluators scored them.
+    pub fn evaluators(&self) -> usize {
+        self.evaluators
+    }
+
+    /// Whether no score is missing.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The scores of one item.
+    ///
+    /// # Panics
+    /// If there is no such item.
+    pub fn row(&self, item: usize) -> &'a [f64] {
+        &self.values[item * self.evaluators..(item + 1) * self.evaluators]
+    }
+
+    /// All rows, in order.
+    pub fn rows(&self) -> std::slice::ChunksExact<'a, f64> {
+        self.values.chunks_exact(self.evaluators)
+    }
+
+    /// The whole table, row after row.
+    pub fn values(&self) -> &'a [f64] {
+        self.values
+    }
+
+    /// A view that is known to hold usable or missing values only, such as the inverse link of a checked one.
+    pub(crate) fn trusted(values: &'a [f64], evaluators: usize, complete: bool) -> Self {
+        Scores { values, evaluators, items: values.len() / evaluators, complete }
+    }
+}
+
+pub(crate) fn usable(value: f64) -> bool {
+    value.abs() <= LIMIT
+}
+
+pub(crate) fn usable_or_missing(value: f64) -> bool {
+    value.is_nan() || usable(value)
+}
+
+/// Whether every value is a usable number. Counting instead of stopping early lets the compiler use vector compares.
+pub(crate) fn all_usable(values: &[f64]) -> bool {
+    let mut bad = 0_u64;
+    for &value in values {
+        bad += u64::from(!usable(value));
+    }
+    bad == 0
+}
+
+/// The names of the evaluators, in the order of the columns: at least one, none empty, no two alike.
+///
+/// ```
+/// use jurybox::Evaluators;
+///
+/// let evaluators = Evaluators::new(["toxicity", "spam"])?;
+/// assert_eq!(evaluators.len(), 2);
+/// assert_eq!(evaluators.position("spam"), Some(1));
+/// assert!(Evaluators::new(["spam", "spam"]).is_err());
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct Evaluators(Vec<String>);
+
+impl Evaluators {
+    /// Takes the names, or says which one cannot be used.
+    pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<Self, Error> {
+        Self::try_from(names.into_iter().map(Into::into).collect::<Vec<String>>())
+    }
+
+    /// `n` evaluators without names of their own: `e1`, `e2`, ...
+    pub fn numbered(n: usize) -> Result<Self, Error> {
+        Self::new((1..=n).map(|j| format!("e{j}")))
+    }
+
+    /// How many there are; never zero.
+    #[expect(clippy::len_without_is_empty, reason = "never empty by construction")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The names in column order.
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The column of a name.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|n| n == name)
+    }
+
+    /// Puts the name into an error that knows only the column.
+    pub(crate) fn name_in(&self, error: Error) -> Error {
+        match error {
+            Error::Score { item, mut evaluator, value } => {
+                evaluator.name = self.0.get(evaluator.column).cloned();
+                Error::Score { item, evaluator, value }
+            }
+            other => other,
+        }
+    }
+}
+
+impl TryFrom<Vec<String>> for Evaluators {
+    type Error = Error;
+
+    fn try_from(names: Vec<String>) -> Result<Self, Error> {
+        if names.is_empty() {
+            return Err(Error::Evaluators("the list is empty; name at least one".into()));
+        }
+        let mut seen = std::collections::HashMap::with_capacity(names.len());
+        for (column, name) in names.iter().enumerate() {
+            if name.trim().is_empty() {
+                return Err(Error::Evaluators(format!("#{column} has an empty name; give it one")));
+            }
+            if let Some(first) = seen.insert(name.as_str(), column) {
+                return Err(Error::Evaluators(format!(
+                    "#{first} and #{column} are both named `{name}`; names must differ"
+                )));
+            }
+        }
+        Ok(Evaluators(names))
+    }
+}
+
+impl From<Evaluators> for Vec<String> {
+    fn from(evaluators: Evaluators) -> Self {
+        evaluators.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_is_accepted_and_infinite_is_named() {
+        assert!(!Scores::new(&[1.0, f64::NAN], 2).unwrap().is_complete());
+        assert!(Scores::new(&[1.0, 2.0], 2).unwrap().is_complete());
+        for bad in [f64::INFINITY, f64::NEG_INFINITY, 1e101] {
+            let error = Scores::new(&[0.0, 1.0, 2.0, bad], 2).unwrap_err();
+            assert!(
+                matches!(&error, Error::Score { item: 1, evaluator, .. } if evaluator.column == 1),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn rows_must_be_whole() {
+        assert!(matches!(Scores::new(&[1.0, 2.0, 3.0], 2), Err(Error::Shape { values: 3, evaluators: 2 })));
+        assert!(matches!(Scores::new(&[], 0), Err(Error::Shape { .. })));
+        assert_eq!(Scores::new(&[], 3).unwrap().items(), 0);
+    }
+
+    #[test]
+    fn names_are_checked() {
+        assert!(Evaluators::new(Vec::<String>::new()).unwrap_err().to_string().contains("empty"));
+        assert!(Evaluators::new(["a", " "]).unwrap_err().to_string().contains("#1"));
+        assert!(Evaluators::new(["a", "b", "a"]).unwrap_err().to_string().contains("#0 and #2"));
+        assert!(serde_json::from_str::<Evaluators>(r#"["a","a"]"#).is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! A policy and its options as text: `eps-greedy(eps=0.1, slots=2)`.
+
+use crate::error::Error;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::str::FromStr;
+
+/// The name of a policy and the options that were set, not yet checked against what the policy takes.
+///
+/// ```
+/// use jurybox::Spec;
+///
+/// let spec: Spec = "eps-greedy(eps=0.1, sigma=[0.2,0.4])".parse()?;
+/// assert_eq!(spec.name(), "eps-greedy");
+/// assert_eq!(spec.to_string(), "eps-greedy(eps=0.1,sigma=[0.2,0.4])");
+/// let json = r#"{"name": "eps-greedy", "options": {"eps": 0.1, "sigma": [0.2, 0.4]}}"#;
+/// assert_eq!(serde_json::from_str::<Spec>(json).unwrap(), spec);
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    name: String,
+    options: Map<String, Value>,
+}
+
+impl Spec {
+    /// A policy with its default options.
+    pub fn new(name: impl Into<String>) -> Self {
+        Spec { name: name.into(), options: Map::new() }
+    }
+
+    /// The same with one more option.
+    #[must_use]
+    pub fn with(mut self, option: &str, value: impl Into<Value>) -> Self {
+        self.options.insert(option.into(), value.into());
+        self
+    }
+
+    /// Which policy.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The options that were set.
+    pub fn options(&self) -> &Map<String, Value> {
+        &self.options
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        for (i, (key, value)) in self.options.iter().enumerate() {
+            write!(f, "{}{key}=", if i == 0 { "(" } else { "," })?;
+            match value {
+                Value::String(word) => f.write_str(word)?,
+                other => write!(f, "{other}")?,
+            }
+        }
+        if self.options.is_empty() { Ok(()) } else { f.write_str(")") }
+    }
+}
+
+impl FromStr for Spec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let refuse = |reason: String| Error::Policy { policy: text.trim().into(), reason };
+        let text = text.trim();
+        let Some((name, rest)) = text.split_once('(') else {
+            if text.is_empty() || text.contains([')', '=', ',']) {
+                return Err(refuse("write a name, or name(option=value, ...)".into()));
+            }
+            return Ok(Spec::new(text));
+        };
+        let Some(inside) = rest.strip_suffix(')') else {
+            return Err(refuse("the closing parenthesis is missing".into()));
+        };
+        let mut spec = Spec::new(name.trim());
+        for part in split_outside_brackets(inside) {
+            let Some((key, value)) = part.split_once('=') else {
+                return Err(refuse(format!("`{}` is not of the form option=value", part.trim())));
+            };
+            let (key, value) = (key.trim(), value.trim());
+            if spec.options.contains_key(key) {
+                return Err(refuse(format!("option `{key}` is set twice")));
+            }
+            // Numbers, lists, true and false are JSON as they stand; anything else is a word.
+            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.into()));
+            spec.options.insert(key.into(), value);
+        }
+        Ok(spec)
+    }
+}
+
+fn split_outside_brackets(text: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+impl Serialize for Spec {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Spec {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Text(String),
+            Parts(Parts),
+        }
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Parts {
+            name: String,
+            #[serde(default)]
+            options: Map<String, Value>,
+        }
+        match Form::deserialize(deserializer)? {
+            Form::Text(text) => text.parse().map_err(serde::de::Error::custom),
+            Form::Parts(Parts { name, options }) => Ok(Spec { name, options }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_round_trips() {
+        for text in ["esag", "lin-ucb(lambda=0.5)", "a(b=word,c=true,d=[1,2.5],e=-1e-7)"] {
+            let spec: Spec = text.parse().unwrap();
+            assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
+            let json = serde_json::to_string(&spec).unwrap();
+            assert_eq!(serde_json::from_str::<Spec>(&json).unwrap(), spec);
+        }
+        assert_eq!("esag()".parse::<Spec>().unwrap(), Spec::new("esag"));
+    }
+
+    #[test]
+    fn bad_text_is_refused_with_the_reason() {
+        for (text, says) in [
+            ("", "write a name"),
+            ("esag(sigma=1", "closing parenthesis"),
+            ("esag(sigma)", "`sigma` is not of the form"),
+            ("esag(a=1, a=2)", "set twice"),
+            ("esag=3", "write a name"),
+        ] {
+            let message = text.parse::<Spec>().unwrap_err().to_string();
+            assert!(message.contains(says), "{text}: {message}");
+        }
+    }
+}
