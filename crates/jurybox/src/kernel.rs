@@ -44,6 +44,7 @@ pub(crate) fn for_each_dot(values: &[f64], weights: &[f64], f: impl FnMut(f64)) 
     by_width!(weights.len(), |width| each_dot(width, values, weights, f));
 }
 
+#[expect(clippy::inline_always, reason = "the constant width must reach the loop")]
 #[inline(always)]
 fn each_dot<W: Width>(width: W, values: &[f64], weights: &[f64], mut f: impl FnMut(f64)) {
     let width = width.get();
@@ -69,6 +70,7 @@ pub(crate) fn shifted_moments(values: &[f64], shift: &[f64], sum: &mut [f64], sq
     by_width!(shift.len(), |width| moments(width, values, shift, sum, square));
 }
 
+#[expect(clippy::inline_always, reason = "the constant width must reach the loop")]
 #[inline(always)]
 fn moments<W: Width>(width: W, values: &[f64], shift: &[f64], sum: &mut [f64], square: &mut [f64]) {
     let width = width.get();

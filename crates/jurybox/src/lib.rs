@@ -50,6 +50,7 @@ mod oracle;
 mod pick;
 mod policy;
 mod rank;
+mod saved;
 mod scores;
 mod spec;
 

@@ -76,6 +76,7 @@ impl Link {
     }
 
     /// Whether [`inverse`](Self::inverse) has to clamp this score. A missing score is not clamped.
+    #[expect(clippy::manual_range_contains, reason = "a range would call NaN outside")]
     pub fn clamps(self, score: f64) -> bool {
         self != Link::Identity && (score < Self::HAIR || score > 1.0 - Self::HAIR)
     }

@@ -79,7 +79,7 @@ pub fn gap(rewards: &[f64], picks: &[usize]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+
     use crate::rank::Weights;
     use proptest::prelude::*;
 

@@ -384,6 +384,6 @@ mod tests {
         let mut values = Vec::new();
         weights.values(&Scores::new(&[2.0, f64::NAN, f64::NAN, f64::NAN, 2.0, 2.0], 2).unwrap(), &mut values);
         // Closed form: (mean/var + sum alpha x/sigma^2) / (1/var + sum alpha^2/sigma^2).
-        assert_eq!(values, [(0.5 + 2.0) / 2.0, 0.5, (0.5 + 4.0) / 3.0]);
+        assert_eq!(values, [f64::midpoint(0.5, 2.0), 0.5, (0.5 + 4.0) / 3.0]);
     }
 }

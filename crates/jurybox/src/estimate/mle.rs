@@ -124,9 +124,9 @@ fn root(link: Link, nodes: &[Node], product: f64, lambda: f64, sum: f64, square:
     for _ in 0..200 {
         let (value, slope) = equation(a);
         if value > 0.0 {
-            high = a
+            high = a;
         } else {
-            low = a
+            low = a;
         }
         let mut next = a - value / slope;
         if !(next >= low && next <= high) {

@@ -168,9 +168,9 @@ fn optimistic(alpha: &[f64], sigma: &[f64], beta: f64, z: &mut Vec<f64>) {
     for _ in 0..200 {
         let middle = (low.ln() * 0.5 + high.ln() * 0.5).exp();
         if distance(middle) < beta * beta {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
         if high / low < 1.0 + 1e-15 {
             break;

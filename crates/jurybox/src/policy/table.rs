@@ -96,8 +96,9 @@ fn link_option(entry: &Entry, value: &Value) -> Result<Link, String> {
     let link: Link = serde_json::from_value(value.clone())
         .map_err(|_| format!("{value} is not a link; there are identity, logistic and probit"))?;
     match (entry.links, link) {
-        (Links::Any, _) | (Links::Identity, Link::Identity) => Ok(link),
-        (Links::Glm, Link::Logistic | Link::Probit) => Ok(link),
+        (Links::Any, _) | (Links::Identity, Link::Identity) | (Links::Glm, Link::Logistic | Link::Probit) => {
+            Ok(link)
+        }
         (Links::Glm, Link::Identity) => {
             Err(format!("with the identity link it is `{}`", entry.name.trim_start_matches("glm-")))
         }

@@ -1,0 +1,120 @@
+//! A jury saved: one versioned JSON document, or a compact binary form of the same.
+//!
+//! Both hold the policy's spec, the names of the evaluators, the counters and the state. What is read back is checked
+//! before it is used: a file from outside can be refused, but it can not make a policy compute nonsense.
+
+use crate::error::Error;
+use crate::jury::{Jury, Seen};
+use crate::scores::Evaluators;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of the saved form. A reader refuses versions that it does not know.
+const VERSION: u32 = 1;
+const MAGIC: &[u8; 8] = b"jurybox\0";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Saved<S> {
+    format: String,
+    version: u32,
+    policy: String,
+    evaluators: Evaluators,
+    seen: Seen,
+    state: S,
+}
+
+/// Saving and reading back.
+impl Jury {
+    /// The whole jury as one JSON document.
+    ///
+    /// # Panics
+    /// Never: a state is plain data.
+    ///
+    /// ```
+    /// use jurybox::{Evaluators, Jury};
+    /// let jury = Jury::new(&"esag(sigma=0.2)".parse()?, Evaluators::new(["a", "b"])?)?;
+    /// let json = jury.to_json();
+    /// assert!(json.contains(r#""policy": "esag(sigma=0.2)""#));
+    /// assert_eq!(Jury::from_json(&json)?.to_json(), json);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn to_json(&self) -> String {
+        let state = self.policy.state_as_json().expect("a state is plain data");
+        let mut json = serde_json::to_string_pretty(&self.saved(state)).expect("and so is what is around it");
+        json.push('\n');
+        json
+    }
+
+    /// Reads what [`to_json`](Self::to_json) wrote.
+    pub fn from_json(json: &str) -> Result<Self, Error> {
+        let value: Value = serde_json::from_str(json).map_err(|e| Error::State(e.to_string()))?;
+        match (value.get("format").and_then(Value::as_str), value.get("version").and_then(Value::as_u64)) {
+            (Some("jurybox"), Some(version)) if version == u64::from(VERSION) => {}
+            (Some("jurybox"), Some(version)) => return Err(wrong_version(version)),
+            _ => return Err(Error::State("it does not begin as a Jurybox state does".into())),
+        }
+        let saved: Saved<Value> = serde_json::from_value(value).map_err(|e| Error::State(e.to_string()))?;
+        let (mut jury, state) = Jury::unsaved(saved)?;
+        jury.policy.restore_json(state, jury.evaluators.len())?;
+        Ok(jury)
+    }
+
+    /// The whole jury in a compact binary form.
+    ///
+    /// # Panics
+    /// Never: a state is plain data.
+    ///
+    /// ```
+    /// use jurybox::{Evaluators, Jury};
+    /// let jury = Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(10)?)?;
+    /// let bytes = jury.to_bytes();
+    /// assert!(bytes.len() < jury.to_json().len());
+    /// assert_eq!(Jury::from_bytes(&bytes)?.to_bytes(), bytes);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let state = self.policy.state_as_bytes().expect("a state is plain data");
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(postcard::to_allocvec(&self.saved(state)).expect("and so is what is around it"));
+        bytes
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let Some((version, body)) = bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<4>())
+        else {
+            return Err(Error::State("it does not begin as a Jurybox state does".into()));
+        };
+        match u32::from_le_bytes(*version) {
+            VERSION => {}
+            version => return Err(wrong_version(u64::from(version))),
+        }
+        let saved: Saved<Vec<u8>> = postcard::from_bytes(body).map_err(|e| Error::State(e.to_string()))?;
+        let (mut jury, state) = Jury::unsaved(saved)?;
+        jury.policy.restore_bytes(&state, jury.evaluators.len())?;
+        Ok(jury)
+    }
+
+    fn saved<S>(&self, state: S) -> Saved<S> {
+        Saved {
+            format: "jurybox".into(),
+            version: VERSION,
+            policy: self.spec().to_string(),
+            evaluators: self.evaluators.clone(),
+            seen: self.seen,
+            state,
+        }
+    }
+
+    fn unsaved<S>(saved: Saved<S>) -> Result<(Jury, S), Error> {
+        let mut jury = Jury::new(&saved.policy.parse()?, saved.evaluators)?;
+        jury.seen = saved.seen;
+        Ok((jury, saved.state))
+    }
+}
+
+fn wrong_version(version: u64) -> Error {
+    Error::State(format!("it is of version {version}; this program reads version {VERSION}"))
+}

@@ -1,0 +1,165 @@
+//! A small world of evaluators for the tests, and the list of juries that every generic check runs on.
+#![allow(dead_code, unreachable_pub, clippy::allow_attributes, reason = "each test file uses its own part")]
+
+use jurybox::{Evaluators, Example, Jury, Pick, Spec, policies};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+pub const ALPHA: [f64; 4] = [0.8, 1.3, 0.5, 1.1];
+pub const SIGMA: [f64; 4] = [0.3, 0.6, 0.2, 0.9];
+
+/// Every name in the table with the options it cannot do without, and some more that change what is learnt.
+pub fn specs(evaluators: usize) -> Vec<Spec> {
+    let base = |name: &str| match name {
+        "oracle" => Spec::new(name)
+            .with("alpha", ALPHA.iter().cycle().take(evaluators).copied().collect::<Vec<_>>())
+            .with("sigma", SIGMA.iter().cycle().take(evaluators).copied().collect::<Vec<_>>()),
+        _ => Spec::new(name),
+    };
+    let mut specs: Vec<Spec> = policies().iter().map(|entry| base(entry.name)).collect();
+    for text in [
+        "esag(sigma=0.4)",
+        "esag(sigma=labelled)",
+        "esag(current_round=true)",
+        "glm-esag(link=probit,sigma=0.2)",
+        "eps-greedy(eps=0.3,sigma=0.4)",
+        "eps-greedy(eps=1,slots=2,sigma=labelled)",
+        "glm-eps-greedy-all(eps=0.5,slots=1,link=probit)",
+        "glm-greedy(link=probit,sigma=labelled,lambda=2)",
+        "glm-eval-ucb(sigma=labelled,delta=0.2)",
+        "lin-ucb(lambda=3,beta=0.5)",
+        "exp4p(horizon=50,low=-1,high=4)",
+    ] {
+        specs.push(text.parse().unwrap());
+    }
+    specs
+}
+
+pub fn seat(spec: &Spec, evaluators: usize) -> Jury {
+    Jury::new(spec, Evaluators::numbered(evaluators).unwrap()).unwrap()
+}
+
+/// Rewards and scores of one round, in (0, 1) so that every link can take them; `missing` is a share.
+pub struct World {
+    pub rng: ChaCha8Rng,
+    pub evaluators: usize,
+    pub missing: f64,
+}
+
+impl World {
+    pub fn new(seed: u64, evaluators: usize, missing: f64) -> Self {
+        World { rng: ChaCha8Rng::seed_from_u64(seed), evaluators, missing }
+    }
+
+    pub fn normal(&mut self) -> f64 {
+        StandardNormal.sample(&mut self.rng)
+    }
+
+    fn uniform(&mut self) -> f64 {
+        (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    pub fn round(&mut self, items: usize) -> (Vec<f64>, Vec<f64>) {
+        let rewards: Vec<f64> = (0..items).map(|_| self.normal().abs()).collect();
+        let mut scores = Vec::with_capacity(items * self.evaluators);
+        for &reward in &rewards {
+            for j in 0..self.evaluators {
+                let x = ALPHA[j % 4] * reward + SIGMA[j % 4] * self.normal();
+                let missing = self.uniform() < self.missing;
+                scores.push(if missing { f64::NAN } else { 1.0 / (1.0 + (-x).exp()) });
+            }
+        }
+        (rewards, scores)
+    }
+}
+
+/// What one round left behind.
+#[derive(Clone)]
+pub struct Logged {
+    pub scores: Vec<f64>,
+    pub rewards: Vec<f64>,
+    pub picks: Vec<Pick>,
+}
+
+/// Runs a jury for some rounds, learning at once, and keeps the log.
+pub fn run(
+    jury: &mut Jury,
+    world: &mut World,
+    rounds: usize,
+    items: usize,
+    k: usize,
+    seed: u64,
+) -> Vec<Logged> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..rounds)
+        .map(|_| {
+            let (rewards, scores) = world.round(items);
+            let view = jury.scores(&scores).unwrap();
+            let picks = jury.round(&view, k, &mut rng).unwrap();
+            let logged = Logged { scores, rewards, picks };
+            learn(jury, &logged);
+            logged
+        })
+        .collect()
+}
+
+pub fn observe(jury: &mut Jury, logged: &Logged) {
+    let view = jury.scores(&logged.scores).unwrap();
+    jury.observe(&view).unwrap();
+}
+
+pub fn learn(jury: &mut Jury, logged: &Logged) {
+    for pick in &logged.picks {
+        learn_pick(jury, logged, pick);
+    }
+}
+
+pub fn learn_pick(jury: &mut Jury, logged: &Logged, pick: &Pick) {
+    let width = jury.evaluators().len();
+    let example = Example {
+        scores: &logged.scores[pick.item * width..(pick.item + 1) * width],
+        reward: logged.rewards[pick.item],
+        receipt: Some(&pick.receipt),
+    };
+    jury.learn(&[example]).unwrap();
+}
+
+pub fn picks_after(jury: &mut Jury, seed: u64) -> Vec<usize> {
+    let mut world = World::new(seed, jury.evaluators().len(), 0.0);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut items = Vec::new();
+    for _ in 0..5 {
+        let (_, scores) = world.round(30);
+        let view = jury.scores(&scores).unwrap();
+        items.extend(jury.choose(&view, 7, &mut rng).unwrap().iter().map(|pick| pick.item));
+    }
+    items
+}
+
+/// Asserts that two states are equal to rounding: same shape, every number within 1e-9 of its size.
+pub fn assert_same_state(a: &Jury, b: &Jury, context: &str) {
+    let read = |jury: &Jury| serde_json::from_str::<serde_json::Value>(&jury.to_json()).unwrap();
+    same(&read(a), &read(b), context);
+}
+
+fn same(a: &serde_json::Value, b: &serde_json::Value, context: &str) {
+    use serde_json::Value;
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{context}");
+            a.iter().zip(b).for_each(|(a, b)| same(a, b, context));
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            assert_eq!(a.len(), b.len(), "{context}");
+            for (key, value) in a {
+                same(value, &b[key], &format!("{context}.{key}"));
+            }
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs())), "{context}: {a} and {b}");
+        }
+        _ => assert_eq!(a, b, "{context}"),
+    }
+}
