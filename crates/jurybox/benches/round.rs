@@ -3,7 +3,8 @@
 //! `cargo bench -p jurybox` prints, for every policy, a round of 60 items x 10 evaluators with K = 10 (check the scores,
 //! choose, observe, learn), its ratio to the bare loop for ESAG, and for lin-ucb its ratio to a bare ridge loop; then
 //! ranking 10^7 rows x 10 in memory beside a plain sum over the same bytes. Contestants take turns, and the best of many
-//! turns counts, so that a noisy neighbour slows both or neither.
+//! turns counts, so that a noisy neighbour slows both or neither. `cargo bench -p jurybox --bench round -- esag lin-ucb`
+//! times only those.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
 use jurybox::{Evaluators, Example, Jury, Scores, Spec, Weights, policies, top_k};
@@ -177,7 +178,9 @@ fn race(contestants: &mut [Box<dyn FnMut(usize) + '_>], turns: usize) -> Vec<f64
 fn main() {
     let data = data();
     rounds(&data);
-    ranking();
+    if std::env::args().len() <= 2 {
+        ranking();
+    }
 }
 
 fn rounds(data: &Data) {
@@ -188,8 +191,10 @@ fn rounds(data: &Data) {
         log_volume: 0.0,
         values: Vec::new(),
     };
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     let mut seated: Vec<Seated> = policies()
         .iter()
+        .filter(|entry| wanted.is_empty() || wanted.iter().any(|name| name == entry.name))
         .map(|entry| {
             let spec = match entry.name {
                 "oracle" => {
@@ -222,7 +227,7 @@ fn rounds(data: &Data) {
         let tables = if seat.logistic { &data.logistic } else { &data.linear };
         contestants.push(Box::new(move |i| seat.round(&tables[i], &data.rewards[i])));
     }
-    let times = race(&mut contestants, 40);
+    let times = race(&mut contestants, 200);
     let (esag, ucb) = (times[0], times[1]);
     println!("a round of {ITEMS} x {J}, K = {K}: check + choose + observe + learn");
     println!("{:20} {:>9} {:>16} {:>18}", "", "us", "/ bare esag", "/ bare ridge ucb");

@@ -4,7 +4,7 @@ use crate::error::{Error, EvaluatorLabel};
 use crate::link::Link;
 use crate::pick::{Example, Learnt, Pick};
 use crate::policy::{AnyPolicy, Desk, Exploration, SigmaOrigin};
-use crate::scores::{Evaluators, Scores, usable, usable_or_missing};
+use crate::scores::{Evaluators, Scores, all_usable, usable, usable_or_missing};
 use crate::spec::Spec;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -270,7 +270,9 @@ impl Jury {
         if found != expected {
             return Err(Error::Width { what: format!("example {at}"), found, expected });
         }
-        if let Some(column) = example.scores.iter().position(|&v| !usable_or_missing(v)) {
+        if !all_usable(example.scores)
+            && let Some(column) = example.scores.iter().position(|&v| !usable_or_missing(v))
+        {
             let name = self.evaluators.names().get(column).cloned();
             let evaluator = EvaluatorLabel { column, name };
             return Err(Error::Score { item: at, evaluator, value: example.scores[column] });

@@ -36,6 +36,12 @@ impl Symmetric {
         self.packed[offset(row) + column] = value;
     }
 
+    /// Becomes a copy of another, keeping its memory.
+    pub(crate) fn copy_from(&mut self, other: &Symmetric) {
+        self.order = other.order;
+        self.packed.clone_from(&other.packed);
+    }
+
     pub(crate) fn clear(&mut self) {
         self.packed.fill(0.0);
     }

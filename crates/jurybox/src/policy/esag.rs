@@ -14,11 +14,12 @@
 //!
 //! **Past the paper:** scores arrive *before* the choice, so the current round can be folded in first
 //! (`current_round=true`): it removes the blind first round. An item with missing scores is ranked by its posterior mean
-//! given the present ones, with the prior that the spread of the scores implies.
+//! given the present ones, with the prior that the spread of the scores implies. That spread matters only where scores are
+//! missing, so it is learnt only from rounds where some are.
 
 use super::gains::{Gains, NoiseState, SigmaOrigin};
 use super::{Desk, Entry, Links, Policy, inverted};
-use crate::estimate::{Mean, Statistic};
+use crate::estimate::{Mean, Moments, Statistic};
 use crate::link::Link;
 use crate::options::Sigma;
 use crate::pick::Example;
@@ -37,6 +38,8 @@ pub(crate) struct Options {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
     mean: Mean,
+    /// Of rounds with missing scores.
+    spread: Moments,
     noise: NoiseState,
 }
 
@@ -74,6 +77,7 @@ impl Policy for Esag {
             gains: Gains::seat(&options.sigma, evaluators)?,
             state: State {
                 mean: Mean::new(evaluators),
+                spread: Moments::new(evaluators),
                 noise: NoiseState::new(&options.sigma, evaluators, link),
             },
             inverse: Vec::new(),
@@ -111,6 +115,9 @@ impl Policy for Esag {
     fn observe(&mut self, scores: &Scores<'_>) {
         let inverse = inverted(self.link, scores, &mut self.inverse);
         self.state.mean.observe(&inverse);
+        if !scores.is_complete() {
+            self.state.spread.observe(&inverse);
+        }
         self.state.noise.observe(scores);
     }
 
@@ -138,7 +145,7 @@ impl Esag {
     fn prior(&self) -> Prior {
         let (mut signal, mut scale) = (0.0, 0.0);
         for (j, (&alpha, &sigma)) in self.gains.alpha.iter().zip(&self.gains.sigma).enumerate() {
-            if let Some(variance) = self.state.mean.variance(j).filter(|_| sigma.is_finite()) {
+            if let Some(variance) = self.state.spread.covariance(j, j).filter(|_| sigma.is_finite()) {
                 signal += variance - sigma * sigma;
                 scale += alpha * alpha;
             }
@@ -150,11 +157,12 @@ impl Esag {
 impl Statistic for State {
     fn merge(&mut self, other: &Self) {
         self.mean.merge(&other.mean);
+        self.spread.merge(&other.spread);
         self.noise.merge(&other.noise);
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        self.mean.is_sound(evaluators) && self.noise.is_sound(evaluators)
+        self.mean.is_sound(evaluators) && self.spread.is_sound(evaluators) && self.noise.is_sound(evaluators)
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {

@@ -156,27 +156,34 @@ fn optimistic(alpha: &[f64], sigma: &[f64], beta: f64, z: &mut Vec<f64>) {
     if beta >= norm || norm == 0.0 {
         return;
     }
-    // With u = beta^2 / lambda: z_j = alpha_j sigma_j^2 / (sigma_j^2 + u), and the distance from alpha,
-    // sum (alpha_j u / (sigma_j^2 + u))^2, grows from 0 to ||alpha||^2 with u. Its root is bracketed and found by bisection
-    // in ln u, then polished by Newton steps.
-    let distance = |u: f64| {
-        let part = |(&a, &s): (&f64, &f64)| (a * u / (s * s + u)).powi(2);
-        alpha.iter().zip(sigma).filter(|(_, s)| s.is_finite()).map(part).sum::<f64>()
-    };
+    // With u = beta^2 / lambda: z_j = alpha_j sigma_j^2 / (sigma_j^2 + u), and the squared distance from alpha,
+    // sum (alpha_j u / (sigma_j^2 + u))^2, grows from 0 to ||alpha||^2 with u. Its logarithm is concave in ln u: Newton's
+    // method there, kept inside a bracket.
     let scale = sigma.iter().filter(|s| s.is_finite()).fold(0.0, |m: f64, s| m.max(s * s));
     let (mut low, mut high) = ((scale * 1e-40).max(f64::MIN_POSITIVE), (scale * 1e40).max(1.0));
-    for _ in 0..200 {
-        let middle = (low.ln() * 0.5 + high.ln() * 0.5).exp();
-        if distance(middle) < beta * beta {
-            low = middle;
-        } else {
-            high = middle;
+    let mut u = scale * beta / (norm - beta);
+    for _ in 0..100 {
+        let (mut distance, mut slope) = (0.0, 0.0);
+        for (a, s) in alpha.iter().zip(sigma).filter(|(_, s)| s.is_finite()) {
+            let share = u / (s * s + u);
+            let part = a * a * share * share;
+            distance += part;
+            slope += 2.0 * part * (1.0 - share);
         }
-        if high / low < 1.0 + 1e-15 {
+        let excess = (distance / (beta * beta)).ln();
+        if excess < 0.0 {
+            low = u;
+        } else {
+            high = u;
+        }
+        let next = u * (-excess * distance / slope).exp();
+        let next = if next > low && next < high { next } else { (low * high).sqrt() };
+        let done = (next - u).abs() <= 1e-15 * u;
+        u = next;
+        if done {
             break;
         }
     }
-    let u = (low * high).sqrt();
     for ((z, &a), &s) in z.iter_mut().zip(alpha).zip(sigma) {
         *z = if s.is_finite() { a * s * s / (s * s + u) } else { 0.0 };
     }

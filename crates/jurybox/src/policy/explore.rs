@@ -87,31 +87,26 @@ pub(crate) fn choose<R: Rng + ?Sized>(exploration: Exploration, k: usize, rng: &
     if exploring {
         draw(exploration.slots_of(k), items, rng, &mut desk.drawn);
     }
-    let greedy = k - desk.drawn.len();
-    desk.top.reset(greedy, tie_seed);
+    let mut clear = false;
     if desk.drawn.is_empty() {
-        for (item, &value) in desk.values.iter().enumerate() {
-            desk.top.push(item as u64, value);
-        }
-    } else if greedy > 0 {
+        clear = desk.top.fill(k, tie_seed, &desk.values);
+    } else {
+        desk.top.reset(k - desk.drawn.len(), tie_seed);
         for (item, &value) in desk.values.iter().enumerate() {
             if desk.drawn.binary_search(&item).is_err() {
                 desk.top.push(item as u64, value);
             }
         }
     }
-    let mut slots = PickSlots::new(&mut desk.picks, k);
-    let best = desk.top.sorted();
-    // Without exploration, and with no tie across the border, every pick was certain: the usual case, for one pass.
-    let border = best.last().map_or(f64::INFINITY, |ranked| ranked.value);
-    let at_border = Place::of(border, &desk.values);
-    let certain = exploration.eps == 0.0 && at_border.above + at_border.tied == k;
+    // Without exploration, and with no tie across the border, every pick was certain.
+    let certain = clear && exploration.eps == 0.0;
     let places = (!certain).then(|| Places::new(&desk.values, k, &mut desk.numbers));
     let probability = |value: f64| match &places {
         None => 1.0,
         Some(places) => exploration.probability(places.of(value), k, items),
     };
-    for ranked in best {
+    let mut slots = PickSlots::new(&mut desk.picks, k);
+    for ranked in desk.top.sorted() {
         slots.push(ranked.item as usize, probability(ranked.value), false);
     }
     for &item in &desk.drawn {

@@ -55,10 +55,7 @@ impl Policy for Rand {
         self.inclusion(scores, k, desk);
         let drawn = rng.random_range(0..scores.evaluators());
         column(scores, drawn, &mut desk.values);
-        desk.top.reset(k, rng.next_u64());
-        for (item, &value) in desk.values.iter().enumerate() {
-            desk.top.push(item as u64, value);
-        }
+        desk.top.fill(k, rng.next_u64(), &desk.values);
         let mut slots = PickSlots::new(&mut desk.picks, k);
         for ranked in desk.top.sorted() {
             let item = ranked.item as usize;

@@ -1,0 +1,69 @@
+//! A steady state allocates nothing: after some rounds, a round with complete scores takes no memory from the system.
+
+mod support;
+
+use jurybox::Example;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use support::*;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// The only way to see allocations is to be the allocator. It hands everything on to the system's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Policies that estimate the noise from unlabelled scores fit a factor model before each choice, which allocates a
+/// little; all others must not.
+#[test]
+fn a_steady_state_allocates_nothing() {
+    const J: usize = 4;
+    for spec in specs(J) {
+        let estimates = ["esag", "greedy", "eval-ucb"].iter().any(|part| spec.name().contains(part));
+        let spec = if estimates { spec.with("sigma", 0.4) } else { spec };
+        let mut jury = seat(&spec, J);
+        let mut world = World::new(1, J, 0.0);
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut picks = Vec::new();
+        // The same rounds again and again, so that rare rewards have opened their bins.
+        let rounds: Vec<_> = (0..50).map(|_| world.round(20)).collect();
+        let mut play = |times: usize| {
+            for (rewards, table) in std::iter::repeat_n(&rounds, times).flatten() {
+                let scores = jury.scores(table).unwrap();
+                jury.round_into(&scores, 5, &mut rng, &mut picks).unwrap();
+                for pick in &picks {
+                    let reward = rewards[pick.item];
+                    let example = Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) };
+                    jury.learn(&[example]).unwrap();
+                }
+            }
+        };
+        play(40);
+        let before = ALLOCATIONS.with(Cell::get);
+        play(4);
+        let taken = ALLOCATIONS.with(Cell::get) - before;
+        assert_eq!(taken, 0, "{spec}: {taken} allocations in 200 rounds");
+    }
+}
