@@ -241,7 +241,7 @@ fn rounds(data: &Data) {
 fn ranking() {
     let rows = 10_000_000;
     let mut rng = ChaCha8Rng::seed_from_u64(3);
-    let table: Vec<f64> = (0..rows * J).map(|_| (rng.next_u32() >> 8) as f64).collect();
+    let table: Vec<f64> = (0..rows * J).map(|_| f64::from(rng.next_u32() >> 8)).collect();
     let weights = Weights::oracle(&[1.0; J], &[1.0; J]).expect("sound weights");
     let (mut sum, mut rank) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..5 {

@@ -55,7 +55,8 @@ fn a_steady_state_allocates_nothing() {
                 jury.round_into(&scores, 5, &mut rng, &mut picks).unwrap();
                 for pick in &picks {
                     let reward = rewards[pick.item];
-                    let example = Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) };
+                    let example =
+                        Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) };
                     jury.learn(&[example]).unwrap();
                 }
             }

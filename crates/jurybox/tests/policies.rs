@@ -205,6 +205,17 @@ fn an_item_without_scores_is_never_preferred_to_a_good_one_by_those_who_rank() {
 }
 
 #[test]
+fn values_put_a_clearly_better_item_first() {
+    for spec in specs(J).into_iter().filter(|spec| spec.name() != "uniform") {
+        let mut jury = seat(&spec, J);
+        run(&mut jury, &mut World::new(17, J, 0.0), 60, 20, 5, 17);
+        let table = [[0.55; J], [0.97; J], [0.6; J]].concat();
+        let values = jury.values(&Scores::new(&table, J).unwrap()).unwrap();
+        assert!(values[1] > values[0] && values[1] > values[2], "{spec}: {values:?}");
+    }
+}
+
+#[test]
 fn memory_does_not_grow_with_the_rounds() {
     for spec in specs(J) {
         let mut jury = seat(&spec, J);

@@ -14,7 +14,7 @@
 //! `1 / pi_i`, so that an example carries all that learning from it needs and may come at any time.
 
 use super::explore::PickSlots;
-use super::rand::column;
+use super::rand::{column, mean_rank};
 use super::{Desk, Entry, Links, Policy};
 use crate::estimate::{Statistic, add_all, finite};
 use crate::link::Link;
@@ -86,10 +86,10 @@ impl Policy for Exp4p {
         &mut self.state
     }
 
-    /// Not used by this policy's `choose`: the probability of an item is its value.
+    /// For those who want one order of the items: their mean rank among the evaluators, by the trust in each.
     fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        self.inclusion(scores, 1, desk);
-        desk.values.clone_from(&desk.probabilities);
+        self.trust(scores.items(), &mut desk.numbers);
+        mean_rank(scores, &desk.numbers, &mut desk.values);
     }
 
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, desk: &mut Desk) {

@@ -44,11 +44,10 @@ impl Policy for Rand {
         &mut self.nothing
     }
 
-    /// Not used by this policy's `choose`: the average rank of an item is its probability.
+    /// For those who want one order of the items: their mean rank among the evaluators.
     fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        let k = scores.items();
-        self.inclusion(scores, k, desk);
-        desk.values.clone_from(&desk.probabilities);
+        let trust = vec![1.0 / scores.evaluators() as f64; scores.evaluators()];
+        mean_rank(scores, &trust, &mut desk.values);
     }
 
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, desk: &mut Desk) {
@@ -73,6 +72,24 @@ impl Policy for Rand {
             for (probability, own) in desk.probabilities.iter_mut().zip(&desk.numbers) {
                 *probability += share * own;
             }
+        }
+    }
+}
+
+/// The share of items that an item is above, averaged over the evaluators by `trust`; ties count half.
+pub(super) fn mean_rank(scores: &Scores<'_>, trust: &[f64], values: &mut Vec<f64>) {
+    let items = scores.items();
+    values.clear();
+    values.resize(items, 0.0);
+    let (mut own, mut sorted) = (Vec::new(), Vec::new());
+    for (j, trust) in trust.iter().enumerate() {
+        column(scores, j, &mut own);
+        sorted.clone_from(&own);
+        sorted.sort_unstable_by(f64::total_cmp);
+        for (value, x) in values.iter_mut().zip(&own) {
+            let below = sorted.partition_point(|y| y < x);
+            let up_to = sorted.partition_point(|y| y <= x);
+            *value += trust * (below + up_to) as f64 / (2 * items) as f64;
         }
     }
 }
