@@ -81,11 +81,32 @@ impl Jury {
     }
 
     /// Checks a round's scores, one row per item; errors name the evaluator.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let jury = Jury::new(&"average".parse()?, Evaluators::new(["spam", "abuse"])?)?;
+    /// let error = jury.scores(&[0.1, f64::INFINITY]).unwrap_err();
+    /// assert!(error.to_string().starts_with("item 0, evaluator `abuse` (#1): score inf"));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn scores<'a>(&self, values: &'a [f64]) -> Result<Scores<'a>, Error> {
         Scores::new(values, self.evaluators.len()).map_err(|error| self.evaluators.name_in(error))
     }
 
     /// Picks `k` items. Nothing that was learnt changes.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?;
+    /// let scores = jury.scores(&[0.1, 0.2, 0.9, 0.7, 0.4, 0.4])?;
+    /// let picks = jury.choose(&scores, 2, &mut rng)?;
+    /// assert_eq!(picks.iter().map(|pick| pick.item).collect::<Vec<_>>(), [1, 2]); // best first
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn choose<R: Rng + ?Sized>(
         &mut self,
         scores: &Scores<'_>,
@@ -114,6 +135,16 @@ impl Jury {
     }
 
     /// Sees a round's scores, whatever was chosen from it.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(2)?)?;
+    /// jury.observe(&jury.scores(&[1.0, 2.0, 3.0, 4.0])?)?;
+    /// assert_eq!(jury.alpha(), Some(&[2.0, 3.0][..])); // the mean score of each evaluator
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn observe(&mut self, scores: &Scores<'_>) -> Result<(), Error> {
         self.check_round(scores)?;
         self.policy.observe(scores);
@@ -160,6 +191,20 @@ impl Jury {
     }
 
     /// Learns from examples, whenever they come. Either all of them are sound, or none is taken in.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(2)?)?;
+    /// let history = [
+    ///     Example { scores: &[0.9, 0.1], reward: 1.0, receipt: None },
+    ///     Example { scores: &[0.2, f64::NAN], reward: 0.0, receipt: None },
+    /// ];
+    /// assert_eq!(jury.learn(&history)?.used, 2);
+    /// assert!(jury.learn(&[Example { reward: f64::NAN, ..history[0] }]).is_err());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn learn(&mut self, examples: &[Example<'_>]) -> Result<Learnt, Error> {
         for (at, example) in examples.iter().enumerate() {
             self.check_example(at, example)?;
@@ -178,6 +223,20 @@ impl Jury {
     }
 
     /// The probability of each item to be picked by [`choose`](Self::choose); they sum to `k`.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"eps-greedy-all(eps=0.4)".parse()?, Evaluators::numbered(1)?)?;
+    /// jury.learn(&[Example { scores: &[1.0], reward: 1.0, receipt: None }])?;
+    /// let scores = jury.scores(&[3.0, 1.0, 2.0, 0.0])?;
+    /// let pi = jury.inclusion_probabilities(&scores, 2)?;
+    /// for (found, expected) in pi.iter().zip([0.8, 0.2, 0.8, 0.2]) {
+    ///     assert!((found - expected).abs() < 1e-12);
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn inclusion_probabilities(&mut self, scores: &Scores<'_>, k: usize) -> Result<Vec<f64>, Error> {
         self.check_round(scores)?;
         check_k(k, scores)?;
@@ -186,6 +245,16 @@ impl Jury {
     }
 
     /// The value that each item would be ranked by, exploration aside.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?;
+    /// let scores = jury.scores(&[1.0, 2.0, f64::NAN, 5.0])?;
+    /// assert_eq!(jury.values(&scores)?, [1.5, 5.0]);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn values(&mut self, scores: &Scores<'_>) -> Result<Vec<f64>, Error> {
         self.check_round(scores)?;
         self.policy.values(scores, &mut self.desk);
@@ -193,6 +262,19 @@ impl Jury {
     }
 
     /// Adds what another jury with the same policy, options and evaluators has learnt.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut here = Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(1)?)?;
+    /// let mut there = here.clone();
+    /// here.learn(&[Example { scores: &[1.0], reward: 1.0, receipt: None }])?;
+    /// there.learn(&[Example { scores: &[2.0], reward: 0.0, receipt: None }])?;
+    /// here.merge(&there)?;
+    /// assert_eq!(here.seen().used, 2);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn merge(&mut self, other: &Jury) -> Result<(), Error> {
         if self.evaluators != other.evaluators {
             return Err(Error::Merge(format!(
@@ -247,11 +329,32 @@ impl Jury {
     }
 
     /// The present weights of the evaluators, where the policy has them.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let spec = "oracle(alpha=[1,2],sigma=[1,1])".parse()?;
+    /// let mut jury = Jury::new(&spec, Evaluators::numbered(2)?)?;
+    /// let weights = jury.weights().unwrap();
+    /// assert!((weights[0] * 1.0 + weights[1] * 2.0 - 1.0).abs() < 1e-12); // <w, alpha> = 1
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn weights(&mut self) -> Option<&[f64]> {
         self.policy.weights()
     }
 
     /// The noise levels in use, where the policy uses any, and where they come from.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"esag".parse()?, Evaluators::numbered(2)?)?;
+    /// let (_, origin) = jury.sigma().unwrap();
+    /// assert!(origin.to_string().contains("2 evaluators are too few"));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn sigma(&mut self) -> Option<(&[f64], &SigmaOrigin)> {
         self.policy.sigma()
     }

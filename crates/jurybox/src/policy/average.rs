@@ -3,20 +3,12 @@
 //! **Assumes** that all evaluators speak in the same units and deserve the same trust. **In the paper:** the baseline of
 //! Fig. 1a. **Costs** O(J) an item; learns nothing. An item without any score comes last.
 
-use super::{Desk, Entry, Links, Policy};
+use super::{Desk, Entry, Links, NoOptions, Policy};
 use crate::link::Link;
 use crate::scores::Scores;
-use serde::{Deserialize, Serialize};
-
-/// No options.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Options {}
 
 #[derive(Debug, Clone)]
-pub(crate) struct Average {
-    nothing: (),
-}
+pub(crate) struct Average(());
 
 impl Policy for Average {
     const ENTRIES: &'static [Entry] = &[Entry {
@@ -25,19 +17,19 @@ impl Policy for Average {
         assumes: "every evaluator in the same units and equally good: the plain mean of the scores",
         paper: "baseline of Fig. 1a",
     }];
-    type Options = Options;
+    type Options = NoOptions;
     type State = ();
 
-    fn seat(_: &Entry, _: Link, _: Options, _: usize) -> Result<Self, String> {
-        Ok(Average { nothing: () })
+    fn seat(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
+        Ok(Average(()))
     }
 
     fn state(&self) -> &() {
-        &self.nothing
+        &self.0
     }
 
     fn state_mut(&mut self) -> &mut () {
-        &mut self.nothing
+        &mut self.0
     }
 
     fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {

@@ -34,8 +34,8 @@ use crate::pick::{Example, Pick};
 use crate::rank::TopK;
 use crate::scores::Scores;
 use ::rand::Rng;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// A name in the table of policies, and what a person should know before choosing it.
 ///
@@ -78,6 +78,11 @@ impl Links {
         if self == Links::Glm { Link::Logistic } else { Link::Identity }
     }
 }
+
+/// For policies that have nothing to set.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoOptions {}
 
 /// Room to work in: buffers that a jury keeps from round to round, so that a steady state allocates nothing.
 #[derive(Debug, Clone)]

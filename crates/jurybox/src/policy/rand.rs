@@ -5,22 +5,14 @@
 //! drawn evaluator did not score come last in its order.
 
 use super::explore::PickSlots;
-use super::{Desk, Entry, Links, Policy};
+use super::{Desk, Entry, Links, NoOptions, Policy};
 use crate::link::Link;
 use crate::rank::shares_of_top;
 use crate::scores::Scores;
 use rand::{Rng, RngExt};
-use serde::{Deserialize, Serialize};
-
-/// No options.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Options {}
 
 #[derive(Debug, Clone)]
-pub(crate) struct Rand {
-    nothing: (),
-}
+pub(crate) struct Rand(());
 
 impl Policy for Rand {
     const ENTRIES: &'static [Entry] = &[Entry {
@@ -29,19 +21,19 @@ impl Policy for Rand {
         assumes: "nothing: one evaluator drawn each round ranks the items alone",
         paper: "Rand of the appendix",
     }];
-    type Options = Options;
+    type Options = NoOptions;
     type State = ();
 
-    fn seat(_: &Entry, _: Link, _: Options, _: usize) -> Result<Self, String> {
-        Ok(Rand { nothing: () })
+    fn seat(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
+        Ok(Rand(()))
     }
 
     fn state(&self) -> &() {
-        &self.nothing
+        &self.0
     }
 
     fn state_mut(&mut self) -> &mut () {
-        &mut self.nothing
+        &mut self.0
     }
 
     /// For those who want one order of the items: their mean rank among the evaluators.

@@ -3,20 +3,12 @@
 //! **Assumes** nothing and learns nothing. **In the paper:** "Rand, the fully random strategy" of the main text. It is
 //! what any lift is measured from, and the fairest sample for an audit: every item has probability K / K_t.
 
-use super::{Desk, Entry, Links, Policy};
+use super::{Desk, Entry, Links, NoOptions, Policy};
 use crate::link::Link;
 use crate::scores::Scores;
-use serde::{Deserialize, Serialize};
-
-/// No options.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Options {}
 
 #[derive(Debug, Clone)]
-pub(crate) struct Uniform {
-    nothing: (),
-}
+pub(crate) struct Uniform(());
 
 impl Policy for Uniform {
     const ENTRIES: &'static [Entry] = &[Entry {
@@ -25,19 +17,19 @@ impl Policy for Uniform {
         assumes: "nothing: K items at random, whatever their scores",
         paper: "Rand of the main text",
     }];
-    type Options = Options;
+    type Options = NoOptions;
     type State = ();
 
-    fn seat(_: &Entry, _: Link, _: Options, _: usize) -> Result<Self, String> {
-        Ok(Uniform { nothing: () })
+    fn seat(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
+        Ok(Uniform(()))
     }
 
     fn state(&self) -> &() {
-        &self.nothing
+        &self.0
     }
 
     fn state_mut(&mut self) -> &mut () {
-        &mut self.nothing
+        &mut self.0
     }
 
     /// Every item ties, and the tie rule draws.
