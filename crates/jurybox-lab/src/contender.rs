@@ -1,0 +1,147 @@
+//! Contenders: policies as they enter a simulation, told what the paper tells them.
+
+use crate::error::Error;
+use crate::setting::Setting;
+use crate::world::Truth;
+use jurybox::{Evaluators, Jury, Link, Links, Spec, policies};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// A policy in a simulation.
+///
+/// It is told what the paper tells it and the spec does not set: the noise levels, the horizon, the range of rewards;
+/// each where the policy has such an option, and nothing where it has not.
+///
+/// ```
+/// use jurybox_lab::{Contender, Setting};
+///
+/// let esag = Contender::of("esag".parse()?);
+/// assert!(esag.check(&Setting::default()).is_ok());
+/// let slip = Contender::of("esgag".parse()?).check(&Setting::default()).unwrap_err();
+/// assert!(slip.to_string().contains("did you mean `esag`"));
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Contender {
+    /// What it is called in tables and plots.
+    pub label: String,
+    /// The policy.
+    pub spec: Spec,
+    /// It plays only the first so many rounds, its horizon; all when not set.
+    pub stop: Option<u64>,
+}
+
+impl Contender {
+    /// A policy under its own name.
+    pub fn of(spec: Spec) -> Contender {
+        Contender { label: spec.to_string(), spec, stop: None }
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn called(mut self, label: &str) -> Contender {
+        self.label = label.into();
+        self
+    }
+
+    /// Every policy that fits the setting's link, with default options.
+    pub fn all_that_fit(link: Link) -> Vec<Contender> {
+        let names: Vec<&str> = policies().iter().map(|entry| entry.name).collect();
+        let fits = |name: &str, links: Links| match links {
+            Links::Glm => link != Link::Identity,
+            // A linear policy that has a form for links enters in that form.
+            Links::Identity => link == Link::Identity || !names.contains(&format!("glm-{name}").as_str()),
+            Links::Any => true,
+        };
+        policies()
+            .iter()
+            .filter(|entry| entry.name != "oracle" && fits(entry.name, entry.links))
+            .map(|entry| Contender::of(Spec::new(entry.name)))
+            .collect()
+    }
+
+    /// Whether the policy and its options can be seated in that setting.
+    pub fn check(&self, setting: &Setting) -> Result<(), Error> {
+        let n = setting.evaluators;
+        let ones = vec![1.0; n];
+        let truth = Truth {
+            alpha: ones.clone(),
+            sigma: ones.clone(),
+            intercept: ones.clone(),
+            unit: ones.clone(),
+            power: ones,
+        };
+        self.seat(setting, &truth).map(|_| ())
+    }
+
+    /// Seats the policy in a world.
+    pub(crate) fn seat(&self, setting: &Setting, truth: &Truth) -> Result<Jury, Error> {
+        let evaluators = Evaluators::numbered(setting.evaluators)?;
+        let link = serde_json::to_value(setting.link).expect("a name");
+        let told: [(&[&str], Vec<Value>); 5] = [
+            (&["link"], vec![link]),
+            (&["alpha", "sigma"], vec![json!(truth.told_alpha()), json!(truth.told_sigma())]),
+            (&["sigma"], vec![json!(truth.told_sigma())]),
+            (&["horizon"], vec![json!(self.stop.unwrap_or(setting.rounds))]),
+            (&["low", "high"], vec![json!(0.0), json!(highest_reward(setting))]),
+        ];
+        let mut spec = self.spec.clone();
+        let mut jury = Jury::new(&spec, evaluators.clone());
+        for (names, values) in told {
+            let own = names.iter().any(|name| spec.options().contains_key(*name));
+            if own || (names == ["link"] && setting.link == Link::Identity) {
+                continue;
+            }
+            let mut more = spec.clone();
+            for (name, value) in names.iter().zip(values) {
+                more = more.with(name, value);
+            }
+            if let Ok(seated) = Jury::new(&more, evaluators.clone()) {
+                (spec, jury) = (more, Ok(seated));
+            }
+        }
+        Ok(jury?)
+    }
+}
+
+/// A range that holds nearly all rewards: what exp4p, which scales them to [0, 1], is told.
+fn highest_reward(setting: &Setting) -> f64 {
+    // The mean of the largest of all rewards of a run of |N(0, 1)|, roughly.
+    (2.0 * (setting.items as f64 * setting.rounds as f64).ln()).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contenders_are_told_what_they_can_be_told() {
+        let setting = Setting { rounds: 500, ..Setting::default() };
+        let truth = crate::world::World::new(&setting, 1, 0).truth().clone();
+        let seated = |spec: &str| {
+            Contender::of(spec.parse().unwrap()).seat(&setting, &truth).unwrap().spec().to_string()
+        };
+        assert!(seated("esag").starts_with("esag(sigma=["));
+        assert!(seated("eps-greedy").contains("horizon=500"));
+        assert!(!seated("eps-greedy(eps=0.1)").contains("horizon"));
+        assert_eq!(seated("esag(sigma=unlabelled)"), "esag(sigma=unlabelled)");
+        assert_eq!(seated("average"), "average");
+        assert!(seated("exp4p").contains("high="));
+        assert!(seated("oracle").contains("alpha=["));
+    }
+
+    #[test]
+    fn glm_forms_enter_with_a_link_and_plain_ones_without() {
+        let names = |link| -> Vec<String> {
+            Contender::all_that_fit(link).into_iter().map(|contender| contender.label).collect()
+        };
+        let (linear, logistic) = (names(Link::Identity), names(Link::Logistic));
+        assert!(linear.contains(&"esag".into()) && !linear.contains(&"glm-esag".into()));
+        assert!(logistic.contains(&"glm-esag".into()) && !logistic.contains(&"esag".into()));
+        assert!(linear.contains(&"average".into()) && logistic.contains(&"average".into()));
+        let probit = Setting { link: Link::Probit, ..Setting::default() };
+        let truth = crate::world::World::new(&probit, 1, 0).truth().clone();
+        let jury = Contender::of(Spec::new("glm-esag")).seat(&probit, &truth).unwrap();
+        assert!(jury.spec().to_string().contains("link=probit"));
+    }
+}

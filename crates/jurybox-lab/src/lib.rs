@@ -1,0 +1,31 @@
+//! The lab: simulated review desks, and the paper's figures and tables with a verdict on every claim.
+//!
+//! A [`Setting`] describes a desk, a [`World`] plays it out, a [`trial`] lets policies compete on it, [`run_all`] does that
+//! many times on all cores, and a [`Summary`] says what came out, with intervals.
+//!
+//! Two rules hold throughout. *Common random numbers:* a run has one random stream for its data, so that all policies
+//! meet the same items and their differences are sharp. *Nothing depends on threads or on company:* a run is a function
+//! of its setting, seed and number, so files are the same byte for byte on one core and on many.
+#![forbid(unsafe_code)]
+
+mod checkpoints;
+mod contender;
+mod error;
+mod runner;
+mod setting;
+mod statistics;
+mod summary;
+mod trial;
+mod truncated;
+mod world;
+
+pub use checkpoints::checkpoints;
+pub use contender::Contender;
+pub use error::Error;
+pub use runner::{Experiment, Running, run_all};
+pub use setting::{Drift, Setting, Truncation, Twists};
+pub use statistics::{Estimate, log_slope};
+pub use summary::{Point, PolicySummary, Summary, Yardstick};
+pub use trial::{Record, Track, trial};
+pub use truncated::TruncatedNormal;
+pub use world::{Items, Truth, World};

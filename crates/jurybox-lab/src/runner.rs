@@ -1,0 +1,252 @@
+//! The runner: experiments times runs on all cores, kept on disk as they finish.
+//!
+//! A run is the unit of work and of memory: it depends on its setting, contenders, seed and number only, so results do
+//! not depend on threads, and a run found on disk from an earlier call is taken as it stands. Stopping loses the runs
+//! that were under way and no others.
+
+use crate::contender::Contender;
+use crate::error::Error;
+use crate::setting::Setting;
+use crate::trial::{Record, fnv, trial};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// A setting, who plays in it, and how often.
+///
+/// ```
+/// use jurybox_lab::{Contender, Experiment, Setting};
+///
+/// let experiment = Experiment {
+///     setting: Setting { rounds: 20, ..Setting::default() },
+///     contenders: vec![Contender::of("esag".parse()?), Contender::of("uniform".parse()?)],
+///     seed: 1,
+///     runs: 2,
+/// };
+/// experiment.check()?;
+/// # Ok::<(), jurybox_lab::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Experiment {
+    /// The world.
+    pub setting: Setting,
+    /// The policies.
+    pub contenders: Vec<Contender>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Number of independent runs.
+    pub runs: u64,
+}
+
+impl Experiment {
+    /// Refuses what cannot be run, before any work is done.
+    pub fn check(&self) -> Result<(), Error> {
+        self.setting.check()?;
+        if self.runs == 0 {
+            return Err(Error::setting("runs", 0, "there must be at least one"));
+        }
+        if self.contenders.is_empty() {
+            return Err(Error::setting("policies", "none", "name at least one"));
+        }
+        for (at, contender) in self.contenders.iter().enumerate() {
+            contender.check(&self.setting)?;
+            if self.contenders[..at].iter().any(|other| other.label == contender.label) {
+                return Err(Error::setting("policies", &contender.label, "is named twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A name for its folder: the same for the same work, another for any other. The number of runs is not part of it,
+    /// so that more runs add to those that are there.
+    fn key(&self) -> String {
+        let work = (env!("CARGO_PKG_VERSION"), FORMAT, &self.setting, &self.contenders, self.seed);
+        format!("{:016x}", fnv(&serde_json::to_string(&work).expect("plain data")))
+    }
+}
+
+/// Changes when the same experiment would give other records.
+const FORMAT: u32 = 1;
+
+/// How [`run_all`] is to go about it.
+///
+/// ```
+/// let how = jurybox_lab::Running::default();
+/// assert!(how.keep.is_none());
+/// ```
+#[derive(Default)]
+pub struct Running<'a> {
+    /// Folder in which finished runs are kept, and looked for.
+    pub keep: Option<&'a Path>,
+    /// Called with the runs finished and the runs asked for, from any thread.
+    pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+    /// Set to stop.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// Runs every run of every experiment; the records of each, in order of the runs.
+///
+/// ```
+/// use jurybox_lab::{Contender, Experiment, Running, Setting, run_all};
+///
+/// let setting = Setting { rounds: 20, ..Setting::default() };
+/// let contenders = vec![Contender::of("esag".parse()?)];
+/// let experiment = Experiment { setting, contenders, seed: 1, runs: 3 };
+/// let records = run_all(&[experiment], &Running::default())?;
+/// assert_eq!(records[0].len(), 3);
+/// # Ok::<(), jurybox_lab::Error>(())
+/// ```
+pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<Record>>, Error> {
+    let mut folders = Vec::new();
+    for experiment in experiments {
+        experiment.check()?;
+        folders.push(folder_of(experiment, how.keep)?);
+    }
+    // Long ones first: the last job to start should be a short one.
+    let mut jobs: Vec<(usize, u64)> =
+        experiments.iter().enumerate().flat_map(|(at, e)| (0..e.runs).map(move |run| (at, run))).collect();
+    jobs.sort_by_key(|&(at, run)| {
+        let Experiment { setting, contenders, .. } = &experiments[at];
+        (std::cmp::Reverse(setting.items as u64 * setting.rounds * contenders.len() as u64), at, run)
+    });
+    let (total, done) = (jobs.len(), AtomicUsize::new(0));
+    let never = AtomicBool::new(false);
+    let stop = how.stop.unwrap_or(&never);
+    let finished: Vec<Option<Record>> = jobs
+        .par_iter()
+        .with_max_len(1)
+        .map(|&(at, run)| {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let record = one(&experiments[at], run, folders[at].as_deref(), stop)?;
+            if record.is_some() {
+                let done = 1 + done.fetch_add(1, Ordering::Relaxed);
+                if let Some(progress) = how.progress {
+                    progress(done, total);
+                }
+            }
+            Ok(record)
+        })
+        .collect::<Result<_, Error>>()?;
+    let done = finished.iter().flatten().count();
+    if done < total {
+        return Err(Error::Interrupted { done, total });
+    }
+    let mut records: Vec<Vec<(u64, Record)>> = experiments.iter().map(|_| Vec::new()).collect();
+    for ((at, run), record) in jobs.into_iter().zip(finished.into_iter().flatten()) {
+        records[at].push((run, record));
+    }
+    Ok(records
+        .into_iter()
+        .map(|mut runs| {
+            runs.sort_by_key(|(run, _)| *run);
+            runs.into_iter().map(|(_, record)| record).collect()
+        })
+        .collect())
+}
+
+/// The experiment's own folder under `keep`, made and found writable before any work is done.
+fn folder_of(experiment: &Experiment, keep: Option<&Path>) -> Result<Option<PathBuf>, Error> {
+    let Some(keep) = keep else { return Ok(None) };
+    let folder = keep.join(experiment.key());
+    fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
+    let about = folder.join("experiment.json");
+    let text = serde_json::to_string_pretty(&experiment).expect("plain data");
+    fs::write(&about, text).map_err(Error::file(&about))?;
+    Ok(Some(folder))
+}
+
+fn one(e: &Experiment, run: u64, folder: Option<&Path>, stop: &AtomicBool) -> Result<Option<Record>, Error> {
+    let path = folder.map(|folder| folder.join(format!("{run}.json")));
+    if let Some(path) = &path
+        && let Ok(text) = fs::read(path)
+        && let Ok(record) = serde_json::from_slice(&text)
+    {
+        return Ok(Some(record));
+    }
+    let Some(record) = trial(&e.setting, &e.contenders, e.seed, run, stop)? else { return Ok(None) };
+    if let Some(path) = &path {
+        // Under another name first: a file that has its name is whole.
+        let part = path.with_extension("part");
+        fs::write(&part, serde_json::to_vec(&record).expect("plain data")).map_err(Error::file(&part))?;
+        fs::rename(&part, path).map_err(Error::file(path))?;
+    }
+    Ok(Some(record))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment(runs: u64) -> Experiment {
+        let setting = Setting { rounds: 120, items: 20, k: 5, ..Setting::default() };
+        let contenders =
+            ["esag", "eps-greedy", "exp4p"].map(|name| Contender::of(name.parse().unwrap())).to_vec();
+        Experiment { setting, contenders, seed: 9, runs }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("jurybox-lab-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        folder
+    }
+
+    #[test]
+    fn one_thread_and_many_give_the_same_records() {
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| run_all(&[experiment(6)], &Running::default()).unwrap())
+        };
+        assert_eq!(on(1), on(3));
+    }
+
+    #[test]
+    fn what_was_finished_is_kept_and_taken_up_again() {
+        let keep = folder("resume");
+        let straight = run_all(&[experiment(5)], &Running::default()).unwrap();
+        // Stop after the second run, as Ctrl-C would.
+        let stop = AtomicBool::new(false);
+        let progress = |done: usize, _: usize| {
+            if done == 2 {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let how = Running { keep: Some(&keep), progress: Some(&progress), stop: Some(&stop) };
+        let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let stopped = one_thread.install(|| run_all(&[experiment(5)], &how)).unwrap_err();
+        assert!(matches!(stopped, Error::Interrupted { done: 2, total: 5 }), "{stopped}");
+
+        let from_disk = experiment(5).key();
+        let kept = |run: u64| keep.join(&from_disk).join(format!("{run}.json"));
+        let first = fs::metadata(kept(0)).unwrap().modified().unwrap();
+        assert!(!kept(4).exists());
+        let again = run_all(&[experiment(5)], &Running { keep: Some(&keep), ..Running::default() }).unwrap();
+        assert_eq!(again, straight);
+        assert_eq!(fs::metadata(kept(0)).unwrap().modified().unwrap(), first);
+        // A file that was cut short is no run: it is done again.
+        fs::write(kept(3), "{\"rounds\":[1").unwrap();
+        let again = run_all(&[experiment(5)], &Running { keep: Some(&keep), ..Running::default() }).unwrap();
+        assert_eq!(again, straight);
+        fs::remove_dir_all(keep).unwrap();
+    }
+
+    #[test]
+    fn other_work_has_another_key_and_more_runs_do_not() {
+        let base = experiment(5);
+        let mut other = base.clone();
+        other.setting.ratio = 0.2;
+        assert_ne!(base.key(), other.key());
+        assert_eq!(base.key(), experiment(50).key());
+    }
+
+    #[test]
+    fn bad_experiments_are_refused() {
+        let mut twice = experiment(1);
+        twice.contenders.push(twice.contenders[0].clone());
+        assert!(twice.check().unwrap_err().to_string().contains("named twice"));
+        assert!(experiment(0).check().unwrap_err().to_string().contains("runs = 0"));
+    }
+}

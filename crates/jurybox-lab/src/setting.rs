@@ -1,0 +1,238 @@
+//! A setting: everything that describes a simulated review desk, checked before any work is done.
+
+use crate::error::Error;
+use jurybox::Link;
+use serde::{Deserialize, Serialize};
+
+/// The paper's synthetic family (Sect. 6.1), and the [`Twists`] that take it to data as it really is.
+///
+/// Rewards are N(0, 1) cut to [0, 20]; evaluator j has gain alpha_j ~ U[1/2, 3/2] and noise level
+/// sigma_j ~ U[s/2, 3s/2] with s = 1 / `ratio`.
+///
+/// ```
+/// use jurybox_lab::{Setting, Twists};
+///
+/// let paper = Setting::default();
+/// assert_eq!((paper.items, paper.k, paper.evaluators), (60, 10, 10));
+/// let harder = Setting { twists: Twists { missing: 0.2, delay: 5, ..Twists::default() }, ..paper };
+/// assert!(harder.check().is_ok());
+/// assert!(Setting { ratio: 0.0, ..Setting::default() }.check().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// How evaluations follow from rewards.
+    pub link: Link,
+    /// alpha_0 / sigma_0: 0.1 is very noisy, 10 is clear.
+    pub ratio: f64,
+    /// J, the number of evaluators.
+    pub evaluators: usize,
+    /// K_t, the items of a round.
+    pub items: usize,
+    /// K, the picks of a round.
+    pub k: usize,
+    /// T, the number of rounds.
+    pub rounds: u64,
+    /// How noise is cut where the link is bounded.
+    pub truncation: Truncation,
+    /// What the paper leaves out.
+    pub twists: Twists,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Setting {
+            link: Link::Identity,
+            ratio: 0.1,
+            evaluators: 10,
+            items: 60,
+            k: 10,
+            rounds: 2000,
+            truncation: Truncation::Interval,
+            twists: Twists::default(),
+        }
+    }
+}
+
+/// How the noise of a bounded link is cut; the paper does not say.
+///
+/// ```
+/// assert_eq!(serde_json::to_string(&jurybox_lab::Truncation::Symmetric).unwrap(), r#""symmetric""#);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Truncation {
+    /// The score stays in (0, 1), whatever that does to its mean: the paper's reading.
+    #[default]
+    Interval,
+    /// Cut at ±min(m, 1 - m) around the mean score m: the noise keeps mean zero, as Assumption 2 demands.
+    Symmetric,
+}
+
+/// How the evaluators change over time.
+///
+/// ```
+/// assert_eq!(jurybox_lab::Drift::default(), jurybox_lab::Drift::None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drift {
+    /// They do not.
+    #[default]
+    None,
+    /// Half way through, the first evaluator becomes what the last was, and so on.
+    Swap,
+    /// The same change, spread evenly over all rounds.
+    Slow,
+}
+
+/// What the paper's family leaves out, each on its own switch; all off by default.
+///
+/// ```
+/// let twists = jurybox_lab::Twists { intercepts: 1.0, ..Default::default() };
+/// assert_ne!(twists, jurybox_lab::Twists::default());
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Twists {
+    /// Evaluator j adds b_j ~ U[-x, x] inside the link.
+    pub intercepts: f64,
+    /// Evaluator j reports in units of its own, 10^U[-x, x] (identity link only).
+    pub units: f64,
+    /// This many evaluators see nothing of the reward.
+    pub useless: usize,
+    /// This many score against the reward.
+    pub inverted: usize,
+    /// This many share a part of their error ...
+    pub correlated: usize,
+    /// ... with this correlation.
+    pub rho: f64,
+    /// The noise level of an item is sigma_j (1 + x r).
+    pub reward_noise_growth: f64,
+    /// Evaluator j sees r^p_j instead of r, ln p_j ~ U[-x, x].
+    pub curvature: f64,
+    /// Each score is missing with this probability.
+    pub missing: f64,
+    /// The first evaluator is down from the first of these rounds to the last.
+    pub outage: Option<(u64, u64)>,
+    /// How the evaluators change.
+    pub drift: Drift,
+    /// What the learner sees of a reward is off by N(0, x^2).
+    pub reward_noise: f64,
+    /// A reward comes this many rounds after its pick.
+    pub delay: u64,
+    /// K_t is uniform between this and `items`.
+    pub items_min: Option<usize>,
+    /// What was not picked stays; each round, new items take the places of the picked ones.
+    pub persistent: bool,
+}
+
+impl Setting {
+    /// Refuses what cannot be simulated, naming the value.
+    pub fn check(&self) -> Result<(), Error> {
+        let Setting { ratio, evaluators, items, k, rounds, .. } = self;
+        if !(ratio.is_finite() && *ratio > 0.0) {
+            return Err(Error::setting("ratio", ratio, "must be a positive number"));
+        }
+        if *evaluators == 0 {
+            return Err(Error::setting("evaluators", 0, "there must be at least one"));
+        }
+        if *k == 0 {
+            return Err(Error::setting("k", 0, "at least one item must be picked"));
+        }
+        if k >= items {
+            return Err(Error::setting(
+                "k",
+                k,
+                format!("must be below items = {items}, or there is nothing to choose"),
+            ));
+        }
+        if *rounds == 0 {
+            return Err(Error::setting("rounds", 0, "there must be at least one"));
+        }
+        self.check_twists()
+    }
+
+    fn check_twists(&self) -> Result<(), Error> {
+        let t = &self.twists;
+        for (name, value) in [
+            ("intercepts", t.intercepts),
+            ("units", t.units),
+            ("reward-noise-growth", t.reward_noise_growth),
+            ("curvature", t.curvature),
+            ("reward-noise", t.reward_noise),
+        ] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::setting(name, value, "must be zero or a positive number"));
+            }
+        }
+        if t.units > 0.0 && self.link != Link::Identity {
+            return Err(Error::setting("units", t.units, "a bounded link fixes the units; use the identity"));
+        }
+        if !(0.0..1.0).contains(&t.missing) {
+            return Err(Error::setting("missing", t.missing, "must be at least 0 and below 1"));
+        }
+        if !(0.0..1.0).contains(&t.rho) {
+            return Err(Error::setting("rho", t.rho, "must be at least 0 and below 1"));
+        }
+        if t.correlated == 1 || t.correlated > self.evaluators {
+            let reason = format!("a shared error needs from 2 to {} evaluators", self.evaluators);
+            return Err(Error::setting("correlated", t.correlated, reason));
+        }
+        if (t.correlated > 0) != (t.rho > 0.0) {
+            return Err(Error::setting("rho", t.rho, "correlated evaluators and rho > 0 go together"));
+        }
+        if t.useless + t.inverted > self.evaluators {
+            let reason =
+                format!("with inverted = {} more than the {} there are", t.inverted, self.evaluators);
+            return Err(Error::setting("useless", t.useless, reason));
+        }
+        if let Some((from, to)) = t.outage.filter(|(from, to)| *from == 0 || from > to) {
+            let reason = "must be FIRST-LAST, counted from round 1";
+            return Err(Error::setting("outage", format!("{from}-{to}"), reason));
+        }
+        if let Some(least) = t.items_min.filter(|least| *least <= self.k || *least > self.items) {
+            let reason = format!("must be above k = {} and at most items = {}", self.k, self.items);
+            return Err(Error::setting("items-min", least, reason));
+        }
+        if t.items_min.is_some() && t.persistent {
+            return Err(Error::setting("persistent", true, "fixes the number of items; drop items-min"));
+        }
+        Ok(())
+    }
+
+    /// E r of the rewards.
+    pub fn mean_reward(&self) -> f64 {
+        crate::world::REWARDS.expectation()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_settings_are_refused_by_name() {
+        let with = |twists: Twists| Setting { twists, ..Setting::default() };
+        for (setting, says) in [
+            (Setting { k: 0, ..Setting::default() }, "k = 0"),
+            (Setting { k: 60, ..Setting::default() }, "k = 60: must be below items = 60"),
+            (Setting { ratio: -1.0, ..Setting::default() }, "ratio = -1"),
+            (Setting { ratio: f64::NAN, ..Setting::default() }, "ratio = NaN"),
+            (Setting { evaluators: 0, ..Setting::default() }, "evaluators = 0"),
+            (Setting { rounds: 0, ..Setting::default() }, "rounds = 0"),
+            (with(Twists { missing: 1.0, ..Twists::default() }), "missing = 1"),
+            (with(Twists { correlated: 3, ..Twists::default() }), "rho = 0"),
+            (with(Twists { correlated: 1, rho: 0.5, ..Twists::default() }), "correlated = 1"),
+            (with(Twists { useless: 6, inverted: 5, ..Twists::default() }), "useless = 6"),
+            (with(Twists { outage: Some((9, 3)), ..Twists::default() }), "outage = 9-3"),
+            (with(Twists { items_min: Some(10), ..Twists::default() }), "items-min = 10"),
+            (with(Twists { curvature: -0.5, ..Twists::default() }), "curvature = -0.5"),
+        ] {
+            let message = setting.check().unwrap_err().to_string();
+            assert!(message.starts_with(says), "{message}");
+        }
+        let logistic = Setting { link: Link::Logistic, ..with(Twists { units: 1.0, ..Twists::default() }) };
+        assert!(logistic.check().unwrap_err().to_string().contains("identity"));
+    }
+}

@@ -1,0 +1,176 @@
+//! From the records of many runs to one summary: what `jurybox simulate` prints.
+
+use crate::runner::Experiment;
+use crate::statistics::Estimate;
+use crate::trial::Record;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// What an experiment has shown, over all runs.
+///
+/// ```
+/// use jurybox_lab::{Contender, Experiment, Running, Setting, Summary, run_all};
+///
+/// let setting = Setting { rounds: 30, ..Setting::default() };
+/// let contenders = vec![Contender::of("esag".parse()?), Contender::of("uniform".parse()?)];
+/// let experiment = Experiment { setting, contenders, seed: 1, runs: 4 };
+/// let records = run_all(std::slice::from_ref(&experiment), &Running::default())?;
+/// let summary = Summary::of(&experiment, &records[0]);
+/// assert!(summary.policies[0].reward > summary.policies[1].reward);
+/// # Ok::<(), jurybox_lab::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// The setting, seed and runs.
+    pub settings: Value,
+    /// The yardstick.
+    pub oracle: Yardstick,
+    /// The contenders.
+    pub policies: Vec<PolicySummary>,
+}
+
+/// How the oracle did.
+///
+/// ```
+/// let oracle = jurybox_lab::Yardstick { reward: 90.0, share_of_best: 0.9 };
+/// assert_eq!(oracle.share_of_best, 0.9);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Yardstick {
+    /// Its reward over all rounds, mean over runs.
+    pub reward: f64,
+    /// That as a share of the best picks in hindsight.
+    pub share_of_best: f64,
+}
+
+/// How one contender did: means over runs, with 95% intervals.
+///
+/// ```
+/// // Read from `Summary::policies`.
+/// fn regret(summary: &jurybox_lab::PolicySummary) -> f64 { summary.relative_regret.mean }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicySummary {
+    /// Its label.
+    pub name: String,
+    /// After the last round.
+    pub relative_regret: Estimate,
+    /// After the last round.
+    pub absolute_regret: Estimate,
+    /// Reward over all rounds.
+    pub reward: f64,
+    /// That as a share of the oracle's.
+    pub reward_share_of_oracle: f64,
+    /// Error of its gains at the end.
+    pub alpha_error: Option<f64>,
+    /// The same on the way.
+    pub curve: Vec<Point>,
+}
+
+/// A checkpoint of a curve: means over runs.
+///
+/// ```
+/// // Read from `PolicySummary::curve`.
+/// fn x(point: &jurybox_lab::Point) -> f64 { point.round as f64 }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// The round.
+    pub round: u64,
+    /// Regret up to it.
+    #[serde(serialize_with = "mean_only")]
+    pub relative_regret: Estimate,
+    /// The same by true rewards.
+    #[serde(serialize_with = "mean_only")]
+    pub absolute_regret: Estimate,
+    /// Error of the gains at it.
+    #[serde(serialize_with = "mean_if_any")]
+    pub alpha_error: Option<Estimate>,
+}
+
+fn mean_only<S: serde::Serializer>(estimate: &Estimate, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(estimate.mean)
+}
+
+fn mean_if_any<S: serde::Serializer>(estimate: &Option<Estimate>, serializer: S) -> Result<S::Ok, S::Error> {
+    estimate.map(|estimate| estimate.mean).serialize(serializer)
+}
+
+impl Summary {
+    /// Summarises the records of all runs.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of(experiment: &Experiment, records: &[Record]) -> Summary {
+        let n = records.len() as f64;
+        let last = |values: &[f64]| values.last().copied().unwrap_or(0.0);
+        let oracle = records.iter().map(|record| last(&record.oracle)).sum::<f64>() / n;
+        let best = records.iter().map(|record| last(&record.best)).sum::<f64>() / n;
+        let policies = experiment.contenders.iter().enumerate().map(|(at, contender)| {
+            let curve = curve(records, at);
+            let end = curve.last().expect("at least one checkpoint");
+            let reward = records.iter().map(|record| last(&record.tracks[at].reward)).sum::<f64>() / n;
+            PolicySummary {
+                name: contender.label.clone(),
+                relative_regret: end.relative_regret,
+                absolute_regret: end.absolute_regret,
+                reward,
+                reward_share_of_oracle: reward / oracle,
+                alpha_error: end.alpha_error.map(|error| error.mean),
+                curve,
+            }
+        });
+        let mut settings = serde_json::to_value(&experiment.setting).expect("plain data");
+        settings["seed"] = json!(experiment.seed);
+        settings["runs"] = json!(records.len());
+        Summary {
+            settings,
+            oracle: Yardstick { reward: oracle, share_of_best: oracle / best },
+            policies: policies.collect(),
+        }
+    }
+
+    /// The curves as CSV: one row per policy and checkpoint.
+    pub fn to_csv(&self) -> String {
+        let mut csv = String::from(
+            "policy,round,relative_regret,relative_regret_low,relative_regret_high,absolute_regret,\
+             absolute_regret_low,absolute_regret_high,alpha_error,alpha_error_low,alpha_error_high\n",
+        );
+        for policy in &self.policies {
+            for point in &policy.curve {
+                let name = &policy.name;
+                let quoted = if name.contains(',') { format!("\"{name}\"") } else { name.clone() };
+                let _ = write!(csv, "{quoted},{}", point.round);
+                for estimate in [Some(point.relative_regret), Some(point.absolute_regret), point.alpha_error]
+                {
+                    match estimate {
+                        Some(e) if e.half_width.is_finite() => {
+                            let _ = write!(csv, ",{},{},{}", e.mean, e.low(), e.high());
+                        }
+                        Some(e) => {
+                            let _ = write!(csv, ",{},,", e.mean);
+                        }
+                        None => csv.push_str(",,,"),
+                    }
+                }
+                csv.push('\n');
+            }
+        }
+        csv
+    }
+}
+
+fn curve(records: &[Record], at: usize) -> Vec<Point> {
+    let rounds = &records[0].rounds;
+    let over_runs = |f: &dyn Fn(&Record) -> f64| Estimate::of(&records.iter().map(f).collect::<Vec<_>>());
+    (0..records[0].tracks[at].reward.len())
+        .map(|i| Point {
+            round: rounds[i],
+            relative_regret: over_runs(&|record| record.tracks[at].relative_regret[i]),
+            absolute_regret: over_runs(&|record| record.tracks[at].absolute_regret[i]),
+            alpha_error: records[0].tracks[at].alpha_error[i]
+                .map(|_| over_runs(&|record| record.tracks[at].alpha_error[i].unwrap_or(f64::NAN))),
+        })
+        .collect()
+}

@@ -1,0 +1,400 @@
+//! One run: every contender on the same stream of rounds, judged against the oracle.
+
+use crate::checkpoints::{DENSITY, checkpoints};
+use crate::contender::Contender;
+use crate::error::Error;
+use crate::setting::Setting;
+use crate::world::{Items, World};
+use jurybox::{Example, Jury, Pick, Receipt, Scores, TopK};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What one run of a setting has shown, at its checkpoints. Sums are from the first round on.
+///
+/// ```
+/// use jurybox_lab::{Contender, Setting, trial};
+///
+/// let setting = Setting { rounds: 50, ..Setting::default() };
+/// let contenders = [Contender::of("esag".parse()?)];
+/// let record = trial(&setting, &contenders, 1, 0, &false.into())?.unwrap();
+/// assert_eq!(record.rounds.last(), Some(&50));
+/// assert!(record.tracks[0].relative_regret.iter().all(|regret| *regret >= 0.0));
+/// # Ok::<(), jurybox_lab::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The checkpoints.
+    pub rounds: Vec<u64>,
+    /// Reward of the oracle's picks.
+    pub oracle: Vec<f64>,
+    /// Reward of the best picks that hindsight allows, from the items the oracle met.
+    pub best: Vec<f64>,
+    /// The contenders, in order.
+    pub tracks: Vec<Track>,
+}
+
+/// One contender's part of a [`Record`].
+///
+/// ```
+/// assert!(jurybox_lab::Track::default().reward.is_empty());
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Track {
+    /// Eq. 6: against the oracle's picks, both by the oracle's estimates.
+    pub relative_regret: Vec<f64>,
+    /// App. D: the same by the true rewards.
+    pub absolute_regret: Vec<f64>,
+    /// True reward of the picks.
+    pub reward: Vec<f64>,
+    /// Distance of the estimated gains from the true ones; for `esag` from E\[r\] times them. None without an estimate.
+    pub alpha_error: Vec<Option<f64>>,
+}
+
+/// Runs one run. None if it was interrupted.
+pub fn trial(
+    setting: &Setting,
+    contenders: &[Contender],
+    seed: u64,
+    run: u64,
+    stop: &AtomicBool,
+) -> Result<Option<Record>, Error> {
+    let mut world = World::new(setting, seed, run);
+    let mut seats = Vec::new();
+    for contender in contenders {
+        seats.push(Seat::new(contender, setting, &world, seed, run)?);
+    }
+    let mut desk = Desk::default();
+    let (mut oracle_sum, mut best_sum) = (0.0, 0.0);
+    let mut oracle_pool = Items::default();
+    let rounds = checkpoints(setting.rounds, DENSITY);
+    let mut record = Record {
+        rounds: rounds.clone(),
+        oracle: Vec::new(),
+        best: Vec::new(),
+        tracks: vec![Track::default(); seats.len()],
+    };
+    let mut next = rounds.iter().peekable();
+    let mut items = Items::default();
+    for round in 1..=setting.rounds {
+        if round % 64 == 0 && stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        world.next_round(&mut items);
+        let met = if setting.twists.persistent { merge_pool(&mut oracle_pool, &items) } else { &items };
+        let mut judged = desk.judge(&world, met, setting.k);
+        oracle_sum += judged.oracle_reward;
+        best_sum += judged.best_reward;
+        if setting.twists.persistent {
+            remove(&mut oracle_pool, setting.evaluators, &mut desk.oracle_picks);
+        }
+        for seat in &mut seats {
+            if seat.last_round < round {
+                continue;
+            }
+            if setting.twists.persistent {
+                merge_pool(&mut seat.pool, &items);
+                judged = desk.judge(&world, &seat.pool, setting.k);
+                seat.play_own_pool(setting, round, &desk.values, judged.oracle_estimate)?;
+            } else {
+                seat.play(setting, round, &items, &desk.values, judged.oracle_estimate)?;
+            }
+        }
+        if next.next_if(|&&checkpoint| checkpoint == round).is_some() {
+            record.oracle.push(oracle_sum);
+            record.best.push(best_sum);
+            for (seat, track) in seats.iter_mut().zip(&mut record.tracks) {
+                if round <= seat.last_round {
+                    track.relative_regret.push(seat.relative);
+                    track.absolute_regret.push(oracle_sum - seat.reward);
+                    track.reward.push(seat.reward);
+                    track.alpha_error.push(seat.alpha_error(setting, &world));
+                }
+            }
+        }
+    }
+    Ok(Some(record))
+}
+
+/// Appends new items to a pool and gives the pool.
+fn merge_pool<'a>(pool: &'a mut Items, new: &Items) -> &'a Items {
+    pool.scores.extend_from_slice(&new.scores);
+    pool.rewards.extend_from_slice(&new.rewards);
+    pool.verdicts.extend_from_slice(&new.verdicts);
+    pool
+}
+
+/// Takes the picked items out of a pool.
+fn remove(pool: &mut Items, width: usize, picks: &mut [usize]) {
+    picks.sort_unstable_by(|a, b| b.cmp(a));
+    for &item in picks.iter() {
+        pool.scores.drain(item * width..(item + 1) * width);
+        pool.rewards.remove(item);
+        pool.verdicts.remove(item);
+    }
+}
+
+/// The oracle's view of one round.
+#[derive(Default)]
+struct Desk {
+    room: Vec<f64>,
+    values: Vec<f64>,
+    oracle_picks: Vec<usize>,
+    top: Option<TopK>,
+}
+
+#[derive(Clone, Copy)]
+struct Judged {
+    oracle_estimate: f64,
+    oracle_reward: f64,
+    best_reward: f64,
+}
+
+impl Desk {
+    fn judge(&mut self, world: &World, items: &Items, k: usize) -> Judged {
+        world.oracle_values(&items.scores, &mut self.room, &mut self.values);
+        let top = self.top.get_or_insert_with(|| TopK::new(k, 0));
+        let mut best_of = |values: &[f64], picks: Option<&mut Vec<usize>>| -> f64 {
+            top.reset(k, 0);
+            for (item, &value) in values.iter().enumerate() {
+                top.push(item as u64, value);
+            }
+            let best = top.sorted();
+            if let Some(picks) = picks {
+                picks.clear();
+                picks.extend(best.iter().map(|ranked| ranked.item as usize));
+            }
+            best.iter().map(|ranked| ranked.value).sum()
+        };
+        let oracle_estimate = best_of(&self.values, Some(&mut self.oracle_picks));
+        let best_reward = best_of(&items.rewards, None);
+        let oracle_reward = self.oracle_picks.iter().map(|&item| items.rewards[item]).sum();
+        Judged { oracle_estimate, oracle_reward, best_reward }
+    }
+}
+
+/// A reward that is on its way.
+struct Due {
+    round: u64,
+    scores: Vec<f64>,
+    reward: f64,
+    receipt: Receipt,
+}
+
+/// A contender at work.
+struct Seat {
+    jury: Jury,
+    rng: ChaCha8Rng,
+    pool: Items,
+    picks: Vec<Pick>,
+    due: VecDeque<Due>,
+    relative: f64,
+    reward: f64,
+    last_round: u64,
+    /// What the estimate of the gains estimates is this multiple of them.
+    alpha_scale: f64,
+}
+
+impl Seat {
+    fn new(
+        contender: &Contender,
+        setting: &Setting,
+        world: &World,
+        seed: u64,
+        run: u64,
+    ) -> Result<Seat, Error> {
+        // A stream for the contender's own draws that depends on its name alone, not on who else plays.
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ fnv(&contender.label));
+        rng.set_stream(run);
+        Ok(Seat {
+            jury: contender.seat(setting, world.truth())?,
+            rng,
+            pool: Items::default(),
+            picks: Vec::new(),
+            due: VecDeque::new(),
+            relative: 0.0,
+            reward: 0.0,
+            last_round: contender.stop.unwrap_or(setting.rounds),
+            alpha_scale: if contender.spec.name().ends_with("esag") { setting.mean_reward() } else { 1.0 },
+        })
+    }
+
+    fn play(
+        &mut self,
+        setting: &Setting,
+        round: u64,
+        items: &Items,
+        oracle_values: &[f64],
+        oracle_estimate: f64,
+    ) -> Result<(), Error> {
+        let width = setting.evaluators;
+        let scores = Scores::new(&items.scores, width)?;
+        self.jury.round_into(&scores, setting.k, &mut self.rng, &mut self.picks)?;
+        let mut estimate = 0.0;
+        for pick in &self.picks {
+            estimate += oracle_values[pick.item];
+            self.reward += items.rewards[pick.item];
+        }
+        self.relative += (oracle_estimate - estimate).max(0.0); // never negative but for rounding
+        if setting.twists.delay == 0 {
+            for pick in &self.picks {
+                let (scores, reward) = (scores.row(pick.item), items.verdicts[pick.item]);
+                self.jury.learn(&[Example { scores, reward, receipt: Some(&pick.receipt) }])?;
+            }
+            return Ok(());
+        }
+        for pick in &self.picks {
+            self.due.push_back(Due {
+                round: round + setting.twists.delay,
+                scores: scores.row(pick.item).to_vec(),
+                reward: items.verdicts[pick.item],
+                receipt: pick.receipt.clone(),
+            });
+        }
+        while let Some(due) = self.due.pop_front_if(|due| due.round <= round) {
+            let (scores, receipt) = (&due.scores, Some(&due.receipt));
+            self.jury.learn(&[Example { scores, reward: due.reward, receipt }])?;
+        }
+        Ok(())
+    }
+
+    fn play_own_pool(
+        &mut self,
+        setting: &Setting,
+        round: u64,
+        oracle_values: &[f64],
+        oracle_estimate: f64,
+    ) -> Result<(), Error> {
+        let mut pool = std::mem::take(&mut self.pool);
+        self.play(setting, round, &pool, oracle_values, oracle_estimate)?;
+        let mut picked: Vec<usize> = self.picks.iter().map(|pick| pick.item).collect();
+        remove(&mut pool, setting.evaluators, &mut picked);
+        self.pool = pool;
+        Ok(())
+    }
+
+    fn alpha_error(&mut self, setting: &Setting, world: &World) -> Option<f64> {
+        let scale = self.alpha_scale;
+        let (truth, units) = (&world.truth().alpha, &world.truth().unit);
+        debug_assert_eq!(truth.len(), setting.evaluators);
+        let square: f64 = self
+            .jury
+            .alpha()?
+            .iter()
+            .zip(truth.iter().zip(units))
+            .map(|(estimate, (alpha, unit))| (estimate / unit - scale * alpha).powi(2))
+            .sum();
+        Some(square.sqrt())
+    }
+}
+
+/// A hash that will be the same in every version: FNV-1a.
+pub(crate) fn fnv(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting::Twists;
+
+    fn contenders(names: &[&str]) -> Vec<Contender> {
+        names.iter().map(|name| Contender::of(name.parse().unwrap())).collect()
+    }
+
+    fn play(setting: &Setting, names: &[&str]) -> Record {
+        trial(setting, &contenders(names), 3, 1, &false.into()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn who_else_plays_changes_nothing() {
+        let setting = Setting { rounds: 60, ..Setting::default() };
+        let together = play(&setting, &["eps-greedy", "uniform", "esag", "exp4p"]);
+        for (at, name) in ["eps-greedy", "uniform", "esag", "exp4p"].into_iter().enumerate() {
+            let alone = play(&setting, &[name]);
+            assert_eq!(alone.tracks[0], together.tracks[at], "{name}");
+            assert_eq!(alone.oracle, together.oracle);
+        }
+    }
+
+    #[test]
+    fn the_oracle_has_no_regret_against_itself() {
+        let record = play(&Setting { rounds: 40, ..Setting::default() }, &["oracle"]);
+        assert!(record.tracks[0].relative_regret.iter().all(|r| r.abs() < 1e-9));
+        assert!(record.tracks[0].absolute_regret.iter().all(|r| r.abs() < 1e-9));
+        assert!(record.oracle.iter().zip(&record.best).all(|(oracle, best)| oracle <= best));
+    }
+
+    #[test]
+    fn every_twist_runs_with_every_policy() {
+        let twists = Twists {
+            intercepts: 0.2,
+            useless: 1,
+            inverted: 1,
+            correlated: 3,
+            rho: 0.5,
+            reward_noise_growth: 0.3,
+            curvature: 0.3,
+            missing: 0.2,
+            outage: Some((5, 9)),
+            drift: crate::Drift::Slow,
+            reward_noise: 0.3,
+            delay: 3,
+            persistent: true,
+            ..Twists::default()
+        };
+        for link in jurybox::Link::ALL {
+            let setting = Setting {
+                link,
+                ratio: 5.0,
+                rounds: 30,
+                items: 12,
+                k: 3,
+                twists: twists.clone(),
+                ..Setting::default()
+            };
+            let all = Contender::all_that_fit(link);
+            let record = trial(&setting, &all, 1, 0, &false.into()).unwrap().unwrap();
+            for track in &record.tracks {
+                assert_eq!(track.reward.len(), record.rounds.len());
+                assert!(track.reward.iter().all(|r| r.is_finite()));
+            }
+        }
+    }
+
+    #[test]
+    fn persistent_items_keep_the_pool_full_and_lift_the_oracle() {
+        let fresh = Setting { rounds: 100, ratio: 10.0, ..Setting::default() };
+        let stays = Setting { twists: Twists { persistent: true, ..Twists::default() }, ..fresh.clone() };
+        let (fresh, stays) = (play(&fresh, &["uniform"]), play(&stays, &["uniform"]));
+        // With replacement of what is picked only, all that ever comes is picked at last: the mean falls to E r.
+        assert!(stays.oracle.last() < fresh.oracle.last());
+        assert!(stays.tracks[0].reward.last() < stays.oracle.last());
+    }
+
+    #[test]
+    fn delayed_rewards_slow_learning_down() {
+        let setting = Setting { rounds: 100, ratio: 10.0, ..Setting::default() };
+        let late = Setting { twists: Twists { delay: 40, ..Twists::default() }, ..setting.clone() };
+        let (now, late) = (play(&setting, &["lin-ucb"]), play(&late, &["lin-ucb"]));
+        assert!(late.tracks[0].relative_regret.last() > now.tracks[0].relative_regret.last());
+    }
+
+    #[test]
+    fn a_contender_with_a_stop_plays_so_long_and_no_longer() {
+        let setting = Setting { rounds: 50, ..Setting::default() };
+        let short = Contender { stop: Some(10), ..contenders(&["esag"])[0].clone() };
+        let record = trial(&setting, &[short], 3, 1, &false.into()).unwrap().unwrap();
+        let kept = record.rounds.iter().filter(|&&round| round <= 10).count();
+        assert_eq!(record.tracks[0].reward.len(), kept);
+    }
+
+    #[test]
+    fn an_interrupted_run_leaves_nothing() {
+        let setting = Setting { rounds: 1000, ..Setting::default() };
+        assert!(trial(&setting, &contenders(&["esag"]), 1, 0, &true.into()).unwrap().is_none());
+    }
+}

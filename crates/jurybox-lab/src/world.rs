@@ -1,0 +1,417 @@
+//! The world of a setting: evaluators drawn once per run, then round after round of items, scores and rewards.
+//!
+//! One random stream per run, used for nothing else: every policy of a run meets the same data, and a run is the same
+//! whichever thread it runs on and whatever runs beside it.
+
+use crate::setting::{Drift, Setting, Truncation};
+use crate::truncated::{TruncatedNormal, standard};
+use jurybox::{Link, Scores, Weights};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// The law of the rewards in the paper's synthetic section.
+pub(crate) const REWARDS: TruncatedNormal = TruncatedNormal { mean: 0.0, sd: 1.0, low: 0.0, high: 20.0 };
+
+/// What there is to know about every evaluator, at one time.
+///
+/// ```
+/// use jurybox_lab::{Setting, World};
+/// let world = World::new(&Setting::default(), 1, 0);
+/// assert!(world.truth().alpha.iter().all(|a| (0.5..=1.5).contains(a)));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Truth {
+    /// Gains, in reward units.
+    pub alpha: Vec<f64>,
+    /// Noise levels, in the same.
+    pub sigma: Vec<f64>,
+    /// Offsets inside the link.
+    pub intercept: Vec<f64>,
+    /// Units of the reported scores.
+    pub unit: Vec<f64>,
+    /// Evaluator j sees r^power.
+    pub power: Vec<f64>,
+}
+
+impl Truth {
+    fn draw(setting: &Setting, rng: &mut ChaCha8Rng) -> Truth {
+        let (n, twists) = (setting.evaluators, &setting.twists);
+        let noise = 1.0 / setting.ratio;
+        let mut within = |low: f64, high: f64| -> Vec<f64> {
+            (0..n).map(|_| low + (high - low) * rng.random::<f64>()).collect()
+        };
+        let mut alpha = within(0.5, 1.5);
+        let sigma = within(0.5 * noise, 1.5 * noise);
+        let intercept = within(-twists.intercepts, twists.intercepts);
+        let unit = within(-twists.units, twists.units).into_iter().map(|u| 10_f64.powf(u)).collect();
+        let power = within(-twists.curvature, twists.curvature).into_iter().map(f64::exp).collect();
+        // Alphas are independent: which evaluators are useless or inverted need not be drawn too.
+        alpha[..twists.useless].fill(0.0);
+        alpha[twists.useless..twists.useless + twists.inverted].iter_mut().for_each(|a| *a = -*a);
+        Truth { alpha, sigma, intercept, unit, power }
+    }
+
+    /// These evaluators on the way to their mirror image: the first becomes the last.
+    fn towards_mirror(&self, share: f64) -> Truth {
+        let mix = |values: &[f64]| -> Vec<f64> {
+            values.iter().zip(values.iter().rev()).map(|(a, b)| (1.0 - share) * a + share * b).collect()
+        };
+        Truth { alpha: mix(&self.alpha), sigma: mix(&self.sigma), ..self.clone() }
+    }
+
+    /// Noise levels in the units of the scores: what a policy that is told sigma is told.
+    pub fn told_sigma(&self) -> Vec<f64> {
+        self.sigma.iter().zip(&self.unit).map(|(s, u)| s * u).collect()
+    }
+
+    /// Gains in the units of the scores: what an estimate is compared with.
+    pub fn told_alpha(&self) -> Vec<f64> {
+        self.alpha.iter().zip(&self.unit).map(|(a, u)| a * u).collect()
+    }
+}
+
+/// Items with their scores and rewards.
+///
+/// ```
+/// let items = jurybox_lab::Items::default();
+/// assert_eq!(items.len(), 0);
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Items {
+    /// One row per item, NaN where missing.
+    pub scores: Vec<f64>,
+    /// What each item is worth.
+    pub rewards: Vec<f64>,
+    /// What a person will say it is worth.
+    pub verdicts: Vec<f64>,
+}
+
+impl Items {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.rewards.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rewards.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.scores.clear();
+        self.rewards.clear();
+        self.verdicts.clear();
+    }
+}
+
+/// A simulated review desk: see the module's documentation.
+///
+/// ```
+/// use jurybox_lab::{Items, Setting, World};
+///
+/// let setting = Setting::default();
+/// let (mut one, mut other) = (World::new(&setting, 7, 3), World::new(&setting, 7, 3));
+/// let (mut items, mut same) = (Items::default(), Items::default());
+/// one.next_round(&mut items);
+/// other.next_round(&mut same);
+/// assert_eq!(items.len(), 60);
+/// assert_eq!(items.scores, same.scores);
+/// ```
+#[derive(Debug, Clone)]
+pub struct World {
+    setting: Setting,
+    rng: ChaCha8Rng,
+    start: Truth,
+    truth: Truth,
+    round: u64,
+    oracle: Weights,
+    plain: bool,
+}
+
+impl World {
+    /// The world of one run. Worlds of different runs are independent.
+    ///
+    /// # Panics
+    /// If the setting has not passed [`Setting::check`].
+    pub fn new(setting: &Setting, seed: u64, run: u64) -> World {
+        setting.check().expect("a checked setting");
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(run);
+        let truth = Truth::draw(setting, &mut rng);
+        let t = &setting.twists;
+        let plain = t.correlated == 0
+            && t.reward_noise_growth == 0.0
+            && t.curvature == 0.0
+            && t.units == 0.0
+            && t.missing == 0.0
+            && t.outage.is_none();
+        let oracle = Weights::oracle(&truth.alpha, &truth.sigma).expect("drawn within bounds");
+        World { setting: setting.clone(), rng, start: truth.clone(), truth, round: 0, oracle, plain }
+    }
+
+    /// The evaluators as they are now.
+    pub fn truth(&self) -> &Truth {
+        &self.truth
+    }
+
+    /// The next round's items; with persistent items, the ones that are new.
+    pub fn next_round(&mut self, items: &mut Items) {
+        self.round += 1;
+        self.drift();
+        let Setting { items: most, k, ref twists, .. } = self.setting;
+        let n = match twists.items_min {
+            Some(least) => self.rng.random_range(least..=most),
+            None if twists.persistent && self.round > 1 => k,
+            None => most,
+        };
+        items.clear();
+        for _ in 0..n {
+            self.item(items);
+        }
+    }
+
+    /// The oracle's estimate of each item's reward: the paper's form, told all about each evaluator (offset and units
+    /// too), blind to correlations between them.
+    pub fn oracle_values(&self, scores: &[f64], room: &mut Vec<f64>, out: &mut Vec<f64>) {
+        let link = self.setting.link;
+        let width = self.setting.evaluators;
+        let t = &self.setting.twists;
+        if link == Link::Identity && t.intercepts == 0.0 && t.units == 0.0 {
+            self.oracle.values(&checked(scores, width), out);
+            return;
+        }
+        room.clear();
+        for row in scores.chunks_exact(width) {
+            for (j, &phi) in row.iter().enumerate() {
+                room.push(link.inverse(phi / self.truth.unit[j]) - self.truth.intercept[j]);
+            }
+        }
+        self.oracle.values(&checked(room, width), out);
+    }
+
+    fn drift(&mut self) {
+        let (round, rounds) = (self.round as f64, self.setting.rounds as f64);
+        self.truth = match self.setting.twists.drift {
+            Drift::None => return,
+            Drift::Swap => self.start.towards_mirror(if round > rounds / 2.0 { 1.0 } else { 0.0 }),
+            Drift::Slow => self.start.towards_mirror((round / rounds).min(1.0)),
+        };
+        self.oracle = Weights::oracle(&self.truth.alpha, &self.truth.sigma).expect("a mean of sound values");
+    }
+
+    fn item(&mut self, items: &mut Items) {
+        let World { setting, rng, truth, round, plain, .. } = self;
+        let twists = &setting.twists;
+        let reward = standard(REWARDS.low, REWARDS.high, rng);
+        items.rewards.push(reward);
+        if *plain {
+            plain_scores(setting, truth, reward, rng, &mut items.scores);
+        } else {
+            let shared: f64 = if twists.correlated > 0 { StandardNormal.sample(rng) } else { 0.0 };
+            for j in 0..setting.evaluators {
+                let phi = score(setting, truth, j, reward, shared, rng);
+                let down = j == 0 && twists.outage.is_some_and(|(from, to)| (from..=to).contains(round));
+                let missing = twists.missing > 0.0 && rng.random::<f64>() < twists.missing;
+                items.scores.push(if down || missing { f64::NAN } else { phi });
+            }
+        }
+        let noise: f64 = if twists.reward_noise > 0.0 { StandardNormal.sample(rng) } else { 0.0 };
+        items.verdicts.push(reward + twists.reward_noise * noise);
+    }
+}
+
+fn checked(scores: &[f64], width: usize) -> Scores<'_> {
+    Scores::new(scores, width).expect("scores of a checked setting")
+}
+
+/// The paper's own family (with offsets), without a detour.
+fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut R, out: &mut Vec<f64>) {
+    let evaluators = truth.alpha.iter().zip(&truth.sigma).zip(&truth.intercept);
+    match setting.link {
+        Link::Identity => out.extend(evaluators.map(|((a, s), b)| {
+            let z: f64 = StandardNormal.sample(rng);
+            a * reward + b + s * z
+        })),
+        link => out.extend(evaluators.map(|((a, s), b)| {
+            let mean = link.apply(a * reward + b);
+            let (low, high) = cut(setting.truncation, mean);
+            let sd = std::f64::consts::SQRT_2 * s;
+            mean + sd * standard(low / sd, high / sd, rng)
+        })),
+    }
+}
+
+/// How far the noise may go, around a mean score of a bounded link.
+fn cut(truncation: Truncation, mean: f64) -> (f64, f64) {
+    match truncation {
+        Truncation::Interval => (-mean, 1.0 - mean),
+        Truncation::Symmetric => {
+            let half = mean.min(1.0 - mean);
+            (-half, half)
+        }
+    }
+}
+
+/// One score with every twist. With a bounded link the shared error is drawn first and the evaluator's own part is cut.
+fn score<R: Rng>(setting: &Setting, truth: &Truth, j: usize, reward: f64, shared: f64, rng: &mut R) -> f64 {
+    let twists = &setting.twists;
+    let rho = if j < twists.correlated { twists.rho } else { 0.0 };
+    let (common, own) = (rho.sqrt() * shared, (1.0 - rho).sqrt());
+    let seen = if truth.power[j] == 1.0 { reward } else { reward.powf(truth.power[j]) };
+    let sigma = truth.sigma[j] * (1.0 + twists.reward_noise_growth * reward);
+    let mean = setting.link.apply(truth.alpha[j] * seen + truth.intercept[j]);
+    if setting.link == Link::Identity {
+        let z: f64 = StandardNormal.sample(rng);
+        return truth.unit[j] * (mean + sigma * (common + own * z));
+    }
+    let sd = std::f64::consts::SQRT_2 * sigma;
+    let (low, high) = cut(setting.truncation, mean);
+    let noise = common + own * standard((low / sd - common) / own, (high / sd - common) / own, rng);
+    mean + sd * noise
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting::Twists;
+
+    fn draw(setting: &Setting, rounds: u64) -> (World, Items) {
+        let mut world = World::new(setting, 5, 2);
+        let (mut all, mut items) = (Items::default(), Items::default());
+        for _ in 0..rounds {
+            world.next_round(&mut items);
+            all.scores.extend_from_slice(&items.scores);
+            all.rewards.extend_from_slice(&items.rewards);
+            all.verdicts.extend_from_slice(&items.verdicts);
+        }
+        (world, all)
+    }
+
+    fn mean(values: impl Iterator<Item = f64>) -> f64 {
+        let (sum, n) = values.fold((0.0, 0.0), |(sum, n), x| (sum + x, n + 1.0));
+        sum / n
+    }
+
+    /// Residuals of evaluator j around its mean score.
+    fn residuals(world: &World, items: &Items, j: usize) -> Vec<f64> {
+        let (width, link) = (world.setting.evaluators, world.setting.link);
+        let f = |r: &f64| link.apply(world.truth.alpha[j] * r + world.truth.intercept[j]);
+        items.scores.iter().skip(j).step_by(width).zip(&items.rewards).map(|(x, r)| x - f(r)).collect()
+    }
+
+    fn correlation(a: &[f64], b: &[f64]) -> f64 {
+        let pair = |x: &[f64], y: &[f64]| mean(x.iter().zip(y).map(|(x, y)| x * y));
+        pair(a, b) / (pair(a, a) * pair(b, b)).sqrt()
+    }
+
+    #[test]
+    fn linear_noise_has_the_level_it_says() {
+        let (world, items) = draw(&Setting { ratio: 2.0, ..Setting::default() }, 1000);
+        for j in 0..10 {
+            let square = mean(residuals(&world, &items, j).iter().map(|e| e * e));
+            let expected = world.truth.sigma[j].powi(2);
+            assert!((square / expected - 1.0).abs() < 5.0 * (2.0 / 60_000_f64).sqrt(), "{j}");
+        }
+    }
+
+    #[test]
+    fn interval_keeps_scores_in_range_and_symmetric_keeps_the_mean() {
+        for truncation in [Truncation::Interval, Truncation::Symmetric] {
+            let setting = Setting { link: Link::Logistic, ratio: 1.0, truncation, ..Setting::default() };
+            let (world, items) = draw(&setting, 1000);
+            assert!(items.scores.iter().all(|phi| (0.0..=1.0).contains(phi)));
+            let off = mean(residuals(&world, &items, 0).into_iter());
+            // The noise lies within 1: its mean is known to 1/sqrt(60000).
+            let centred = off.abs() < 0.02;
+            assert_eq!(centred, truncation == Truncation::Symmetric, "{truncation:?} {off}");
+        }
+    }
+
+    #[test]
+    fn shared_errors_have_the_asked_for_correlation() {
+        let twists = Twists { correlated: 3, rho: 0.6, ..Twists::default() };
+        let (world, items) = draw(&Setting { ratio: 1.0, twists, ..Setting::default() }, 1000);
+        let e: Vec<Vec<f64>> = (0..4).map(|j| residuals(&world, &items, j)).collect();
+        assert!((correlation(&e[0], &e[2]) - 0.6).abs() < 0.02);
+        assert!(correlation(&e[0], &e[3]).abs() < 0.02);
+    }
+
+    #[test]
+    fn missing_outage_useless_inverted_units_and_varying_rounds_show() {
+        let twists = Twists {
+            missing: 0.25,
+            outage: Some((2, 3)),
+            useless: 1,
+            inverted: 1,
+            units: 2.0,
+            items_min: Some(20),
+            reward_noise: 0.5,
+            ..Twists::default()
+        };
+        let setting = Setting { ratio: 10.0, twists, ..Setting::default() };
+        let mut world = World::new(&setting, 1, 0);
+        let mut items = Items::default();
+        let mut sizes = std::collections::BTreeSet::new();
+        for round in 1..=50 {
+            world.next_round(&mut items);
+            sizes.insert(items.len());
+            let first: Vec<f64> = items.scores.iter().copied().step_by(10).collect();
+            assert_eq!(first.iter().all(|x| x.is_nan()), (2..=3).contains(&round));
+            assert_ne!(items.rewards, items.verdicts);
+        }
+        assert!(*sizes.first().unwrap() >= 20 && *sizes.last().unwrap() <= 60 && sizes.len() > 10);
+        assert_eq!(world.truth.alpha[0], 0.0);
+        assert!(world.truth.alpha[1] < 0.0 && world.truth.alpha[2] > 0.0);
+        assert!(world.truth.unit.iter().any(|u| !(0.2..=5.0).contains(u)));
+    }
+
+    #[test]
+    fn drift_mirrors_the_evaluators() {
+        for drift in [Drift::Swap, Drift::Slow] {
+            let setting =
+                Setting { rounds: 10, twists: Twists { drift, ..Twists::default() }, ..Setting::default() };
+            let mut world = World::new(&setting, 1, 0);
+            let first = world.truth.clone();
+            let mut items = Items::default();
+            for round in 1..=10 {
+                world.next_round(&mut items);
+                if round == 5 && drift == Drift::Swap {
+                    assert_eq!(world.truth, first);
+                }
+            }
+            let mirrored: Vec<f64> = first.alpha.iter().rev().copied().collect();
+            assert!(world.truth.alpha.iter().zip(&mirrored).all(|(a, b)| (a - b).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn curvature_bends_and_growth_spreads() {
+        let twists = Twists { curvature: 0.7, reward_noise_growth: 1.0, ..Twists::default() };
+        let (world, items) = draw(&Setting { ratio: 100.0, twists, ..Setting::default() }, 200);
+        let power = world.truth.power[0];
+        let (mut small, mut large) = (Vec::new(), Vec::new());
+        for (row, &r) in items.scores.chunks_exact(10).zip(&items.rewards) {
+            let off = (row[0] - world.truth.alpha[0] * r.powf(power)).abs();
+            if r < 0.3 {
+                small.push(off);
+            } else if r > 1.5 {
+                large.push(off);
+            }
+        }
+        assert!(mean(large.into_iter()) > 1.7 * mean(small.into_iter()));
+    }
+
+    #[test]
+    fn the_oracle_ranks_as_told_whatever_units_and_offsets() {
+        let plain = Setting { ratio: 1e6, ..Setting::default() };
+        let twists = Twists { intercepts: 3.0, units: 1.0, ..Twists::default() };
+        for setting in [plain.clone(), Setting { twists, ..plain }] {
+            let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
+            world.next_round(&mut items);
+            let mut values = Vec::new();
+            world.oracle_values(&items.scores, &mut Vec::new(), &mut values);
+            assert!(values.iter().zip(&items.rewards).all(|(v, r)| (v - r).abs() < 1e-4));
+        }
+    }
+}
