@@ -37,6 +37,22 @@ impl Contender {
         Contender { label: spec.to_string(), spec, stop: None }
     }
 
+    /// Contenders from a list such as `esag, eps-greedy(eps=0.1,slots=2)`.
+    ///
+    /// ```
+    /// let two = jurybox_lab::Contender::list("esag, eps-greedy(eps=0.1,slots=2)")?;
+    /// assert_eq!(two[1].label, "eps-greedy(eps=0.1,slots=2)");
+    /// # Ok::<(), jurybox_lab::Error>(())
+    /// ```
+    pub fn list(text: &str) -> Result<Vec<Contender>, Error> {
+        let mut depth = 0_i32;
+        let separator = |c: char| {
+            depth += i32::from(matches!(c, '(' | '[')) - i32::from(matches!(c, ')' | ']'));
+            c == ',' && depth == 0
+        };
+        text.split(separator).map(|spec| Ok(Contender::of(spec.parse()?))).collect()
+    }
+
     /// The same under another name.
     #[must_use]
     pub fn called(mut self, label: &str) -> Contender {

@@ -11,6 +11,7 @@
 mod checkpoints;
 mod contender;
 mod error;
+mod plot;
 mod runner;
 mod setting;
 mod statistics;
@@ -22,6 +23,7 @@ mod world;
 pub use checkpoints::checkpoints;
 pub use contender::Contender;
 pub use error::Error;
+pub use plot::{Curve, Plot, Scale};
 pub use runner::{Experiment, Running, run_all};
 pub use setting::{Drift, Setting, Truncation, Twists};
 pub use statistics::{Estimate, log_slope};

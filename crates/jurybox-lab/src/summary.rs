@@ -1,5 +1,6 @@
 //! From the records of many runs to one summary: what `jurybox simulate` prints.
 
+use crate::plot::{Curve, Plot, Scale};
 use crate::runner::Experiment;
 use crate::statistics::Estimate;
 use crate::trial::Record;
@@ -129,6 +130,44 @@ impl Summary {
             oracle: Yardstick { reward: oracle, share_of_best: oracle / best },
             policies: policies.collect(),
         }
+    }
+
+    /// The curves as plots, each with a name for its file.
+    pub fn plots(&self) -> Vec<(&'static str, Plot)> {
+        let plot = |title: &str, y_label: &str, y_scale, of: &dyn Fn(&Point) -> Option<Estimate>| Plot {
+            title: title.into(),
+            x_label: "round".into(),
+            y_label: y_label.into(),
+            x_scale: if y_scale == Scale::Log { Scale::Log } else { Scale::Linear },
+            y_scale,
+            curves: self.curves(of),
+        };
+        let relative = |point: &Point| Some(point.relative_regret);
+        let mut plots = vec![
+            ("relative-regret", plot("Regret against the oracle", "relative regret", Scale::Linear, &relative)),
+            ("relative-regret-log", plot("Regret against the oracle", "relative regret", Scale::Log, &relative)),
+            (
+                "absolute-regret",
+                plot("Regret in true reward", "absolute regret", Scale::Linear, &|p| Some(p.absolute_regret)),
+            ),
+        ];
+        let error = plot("Error of the estimated gains", "distance from alpha", Scale::Log, &|p| p.alpha_error);
+        if !error.curves.is_empty() {
+            plots.push(("alpha-error", error));
+        }
+        plots
+    }
+
+    /// One curve per policy that has it.
+    pub(crate) fn curves(&self, of: &dyn Fn(&Point) -> Option<Estimate>) -> Vec<Curve> {
+        self.policies
+            .iter()
+            .filter_map(|policy| {
+                let points: Option<Vec<(f64, Estimate)>> =
+                    policy.curve.iter().map(|point| Some((point.round as f64, of(point)?))).collect();
+                Some(Curve::with_band(&policy.name, &points?))
+            })
+            .collect()
     }
 
     /// The curves as CSV: one row per policy and checkpoint.

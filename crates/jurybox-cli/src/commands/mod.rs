@@ -1,6 +1,8 @@
 //! The subcommands, one file each.
 
+mod lab;
 mod policies;
+mod simulate;
 
 use clap::Subcommand;
 
@@ -8,12 +10,15 @@ use clap::Subcommand;
 pub(crate) enum Command {
     /// List every policy: what it assumes and where it stands in the paper
     Policies(policies::Args),
+    /// Set policies against each other on a simulated review desk
+    Simulate(simulate::Args),
 }
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             Command::Policies(args) => args.run(),
+            Command::Simulate(args) => args.run(),
         }
     }
 }
