@@ -73,9 +73,10 @@ impl Mle {
         alpha
     }
 
-    /// As [`alpha`](Self::alpha), into buffers that are kept.
+    /// As [`alpha`](Self::alpha), into buffers that are kept. What `alpha` holds is where the search for the roots begins:
+    /// after a few new examples they have hardly moved.
     pub(crate) fn solve(&self, lambda: f64, alpha: &mut Vec<f64>, nodes: &mut Vec<Node>) {
-        alpha.clear();
+        alpha.resize(self.products.len(), 0.0);
         nodes.clear();
         self.complete.nodes(nodes);
         let shared = nodes.len();
@@ -87,10 +88,15 @@ impl Mle {
                 nodes.truncate(shared);
                 own.nodes(nodes);
             }
-            alpha.push(match self.link {
+            alpha[j] = match self.link {
                 Link::Identity => product / (square + lambda),
-                link => root(link, nodes, product, lambda, sum, square),
-            });
+                link if alpha[j] != 0.0 => root(link, nodes, product, lambda, alpha[j]),
+                // Where g is replaced by its tangent at 0.
+                link => {
+                    let tangent = (product - link.apply(0.0) * sum) / (link.derivative(0.0) * square + lambda);
+                    root(link, nodes, product, lambda, tangent)
+                }
+            };
         }
     }
 
@@ -106,8 +112,8 @@ impl Mle {
     }
 }
 
-/// The a with `sum m r g(a r) + lambda a = product`: Newton's method, kept inside a bracket.
-fn root(link: Link, nodes: &[Node], product: f64, lambda: f64, sum: f64, square: f64) -> f64 {
+/// The a with `sum m r g(a r) + lambda a = product`: Newton's method from `a`, kept inside a bracket.
+fn root(link: Link, nodes: &[Node], product: f64, lambda: f64, mut a: f64) -> f64 {
     let equation = |a: f64| {
         let (mut value, mut slope) = (lambda * a - product, lambda);
         for node in nodes {
@@ -118,8 +124,6 @@ fn root(link: Link, nodes: &[Node], product: f64, lambda: f64, sum: f64, square:
         }
         (value, slope)
     };
-    // Start where g is replaced by its tangent at 0.
-    let mut a = (product - link.apply(0.0) * sum) / (link.derivative(0.0) * square + lambda);
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     for _ in 0..200 {
         let (value, slope) = equation(a);
@@ -137,7 +141,8 @@ fn root(link: Link, nodes: &[Node], product: f64, lambda: f64, sum: f64, square:
                 _ => high.min(-0.5) * 2.0,
             };
         }
-        let done = (next - a).abs() <= 1e-13 * (1.0 + a.abs());
+        // Each step squares the error: after one this small, what is left is rounding.
+        let done = (next - a).abs() <= 1e-8 * (1.0 + a.abs());
         a = next;
         if done {
             break;
@@ -227,15 +232,15 @@ mod tests {
     fn the_root_solves_its_equation() {
         let nodes: Vec<Node> =
             (1..50).map(|i| Node { mass: 2.0, reward: f64::from(i) * 0.1 - 1.0 }).collect();
-        let (sum, square) = nodes
-            .iter()
-            .fold((0.0, 0.0), |(s, q), n| (s + n.mass * n.reward, q + n.mass * n.reward * n.reward));
         for link in [Link::Logistic, Link::Probit] {
             for product in [-1e4, -50.0, 0.0, 10.0, 80.0, 1e4] {
-                let a = root(link, &nodes, product, 0.1, sum, square);
-                let value: f64 = nodes.iter().map(|n| n.mass * n.reward * link.apply(a * n.reward)).sum();
-                let residual = (value + 0.1 * a - product).abs();
-                assert!(residual < 1e-10 * (1.0 + product.abs()), "{link:?} {product}: {residual}");
+                // From near and from anywhere.
+                for start in [0.0, 1.0, -3.0, 500.0, -1e6] {
+                    let a = root(link, &nodes, product, 0.1, start);
+                    let value: f64 = nodes.iter().map(|n| n.mass * n.reward * link.apply(a * n.reward)).sum();
+                    let residual = (value + 0.1 * a - product).abs();
+                    assert!(residual < 1e-10 * (1.0 + product.abs()), "{link:?} {product} {start}: {residual}");
+                }
             }
         }
     }
