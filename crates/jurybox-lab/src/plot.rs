@@ -121,7 +121,8 @@ struct Axis {
 impl Axis {
     fn new(scale: Scale, values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
         let usable = values.filter(|v| v.is_finite() && (scale == Scale::Linear || *v > 0.0));
-        let (mut low, mut high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let (mut low, mut high) =
+            usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         if low > high {
             (low, high) = (1.0, 10.0);
         }
@@ -132,7 +133,8 @@ impl Axis {
                 high = if high > low { high + 0.04 * (high - low) } else { low + 1.0 };
             }
             Scale::Log => {
-                (low, high) = if high / low < 1.5 { (low / 2.0, high * 2.0) } else { (low / 1.1, high * 1.15) };
+                (low, high) =
+                    if high / low < 1.5 { (low / 2.0, high * 2.0) } else { (low / 1.1, high * 1.15) };
             }
         }
         Axis { scale, low, high, from, to }
@@ -152,7 +154,9 @@ impl Axis {
             Scale::Linear => {
                 let rough = (self.high - self.low) / 6.0;
                 let power = 10_f64.powf(rough.log10().floor());
-                let step = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|m| m * power >= rough).unwrap_or(10.0) * power;
+                let step =
+                    [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|m| m * power >= rough).unwrap_or(10.0)
+                        * power;
                 let first = (self.low / step).ceil() as i64;
                 (first..).map(|i| i as f64 * step).take_while(|v| *v <= self.high).collect()
             }

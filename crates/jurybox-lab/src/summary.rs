@@ -144,14 +144,21 @@ impl Summary {
         };
         let relative = |point: &Point| Some(point.relative_regret);
         let mut plots = vec![
-            ("relative-regret", plot("Regret against the oracle", "relative regret", Scale::Linear, &relative)),
-            ("relative-regret-log", plot("Regret against the oracle", "relative regret", Scale::Log, &relative)),
+            (
+                "relative-regret",
+                plot("Regret against the oracle", "relative regret", Scale::Linear, &relative),
+            ),
+            (
+                "relative-regret-log",
+                plot("Regret against the oracle", "relative regret", Scale::Log, &relative),
+            ),
             (
                 "absolute-regret",
                 plot("Regret in true reward", "absolute regret", Scale::Linear, &|p| Some(p.absolute_regret)),
             ),
         ];
-        let error = plot("Error of the estimated gains", "distance from alpha", Scale::Log, &|p| p.alpha_error);
+        let error =
+            plot("Error of the estimated gains", "distance from alpha", Scale::Log, &|p| p.alpha_error);
         if !error.curves.is_empty() {
             plots.push(("alpha-error", error));
         }

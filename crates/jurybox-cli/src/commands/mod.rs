@@ -2,6 +2,7 @@
 
 mod lab;
 mod policies;
+mod reproduce;
 mod simulate;
 
 use clap::Subcommand;
@@ -10,6 +11,8 @@ use clap::Subcommand;
 pub(crate) enum Command {
     /// List every policy: what it assumes and where it stands in the paper
     Policies(policies::Args),
+    /// Reproduce the paper: figures, tables, and a verdict on every claim
+    Reproduce(reproduce::Args),
     /// Set policies against each other on a simulated review desk
     Simulate(simulate::Args),
 }
@@ -18,6 +21,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             Command::Policies(args) => args.run(),
+            Command::Reproduce(args) => args.run(),
             Command::Simulate(args) => args.run(),
         }
     }

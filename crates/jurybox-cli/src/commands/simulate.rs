@@ -147,8 +147,7 @@ impl Args {
             bar.set_length(total as u64);
             bar.set_position(done as u64);
         };
-        let how =
-            Running { keep: keep.as_deref(), progress: Some(&progress), stop: Some(lab::stop_flag()) };
+        let how = Running { keep: keep.as_deref(), progress: Some(&progress), stop: Some(lab::stop_flag()) };
         let records = run_all(std::slice::from_ref(&experiment), &how);
         bar.finish_and_clear();
         let records = match records {
@@ -230,9 +229,17 @@ fn table(summary: &Summary) -> anyhow::Result<String> {
         summary.oracle.reward,
         100.0 * summary.oracle.share_of_best
     )?;
-    writeln!(text, "{:width$}  {:>21}  {:>21}  {:>9}  {:>11}", "policy", "relative regret", "absolute regret", "of oracle", "alpha error")?;
+    writeln!(
+        text,
+        "{:width$}  {:>21}  {:>21}  {:>9}  {:>11}",
+        "policy", "relative regret", "absolute regret", "of oracle", "alpha error"
+    )?;
     let estimate = |e: jurybox_lab::Estimate| {
-        if e.half_width.is_finite() { format!("{:.1} ± {:.1}", e.mean, e.half_width) } else { format!("{:.1}", e.mean) }
+        if e.half_width.is_finite() {
+            format!("{:.1} ± {:.1}", e.mean, e.half_width)
+        } else {
+            format!("{:.1}", e.mean)
+        }
     };
     let mut best_first: Vec<_> = summary.policies.iter().collect();
     best_first.sort_by(|a, b| a.relative_regret.mean.total_cmp(&b.relative_regret.mean));

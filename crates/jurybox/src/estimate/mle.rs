@@ -93,7 +93,8 @@ impl Mle {
                 link if alpha[j] != 0.0 => root(link, nodes, product, lambda, alpha[j]),
                 // Where g is replaced by its tangent at 0.
                 link => {
-                    let tangent = (product - link.apply(0.0) * sum) / (link.derivative(0.0) * square + lambda);
+                    let tangent =
+                        (product - link.apply(0.0) * sum) / (link.derivative(0.0) * square + lambda);
                     root(link, nodes, product, lambda, tangent)
                 }
             };
@@ -239,7 +240,10 @@ mod tests {
                     let a = root(link, &nodes, product, 0.1, start);
                     let value: f64 = nodes.iter().map(|n| n.mass * n.reward * link.apply(a * n.reward)).sum();
                     let residual = (value + 0.1 * a - product).abs();
-                    assert!(residual < 1e-10 * (1.0 + product.abs()), "{link:?} {product} {start}: {residual}");
+                    assert!(
+                        residual < 1e-10 * (1.0 + product.abs()),
+                        "{link:?} {product} {start}: {residual}"
+                    );
                 }
             }
         }

@@ -1,0 +1,105 @@
+//! `jurybox reproduce`: the paper's figures, tables and claims, by one command.
+
+use super::lab;
+use crate::output;
+use jurybox_lab::{Part, Plan, Report, Running, Verdict, reproduce};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Reproduce the paper: figures, tables, and a verdict on every claim.
+///
+/// Writes an SVG and a CSV per figure, a CSV per table, claims.json, and report.html, which shows all of it and needs
+/// nothing else. Finished runs are kept in DIR/runs: after Ctrl-C the same command goes on from there.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Which parts [default: all]: fig1a, fig1b, fig1c, fig1d, appendix-linear, appendix-logistic, horizons, theorem3, tables, jester
+    #[arg(value_name = "NAME")]
+    parts: Vec<Part>,
+    /// Folder for the results
+    #[arg(long)]
+    out: PathBuf,
+    /// A quick look: 8 runs of 1,000 rounds instead of 80 runs of 10,000
+    #[arg(long)]
+    quick: bool,
+    /// Number of runs, instead of the plan's
+    #[arg(long)]
+    runs: Option<u64>,
+    /// Number of rounds, instead of the plan's
+    #[arg(long)]
+    rounds: Option<u64>,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder with content-review.csv, for tables 1 and 2
+    #[arg(long)]
+    data: Option<PathBuf>,
+    /// Predictions of the Jester evaluators, written by experiments/jester/train.py
+    #[arg(long, value_name = "FILE")]
+    jester: Option<PathBuf>,
+    /// Threads; results do not depend on it [default: all cores]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Print the claims as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let mut plan = Plan::new(self.parts, self.quick);
+        plan.runs = self.runs.unwrap_or(plan.runs);
+        plan.rounds = self.rounds.unwrap_or(plan.rounds);
+        (plan.seed, plan.data, plan.jester) = (self.seed, self.data, self.jester);
+        anyhow::ensure!(plan.runs > 1, "runs = {}: intervals need at least two", plan.runs);
+        anyhow::ensure!(plan.rounds >= 100, "rounds = {}: slopes need at least 100", plan.rounds);
+        let out = lab::writable(&self.out)?;
+        lab::use_threads(self.threads)?;
+
+        let keep = out.join("runs");
+        let bar = lab::progress_bar("reproducing");
+        let progress = |done: usize, total: usize| {
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+        };
+        let how = Running { keep: Some(&keep), progress: Some(&progress), stop: Some(lab::stop_flag()) };
+        let report = reproduce(&plan, &how);
+        bar.finish_and_clear();
+        let report = match report {
+            Err(error @ jurybox_lab::Error::Interrupted { .. }) => {
+                anyhow::bail!("{error}; they are kept: the same command goes on from there")
+            }
+            other => other?,
+        };
+        for figure in &report.figures {
+            lab::write(&out.join(format!("{}.svg", figure.name)), &figure.plot.to_svg())?;
+            lab::write(&out.join(format!("{}.csv", figure.name)), &figure.csv)?;
+        }
+        for table in &report.tables {
+            lab::write(&out.join(format!("{}.csv", table.name)), &table.to_csv())?;
+        }
+        lab::write(&out.join("claims.json"), &report.claims_json())?;
+        lab::write(&out.join("report.html"), &report.to_html())?;
+        for reason in &report.skipped {
+            eprintln!("skipped: {reason}");
+        }
+        eprintln!("the report is {}", out.join("report.html").display());
+        if self.json { output::document(&report.claims) } else { output::text_to_stdout(&verdicts(&report)?) }
+    }
+}
+
+fn verdicts(report: &Report) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for claim in &report.claims {
+        writeln!(text, "{:14}  {}\n{:14}  {}", claim.verdict.to_string(), claim.paper, "", claim.measured)?;
+    }
+    let count = |verdict| report.claims.iter().filter(|claim| claim.verdict == verdict).count();
+    writeln!(
+        text,
+        "\n{} claims: {} reproduced, {} not reproduced, {} can't be told",
+        report.claims.len(),
+        count(Verdict::Reproduced),
+        count(Verdict::NotReproduced),
+        count(Verdict::CannotTell)
+    )?;
+    Ok(text)
+}

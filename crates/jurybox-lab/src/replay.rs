@@ -1,0 +1,232 @@
+//! Real data, replayed: rounds drawn at random from items whose worth is known.
+
+use crate::error::Error;
+use crate::trial::fnv;
+use jurybox::estimate::{Mle, Noise};
+use jurybox::{Evaluators, Example, Jury, Link, Pick, Scores, Spec};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Items with scores and rewards.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Dataset {
+    pub(crate) names: Vec<String>,
+    /// Row after row.
+    pub(crate) scores: Vec<f64>,
+    pub(crate) rewards: Vec<f64>,
+}
+
+impl Dataset {
+    /// Reads the named columns of a plain CSV file (no quotes), and one more as text.
+    pub(crate) fn read(
+        path: &Path,
+        evaluators: &[&str],
+        reward: &str,
+        group: Option<&str>,
+    ) -> Result<(Dataset, Vec<String>), Error> {
+        let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+        let wrong = |reason: String| Error::Content { path: path.into(), reason };
+        let mut lines = text.lines();
+        let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+        let column = |name: &str| {
+            header
+                .iter()
+                .position(|h| *h == name)
+                .ok_or_else(|| wrong(format!("there is no column `{name}`")))
+        };
+        let wanted: Vec<usize> = evaluators.iter().map(|name| column(name)).collect::<Result<_, _>>()?;
+        let (reward_at, group_at) = (column(reward)?, group.map(column).transpose()?);
+        let mut data = Dataset {
+            names: evaluators.iter().map(|n| (*n).into()).collect(),
+            scores: vec![],
+            rewards: vec![],
+        };
+        let mut groups = Vec::new();
+        for (at, line) in lines.enumerate() {
+            let cells: Vec<&str> = line.split(',').collect();
+            let cell = |column: usize| -> Result<f64, Error> {
+                let cell = cells.get(column).copied().unwrap_or_default();
+                let value = cell.parse().ok().filter(|v: &f64| v.is_finite());
+                value.ok_or_else(|| {
+                    wrong(format!("line {}: `{cell}` in `{}` is not a number", at + 2, header[column]))
+                })
+            };
+            for &j in &wanted {
+                data.scores.push(cell(j)?);
+            }
+            data.rewards.push(cell(reward_at)?);
+            groups.extend(group_at.map(|g| cells.get(g).copied().unwrap_or_default().to_string()));
+        }
+        Ok((data, groups))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rewards.len()
+    }
+
+    /// Each evaluator's scores moved to [0, 1], so that every link applies.
+    pub(crate) fn scale_scores(&mut self) {
+        let width = self.names.len();
+        for j in 0..width {
+            let column = || self.scores.iter().skip(j).step_by(width).copied();
+            let (low, high) =
+                column().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+            let span = if high > low { high - low } else { 1.0 };
+            self.scores.iter_mut().skip(j).step_by(width).for_each(|x| *x = (*x - low) / span);
+        }
+    }
+
+    /// The rows that pass.
+    pub(crate) fn only(&self, keep: impl Fn(usize) -> bool) -> Dataset {
+        let width = self.names.len();
+        let rows: Vec<usize> = (0..self.len()).filter(|&i| keep(i)).collect();
+        Dataset {
+            names: self.names.clone(),
+            scores: rows.iter().flat_map(|i| &self.scores[i * width..(i + 1) * width]).copied().collect(),
+            rewards: rows.iter().map(|&i| self.rewards[i]).collect(),
+        }
+    }
+
+    /// Noise levels around `g(alpha r)` from all labels: the statistics that the paper's policies are told.
+    fn sigma(&self, link: Link) -> Vec<f64> {
+        let width = self.names.len();
+        let (mut mle, mut noise) = (Mle::new(width, link), Noise::new(width, link));
+        for (row, &reward) in self.scores.chunks_exact(width).zip(&self.rewards) {
+            mle.learn(row, reward);
+            noise.learn(row, reward);
+        }
+        let alpha = mle.alpha(1.0 / width as f64);
+        (0..width).map(|j| noise.sigma(j, alpha[j]).filter(|s| *s > 1e-9).unwrap_or(1.0)).collect()
+    }
+}
+
+/// How to replay.
+#[derive(Debug, Clone)]
+pub(crate) struct Replay {
+    pub(crate) items: usize,
+    pub(crate) k: usize,
+    pub(crate) rounds: u64,
+    pub(crate) runs: u64,
+    pub(crate) seed: u64,
+    /// Verdicts are off by noise of this standard deviation.
+    pub(crate) reward_noise: f64,
+}
+
+impl Replay {
+    /// Reward per pick of each policy (outer) and run (inner). Rounds are the same for all policies.
+    pub(crate) fn run(
+        &self,
+        data: &Dataset,
+        policies: &[Spec],
+        stop: &AtomicBool,
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        let told = [data.sigma(Link::Identity), data.sigma(Link::Logistic)];
+        let runs: Vec<Vec<f64>> = (0..self.runs)
+            .into_par_iter()
+            .map(|run| self.one(data, policies, &told, run, stop))
+            .collect::<Result<_, Error>>()?;
+        Ok((0..policies.len()).map(|at| runs.iter().map(|run| run[at]).collect()).collect())
+    }
+
+    fn one(
+        &self,
+        data: &Dataset,
+        policies: &[Spec],
+        told: &[Vec<f64>; 2],
+        run: u64,
+        stop: &AtomicBool,
+    ) -> Result<Vec<f64>, Error> {
+        let width = data.names.len();
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(run);
+        let mut juries = Vec::new();
+        for spec in policies {
+            let mut own = ChaCha8Rng::seed_from_u64(self.seed ^ fnv(&spec.to_string()));
+            own.set_stream(run);
+            juries.push((seat(spec, &data.names, told, self.rounds)?, own, 0.0));
+        }
+        let mut order: Vec<usize> = (0..data.len()).collect();
+        let (mut scores, mut verdicts, mut picks) = (Vec::new(), Vec::new(), Vec::<Pick>::new());
+        for _ in 0..self.rounds {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted { done: 0, total: self.runs as usize });
+            }
+            draw(&mut order, self.items, &mut rng);
+            let drawn = &order[..self.items];
+            scores.clear();
+            verdicts.clear();
+            for &i in drawn {
+                scores.extend_from_slice(&data.scores[i * width..(i + 1) * width]);
+                let noise: f64 = if self.reward_noise > 0.0 { StandardNormal.sample(&mut rng) } else { 0.0 };
+                verdicts.push(data.rewards[i] + self.reward_noise * noise);
+            }
+            let round = Scores::new(&scores, width)?;
+            for (jury, own, total) in &mut juries {
+                jury.round_into(&round, self.k, own, &mut picks)?;
+                for pick in &picks {
+                    *total += data.rewards[drawn[pick.item]];
+                    let (scores, reward) = (round.row(pick.item), verdicts[pick.item]);
+                    jury.learn(&[Example { scores, reward, receipt: Some(&pick.receipt) }])?;
+                }
+            }
+        }
+        let each = (self.rounds * self.k as u64) as f64;
+        Ok(juries.into_iter().map(|(_, _, total)| total / each).collect())
+    }
+}
+
+/// Moves a uniform draw of `n` different items to the front.
+fn draw<R: Rng>(order: &mut [usize], n: usize, rng: &mut R) {
+    for at in 0..n {
+        let other = rng.random_range(at..order.len());
+        order.swap(at, other);
+    }
+}
+
+/// Tells a policy its noise levels and horizon where it has such options.
+fn seat(spec: &Spec, names: &[String], told: &[Vec<f64>; 2], rounds: u64) -> Result<Jury, Error> {
+    let evaluators = Evaluators::new(names.iter().cloned())?;
+    let sigma = &told[usize::from(spec.name().starts_with("glm-"))];
+    let mut spec = spec.clone();
+    for more in [spec.clone().with("sigma", sigma.clone()), spec.clone().with("horizon", rounds)] {
+        if Jury::new(&more, evaluators.clone()).is_ok() {
+            spec = more.options().iter().fold(spec, |spec, (name, value)| spec.with(name, value.clone()));
+        }
+    }
+    Ok(Jury::new(&spec, evaluators)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> Dataset {
+        let rewards: Vec<f64> = (0..200).map(|i| f64::from(i) / 200.0).collect();
+        let scores = rewards.iter().flat_map(|r| [0.9 * r, 0.5 * r + 0.01 * (r * 70.0).sin()]).collect();
+        Dataset { names: vec!["a".into(), "b".into()], scores, rewards }
+    }
+
+    #[test]
+    fn good_scores_are_worth_more_than_chance() {
+        let replay = Replay { items: 20, k: 5, rounds: 40, runs: 3, seed: 1, reward_noise: 0.1 };
+        let policies = ["esag", "uniform", "eps-greedy"].map(|name| name.parse().unwrap());
+        let rewards = replay.run(&small(), &policies, &false.into()).unwrap();
+        assert!(rewards[0].iter().zip(&rewards[1]).all(|(esag, uniform)| *esag > uniform + 0.2));
+        assert_eq!(replay.run(&small(), &policies, &false.into()).unwrap(), rewards);
+    }
+
+    #[test]
+    fn a_bad_file_is_named_with_the_line() {
+        let path = std::env::temp_dir().join(format!("jurybox-lab-bad-{}.csv", std::process::id()));
+        std::fs::write(&path, "a,b,r\n1,2,3\n1,x,3\n").unwrap();
+        let error = Dataset::read(&path, &["a", "b"], "r", None).unwrap_err().to_string();
+        assert!(error.contains("line 3: `x` in `b` is not a number"), "{error}");
+        let error = Dataset::read(&path, &["a", "z"], "r", None).unwrap_err().to_string();
+        assert!(error.contains("no column `z`"), "{error}");
+        std::fs::remove_file(path).unwrap();
+    }
+}

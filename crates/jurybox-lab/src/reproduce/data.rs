@@ -1,0 +1,66 @@
+//! Real data: read from where the user says, never shipped; without it, parts are skipped and the reason is given.
+
+use super::{Part, Plan};
+use crate::error::Error;
+use crate::replay::Dataset;
+
+/// The two halves of the content-review data that stand in for the paper's two private sets.
+pub(super) struct Content {
+    pub(super) halves: [Dataset; 2],
+}
+
+const SCORERS: [&str; 7] = [
+    "vader_neg",
+    "vader_negcompound",
+    "afinn_neg",
+    "profanity_prob",
+    "sonar_hate",
+    "sonar_offensive",
+    "cuss_max",
+];
+
+/// The paper's names of the seven Jester evaluators.
+pub(super) const JOKERS: [&str; 7] =
+    ["rf5-s18", "dt-s50", "linear", "adaboost", "mlp", "rf", "adaboost20-s60"];
+
+type Read = (Option<Content>, Option<Dataset>, Vec<String>);
+
+pub(super) fn read(plan: &Plan) -> Result<Read, Error> {
+    let mut skipped = Vec::new();
+    let content = match &plan.data {
+        _ if !plan.has(Part::Tables) => None,
+        None => {
+            skipped.push("tables 1 and 2: no data; give --data DIR with content-review.csv".into());
+            None
+        }
+        Some(folder) => Some(content(&folder.join("content-review.csv"))?),
+    };
+    let predictions = match &plan.jester {
+        _ if !plan.has(Part::Jester) => None,
+        None => {
+            skipped.push(
+                "Jester: no predictions; make them with experiments/jester/train.py --data DIR --out FILE.csv, then \
+                 give --jester FILE.csv"
+                    .into(),
+            );
+            None
+        }
+        Some(path) => Some(Dataset::read(path, &JOKERS, "rating", None)?.0),
+    };
+    Ok((content, predictions, skipped))
+}
+
+fn content(path: &std::path::Path) -> Result<Content, Error> {
+    let (mut all, threads) = Dataset::read(path, &SCORERS, "offensiveness_score", Some("post_id"))?;
+    all.scale_scores();
+    // From -1..1 to 0..1: badness, as the paper's, is not negative.
+    all.rewards.iter_mut().for_each(|r| *r = (*r + 1.0) / 2.0);
+    // Whole threads to one half or the other.
+    let first = |i: usize| crate::trial::fnv(&threads[i]).is_multiple_of(2);
+    let halves = [all.only(first), all.only(|i| !first(i))];
+    if halves.iter().any(|half| half.len() < 200) {
+        let reason = "too few rows to draw rounds of 200 from each half".into();
+        return Err(Error::Content { path: path.into(), reason });
+    }
+    Ok(Content { halves })
+}

@@ -1,0 +1,215 @@
+//! The figures: regret and estimation error, with the theorems' bounds and slopes beside the curves.
+
+use super::parts::{Key, RATIOS};
+use super::{Outcome, Part, Plan, Report};
+use crate::plot::{Curve, Plot, Scale};
+use crate::setting::{Setting, Truncation};
+use crate::world::World;
+use jurybox::Link;
+use jurybox::bounds::Problem;
+
+/// A figure with the numbers behind it.
+///
+/// ```
+/// // Read from `Report::figures`; each goes to NAME.svg and NAME.csv.
+/// fn files(figure: &jurybox_lab::Figure) -> [String; 2] {
+///     [format!("{}.svg", figure.name), format!("{}.csv", figure.name)]
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Name of its files.
+    pub name: String,
+    /// What it shows and what to look for.
+    pub caption: String,
+    /// The picture.
+    pub plot: Plot,
+    /// The numbers.
+    pub csv: String,
+}
+
+/// Policies that the paper leaves out of its zoomed figures: their regret is so large that others look alike.
+const LARGE: [&str; 3] = ["rand", "exp4p", "uniform"];
+
+pub(super) fn add(plan: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
+    for (key, outcome) in done {
+        match *key {
+            Key::Main(Link::Identity, _) => linear_main(outcome, report),
+            Key::Main(link, truncation) => logistic_main(plan, link, truncation, outcome, report),
+            Key::Appendix(link, ratio) => appendix(link, ratio, outcome, report),
+            Key::Gap(..) | Key::Horizons(_) => {}
+        }
+    }
+}
+
+fn reading(truncation: Truncation) -> &'static str {
+    match truncation {
+        Truncation::Interval => "interval",
+        Truncation::Symmetric => "symmetric",
+    }
+}
+
+fn regret_curves(outcome: &Outcome, zoomed: bool) -> Vec<Curve> {
+    let mut curves = outcome.summary.curves(&|point| Some(point.relative_regret));
+    curves.retain(|curve| !(zoomed && LARGE.contains(&curve.name.as_str())));
+    curves
+}
+
+fn error_curves(outcome: &Outcome) -> Vec<Curve> {
+    outcome.summary.curves(&|point| point.alpha_error)
+}
+
+fn figure(name: String, caption: &str, plot: Plot, outcome: &Outcome) -> Figure {
+    Figure { name, caption: caption.into(), plot, csv: outcome.summary.to_csv() }
+}
+
+fn regret_plot(title: String, scale: Scale, curves: Vec<Curve>) -> Plot {
+    Plot {
+        title,
+        x_label: "round t".into(),
+        y_label: "relative regret".into(),
+        x_scale: scale,
+        y_scale: scale,
+        curves,
+    }
+}
+
+fn error_plot(title: String, curves: Vec<Curve>) -> Plot {
+    Plot {
+        title,
+        x_label: "round t".into(),
+        y_label: "distance of the estimate from alpha".into(),
+        x_scale: Scale::Log,
+        y_scale: Scale::Log,
+        curves,
+    }
+}
+
+fn logistic_main(plan: &Plan, _: Link, truncation: Truncation, outcome: &Outcome, report: &mut Report) {
+    let cut = reading(truncation);
+    if plan.has(Part::Fig1b) {
+        let mut curves = error_curves(outcome);
+        curves.retain(|curve| curve.name.contains("eps-greedy"));
+        report.figures.push(figure(
+            format!("fig1b-{cut}"),
+            "Fig. 1b. The paper: the error of glm-eps-greedy falls, that of glm-eps-greedy-all keeps a bias.",
+            error_plot(format!("1b: estimation error, logistic, {cut} noise, ratio 1"), curves),
+            outcome,
+        ));
+    }
+    if plan.has(Part::Fig1c) {
+        report.figures.push(figure(
+            format!("fig1c-{cut}"),
+            "Fig. 1c. The paper: glm-esag and glm-lin-ucb have less regret, but it keeps growing; glm-eps-greedy is \
+             sublinear over horizons. rand, exp4p, uniform and glm-greedy are left out, as there.",
+            regret_plot(
+                format!("1c: regret, logistic, {cut} noise, ratio 1"),
+                Scale::Linear,
+                regret_curves(outcome, true).into_iter().filter(|curve| curve.name != "glm-greedy").collect(),
+            ),
+            outcome,
+        ));
+    }
+}
+
+fn linear_main(outcome: &Outcome, report: &mut Report) {
+    report.figures.push(figure(
+        "fig1d".into(),
+        "Fig. 1d. The paper: esag is sublinear, the others are linear; eval-ucb beats lin-ucb.",
+        regret_plot(
+            "1d: regret, linear, high noise (ratio 0.1)".into(),
+            Scale::Linear,
+            regret_curves(outcome, true),
+        ),
+        outcome,
+    ));
+    let mut curves = regret_curves(outcome, true);
+    curves.extend(with_slope(&curves, "esag", 0.5, "slope 1/2"));
+    curves.push(esag_bound(outcome).as_reference());
+    report.figures.push(figure(
+        "fig1d-log".into(),
+        "Fig. 1d on log axes, with a line of slope 1/2 and the bound of Theorem 2.",
+        regret_plot("1d on log axes, with Theorem 2's bound".into(), Scale::Log, curves),
+        outcome,
+    ));
+}
+
+fn appendix(link: Link, ratio: f64, outcome: &Outcome, report: &mut Report) {
+    let form = if link == Link::Identity { "linear" } else { "logistic" };
+    let glm = if link == Link::Identity { "" } else { "glm-" };
+    report.figures.push(figure(
+        format!("appendix-{form}-regret-{ratio}"),
+        "Appendix: regret with K = 10 of K_t = 60.",
+        regret_plot(format!("Regret, {form}, ratio {ratio}"), Scale::Linear, regret_curves(outcome, false)),
+        outcome,
+    ));
+    let mut curves = regret_curves(outcome, true);
+    let name = format!("{glm}esag");
+    curves.extend(with_slope(&curves, &name, 0.5, "slope 1/2"));
+    curves.extend(with_slope(&curves, &format!("{glm}eps-greedy"), 2.0 / 3.0, "slope 2/3"));
+    if link == Link::Identity {
+        curves.push(esag_bound(outcome).as_reference());
+    }
+    curves.push(eps_greedy_bound(outcome).as_reference());
+    report.figures.push(figure(
+        format!("appendix-{form}-regret-{ratio}-log"),
+        "The same on log axes without rand, exp4p and uniform, with reference slopes and the theorems' bounds.",
+        regret_plot(format!("Regret with bounds, {form}, ratio {ratio}"), Scale::Log, curves),
+        outcome,
+    ));
+    report.figures.push(figure(
+        format!("appendix-{form}-error-{ratio}"),
+        "Appendix: error of the estimated gains; for esag the distance from E[r] alpha.",
+        error_plot(format!("Estimation error, {form}, ratio {ratio}"), error_curves(outcome)),
+        outcome,
+    ));
+    debug_assert!(RATIOS.contains(&ratio));
+}
+
+/// A line of that slope on log axes, through the end of a curve.
+fn with_slope(curves: &[Curve], name: &str, slope: f64, label: &str) -> Option<Curve> {
+    let curve = curves.iter().find(|curve| curve.name == name)?;
+    let &(end, height) = curve.points.last()?;
+    let points = curve.points.iter().map(|(x, _)| (*x, height * (x / end).powf(slope))).collect();
+    Some(Curve::new(label, points).as_reference())
+}
+
+/// The mean of a bound over the worlds of the runs.
+fn bound(outcome: &Outcome, name: &str, of: impl Fn(&Problem, u64) -> f64) -> Curve {
+    let setting = &outcome.experiment.setting;
+    let problems: Vec<Problem> = (0..outcome.experiment.runs)
+        .map(|run| problem(setting, &World::new(setting, outcome.experiment.seed, run)))
+        .collect();
+    let mean = |t: u64| problems.iter().map(|p| of(p, t)).sum::<f64>() / problems.len() as f64;
+    let rounds = &outcome.records[0].rounds;
+    Curve::new(name, rounds.iter().filter(|t| **t > 1).map(|&t| (t as f64, mean(t))).collect())
+}
+
+pub(super) fn esag_bound(outcome: &Outcome) -> Curve {
+    bound(outcome, "Theorem 2", Problem::regret_esag)
+}
+
+pub(super) fn eps_greedy_bound(outcome: &Outcome) -> Curve {
+    let lambda = 1.0 / outcome.experiment.setting.evaluators as f64;
+    bound(outcome, "Theorem 1", |p, t| p.regret_eps_greedy(t, (t as f64).powf(-1.0 / 3.0), lambda))
+}
+
+/// The theorems' constants in a world: rewards up to the largest that a run will meet.
+fn problem(setting: &Setting, world: &World) -> Problem {
+    let truth = world.truth();
+    let max_reward = (2.0 * (setting.items as f64 * setting.rounds as f64).ln()).sqrt();
+    let max_alpha = truth.alpha.iter().copied().fold(0.0, f64::max);
+    let steepest = max_alpha * max_reward;
+    Problem {
+        alpha: truth.alpha.clone(),
+        sigma: truth.sigma.clone(),
+        k: setting.k,
+        items: setting.items,
+        delta: 0.05,
+        mean_reward: setting.mean_reward(),
+        mean_square_reward: 1.0,
+        max_reward,
+        max_score: if setting.link == Link::Identity { steepest } else { 1.0 },
+        min_slope: setting.link.derivative(steepest),
+    }
+}

@@ -1,0 +1,148 @@
+//! The paper, again: every figure and table, and a verdict on every claim.
+//!
+//! A [`Plan`] says what to do and how thoroughly; [`reproduce`] does it and gives a [`Report`]: figures, tables, claims.
+//! What the paper leaves open is settled as follows, and said in the report: K = 10 where K is not stated (the appendix's
+//! value), ratio 1 for Figs. 1a to 1c, T = 10,000, and noise of the logistic link cut to keep scores in (0, 1), with the
+//! other reading beside it in Figs. 1a to 1c.
+
+mod claims;
+mod data;
+mod figures;
+mod gap;
+mod jester;
+mod page;
+mod parts;
+mod tables;
+mod theorem;
+
+pub use claims::{Claim, Verdict};
+pub use figures::Figure;
+pub use parts::Part;
+pub use tables::Table;
+
+use crate::error::Error;
+use crate::runner::{Experiment, Running, run_all};
+use crate::summary::Summary;
+use crate::trial::Record;
+use std::path::PathBuf;
+
+/// What to reproduce, and how thoroughly.
+///
+/// ```
+/// use jurybox_lab::{Part, Plan};
+///
+/// let plan = Plan::new(vec![Part::Fig1a], true);
+/// assert!(plan.runs < 80 && plan.rounds < 10_000);
+/// assert_eq!(Plan::new(vec![], false).parts, Part::ALL); // nothing named: everything
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Which parts.
+    pub parts: Vec<Part>,
+    /// Runs of every simulation.
+    pub runs: u64,
+    /// Rounds of every simulation.
+    pub rounds: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Folder with content-review.csv.
+    pub data: Option<PathBuf>,
+    /// Predictions of the seven evaluators, as written by experiments/jester/train.py.
+    pub jester: Option<PathBuf>,
+}
+
+impl Plan {
+    /// The paper's size (80 runs; T = 10,000), or a quick look at the same.
+    pub fn new(parts: Vec<Part>, quick: bool) -> Plan {
+        let parts = if parts.is_empty() { Part::ALL.to_vec() } else { parts };
+        let (runs, rounds) = if quick { (8, 1000) } else { (80, 10_000) };
+        Plan { parts, runs, rounds, seed: 1, data: None, jester: None }
+    }
+
+    fn has(&self, part: Part) -> bool {
+        self.parts.contains(&part)
+    }
+}
+
+/// What came out.
+///
+/// ```
+/// let report = jurybox_lab::Report::default();
+/// assert!(report.claims.is_empty());
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Report {
+    /// Figures, in the paper's order.
+    pub figures: Vec<Figure>,
+    /// Tables, the paper's numbers beside ours.
+    pub tables: Vec<Table>,
+    /// Claims with verdicts.
+    pub claims: Vec<Claim>,
+    /// What was left out, and why.
+    pub skipped: Vec<String>,
+    /// How it was done, in one line.
+    pub about: String,
+}
+
+impl Report {
+    /// One self-contained page with all of it.
+    pub fn to_html(&self) -> String {
+        page::html(self)
+    }
+
+    /// The claims as one JSON document.
+    pub fn claims_json(&self) -> String {
+        let mut json = serde_json::to_string_pretty(&self.claims).expect("plain data");
+        json.push('\n');
+        json
+    }
+}
+
+/// An experiment that has been run.
+pub(crate) struct Outcome {
+    pub(crate) experiment: Experiment,
+    pub(crate) records: Vec<Record>,
+    pub(crate) summary: Summary,
+}
+
+/// Runs the plan.
+///
+/// ```no_run
+/// use jurybox_lab::{Plan, Running, reproduce};
+/// let report = reproduce(&Plan::new(vec![], true), &Running::default())?;
+/// std::fs::write("report.html", report.to_html()).unwrap();
+/// # Ok::<(), jurybox_lab::Error>(())
+/// ```
+pub fn reproduce(plan: &Plan, how: &Running<'_>) -> Result<Report, Error> {
+    // What is given is read first: a bad file is refused before minutes of work.
+    let (content, predictions, skipped) = data::read(plan)?;
+    let asked = parts::experiments(plan);
+    let experiments: Vec<Experiment> = asked.iter().map(|(_, experiment)| experiment.clone()).collect();
+    let records = run_all(&experiments, how)?;
+    let done: Vec<(parts::Key, Outcome)> = asked
+        .into_iter()
+        .zip(records)
+        .map(|((key, experiment), records)| {
+            let summary = Summary::of(&experiment, &records);
+            (key, Outcome { experiment, records, summary })
+        })
+        .collect();
+    let mut report = Report {
+        about: format!("{} runs, T = {}, seed {}", plan.runs, plan.rounds, plan.seed),
+        skipped,
+        ..Report::default()
+    };
+    gap::add(plan, &done, &mut report);
+    figures::add(plan, &done, &mut report);
+    claims::add(plan, &done, &mut report);
+    if plan.has(Part::Theorem3) {
+        report.claims.push(theorem::third(plan)?);
+    }
+    if let Some(content) = content {
+        tables::add(plan, &content, how, &mut report)?;
+    }
+    if let Some(predictions) = predictions {
+        jester::add(plan, &predictions, how, &mut report)?;
+    }
+    Ok(report)
+}

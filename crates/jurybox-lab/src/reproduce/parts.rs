@@ -1,0 +1,194 @@
+//! The parts of the paper, and the simulations that each of them needs.
+
+use super::Plan;
+use crate::contender::Contender;
+use crate::runner::Experiment;
+use crate::setting::{Setting, Truncation};
+use jurybox::{Link, Spec};
+
+/// A part of the paper that can be asked for by name.
+///
+/// ```
+/// use jurybox_lab::Part;
+/// assert_eq!("fig1c".parse::<Part>(), Ok(Part::Fig1c));
+/// assert!("fig9".parse::<Part>().unwrap_err().contains("fig1a"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Fig. 1a: the oracle's gap against the number of evaluators.
+    Fig1a,
+    /// Fig. 1b: error of the estimated gains, logistic.
+    Fig1b,
+    /// Fig. 1c: regret, logistic.
+    Fig1c,
+    /// Fig. 1d: regret, linear, high noise.
+    Fig1d,
+    /// The appendix's linear figures in three regimes.
+    AppendixLinear,
+    /// The appendix's logistic figures in three regimes.
+    AppendixLogistic,
+    /// Theorem 1's T^(2/3), over doubling horizons.
+    Horizons,
+    /// Theorem 3's certificate.
+    Theorem3,
+    /// Tables 1 and 2, on public content-review data.
+    Tables,
+    /// The Jester experiment.
+    Jester,
+}
+
+impl Part {
+    /// All of them, in the paper's order.
+    pub const ALL: [Part; 10] = [
+        Part::Fig1a,
+        Part::Fig1b,
+        Part::Fig1c,
+        Part::Fig1d,
+        Part::AppendixLinear,
+        Part::AppendixLogistic,
+        Part::Horizons,
+        Part::Theorem3,
+        Part::Tables,
+        Part::Jester,
+    ];
+
+    /// The name it is asked for by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Fig1a => "fig1a",
+            Part::Fig1b => "fig1b",
+            Part::Fig1c => "fig1c",
+            Part::Fig1d => "fig1d",
+            Part::AppendixLinear => "appendix-linear",
+            Part::AppendixLogistic => "appendix-logistic",
+            Part::Horizons => "horizons",
+            Part::Theorem3 => "theorem3",
+            Part::Tables => "tables",
+            Part::Jester => "jester",
+        }
+    }
+}
+
+impl std::str::FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Part::ALL.into_iter().find(|part| part.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Part::ALL.iter().map(|part| part.name()).collect();
+            format!("there is no such part; there are {}", names.join(", "))
+        })
+    }
+}
+
+/// Which simulation it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Key {
+    /// Fig. 1a with that many evaluators.
+    Gap(Link, Truncation, usize),
+    /// The main text's size, 20 items a round.
+    Main(Link, Truncation),
+    /// The appendix's size, 60 items a round, with its ratio.
+    Appendix(Link, f64),
+    /// Doubling horizons.
+    Horizons(Truncation),
+}
+
+/// The numbers of evaluators of Fig. 1a.
+pub(super) const JURIES: [usize; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
+
+/// The three regimes of the appendix.
+pub(super) const RATIOS: [f64; 3] = [0.1, 1.0, 10.0];
+
+/// Both readings of the truncated noise; one suffices where nothing is cut.
+pub(super) const READINGS: [(Link, Truncation); 3] = [
+    (Link::Identity, Truncation::Interval),
+    (Link::Logistic, Truncation::Interval),
+    (Link::Logistic, Truncation::Symmetric),
+];
+
+/// Every simulation that the plan needs.
+pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
+    let mut all = Vec::new();
+    let base = Setting { rounds: plan.rounds, ..Setting::default() };
+    let mut add = |key: Key, setting: Setting, contenders: Vec<Contender>| {
+        all.push((key, Experiment { setting, contenders, seed: plan.seed, runs: plan.runs }));
+    };
+    let main = |link, truncation| Setting {
+        link,
+        truncation,
+        items: 20,
+        ratio: if link == Link::Identity { 0.1 } else { 1.0 },
+        ..base.clone()
+    };
+    if plan.has(Part::Fig1a) {
+        for (link, truncation) in READINGS {
+            for evaluators in JURIES {
+                let setting = Setting {
+                    evaluators,
+                    ratio: 1.0,
+                    rounds: plan.rounds.min(100),
+                    ..main(link, truncation)
+                };
+                add(Key::Gap(link, truncation, evaluators), setting, vec![named("average")]);
+            }
+        }
+    }
+    if plan.has(Part::Fig1b) || plan.has(Part::Fig1c) {
+        for truncation in [Truncation::Interval, Truncation::Symmetric] {
+            let key = Key::Main(Link::Logistic, truncation);
+            add(key, main(Link::Logistic, truncation), contenders(Link::Logistic, false));
+        }
+    }
+    if plan.has(Part::Fig1d) {
+        let (link, truncation) = READINGS[0];
+        add(Key::Main(link, truncation), main(link, truncation), contenders(link, false));
+    }
+    for (part, link) in [(Part::AppendixLinear, Link::Identity), (Part::AppendixLogistic, Link::Logistic)] {
+        for ratio in RATIOS.into_iter().filter(|_| plan.has(part)) {
+            add(Key::Appendix(link, ratio), Setting { link, ratio, ..base.clone() }, contenders(link, true));
+        }
+    }
+    if plan.has(Part::Horizons) {
+        for truncation in [Truncation::Interval, Truncation::Symmetric] {
+            let stops = (0..5).map(|halvings| plan.rounds >> halvings);
+            let contenders = stops.map(|stop| Contender {
+                label: format!("T = {stop}"),
+                spec: Spec::new("glm-eps-greedy"),
+                stop: Some(stop),
+            });
+            add(Key::Horizons(truncation), main(Link::Logistic, truncation), contenders.collect());
+        }
+    }
+    all
+}
+
+fn named(name: &str) -> Contender {
+    Contender::of(Spec::new(name))
+}
+
+/// The paper's line-up, with the exploration rates of the main text and of the appendix.
+fn contenders(link: Link, appendix: bool) -> Vec<Contender> {
+    let glm = if link == Link::Identity { "" } else { "glm-" };
+    let form = |name: &str| named(&format!("{glm}{name}"));
+    let rate = |name: &str, scale: f64, power: f64, label: &str| {
+        let spec = Spec::new(format!("{glm}{name}")).with("scale", scale).with("power", power);
+        Contender::of(spec).called(&format!("{glm}{name} {label}"))
+    };
+    let mut all = vec![
+        form("esag"),
+        form("lin-ucb"),
+        form("eval-ucb"),
+        form("greedy"),
+        form("eps-greedy"),
+        form("eps-greedy-all"),
+    ];
+    if appendix {
+        all.pop();
+        for name in ["eps-greedy", "eps-greedy-all"] {
+            all.push(rate(name, 0.1, 1.0 / 3.0, "0.1 T^-1/3"));
+            all.push(rate(name, 0.1, 0.5, "0.1 T^-1/2"));
+        }
+    }
+    all.extend(["average", "rand", "exp4p", "uniform"].map(named));
+    all
+}
