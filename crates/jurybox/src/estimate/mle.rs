@@ -126,6 +126,7 @@ fn root(link: Link, nodes: &[Node], product: f64, lambda: f64, mut a: f64) -> f6
         (value, slope)
     };
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let mut last_step = f64::INFINITY;
     for _ in 0..200 {
         let (value, slope) = equation(a);
         if value > 0.0 {
@@ -133,19 +134,28 @@ fn root(link: Link, nodes: &[Node], product: f64, lambda: f64, mut a: f64) -> f6
         } else {
             low = a;
         }
-        let mut next = a - value / slope;
-        if !(next >= low && next <= high) {
-            // Outside the bracket: halve it, or while it is still open step further out.
-            next = match (low.is_finite(), high.is_finite()) {
-                (true, true) => 0.5 * (low + high),
-                (true, false) => low.max(0.5) * 2.0,
-                _ => high.min(-0.5) * 2.0,
-            };
+        let step = -value / slope;
+        let newton = a + step;
+        // Outside the bracket, or no longer closing in (far out g is flat and Newton can run in circles): halve the
+        // bracket, or while it is still open step further out.
+        let closing = step.abs() <= 0.5 * last_step || !(low.is_finite() && high.is_finite());
+        if newton >= low && newton <= high && closing {
+            a = newton;
+            last_step = step.abs();
+            // Each step squares the error: after one this small, what is left is rounding.
+            if step.abs() <= 1e-8 * (1.0 + a.abs()) {
+                break;
+            }
+            continue;
         }
-        // Each step squares the error: after one this small, what is left is rounding.
-        let done = (next - a).abs() <= 1e-8 * (1.0 + a.abs());
+        let next = match (low.is_finite(), high.is_finite()) {
+            (true, true) => 0.5 * (low + high),
+            (true, false) => low.max(0.5) * 2.0,
+            _ => high.min(-0.5) * 2.0,
+        };
+        last_step = (next - a).abs();
         a = next;
-        if done {
+        if last_step <= 1e-15 * (1.0 + a.abs()) {
             break;
         }
     }

@@ -72,6 +72,9 @@ fn hypergeometric_tail(total: usize, marked: usize, draws: usize, at_least: usiz
     let log_factorial = |n: usize| libm::lgamma(n as f64 + 1.0);
     let log_choose = |n: usize, r: usize| log_factorial(n) - log_factorial(r) - log_factorial(n - r);
     let highest = marked.min(draws);
+    if at_least > highest {
+        return 0.0; // the usual case: a whole round explores
+    }
     let lowest = draws.saturating_sub(total - marked).max(at_least);
     let all = log_choose(total, draws);
     let mass = |x: usize| (log_choose(marked, x) + log_choose(total - marked, draws - x) - all).exp();
