@@ -6,8 +6,8 @@
 //! its slope lies above -0.1, and falls when below.
 
 use super::figures::{eps_greedy_bound, esag_bound};
-use super::parts::{Key, RATIOS};
-use super::{Outcome, Plan, Report};
+use super::parts::{HORIZON, Key, RATIOS};
+use super::{Outcome, Part, Plan, Report};
 use crate::setting::Truncation;
 use crate::statistics::{Estimate, log_slope};
 use jurybox::Link;
@@ -141,11 +141,15 @@ pub(super) fn add(plan: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
     for truncation in [Truncation::Interval, Truncation::Symmetric] {
         let reading = if truncation == Truncation::Interval { "interval" } else { "symmetric" };
         if let Some(outcome) = find(Key::Main(Link::Logistic, truncation)) {
-            estimation_bias(&mut claims, outcome, reading);
-            logistic_growth(&mut claims, outcome, reading);
-        }
-        if let Some(outcome) = find(Key::Horizons(truncation)) {
-            claims.push(horizons(plan, outcome, reading));
+            if plan.has(Part::Fig1b) {
+                estimation_bias(&mut claims, outcome, reading);
+            }
+            if plan.has(Part::Fig1c) {
+                logistic_growth(&mut claims, outcome, reading);
+            }
+            if plan.has(Part::Horizons) {
+                claims.push(horizons(plan, outcome, reading));
+            }
         }
     }
     if let Some(outcome) = find(Key::Main(Link::Identity, Truncation::Interval)) {
@@ -225,7 +229,11 @@ fn horizons(plan: &Plan, outcome: &Outcome, reading: &str) -> Claim {
         .records
         .iter()
         .filter_map(|record| {
-            log_slope(outcome.experiment.contenders.iter().zip(&record.tracks).map(|(contender, track)| {
+            let over_horizons = outcome.experiment.contenders.iter().zip(&record.tracks);
+            let chosen = over_horizons.filter(|(contender, _)| {
+                contender.label.starts_with(HORIZON) || contender.label == "glm-eps-greedy"
+            });
+            log_slope(chosen.map(|(contender, track)| {
                 let horizon = contender.stop.unwrap_or(plan.rounds);
                 (horizon as f64, track.relative_regret.last().copied().unwrap_or(0.0))
             }))

@@ -1,6 +1,6 @@
 //! The figures: regret and estimation error, with the theorems' bounds and slopes beside the curves.
 
-use super::parts::{Key, RATIOS};
+use super::parts::{HORIZON, Key, RATIOS};
 use super::{Outcome, Part, Plan, Report};
 use crate::plot::{Curve, Plot, Scale};
 use crate::setting::{Setting, Truncation};
@@ -37,7 +37,7 @@ pub(super) fn add(plan: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
             Key::Main(Link::Identity, _) => linear_main(outcome, report),
             Key::Main(link, truncation) => logistic_main(plan, link, truncation, outcome, report),
             Key::Appendix(link, ratio) => appendix(link, ratio, outcome, report),
-            Key::Gap(..) | Key::Horizons(_) => {}
+            Key::Gap(..) => {}
         }
     }
 }
@@ -51,12 +51,16 @@ fn reading(truncation: Truncation) -> &'static str {
 
 fn regret_curves(outcome: &Outcome, zoomed: bool) -> Vec<Curve> {
     let mut curves = outcome.summary.curves(&|point| Some(point.relative_regret));
-    curves.retain(|curve| !(zoomed && LARGE.contains(&curve.name.as_str())));
+    curves.retain(|curve| {
+        !(zoomed && LARGE.contains(&curve.name.as_str())) && !curve.name.starts_with(HORIZON)
+    });
     curves
 }
 
 fn error_curves(outcome: &Outcome) -> Vec<Curve> {
-    outcome.summary.curves(&|point| point.alpha_error)
+    let mut curves = outcome.summary.curves(&|point| point.alpha_error);
+    curves.retain(|curve| !curve.name.starts_with(HORIZON));
+    curves
 }
 
 fn figure(name: String, caption: &str, plot: Plot, outcome: &Outcome) -> Figure {

@@ -89,8 +89,6 @@ pub(crate) enum Key {
     Main(Link, Truncation),
     /// The appendix's size, 60 items a round, with its ratio.
     Appendix(Link, f64),
-    /// Doubling horizons.
-    Horizons(Truncation),
 }
 
 /// The numbers of evaluators of Fig. 1a.
@@ -133,10 +131,14 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
             }
         }
     }
-    if plan.has(Part::Fig1b) || plan.has(Part::Fig1c) {
+    if [Part::Fig1b, Part::Fig1c, Part::Horizons].into_iter().any(|part| plan.has(part)) {
         for truncation in [Truncation::Interval, Truncation::Symmetric] {
             let key = Key::Main(Link::Logistic, truncation);
-            add(key, main(Link::Logistic, truncation), contenders(Link::Logistic, false));
+            let mut line_up = contenders(Link::Logistic, false);
+            line_up.extend(
+                plan.has(Part::Horizons).then(|| shorter_horizons(plan.rounds)).into_iter().flatten(),
+            );
+            add(key, main(Link::Logistic, truncation), line_up);
         }
     }
     if plan.has(Part::Fig1d) {
@@ -148,19 +150,22 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
             add(Key::Appendix(link, ratio), Setting { link, ratio, ..base.clone() }, contenders(link, true));
         }
     }
-    if plan.has(Part::Horizons) {
-        for truncation in [Truncation::Interval, Truncation::Symmetric] {
-            let stops = (0..5).map(|halvings| plan.rounds >> halvings);
-            let contenders = stops.map(|stop| Contender {
-                label: format!("T = {stop}"),
-                spec: Spec::new("glm-eps-greedy"),
-                stop: Some(stop),
-            });
-            add(Key::Horizons(truncation), main(Link::Logistic, truncation), contenders.collect());
-        }
-    }
     all
 }
+
+/// `glm-eps-greedy` for horizons of a half, a quarter, ... of T, to compare with the one for T.
+fn shorter_horizons(rounds: u64) -> Vec<Contender> {
+    (1..5)
+        .map(|halvings| rounds >> halvings)
+        .map(|stop| Contender {
+            stop: Some(stop),
+            ..named("glm-eps-greedy").called(&format!("{HORIZON}{stop}"))
+        })
+        .collect()
+}
+
+/// How the labels of shorter horizons begin.
+pub(super) const HORIZON: &str = "glm-eps-greedy for T = ";
 
 fn named(name: &str) -> Contender {
     Contender::of(Spec::new(name))
