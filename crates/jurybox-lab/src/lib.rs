@@ -10,6 +10,8 @@
 
 mod checkpoints;
 mod contender;
+mod demo;
+mod demo_page;
 mod error;
 mod plot;
 mod replay;
@@ -24,6 +26,7 @@ mod world;
 
 pub use checkpoints::checkpoints;
 pub use contender::Contender;
+pub use demo::{Demo, Standing};
 pub use error::Error;
 pub use plot::{Curve, Plot, Scale};
 pub use reproduce::{Claim, Figure, Part, Plan, Report, Table, Verdict, reproduce};

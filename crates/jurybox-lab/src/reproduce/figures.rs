@@ -127,40 +127,52 @@ fn linear_main(outcome: &Outcome, report: &mut Report) {
         ),
         outcome,
     ));
+    log_axes("fig1d", "1d", outcome, report);
+    bounds("fig1d", "1d", outcome, report);
+}
+
+/// The regret on log axes with reference slopes, without the policies whose regret is large.
+fn log_axes(name: &str, title: &str, outcome: &Outcome, report: &mut Report) {
+    let glm = if outcome.experiment.setting.link == Link::Identity { "" } else { "glm-" };
     let mut curves = regret_curves(outcome, true);
-    curves.extend(with_slope(&curves, "esag", 0.5, "slope 1/2"));
-    curves.push(esag_bound(outcome).as_reference());
+    curves.extend(with_slope(&curves, &format!("{glm}esag"), 0.5, "slope 1/2"));
     report.figures.push(figure(
-        "fig1d-log".into(),
-        "Fig. 1d on log axes, with a line of slope 1/2 and the bound of Theorem 2.",
-        regret_plot("1d on log axes, with Theorem 2's bound".into(), Scale::Log, curves),
+        format!("{name}-log"),
+        "The same on log axes, with a line of slope 1/2 through the end of esag's curve.",
+        regret_plot(format!("{title}, log axes"), Scale::Log, curves),
+        outcome,
+    ));
+}
+
+/// The policies that the theorems are about, with the theorems' bounds: far above, what they tell is the shape.
+fn bounds(name: &str, title: &str, outcome: &Outcome, report: &mut Report) {
+    let linear = outcome.experiment.setting.link == Link::Identity;
+    let about = if linear { ["esag", "eps-greedy"] } else { ["glm-eps-greedy", ""] };
+    let mut curves = regret_curves(outcome, true);
+    curves.retain(|curve| about.contains(&curve.name.as_str()));
+    if linear {
+        curves.push(esag_bound(outcome).as_reference());
+    }
+    curves.push(eps_greedy_bound(outcome).as_reference());
+    report.figures.push(figure(
+        format!("{name}-bounds"),
+        "The policies that the theorems are about, under their bounds (with probability 0.95; eps = t^(-1/3)).",
+        regret_plot(format!("{title}, under the theorems' bounds"), Scale::Log, curves),
         outcome,
     ));
 }
 
 fn appendix(link: Link, ratio: f64, outcome: &Outcome, report: &mut Report) {
     let form = if link == Link::Identity { "linear" } else { "logistic" };
-    let glm = if link == Link::Identity { "" } else { "glm-" };
     report.figures.push(figure(
         format!("appendix-{form}-regret-{ratio}"),
         "Appendix: regret with K = 10 of K_t = 60.",
         regret_plot(format!("Regret, {form}, ratio {ratio}"), Scale::Linear, regret_curves(outcome, false)),
         outcome,
     ));
-    let mut curves = regret_curves(outcome, true);
-    let name = format!("{glm}esag");
-    curves.extend(with_slope(&curves, &name, 0.5, "slope 1/2"));
-    curves.extend(with_slope(&curves, &format!("{glm}eps-greedy"), 2.0 / 3.0, "slope 2/3"));
-    if link == Link::Identity {
-        curves.push(esag_bound(outcome).as_reference());
-    }
-    curves.push(eps_greedy_bound(outcome).as_reference());
-    report.figures.push(figure(
-        format!("appendix-{form}-regret-{ratio}-log"),
-        "The same on log axes without rand, exp4p and uniform, with reference slopes and the theorems' bounds.",
-        regret_plot(format!("Regret with bounds, {form}, ratio {ratio}"), Scale::Log, curves),
-        outcome,
-    ));
+    let (name, title) = (format!("appendix-{form}-regret-{ratio}"), format!("Regret, {form}, ratio {ratio}"));
+    log_axes(&name, &title, outcome, report);
+    bounds(&name, &title, outcome, report);
     report.figures.push(figure(
         format!("appendix-{form}-error-{ratio}"),
         "Appendix: error of the estimated gains; for esag the distance from E[r] alpha.",

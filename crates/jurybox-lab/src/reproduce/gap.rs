@@ -45,7 +45,8 @@ pub(super) fn add(_: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
             for (jury, e) in &points {
                 let _ = writeln!(csv, "{name},{jury},{strategy},{},{},{}", e.mean, e.low(), e.high());
             }
-            curves.push(Curve::with_band(&format!("{strategy}, {}", name.replace(',', ", ")), &points));
+            let of = name.trim_end_matches(",none").replace(',', ", ");
+            curves.push(Curve::with_band(&format!("{strategy}, {of}"), &points));
         }
         beats_average(report, link, truncation, &by_jury);
         shrinks(report, link, truncation, &by_jury);

@@ -17,6 +17,7 @@ mod theorem;
 
 pub use claims::{Claim, Verdict};
 pub use figures::Figure;
+pub(crate) use page::STYLE;
 pub use parts::Part;
 pub use tables::Table;
 

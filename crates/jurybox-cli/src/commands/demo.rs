@@ -1,0 +1,104 @@
+//! `jurybox demo`: the first thing to see.
+
+use super::lab;
+use crate::output;
+use anyhow::Context;
+use jurybox_lab::{Demo, Standing};
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _, stderr};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Watch a review desk learn whom to trust: no files, no network, a few seconds.
+///
+/// Every hour brings 100 posts and time to look at ten. Six evaluators score the posts; some are biased, one scores
+/// backwards. Jurybox, the plain average and an oracle choose from the same posts. A page with the curves is written at
+/// the end.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where to write the page [default: jurybox-demo.html in the system's folder for temporary files]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Time between two hours on a terminal: 400 of them take about five seconds.
+const TICK: Duration = Duration::from_millis(12);
+
+impl Args {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let mut demo = Demo::new(self.seed)?;
+        let live = stderr().is_terminal();
+        let stop = lab::stop_flag();
+        eprintln!("A review desk: 100 posts an hour, one in ten harmful, time to look at ten.");
+        eprintln!("Six evaluators score every post. Some are biased, and nobody has said which.\n");
+        let mut lines = 0;
+        while demo.step()? && !stop.load(Ordering::Relaxed) {
+            let now = demo.standing();
+            if live {
+                let frame = frame(&now)?;
+                // Back to the first line of the last frame; each line clears what it does not cover.
+                let up = if lines == 0 { String::new() } else { format!("\x1b[{lines}A") };
+                lines = frame.lines().count();
+                write!(stderr(), "{up}{}", frame.replace('\n', "\x1b[K\n"))?;
+                std::thread::sleep(TICK);
+            } else if [1, 10, 50, 100, 200, Demo::HOURS].contains(&now.hour) {
+                eprintln!(
+                    "hour {:3}: caught by Jurybox {}, by the plain average {}, by the oracle {}",
+                    now.hour, now.jurybox, now.average, now.oracle
+                );
+            }
+        }
+        let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
+        std::fs::write(&path, demo.to_html()).with_context(|| format!("cannot write {}", path.display()))?;
+        output::text_to_stdout(&summary(&demo.standing(), &path.display().to_string())?)
+    }
+}
+
+fn frame(now: &Standing) -> anyhow::Result<String> {
+    let mut text = String::new();
+    writeln!(text, "hour {:3} of {}     harmful posts so far: {}", now.hour, Demo::HOURS, now.harmful)?;
+    writeln!(text)?;
+    let most = now.oracle.max(now.jurybox).max(1) as f64;
+    for (name, caught) in [("oracle", now.oracle), ("Jurybox", now.jurybox), ("plain average", now.average)] {
+        let bar = bar(caught as f64 / most, 36);
+        writeln!(text, "  caught by {name:14} {bar} {caught}")?;
+    }
+    writeln!(text)?;
+    let heaviest = now.weights.iter().map(|(_, share)| share.abs()).fold(1e-9, f64::max);
+    for (name, share) in &now.weights {
+        let sign = if *share < -0.005 { "read backwards" } else { "" };
+        writeln!(
+            text,
+            "  trust in {name:15} {} {:3.0}% {sign}",
+            bar(share.abs() / heaviest, 36),
+            100.0 * share.abs()
+        )?;
+    }
+    Ok(text)
+}
+
+fn bar(share: f64, width: usize) -> String {
+    let full = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
+    "█".repeat(full) + &"·".repeat(width - full)
+}
+
+fn summary(end: &Standing, path: &str) -> anyhow::Result<String> {
+    let mut text = String::new();
+    writeln!(
+        text,
+        "\nAfter {} hours Jurybox has caught {} harmful posts: {:+.0}% over plain averaging ({}),\n{:.0}% of an oracle \
+         that was told everything ({}). It was told nothing; it learnt from what\npeople found in the posts it picked.\n",
+        end.hour,
+        end.jurybox,
+        100.0 * (end.jurybox as f64 / end.average.max(1) as f64 - 1.0),
+        end.average,
+        100.0 * end.jurybox as f64 / end.oracle.max(1) as f64,
+        end.oracle
+    )?;
+    writeln!(text, "The whole story, with curves: {path}")?;
+    Ok(text)
+}

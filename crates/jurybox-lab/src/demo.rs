@@ -1,0 +1,277 @@
+//! The demo: a review desk with six biased evaluators, watched while it learns whom to trust.
+//!
+//! Every hour brings 100 posts, one in ten of them harmful, and time to look at ten. Three ways of choosing them compete
+//! on the same posts: Jurybox, the plain average of the scores, and the oracle, which has been told everything about every
+//! evaluator. The evaluators are the kinds that real desks have: a good one, one that shouts, one that is often silent,
+//! one that knows nothing, one on another scale, and one that has come to score backwards.
+
+use crate::demo_page;
+use crate::error::Error;
+use jurybox::{Evaluators, Example, Jury, Pick, Scores, TopK, Weights};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// The policy at work: the one that catches most here without being told anything.
+const POLICY: &str = "lin-ucb";
+
+/// Posts an hour, how many can be looked at, and how many hours.
+const POSTS: usize = 100;
+const LOOKS: usize = 10;
+const HOURS: u64 = 400;
+
+/// A post is harmful when its severity is beyond this: one in ten of |N(0, 1)|.
+const HARMFUL: f64 = 1.645;
+
+/// One of the evaluators, as it truly is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Character {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    gain: f64,
+    offset: f64,
+    noise: f64,
+    silent: f64,
+}
+
+pub(crate) const CHARACTERS: [Character; 6] = [
+    Character { name: "toxicity model", what: "good", gain: 1.0, offset: 0.0, noise: 0.7, silent: 0.0 },
+    Character {
+        name: "spam rules",
+        what: "shouts: large scores, mostly noise",
+        gain: 0.6,
+        offset: 1.0,
+        noise: 3.0,
+        silent: 0.0,
+    },
+    Character {
+        name: "user reports",
+        what: "fair, silent on 4 posts in 10",
+        gain: 0.8,
+        offset: 0.0,
+        noise: 0.9,
+        silent: 0.4,
+    },
+    Character {
+        name: "keyword list",
+        what: "knows nothing",
+        gain: 0.0,
+        offset: 0.5,
+        noise: 1.2,
+        silent: 0.0,
+    },
+    Character {
+        name: "LLM judge",
+        what: "good, on a scale a fifth of the others'",
+        gain: 0.2,
+        offset: 0.0,
+        noise: 0.12,
+        silent: 0.0,
+    },
+    Character {
+        name: "old classifier",
+        what: "scores backwards since an update",
+        gain: -0.8,
+        offset: 1.0,
+        noise: 0.8,
+        silent: 0.0,
+    },
+];
+
+/// What one of the three has caught, hour by hour.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tally {
+    pub(crate) caught: u64,
+    pub(crate) history: Vec<u64>,
+}
+
+impl Tally {
+    fn add(&mut self, severities: &[f64], picks: impl Iterator<Item = usize>) {
+        self.caught += picks.filter(|&post| severities[post] >= HARMFUL).count() as u64;
+        self.history.push(self.caught);
+    }
+}
+
+/// How things stand after an hour.
+///
+/// ```
+/// let mut demo = jurybox_lab::Demo::new(1)?;
+/// demo.step()?;
+/// let now = demo.standing();
+/// assert_eq!((now.hour, now.weights.len()), (1, 6));
+/// # Ok::<(), jurybox_lab::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// Hours gone.
+    pub hour: u64,
+    /// Harmful posts so far, looked at or not.
+    pub harmful: u64,
+    /// Caught by Jurybox.
+    pub jurybox: u64,
+    /// Caught by the plain average.
+    pub average: u64,
+    /// Caught by the oracle.
+    pub oracle: u64,
+    /// Each evaluator's share of influence on the ranking; negative for one that is read backwards.
+    pub weights: Vec<(&'static str, f64)>,
+}
+
+/// The demo, step by step; whoever shows it decides how fast.
+///
+/// ```
+/// use jurybox_lab::Demo;
+///
+/// let mut demo = Demo::new(1)?;
+/// while demo.step()? {}
+/// let end = demo.standing();
+/// assert!(end.average < end.jurybox && end.jurybox <= end.oracle);
+/// assert!(demo.to_html().contains("<svg"));
+/// # Ok::<(), jurybox_lab::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Demo {
+    rng: ChaCha8Rng,
+    jury: Jury,
+    oracle: Weights,
+    hour: u64,
+    harmful: u64,
+    pub(crate) tallies: [Tally; 3],
+    /// Influence of each evaluator, hour by hour.
+    pub(crate) influence: Vec<Vec<f64>>,
+    scores: Vec<f64>,
+    severities: Vec<f64>,
+    picks: Vec<Pick>,
+}
+
+impl Demo {
+    /// How many hours there are.
+    pub const HOURS: u64 = HOURS;
+
+    /// A desk that has learnt nothing yet.
+    pub fn new(seed: u64) -> Result<Demo, Error> {
+        let gains = CHARACTERS.map(|c| c.gain);
+        let noises = CHARACTERS.map(|c| c.noise);
+        Ok(Demo {
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            jury: Jury::new(&POLICY.parse()?, Evaluators::new(CHARACTERS.map(|c| c.name))?)?,
+            oracle: Weights::oracle(&gains, &noises)?,
+            hour: 0,
+            harmful: 0,
+            tallies: Default::default(),
+            influence: Vec::new(),
+            scores: Vec::new(),
+            severities: Vec::new(),
+            picks: Vec::new(),
+        })
+    }
+
+    /// One more hour; false when all are over.
+    pub fn step(&mut self) -> Result<bool, Error> {
+        if self.hour == HOURS {
+            return Ok(false);
+        }
+        self.hour += 1;
+        self.posts();
+        let scores = Scores::new(&self.scores, CHARACTERS.len())?;
+        self.jury.round_into(&scores, LOOKS, &mut self.rng, &mut self.picks)?;
+        self.tallies[0].add(&self.severities, self.picks.iter().map(|pick| pick.item));
+        for pick in &self.picks {
+            // Here a person looks at the post and says how bad it is.
+            let reward = self.severities[pick.item];
+            let example = Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) };
+            self.jury.learn(&[example])?;
+        }
+        let mean_of = |row: &[f64]| {
+            let spoken = row.iter().filter(|x| !x.is_nan());
+            spoken.clone().sum::<f64>() / spoken.count() as f64
+        };
+        let averages: Vec<f64> = scores.rows().map(mean_of).collect();
+        self.tallies[1].add(&self.severities, best(&averages));
+        let centred: Vec<f64> =
+            scores.rows().flat_map(|row| row.iter().zip(&CHARACTERS).map(|(x, c)| x - c.offset)).collect();
+        let mut told = Vec::new();
+        self.oracle.values(&Scores::new(&centred, CHARACTERS.len())?, &mut told);
+        self.tallies[2].add(&self.severities, best(&told));
+        self.harmful += self.severities.iter().filter(|s| **s >= HARMFUL).count() as u64;
+        let shares = self.shares();
+        self.influence.push(shares);
+        Ok(true)
+    }
+
+    fn posts(&mut self) {
+        self.scores.clear();
+        self.severities.clear();
+        for _ in 0..POSTS {
+            let z: f64 = StandardNormal.sample(&mut self.rng);
+            let severity = z.abs();
+            self.severities.push(severity);
+            for c in &CHARACTERS {
+                let noise: f64 = StandardNormal.sample(&mut self.rng);
+                let silent = self.rng.random::<f64>() < c.silent;
+                let score = c.offset + c.gain * severity + c.noise * noise;
+                self.scores.push(if silent { f64::NAN } else { score });
+            }
+        }
+    }
+
+    /// Weight times spread of the scores: what moves the ranking, whatever the units.
+    fn shares(&mut self) -> Vec<f64> {
+        // Var |N(0, 1)| = 1 - 2/pi.
+        let spread = |c: &Character| (c.gain * c.gain * 0.3634 + c.noise * c.noise).sqrt();
+        let weights = self.jury.weights().unwrap_or_default();
+        let moved: Vec<f64> = weights.iter().zip(&CHARACTERS).map(|(w, c)| w * spread(c)).collect();
+        let total: f64 = moved.iter().map(|m| m.abs()).sum();
+        moved.iter().map(|m| if total > 0.0 { m / total } else { 0.0 }).collect()
+    }
+
+    /// How things stand.
+    pub fn standing(&self) -> Standing {
+        let none = vec![0.0; CHARACTERS.len()];
+        let shares = self.influence.last().unwrap_or(&none);
+        Standing {
+            hour: self.hour,
+            harmful: self.harmful,
+            jurybox: self.tallies[0].caught,
+            average: self.tallies[1].caught,
+            oracle: self.tallies[2].caught,
+            weights: CHARACTERS.iter().map(|c| c.name).zip(shares.iter().copied()).collect(),
+        }
+    }
+
+    /// What happened, as one self-contained page.
+    pub fn to_html(&self) -> String {
+        demo_page::html(self)
+    }
+
+    /// The policy at work.
+    pub fn policy(&self) -> &'static str {
+        POLICY
+    }
+}
+
+fn best(values: &[f64]) -> impl Iterator<Item = usize> {
+    let mut top = TopK::new(LOOKS, 0);
+    for (post, &value) in values.iter().enumerate() {
+        top.push(post as u64, value);
+    }
+    top.into_sorted().into_iter().map(|ranked| ranked.item as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demo_tells_its_story_under_any_seed() {
+        for seed in 0..5 {
+            let mut demo = Demo::new(seed).unwrap();
+            while demo.step().unwrap() {}
+            let end = demo.standing();
+            assert!(end.jurybox as f64 > 1.2 * end.average as f64, "{end:?}");
+            assert!(end.jurybox as f64 > 0.95 * end.oracle as f64, "{end:?}");
+            let share = |name: &str| end.weights.iter().find(|(n, _)| *n == name).unwrap().1;
+            assert!(share("old classifier") < 0.0 && share("LLM judge") > 0.2, "{end:?}");
+        }
+    }
+}
