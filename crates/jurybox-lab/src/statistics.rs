@@ -59,15 +59,15 @@ impl Estimate {
     }
 }
 
-/// `{"mean": x, "ci95": [low, high]}`; the interval is null from a single run.
+/// `{"mean": x, "ci95": h}`: the interval is x ± h; null from a single run.
 impl Serialize for Estimate {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Form {
             mean: f64,
-            ci95: Option<[f64; 2]>,
+            ci95: Option<f64>,
         }
-        let ci95 = self.half_width.is_finite().then(|| [self.low(), self.high()]);
+        let ci95 = self.half_width.is_finite().then_some(self.half_width);
         Form { mean: self.mean, ci95 }.serialize(serializer)
     }
 }
