@@ -68,11 +68,16 @@ impl Link {
     pub fn inverse(self, score: f64) -> f64 {
         match self {
             Link::Identity => score,
-            Link::Logistic => {
-                let p = score.clamp(Self::HAIR, 1.0 - Self::HAIR);
-                (p / (1.0 - p)).ln()
-            }
+            Link::Logistic => logit(score),
             Link::Probit => normal::quantile(score.clamp(Self::HAIR, 1.0 - Self::HAIR)),
+        }
+    }
+
+    /// [`inverse`](Self::inverse) of many scores, appended to `out`: for the logistic link several at a time.
+    pub(crate) fn inverse_into(self, scores: &[f64], out: &mut Vec<f64>) {
+        match self {
+            Link::Logistic => out.extend(scores.iter().map(|&score| logit(score))),
+            other => out.extend(scores.iter().map(|&score| other.inverse(score))),
         }
     }
 
@@ -81,6 +86,29 @@ impl Link {
     pub fn clamps(self, score: f64) -> bool {
         self != Link::Identity && (score < Self::HAIR || score > 1.0 - Self::HAIR)
     }
+}
+
+/// ln(p / (1 - p)) of a score moved into (0, 1); NaN stays NaN.
+///
+/// The logarithm is written out, without calls and branches, so that a loop over scores runs in vector registers: every
+/// policy with this link takes it of every score of every round. Within two units in the last place of the library's.
+#[inline]
+fn logit(score: f64) -> f64 {
+    let p = score.clamp(Link::HAIR, 1.0 - Link::HAIR);
+    let odds = p / (1.0 - p);
+    // odds = 2^k m with m within [sqrt(1/2), sqrt(2)); ln m = 2 artanh s, s = (m - 1) / (m + 1), |s| < 0.172.
+    let bits = odds.to_bits();
+    let high = ((bits >> 32) as u32).wrapping_sub(0x3fe6_a09e);
+    let exponent = high.cast_signed() >> 20;
+    let m = f64::from_bits(bits.wrapping_sub(u64::from(exponent.cast_unsigned()) << 52));
+    let s = (m - 1.0) / (m + 1.0);
+    let z = s * s;
+    let mut series = 1.0 / 21.0;
+    for odd in [19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0] {
+        series = series * z + 1.0 / odd;
+    }
+    // Adding 0 * score hands on a missing one.
+    f64::from(exponent) * std::f64::consts::LN_2 + (2.0 * s + 2.0 * s * z * series) + 0.0 * score
 }
 
 fn logistic(x: f64) -> f64 {
@@ -101,6 +129,20 @@ mod tests {
                 let slope = (link.apply(x + h) - link.apply(x - h)) / (2.0 * h);
                 assert!((link.derivative(x) - slope).abs() < 1e-8, "{link:?} {x}");
             }
+        }
+    }
+
+    #[test]
+    fn the_written_out_logarithm_is_the_logarithm() {
+        for i in 1..100_000 {
+            let p = f64::from(i) / 100_000.0;
+            let exact = (p / (1.0 - p)).ln();
+            let close = (Link::Logistic.inverse(p) - exact).abs() <= 4e-16 * (1.0 + exact.abs());
+            assert!(close, "{p}: {} {exact}", Link::Logistic.inverse(p));
+        }
+        for p in [0.0_f64, 1e-7, 1e-6, 1.0 - 1e-6, 1.0] {
+            let q = p.clamp(Link::HAIR, 1.0 - Link::HAIR);
+            assert!((Link::Logistic.inverse(p) - (q / (1.0 - q)).ln()).abs() < 1e-14, "{p}");
         }
     }
 

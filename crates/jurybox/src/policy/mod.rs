@@ -199,6 +199,6 @@ pub(crate) fn inverted<'a>(link: Link, scores: &Scores<'a>, room: &'a mut Vec<f6
         return *scores;
     }
     room.clear();
-    room.extend(scores.values().iter().map(|&phi| link.inverse(phi)));
+    link.inverse_into(scores.values(), room);
     Scores::trusted(room, scores.evaluators(), scores.is_complete())
 }
