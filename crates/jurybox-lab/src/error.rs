@@ -51,8 +51,12 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn setting(name: &'static str, value: impl ToString, reason: impl Into<String>) -> Self {
-        Error::Setting { name, value: value.to_string(), reason: reason.into() }
+    pub(crate) fn setting(
+        name: &'static str,
+        value: impl std::fmt::Display,
+        reason: impl Into<String>,
+    ) -> Self {
+        Error::Setting { name, value: format!("{value}"), reason: reason.into() }
     }
 
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {

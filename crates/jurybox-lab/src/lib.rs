@@ -32,7 +32,7 @@ pub use plot::{Curve, Plot, Scale};
 pub use reproduce::{Claim, Figure, Part, Plan, Report, Table, Verdict, reproduce};
 pub use runner::{Experiment, Running, run_all};
 pub use setting::{Drift, Setting, Truncation, Twists};
-pub use statistics::{Estimate, log_slope};
+pub use statistics::{Estimate, growth_exponent, log_slope};
 pub use summary::{Point, PolicySummary, Summary, Yardstick};
 pub use trial::{Record, Track, trial};
 pub use truncated::TruncatedNormal;

@@ -157,8 +157,8 @@ impl Axis {
                 let step =
                     [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|m| m * power >= rough).unwrap_or(10.0)
                         * power;
-                let first = (self.low / step).ceil() as i64;
-                (first..).map(|i| i as f64 * step).take_while(|v| *v <= self.high).collect()
+                let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
+                (first..=last).map(|i| i as f64 * step).collect()
             }
             Scale::Log => {
                 let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;

@@ -102,6 +102,28 @@ pub fn log_slope(points: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     (logs.len() > 1 && spread > 0.0).then(|| shared / spread)
 }
 
+/// The exponent p of growing sums `a + b t^p`, from what they grew by over one doubling of t and over the next, run by run.
+///
+/// Whatever was lost at first (a) cancels, so a line after a costly start is still seen as a line. None where the sums did
+/// not grow. The interval is the jackknife's.
+///
+/// ```
+/// // Two runs of 100 + 3 t^(1/2), seen at t = 100, 200 and 400.
+/// let run = (3.0 * (200_f64.sqrt() - 10.0), 3.0 * (20.0 - 200_f64.sqrt()));
+/// let exponent = jurybox_lab::growth_exponent(&[run, run]).unwrap();
+/// assert!((exponent.mean - 0.5).abs() < 1e-12);
+/// ```
+pub fn growth_exponent(growth: &[(f64, f64)]) -> Option<Estimate> {
+    let n = growth.len() as f64;
+    let (first, second) = growth.iter().fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
+    let exponent = |first: f64, second: f64| (second / first).log2();
+    let whole = exponent(first, second);
+    let pseudo: Vec<f64> =
+        growth.iter().map(|run| n * whole - (n - 1.0) * exponent(first - run.0, second - run.1)).collect();
+    let estimate = Estimate { mean: whole, ..Estimate::of(&pseudo) };
+    (growth.len() > 1 && whole.is_finite() && estimate.half_width.is_finite()).then_some(estimate)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,6 +94,7 @@ fn mean_only<S: serde::Serializer>(estimate: &Estimate, serializer: S) -> Result
     serializer.serialize_f64(estimate.mean)
 }
 
+#[expect(clippy::ref_option, reason = "the shape that serde asks for")]
 fn mean_if_any<S: serde::Serializer>(estimate: &Option<Estimate>, serializer: S) -> Result<S::Ok, S::Error> {
     estimate.map(|estimate| estimate.mean).serialize(serializer)
 }

@@ -54,7 +54,7 @@ fn content(path: &std::path::Path) -> Result<Content, Error> {
     let (mut all, threads) = Dataset::read(path, &SCORERS, "offensiveness_score", Some("post_id"))?;
     all.scale_scores();
     // From -1..1 to 0..1: badness, as the paper's, is not negative.
-    all.rewards.iter_mut().for_each(|r| *r = (*r + 1.0) / 2.0);
+    all.rewards.iter_mut().for_each(|r| *r = f64::midpoint(*r, 1.0));
     // Whole threads to one half or the other.
     let first = |i: usize| crate::trial::fnv(&threads[i]).is_multiple_of(2);
     let halves = [all.only(first), all.only(|i| !first(i))];

@@ -51,9 +51,8 @@ fn reading(truncation: Truncation) -> &'static str {
 
 fn regret_curves(outcome: &Outcome, zoomed: bool) -> Vec<Curve> {
     let mut curves = outcome.summary.curves(&|point| Some(point.relative_regret));
-    curves.retain(|curve| {
-        !(zoomed && LARGE.contains(&curve.name.as_str())) && !curve.name.starts_with(HORIZON)
-    });
+    curves
+        .retain(|curve| !(curve.name.starts_with(HORIZON) || zoomed && LARGE.contains(&curve.name.as_str())));
     curves
 }
 

@@ -10,6 +10,9 @@ use crate::statistics::{Estimate, log_slope};
 use jurybox::Link;
 use std::fmt::Write;
 
+/// A number of evaluators, and the gaps of each run: of the oracle, and of the average.
+type OfJury = (usize, (Vec<f64>, Vec<f64>));
+
 /// Gap per round of each run: of the oracle, and of the average.
 fn gaps(outcome: &Outcome) -> (Vec<f64>, Vec<f64>) {
     let rounds = outcome.experiment.setting.rounds as f64;
@@ -29,7 +32,7 @@ pub(super) fn add(_: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
     let mut curves = Vec::new();
     let mut csv = String::from("link,truncation,evaluators,strategy,gap,gap_low,gap_high\n");
     for (link, truncation) in READINGS {
-        let by_jury: Vec<(usize, (Vec<f64>, Vec<f64>))> = JURIES
+        let by_jury: Vec<OfJury> = JURIES
             .into_iter()
             .filter_map(|jury| Some((jury, find(Key::Gap(link, truncation, jury))?)))
             .collect();
@@ -72,9 +75,7 @@ fn label(link: Link, truncation: Truncation) -> &'static str {
     }
 }
 
-type ByJury = [(usize, (Vec<f64>, Vec<f64>))];
-
-fn beats_average(report: &mut Report, link: Link, truncation: Truncation, by_jury: &ByJury) {
+fn beats_average(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[OfJury]) {
     let Some((_, (oracle, average))) = by_jury.iter().find(|(jury, _)| *jury == 10) else { return };
     let lead = Estimate::of_differences(average, oracle);
     report.claims.push(Claim {
@@ -96,7 +97,7 @@ fn beats_average(report: &mut Report, link: Link, truncation: Truncation, by_jur
     });
 }
 
-fn shrinks(report: &mut Report, link: Link, truncation: Truncation, by_jury: &ByJury) {
+fn shrinks(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[OfJury]) {
     let slope_from = |from: usize| {
         let runs = by_jury[0].1.0.len();
         let slopes: Vec<f64> = (0..runs)

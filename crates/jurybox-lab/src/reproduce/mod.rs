@@ -92,6 +92,9 @@ impl Report {
     }
 
     /// The claims as one JSON document.
+    ///
+    /// # Panics
+    /// Never: claims are plain data.
     pub fn claims_json(&self) -> String {
         let mut json = serde_json::to_string_pretty(&self.claims).expect("plain data");
         json.push('\n');

@@ -55,10 +55,11 @@ fn claims(page: &mut String, report: &Report) {
     let count = |verdict| report.claims.iter().filter(|claim| claim.verdict == verdict).count();
     let _ = write!(
         page,
-        "<h2>Claims</h2><p>{} reproduced, {} not reproduced, {} can't be told. The rules were fixed beforehand: comparisons \
-         are paired run by run and decided when the 95% interval excludes zero; growth is the slope of ln regret on ln t \
-         over the last decade of rounds, linear above 0.9 and sublinear below; an exponent is about x when its interval \
-         touches x \u{b1} 0.1; an error falls when its slope is below -0.1 and keeps a bias when above.</p>\
+        "<h2>Claims</h2><p>{} reproduced, {} not reproduced, {} can't be told. \
+         Comparisons are paired run by run and decided when the 95% interval excludes zero. Whether regret keeps growing linearly \
+         is judged by the exponent of what it grows by over two doublings of t up to nearly T: linear above 0.9, sublinear \
+         below. An exponent is about x when its interval touches x \u{b1} 0.1. An error falls when its log-log slope over the \
+         last decade of rounds is below -0.1, and keeps a bias when above.</p>\
          <table><tr><th>The paper</th><th>Measured</th><th>Verdict</th></tr>",
         count(Verdict::Reproduced),
         count(Verdict::NotReproduced),
