@@ -36,12 +36,14 @@ pub struct Curve {
     pub band: Vec<(f64, f64, f64)>,
     /// A reference rather than a measurement: thin, grey and dotted.
     pub reference: bool,
+    /// Which colour and dashes; by its place in the plot when not said. For the same look in several plots.
+    pub style: Option<usize>,
 }
 
 impl Curve {
     /// A curve without a band.
     pub fn new(name: &str, points: Vec<(f64, f64)>) -> Curve {
-        Curve { name: name.into(), points, band: Vec::new(), reference: false }
+        Curve { name: name.into(), points, band: Vec::new(), reference: false, style: None }
     }
 
     /// A curve of estimates with its 95% band.
@@ -55,6 +57,7 @@ impl Curve {
                 .map(|(x, e)| (*x, e.low(), e.high()))
                 .collect(),
             reference: false,
+            style: None,
         }
     }
 
@@ -227,6 +230,7 @@ impl Plot {
         );
         let mut legend = Vec::new();
         for (at, curve) in measured().enumerate() {
+            let at = curve.style.unwrap_or(at);
             let colour = COLOURS[at % COLOURS.len()];
             let dash = DASHES[(at / COLOURS.len()) % DASHES.len()];
             band(&mut svg, curve, &x, &y, colour);

@@ -170,10 +170,11 @@ impl Summary {
     pub(crate) fn curves(&self, of: &dyn Fn(&Point) -> Option<Estimate>) -> Vec<Curve> {
         self.policies
             .iter()
-            .filter_map(|policy| {
+            .enumerate()
+            .filter_map(|(at, policy)| {
                 let points: Option<Vec<(f64, Estimate)>> =
                     policy.curve.iter().map(|point| Some((point.round as f64, of(point)?))).collect();
-                Some(Curve::with_band(&policy.name, &points?))
+                Some(Curve { style: Some(at), ..Curve::with_band(&policy.name, &points?) })
             })
             .collect()
     }
