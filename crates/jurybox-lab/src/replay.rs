@@ -1,6 +1,7 @@
 //! Real data, replayed: rounds drawn at random from items whose worth is known.
 
 use crate::error::Error;
+use crate::runner::{Running, kept};
 use crate::trial::fnv;
 use jurybox::estimate::{Mle, Noise};
 use jurybox::{Evaluators, Example, Jury, Link, Pick, Scores, Spec};
@@ -9,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Items with scores and rewards.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,19 +118,49 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Reward per pick of each policy (outer) and run (inner). Rounds are the same for all policies.
+    /// Reward per pick of each policy (outer) and run (inner). Rounds are the same for all policies. As in
+    /// [`run_all`](crate::run_all), finished runs are kept, and taken up again.
     pub(crate) fn run(
         &self,
         data: &Dataset,
         policies: &[Spec],
-        stop: &AtomicBool,
+        how: &Running<'_>,
     ) -> Result<Vec<Vec<f64>>, Error> {
         let told = [data.sigma(Link::Identity), data.sigma(Link::Logistic)];
-        let runs: Vec<Vec<f64>> = (0..self.runs)
+        let never = AtomicBool::new(false);
+        let stop = how.stop.unwrap_or(&never);
+        let folder = how.keep.map(|keep| keep.join(self.key(data, policies)));
+        if let Some(folder) = &folder {
+            std::fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        }
+        let (done, total) = (AtomicUsize::new(0), self.runs as usize);
+        let runs: Vec<Option<Vec<f64>>> = (0..self.runs)
             .into_par_iter()
-            .map(|run| self.one(data, policies, &told, run, stop))
+            .map(|run| {
+                let path = folder.as_ref().map(|folder| folder.join(format!("{run}.json")));
+                let work = || self.one(data, policies, &told, run, stop);
+                let rewards = kept(path.as_deref(), work)?;
+                if let (Some(_), Some(progress)) = (&rewards, how.progress) {
+                    progress(1 + done.fetch_add(1, Ordering::Relaxed), total);
+                }
+                Ok(rewards)
+            })
             .collect::<Result<_, Error>>()?;
+        let runs: Vec<Vec<f64>> = runs.into_iter().flatten().collect();
+        if runs.len() < total {
+            return Err(Error::Interrupted { done: runs.len(), total });
+        }
         Ok((0..policies.len()).map(|at| runs.iter().map(|run| run[at]).collect()).collect())
+    }
+
+    /// The same for the same work on the same data, another for any other.
+    fn key(&self, data: &Dataset, policies: &[Spec]) -> String {
+        let numbers = data.scores.iter().chain(&data.rewards);
+        let content =
+            numbers.fold(0_u64, |hash, x| hash.rotate_left(5).wrapping_mul(0x0100_0000_01b3) ^ x.to_bits());
+        let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
+        let work = format!("{} {self:?} {content} {:?} {names:?}", env!("CARGO_PKG_VERSION"), data.names);
+        format!("{:016x}", fnv(&work))
     }
 
     fn one(
@@ -139,7 +170,7 @@ impl Replay {
         told: &[Vec<f64>; 2],
         run: u64,
         stop: &AtomicBool,
-    ) -> Result<Vec<f64>, Error> {
+    ) -> Result<Option<Vec<f64>>, Error> {
         let width = data.names.len();
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(run);
@@ -153,7 +184,7 @@ impl Replay {
         let (mut scores, mut verdicts, mut picks) = (Vec::new(), Vec::new(), Vec::<Pick>::new());
         for _ in 0..self.rounds {
             if stop.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted { done: 0, total: self.runs as usize });
+                return Ok(None);
             }
             draw(&mut order, self.items, &mut rng);
             let drawn = &order[..self.items];
@@ -175,7 +206,7 @@ impl Replay {
             }
         }
         let each = (self.rounds * self.k as u64) as f64;
-        Ok(juries.into_iter().map(|(_, _, total)| total / each).collect())
+        Ok(Some(juries.into_iter().map(|(_, _, total)| total / each).collect()))
     }
 }
 
@@ -214,9 +245,9 @@ mod tests {
     fn good_scores_are_worth_more_than_chance() {
         let replay = Replay { items: 20, k: 5, rounds: 40, runs: 3, seed: 1, reward_noise: 0.1 };
         let policies = ["esag", "uniform", "eps-greedy"].map(|name| name.parse().unwrap());
-        let rewards = replay.run(&small(), &policies, &false.into()).unwrap();
+        let rewards = replay.run(&small(), &policies, &Running::default()).unwrap();
         assert!(rewards[0].iter().zip(&rewards[1]).all(|(esag, uniform)| *esag > uniform + 0.2));
-        assert_eq!(replay.run(&small(), &policies, &false.into()).unwrap(), rewards);
+        assert_eq!(replay.run(&small(), &policies, &Running::default()).unwrap(), rewards);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::setting::Setting;
 use crate::trial::{Record, fnv, trial};
 use rayon::prelude::*;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -161,20 +162,28 @@ fn folder_of(experiment: &Experiment, keep: Option<&Path>) -> Result<Option<Path
 
 fn one(e: &Experiment, run: u64, folder: Option<&Path>, stop: &AtomicBool) -> Result<Option<Record>, Error> {
     let path = folder.map(|folder| folder.join(format!("{run}.json")));
-    if let Some(path) = &path
+    kept(path.as_deref(), || trial(&e.setting, &e.contenders, e.seed, run, stop))
+}
+
+/// What a file holds, or else what the work gives, which is then kept in the file. None from work that was interrupted.
+pub(crate) fn kept<T: Serialize + DeserializeOwned>(
+    path: Option<&Path>,
+    work: impl FnOnce() -> Result<Option<T>, Error>,
+) -> Result<Option<T>, Error> {
+    if let Some(path) = path
         && let Ok(text) = fs::read(path)
-        && let Ok(record) = serde_json::from_slice(&text)
+        && let Ok(done) = serde_json::from_slice(&text)
     {
-        return Ok(Some(record));
+        return Ok(Some(done));
     }
-    let Some(record) = trial(&e.setting, &e.contenders, e.seed, run, stop)? else { return Ok(None) };
-    if let Some(path) = &path {
+    let Some(done) = work()? else { return Ok(None) };
+    if let Some(path) = path {
         // Under another name first: a file that has its name is whole.
         let part = path.with_extension("part");
-        fs::write(&part, serde_json::to_vec(&record).expect("plain data")).map_err(Error::file(&part))?;
+        fs::write(&part, serde_json::to_vec(&done).expect("plain data")).map_err(Error::file(&part))?;
         fs::rename(&part, path).map_err(Error::file(path))?;
     }
-    Ok(Some(record))
+    Ok(Some(done))
 }
 
 #[cfg(test)]

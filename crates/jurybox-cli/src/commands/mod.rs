@@ -8,15 +8,13 @@ mod simulate;
 
 use clap::Subcommand;
 
+// Without a comment of its own, a variant shows the one on its arguments, all of it.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Watch a review desk learn whom to trust: no files, no network, a few seconds
     Demo(demo::Args),
     /// List every policy: what it assumes and where it stands in the paper
     Policies(policies::Args),
-    /// Reproduce the paper: figures, tables, and a verdict on every claim
     Reproduce(reproduce::Args),
-    /// Set policies against each other on a simulated review desk
     Simulate(simulate::Args),
 }
 

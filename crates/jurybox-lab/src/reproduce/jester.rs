@@ -9,7 +9,6 @@ use crate::replay::{Dataset, Replay};
 use crate::runner::Running;
 use crate::statistics::Estimate;
 use jurybox::Spec;
-use std::sync::atomic::AtomicBool;
 
 /// The paper's R2 and sigma of each evaluator, in the order of [`JOKERS`].
 const EVALUATORS: [(f64, f64); 7] = [
@@ -43,8 +42,7 @@ pub(super) fn add(plan: &Plan, data: &Dataset, how: &Running<'_>, report: &mut R
     let (rounds, runs) = if quick { (300, 4) } else { (6000, 50) };
     let policies: Vec<Spec> = POLICIES.iter().map(|row| Spec::new(row.0)).collect();
     let replay = Replay { items: 60, k: 10, rounds, runs, seed: plan.seed, reward_noise: 0.5 };
-    let never = AtomicBool::new(false);
-    let rewards = replay.run(data, &policies, how.stop.unwrap_or(&never))?;
+    let rewards = replay.run(data, &policies, how)?;
     let rows = POLICIES.iter().zip(&rewards).map(|((name, paper), values)| {
         let ours = Estimate::of(values);
         let paper = paper.map_or(String::from("-"), |value| format!("{value:.2}"));

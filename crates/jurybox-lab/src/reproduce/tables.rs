@@ -8,7 +8,6 @@ use crate::replay::Replay;
 use crate::runner::Running;
 use crate::statistics::Estimate;
 use jurybox::Spec;
-use std::sync::atomic::AtomicBool;
 
 /// A table.
 ///
@@ -67,11 +66,10 @@ pub(super) fn add(
     let quick = plan.rounds < 10_000;
     let (rounds, runs) = if quick { (200, 4) } else { (2000, 20) };
     let policies: Vec<Spec> = PAPER.iter().map(|row| Spec::new(row.0)).collect();
-    let never = AtomicBool::new(false);
     for (at, half) in content.halves.iter().enumerate() {
         let seed = plan.seed + at as u64;
         let replay = Replay { items: 200, k: 10, rounds, runs, seed, reward_noise: 0.0 };
-        let rewards = replay.run(half, &policies, how.stop.unwrap_or(&never))?;
+        let rewards = replay.run(half, &policies, how)?;
         let picks = (rounds * 10) as f64;
         let of = |name: &str| &rewards[PAPER.iter().position(|row| row.0 == name).expect("a row")];
         let chance = Estimate::of(of("rand")).mean;
