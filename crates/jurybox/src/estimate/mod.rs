@@ -5,6 +5,8 @@
 //! many threads and many machines the same computation.
 
 mod factor;
+mod joint;
+pub(crate) mod ladder;
 mod mean;
 mod mle;
 mod moments;
@@ -12,8 +14,10 @@ mod noise;
 mod ratio;
 mod rewards;
 mod ridge;
+mod sample;
 
 pub use factor::{Factor, NotIdentified};
+pub use joint::Joint;
 pub use mean::Mean;
 pub use mle::Mle;
 pub use moments::Moments;
@@ -21,6 +25,7 @@ pub use noise::Noise;
 pub use ratio::Ratio;
 pub(crate) use rewards::Node as MleNode;
 pub use ridge::Ridge;
+pub use sample::{Sample, SampledRow};
 pub(crate) use ridge::factor_with_ridge;
 
 use serde::{Serialize, de::DeserializeOwned};

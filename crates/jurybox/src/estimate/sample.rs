@@ -1,0 +1,204 @@
+//! A fair sample of rows, of fixed size, that merges exactly.
+//!
+//! Every row has a key, a hash of its own numbers, and the sample is the `capacity` rows with the smallest keys. That set
+//! depends on which rows were seen and on nothing else: not on their order, not on how they were split over machines. A
+//! key that is among the smallest at the end was among the smallest all along, so the number of times each kept row was
+//! seen is exact too. Distinct rows are therefore kept with equal chances, each with its multiplicity: a share computed
+//! from the sample has a standard error of about `0.5 / sqrt(capacity)`, and is exact until the sample is full.
+
+use super::Statistic;
+use crate::scores::usable_or_missing;
+use serde::{Deserialize, Serialize};
+
+/// The rows with the smallest keys, in order of the key.
+///
+/// ```
+/// use jurybox::estimate::{Sample, Statistic};
+///
+/// let (mut left, mut right, mut whole) = (Sample::new(2, 8), Sample::new(2, 8), Sample::new(2, 8));
+/// for i in 0..1000 {
+///     let row = [f64::from(i), f64::from(i % 7)];
+///     if i % 3 == 0 { left.offer(&row, 0) } else { right.offer(&row, 0) }
+///     whole.offer(&row, 0);
+/// }
+/// left.merge(&right);
+/// assert!(left.rows().map(|row| row.values).eq(whole.rows().map(|row| row.values)));
+/// assert_eq!(whole.rows().len(), 8);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    width: usize,
+    capacity: usize,
+    kept: Vec<Kept>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Kept {
+    key: u64,
+    /// How many times the row was seen.
+    count: u64,
+    /// The latest clock at which it was.
+    clock: u64,
+    #[serde(with = "missing_as_null")]
+    values: Vec<f64>,
+}
+
+/// A row of the sample.
+///
+/// ```
+/// let mut sample = jurybox::estimate::Sample::new(1, 4);
+/// sample.offer(&[0.5], 3);
+/// sample.offer(&[0.5], 9);
+/// let row = sample.rows().next().unwrap();
+/// assert_eq!((row.count, row.clock), (2, 9));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampledRow<'a> {
+    /// The numbers, NaN where missing.
+    pub values: &'a [f64],
+    /// How many times this very row was seen.
+    pub count: u64,
+    /// The latest clock at which it was seen.
+    pub clock: u64,
+}
+
+impl Sample {
+    /// An empty sample of rows of that width.
+    pub fn new(width: usize, capacity: usize) -> Self {
+        Sample { width, capacity, kept: Vec::new() }
+    }
+
+    /// The kept rows, in order of their keys.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = SampledRow<'_>> {
+        self.kept.iter().map(|kept| SampledRow { values: &kept.values, count: kept.count, clock: kept.clock })
+    }
+
+    /// Shows a row to the sample.
+    pub fn offer(&mut self, row: &[f64], clock: u64) {
+        let key = key_of(row);
+        if self.kept.len() == self.capacity && self.kept.last().is_none_or(|last| key > last.key) {
+            return;
+        }
+        self.insert(key, 1, clock, row);
+    }
+
+    fn insert(&mut self, key: u64, count: u64, clock: u64, row: &[f64]) {
+        match self.kept.binary_search_by_key(&key, |kept| kept.key) {
+            Ok(at) => {
+                self.kept[at].count += count;
+                self.kept[at].clock = self.kept[at].clock.max(clock);
+            }
+            Err(at) if at < self.capacity => {
+                // The row that leaves lends its memory to the one that comes.
+                let spare = if self.kept.len() == self.capacity { self.kept.pop() } else { None };
+                let mut values = spare.map(|kept| kept.values).unwrap_or_default();
+                values.clear();
+                values.extend_from_slice(row);
+                self.kept.insert(at, Kept { key, count, clock, values });
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// A hash of the numbers; all missing values are alike, and so are the two zeros.
+fn key_of(row: &[f64]) -> u64 {
+    let mut hash = 0x9e37_79b9_7f4a_7c15_u64;
+    for &value in row {
+        let bits = if value.is_nan() { u64::MAX } else { (value + 0.0).to_bits() };
+        let product = u128::from(hash ^ bits) * u128::from(0xd6e8_feb8_6659_fd93_u64);
+        hash = (product as u64) ^ ((product >> 64) as u64) ^ hash.rotate_left(23);
+    }
+    hash ^= hash >> 32;
+    hash = hash.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash ^= hash >> 29;
+    hash = hash.wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 32)
+}
+
+impl Statistic for Sample {
+    fn merge(&mut self, other: &Self) {
+        for kept in &other.kept {
+            self.insert(kept.key, kept.count, kept.clock, &kept.values);
+        }
+    }
+
+    fn is_sound(&self, width: usize) -> bool {
+        self.width == width
+            && self.kept.len() <= self.capacity
+            && self.kept.is_sorted_by(|a, b| a.key < b.key)
+            && self.kept.iter().all(|kept| {
+                kept.count > 0
+                    && kept.values.len() == width
+                    && kept.values.iter().all(|&v| usable_or_missing(v))
+                    && kept.key == key_of(&kept.values)
+            })
+    }
+
+    fn is_of_kind(&self, other: &Self) -> bool {
+        (self.width, self.capacity) == (other.width, other.capacity)
+    }
+}
+
+/// JSON has no NaN: a missing number is null.
+mod missing_as_null {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(values.iter().map(|v| (!v.is_nan()).then_some(v)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+        let values = Vec::<Option<f64>>::deserialize(deserializer)?;
+        Ok(values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn parts_in_any_order_are_the_whole(
+            rows in prop::collection::vec((0_u32..60, 0_u32..4, 0_usize..3), 0..300),
+        ) {
+            let mut parts = vec![Sample::new(2, 20); 3];
+            let mut whole = Sample::new(2, 20);
+            for &(a, b, part) in &rows {
+                let row = [f64::from(a), if b == 0 { f64::NAN } else { f64::from(b) }];
+                parts[part].offer(&row, u64::from(a));
+                whole.offer(&row, u64::from(a));
+            }
+            for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+                let mut merged = parts[order[0]].clone();
+                merged.merge(&parts[order[1]]);
+                merged.merge(&parts[order[2]]);
+                prop_assert_eq!(serde_json::to_string(&merged).unwrap(), serde_json::to_string(&whole).unwrap());
+            }
+            prop_assert!(whole.is_sound(2));
+        }
+    }
+
+    #[test]
+    fn the_sample_is_fair() {
+        let mut sample = Sample::new(1, 2000);
+        for i in 0..50_000 {
+            sample.offer(&[f64::from(i) / 50_000.0], 0);
+        }
+        let mean = sample.rows().map(|row| row.values[0]).sum::<f64>() / 2000.0;
+        assert!((mean - 0.5).abs() < 4.0 * (1.0 / 12.0_f64 / 2000.0).sqrt(), "{mean}");
+    }
+
+    #[test]
+    fn a_missing_number_survives_both_saved_forms() {
+        let mut sample = Sample::new(2, 4);
+        sample.offer(&[1.0, f64::NAN], 5);
+        let json = serde_json::to_string(&sample).unwrap();
+        let back: Sample = serde_json::from_str(&json).unwrap();
+        assert!(back.is_sound(2) && back.rows().next().unwrap().values[1].is_nan());
+        let back: Sample = postcard::from_bytes(&postcard::to_allocvec(&sample).unwrap()).unwrap();
+        assert!(back.is_sound(2) && back.rows().next().unwrap().values[1].is_nan());
+    }
+}
