@@ -31,7 +31,12 @@ pub struct Joint {
 impl Joint {
     /// Nothing seen yet.
     pub fn new(columns: usize) -> Self {
-        Joint { weight: 0.0, mean: vec![0.0; columns], spread: Symmetric::zeros(columns), deviation: Vec::new() }
+        Joint {
+            weight: 0.0,
+            mean: vec![0.0; columns],
+            spread: Symmetric::zeros(columns),
+            deviation: Vec::new(),
+        }
     }
 
     /// Takes in a row that counts as `weight` rows.
@@ -109,7 +114,10 @@ impl Statistic for Joint {
     }
 
     fn is_sound(&self, columns: usize) -> bool {
-        self.weight >= 0.0 && self.weight.is_finite() && finite(&self.mean, columns) && self.spread.is_sound(columns)
+        self.weight >= 0.0
+            && self.weight.is_finite()
+            && finite(&self.mean, columns)
+            && self.spread.is_sound(columns)
     }
 }
 
@@ -125,7 +133,11 @@ mod tests {
     fn halves_merged_are_the_whole_and_agree_with_two_passes() {
         let (mut left, mut right, mut whole) = (Joint::new(3), Joint::new(3), Joint::new(3));
         for (at, row) in rows().iter().enumerate() {
-            if at < 60 { left.add(row, 1.0) } else { right.add(row, 1.0) }
+            if at < 60 {
+                left.add(row, 1.0)
+            } else {
+                right.add(row, 1.0)
+            }
             whole.add(row, 1.0);
         }
         left.merge(&right);
@@ -163,7 +175,9 @@ mod tests {
         let converted = raw.standardised(&shift, &scale);
         for i in 0..3 {
             assert!((converted.mean(i) - standard.mean(i)).abs() < 1e-7 * (1.0 + standard.mean(i).abs()));
-            assert!((converted.spread(i, 2) - standard.spread(i, 2)).abs() < 1e-6 * (1.0 + standard.spread(i, i)));
+            assert!(
+                (converted.spread(i, 2) - standard.spread(i, 2)).abs() < 1e-6 * (1.0 + standard.spread(i, i))
+            );
         }
     }
 }

@@ -11,6 +11,7 @@ mod mean;
 mod mle;
 mod moments;
 mod noise;
+pub(crate) mod normal_score;
 mod ratio;
 mod rewards;
 mod ridge;
@@ -25,8 +26,8 @@ pub use noise::Noise;
 pub use ratio::Ratio;
 pub(crate) use rewards::Node as MleNode;
 pub use ridge::Ridge;
-pub use sample::{Sample, SampledRow};
 pub(crate) use ridge::factor_with_ridge;
+pub use sample::{Sample, SampledRow};
 
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -69,7 +69,7 @@ impl Sample {
     }
 
     /// The kept rows, in order of their keys.
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = SampledRow<'_>> {
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = SampledRow<'_>> + Clone {
         self.kept.iter().map(|kept| SampledRow { values: &kept.values, count: kept.count, clock: kept.clock })
     }
 

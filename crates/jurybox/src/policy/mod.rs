@@ -10,6 +10,7 @@
 //! To add a policy, write its file and add its line to the table in `table.rs`. The checks in `tests/policies.rs` then
 //! run on it too. [`Jury`](crate::Jury) stands in front of every policy and lets only checked input through.
 
+mod adaptive;
 mod average;
 mod eps_greedy;
 mod esag;

@@ -50,6 +50,7 @@ macro_rules! table {
 }
 
 table! {
+    Adaptive(super::adaptive::Adaptive),
     Oracle(super::oracle::Oracle),
     Average(super::average::Average),
     Uniform(super::uniform::Uniform),

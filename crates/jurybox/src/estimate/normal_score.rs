@@ -1,0 +1,110 @@
+//! Ranks as Gaussian quantiles: a monotone change of scale that makes every evaluator's scores normal.
+//!
+//! Whatever the units, the skew or the link of an evaluator, `Phi^-1(rank / n)` of its scores is standard normal, and any
+//! monotone change of the scores leaves it as it was. Equal scores share the middle of their ranks.
+
+use crate::normal;
+
+/// The normal score of a number among numbers seen: piecewise linear between at most [`KNOTS`] of them, constant beyond.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct NormalScore {
+    at: Vec<f64>,
+    score: Vec<f64>,
+}
+
+/// Enough for three decimals of a smooth curve, few enough to search in six steps.
+const KNOTS: usize = 64;
+
+impl NormalScore {
+    /// From numbers with weights. The scores have mean 0 and standard deviation 1 over them, or are all 0.
+    pub(crate) fn fit(seen: &mut [(f64, f64)]) -> Self {
+        seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let total: f64 = seen.iter().map(|(_, weight)| weight).sum();
+        let mut curve = NormalScore::default();
+        let (mut below, mut last_rank) = (0.0, f64::NEG_INFINITY);
+        let (mut sum, mut square) = (0.0, 0.0);
+        let mut rest = &*seen;
+        while let Some(&(x, _)) = rest.first() {
+            let same = rest.partition_point(|&(y, _)| y <= x);
+            let weight: f64 = rest[..same].iter().map(|(_, weight)| weight).sum();
+            rest = &rest[same..];
+            let rank = (below + 0.5 * weight) / total;
+            below += weight;
+            let score = normal::quantile(rank);
+            sum += weight * score;
+            square += weight * score * score;
+            // A knot where the ranks have moved on enough, and at both ends.
+            if rank - last_rank >= 1.0 / (KNOTS - 2) as f64 || rest.is_empty() {
+                curve.at.push(x);
+                curve.score.push(score);
+                last_rank = rank;
+            }
+        }
+        let mean = sum / total;
+        let deviation = (square / total - mean * mean).max(0.0).sqrt();
+        let scale = if deviation > 1e-9 { 1.0 / deviation } else { 0.0 };
+        curve.score.iter_mut().for_each(|score| *score = (*score - mean) * scale);
+        curve
+    }
+
+    /// The knots: numbers seen, and their normal scores.
+    pub(crate) fn knots(&self) -> (&[f64], &[f64]) {
+        (&self.at, &self.score)
+    }
+
+    /// The normal score of a number; 0 where nothing was seen.
+    pub(crate) fn at(&self, x: f64) -> f64 {
+        interpolate(&self.at, &self.score, x)
+    }
+}
+
+/// The piecewise linear function through the knots, constant beyond the outermost.
+fn interpolate(at: &[f64], value: &[f64], x: f64) -> f64 {
+    let above = at.partition_point(|&knot| knot <= x);
+    if above == 0 {
+        return value.first().copied().unwrap_or(0.0);
+    }
+    if above == at.len() {
+        return value[above - 1];
+    }
+    let (x0, x1) = (at[above - 1], at[above]);
+    let share = (x - x0) / (x1 - x0);
+    value[above - 1] + share * (value[above] - value[above - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitted(values: impl Iterator<Item = f64>) -> NormalScore {
+        NormalScore::fit(&mut values.map(|x| (x, 1.0)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn normal_numbers_keep_their_values_and_monotone_changes_do_not_matter() {
+        let grid = || (1..2000).map(|i| normal::quantile(f64::from(i) / 2000.0));
+        let (plain, curved) = (fitted(grid()), fitted(grid().map(f64::exp)));
+        for x in [-2.0, -1.0, -0.3, 0.0, 0.5, 1.7] {
+            assert!((plain.at(x) - x).abs() < 0.02, "{x} {}", plain.at(x));
+            assert!((curved.at(x.exp()) - x).abs() < 0.03, "{x} {}", curved.at(x.exp()));
+        }
+        assert!(plain.knots().0.len() <= KNOTS);
+        assert!(plain.at(1e9).is_finite() && plain.at(-1e9).is_finite());
+    }
+
+    #[test]
+    fn ties_share_the_middle_of_their_ranks() {
+        // Seven of ten are zero: rank 0.35 for all of them.
+        let curve = fitted([0.0; 7].into_iter().chain([1.0, 2.0, 3.0]));
+        assert_eq!(curve.knots().0, [0.0, 1.0, 2.0, 3.0]);
+        let raw = [0.35, 0.75, 0.85, 0.95].map(normal::quantile);
+        let spread = (curve.at(3.0) - curve.at(0.0)) / (raw[3] - raw[0]);
+        assert!(((curve.at(1.0) - curve.at(0.0)) - spread * (raw[1] - raw[0])).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_and_constants_are_zero() {
+        assert_eq!(NormalScore::fit(&mut []).at(3.0), 0.0);
+        assert_eq!(fitted([5.0; 9].into_iter()).at(5.0), 0.0);
+    }
+}

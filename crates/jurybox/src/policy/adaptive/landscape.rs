@@ -1,0 +1,215 @@
+//! What the scores say by themselves: scales, correlations, a common factor, and directions to start from.
+//!
+//! Nothing here needs a label. Scores become features with mean 0 and variance 1, twice over: standardised, and as
+//! normal scores. A missing score is replaced by its expectation given the present ones under the one-factor model, so
+//! that a linear prediction stays the posterior mean given what is there.
+
+use crate::estimate::normal_score::NormalScore;
+use crate::estimate::{Moments, SampledRow};
+use crate::matrix::{Cholesky, Symmetric};
+
+/// Least share of an evaluator's variance that is called its own: a factor never explains a score entirely.
+const LEAST_NOISE: f64 = 0.002;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Landscape {
+    /// Items seen.
+    pub(crate) items: f64,
+    pub(crate) centre: Vec<f64>,
+    /// One over the standard deviation, negative for evaluators declared inverted, 0 for one that never varies.
+    pub(crate) scale: Vec<f64>,
+    /// Correlations, shrunk towards none as far as chance could have made them.
+    pub(crate) correlation: Symmetric,
+    /// Loadings on the common factor, and the variance it leaves, in standardised units.
+    pub(crate) loading: Vec<f64>,
+    pub(crate) noise: Vec<f64>,
+    pub(crate) curves: Vec<NormalScore>,
+    /// Whether all scores lie in [0, 1], where one half is the natural neutral point.
+    shares: bool,
+}
+
+impl Landscape {
+    pub(crate) fn new<'a>(
+        moments: &Moments,
+        rows: impl Iterator<Item = SampledRow<'a>> + Clone,
+        inverted: &[bool],
+    ) -> Self {
+        let width = moments.evaluators();
+        let orient = |j: usize| if inverted[j] { -1.0 } else { 1.0 };
+        let centre: Vec<f64> = (0..width).map(|j| moments.mean(j)).collect();
+        let scale: Vec<f64> = (0..width)
+            .map(|j| {
+                // Rounding alone leaves a spread of this size on a constant column.
+                let deviation = moments.covariance(j, j).unwrap_or(0.0).max(0.0).sqrt();
+                if deviation > 1e-12 * centre[j].abs() && deviation > 0.0 {
+                    orient(j) / deviation
+                } else {
+                    0.0
+                }
+            })
+            .collect();
+        let correlation = shrunk_correlation(moments, &scale);
+        let (loading, noise) = one_factor(&correlation);
+        let mut shares = true;
+        let curves = (0..width)
+            .map(|j| {
+                let mut seen: Vec<(f64, f64)> = rows
+                    .clone()
+                    .filter(|row| !row.values[j].is_nan())
+                    .map(|row| (row.values[j], row.count as f64))
+                    .collect();
+                shares &= seen.iter().all(|(x, _)| (0.0..=1.0).contains(x));
+                NormalScore::fit(&mut seen)
+            })
+            .collect();
+        let items = (0..width).map(|j| moments.count(j, j)).fold(0.0, f64::max);
+        Landscape { items, centre, scale, correlation, loading, noise, curves, shares }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.centre.len()
+    }
+
+    /// Standardised scores, then normal scores, into `out`.
+    pub(crate) fn features(&self, row: &[f64], out: &mut Vec<f64>) {
+        let width = self.width();
+        out.clear();
+        out.resize(2 * width, 0.0);
+        let (mut precision, mut plain, mut ranked) = (1.0, 0.0, 0.0);
+        let mut complete = true;
+        for (j, &x) in row.iter().enumerate() {
+            if x.is_nan() {
+                complete = false;
+            } else if self.scale[j] != 0.0 {
+                out[j] = (x - self.centre[j]) * self.scale[j];
+                out[width + j] = self.curves[j].at(x) * self.scale[j].signum();
+                let share = self.loading[j] / self.noise[j];
+                precision += share * self.loading[j];
+                plain += share * out[j];
+                ranked += share * out[width + j];
+            }
+        }
+        if complete {
+            return;
+        }
+        for (j, _) in row.iter().enumerate().filter(|(_, x)| x.is_nan()) {
+            out[j] = self.loading[j] * plain / precision;
+            out[width + j] = self.loading[j] * ranked / precision;
+        }
+    }
+
+    /// Directions in standardised units, each of unit variance over the items: guesses at the best weights that need no
+    /// label, each right in a world of its own.
+    pub(crate) fn directions(&self) -> Vec<Vec<f64>> {
+        let width = self.width();
+        let each = |f: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            (0..width).map(|j| if self.scale[j] == 0.0 { 0.0 } else { f(j) }).collect()
+        };
+        // What the reward's covariance with each standardised score would be, up to a factor, if ...
+        let equal = each(&|_| 1.0); // ... all were equally good;
+        let units = each(&|j| self.scale[j].abs()); // ... all had the same gain in their own units;
+        let means = each(&|j| self.centre[j] * self.scale[j]); // ... gains showed in the means (Alg. 2 of the paper);
+        let halves = each(&|j| (self.centre[j] - 0.5) * self.scale[j]); // ... in the distance of the means from 1/2;
+        let common = each(&|j| self.loading[j]); // ... what they share were the reward.
+        // Given that, the weights: if errors are independent, by each one's own noise; if not, by the correlations.
+        let own = |covariance: &[f64]| -> Vec<f64> {
+            covariance.iter().zip(&self.noise).map(|(c, noise)| c / noise).collect()
+        };
+        let mut factor = Cholesky::default();
+        let invertible = factor.factor(&self.correlation, 1e-3);
+        let correlated = |covariance: &[f64]| -> Vec<f64> {
+            let mut weights = covariance.to_vec();
+            if invertible {
+                factor.solve(&mut weights);
+            }
+            weights
+        };
+        let mut directions = vec![
+            equal.clone(),
+            own(&units),
+            own(&means),
+            own(&common),
+            correlated(&equal),
+            correlated(&means),
+        ];
+        if self.shares {
+            directions.push(own(&halves));
+            directions.push(correlated(&halves));
+        }
+        for direction in &mut directions {
+            let variance = self.variance_along(direction);
+            let unit = if variance > 1e-12 { 1.0 / variance.sqrt() } else { 0.0 };
+            direction.iter_mut().for_each(|d| *d *= unit);
+        }
+        directions
+    }
+
+    fn variance_along(&self, direction: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for (i, a) in direction.iter().enumerate() {
+            for (j, b) in direction.iter().enumerate() {
+                sum += a * b * self.correlation.get(i, j);
+            }
+        }
+        sum
+    }
+}
+
+/// Correlations times `1 - lambda`, lambda the share of their squares that chance explains (Schäfer and Strimmer 2005).
+fn shrunk_correlation(moments: &Moments, scale: &[f64]) -> Symmetric {
+    let width = scale.len();
+    let mut correlation = Symmetric::zeros(width);
+    let (mut chance, mut squares) = (0.0, 0.0);
+    for i in 0..width {
+        correlation.set(i, i, 1.0);
+        for j in 0..i {
+            let covariance = moments.covariance(i, j).unwrap_or(0.0);
+            let c = (covariance * scale[i] * scale[j]).clamp(-0.9999, 0.9999);
+            correlation.set(i, j, c);
+            if moments.count(i, j) >= 2.0 {
+                chance += (1.0 - c * c).powi(2) / moments.count(i, j);
+                squares += c * c;
+            }
+        }
+    }
+    let keep = if squares > 0.0 { (1.0 - chance / squares).max(0.0) } else { 0.0 };
+    for i in 0..width {
+        for j in 0..i {
+            correlation.set(i, j, correlation.get(i, j) * keep);
+        }
+    }
+    correlation
+}
+
+/// Loadings and own variances of the one-factor model by EM, the majority of the loadings positive.
+fn one_factor(correlation: &Symmetric) -> (Vec<f64>, Vec<f64>) {
+    let width = correlation.order();
+    let sums: Vec<f64> = (0..width).map(|i| (0..width).map(|j| correlation.get(i, j)).sum()).collect();
+    let total = sums.iter().sum::<f64>().max(1e-9).sqrt();
+    let mut loading: Vec<f64> = sums.iter().map(|s| (s / total).clamp(-0.98, 0.98)).collect();
+    let mut noise: Vec<f64> = loading.iter().map(|l| (1.0 - l * l).max(LEAST_NOISE)).collect();
+    for _ in 0..100 {
+        let precision = 1.0 + loading.iter().zip(&noise).map(|(l, n)| l * l / n).sum::<f64>();
+        let posterior: Vec<f64> = loading.iter().zip(&noise).map(|(l, n)| l / n / precision).collect();
+        let with_factor: Vec<f64> =
+            (0..width).map(|i| (0..width).map(|j| correlation.get(i, j) * posterior[j]).sum()).collect();
+        let mut variance = 1.0;
+        for j in 0..width {
+            variance += posterior[j] * (with_factor[j] - loading[j]);
+        }
+        let mut moved: f64 = 0.0;
+        for j in 0..width {
+            let next = (with_factor[j] / variance.max(1e-9)).clamp(-0.9999, 0.9999);
+            moved = moved.max((next - loading[j]).abs());
+            loading[j] = next;
+            noise[j] = (1.0 - next * with_factor[j]).clamp(LEAST_NOISE, 1.0);
+        }
+        if moved < 1e-7 {
+            break;
+        }
+    }
+    if loading.iter().sum::<f64>() < 0.0 {
+        loading.iter_mut().for_each(|l| *l = -*l);
+    }
+    (loading, noise)
+}

@@ -1,0 +1,194 @@
+//! The fitted model: from a state's statistics to a value for each item.
+//!
+//! Three sets of features compete on the sample of labelled rows: standardised scores, normal scores, both. The evidence
+//! weighs them. The linear set, when it wins, is refitted on the moments of *every* label, so that what a straight line
+//! can learn is learnt from all there is; the curved sets rest on the sample.
+
+use super::landscape::Landscape;
+use super::regression::{Regression, log_sum};
+use crate::estimate::{Joint, SampledRow};
+use crate::scores::Scores;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    pub(crate) landscape: Landscape,
+    /// Weight of each feature, in units of the reward.
+    pub(crate) weights: Vec<f64>,
+    /// Expected reward where every feature is 0.
+    pub(crate) intercept: f64,
+    parts: Vec<Part>,
+    tables: Vec<Table>,
+}
+
+/// One feature set's share of the answer.
+#[derive(Debug, Clone)]
+struct Part {
+    share: f64,
+    keep: Vec<usize>,
+    regression: Regression,
+}
+
+/// Evaluator j's contribution to the value, as a piecewise linear function of its score.
+#[derive(Debug, Clone, Default)]
+struct Table {
+    at: Vec<f64>,
+    value: Vec<f64>,
+    slope: Vec<f64>,
+}
+
+impl Model {
+    /// Fits labelled rows (scores, then the reward) of the sample, and the moments of all complete labelled rows.
+    pub(crate) fn fit<'a>(
+        landscape: Landscape,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+        complete: &Joint,
+    ) -> Self {
+        let width = landscape.width();
+        let features = 2 * width;
+        let sampled = moments_of(&landscape, labelled.clone());
+        let linear = linear_moments(&landscape, labelled, complete);
+        let plain = landscape.directions();
+        let both: Vec<Vec<f64>> =
+            plain.iter().map(|d| d.iter().chain(d).map(|x| 0.5 * x).collect()).collect();
+        let sets: [(Vec<usize>, &[Vec<f64>]); 3] = [
+            ((0..width).collect(), &plain),
+            ((width..features).collect(), &plain),
+            ((0..features).collect(), &both),
+        ];
+        let fits = sets.map(|(keep, directions)| {
+            let regression = Regression::fit(&sampled, &keep, directions);
+            (keep, regression)
+        });
+        let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
+        let mut model = Model {
+            landscape,
+            weights: vec![0.0; features],
+            intercept: 0.0,
+            parts: Vec::with_capacity(3),
+            tables: Vec::new(),
+        };
+        for (at, (keep, regression)) in fits.into_iter().enumerate() {
+            let share = (regression.evidence - total).exp();
+            if share < 1e-4 {
+                continue;
+            }
+            // The straight line from every label, where there are more of them than the sample holds.
+            let every = at == 0 && linear.weight() > sampled.weight();
+            let moments = if every { &linear } else { &sampled };
+            let regression = if every { Regression::fit(&linear, &keep, &plain) } else { regression };
+            let mut centre = moments.mean(moments.columns() - 1);
+            for (&feature, w) in keep.iter().zip(&regression.weights) {
+                model.weights[feature] += share * w;
+                centre -= w * moments.mean(feature);
+            }
+            model.intercept += share * centre;
+            model.parts.push(Part { share, keep, regression });
+        }
+        model.tabulate();
+        model
+    }
+
+    fn tabulate(&mut self) {
+        let width = self.landscape.width();
+        let largest = self.weights.iter().fold(0.0_f64, |m, w| m.max(w.abs()));
+        let curved = self.weights[width..].iter().any(|w| w.abs() > 1e-6 * largest);
+        self.tables = if curved { (0..width).map(|j| self.table(j)).collect() } else { Vec::new() };
+    }
+
+    /// The pieces between knots, and the straight line beyond the last ones.
+    fn table(&self, j: usize) -> Table {
+        let landscape = &self.landscape;
+        let (scale, width) = (landscape.scale[j], landscape.width());
+        let mut table = Table::default();
+        if scale == 0.0 {
+            return Table { at: vec![], value: vec![0.0], slope: vec![0.0] };
+        }
+        let (at, score) = landscape.curves[j].knots();
+        let straight = self.weights[j] * scale;
+        let bent = self.weights[width + j] * scale.signum();
+        let value = |x: f64, score: f64| straight * (x - landscape.centre[j]) + bent * score;
+        // Piece i holds from knot i - 1 to knot i, as value at x = 0 and slope.
+        let first = score.first().copied().unwrap_or(0.0);
+        table.value.push(value(0.0, first));
+        table.slope.push(straight);
+        for i in 0..at.len() {
+            table.at.push(at[i]);
+            let slope = match at.get(i + 1) {
+                Some(next) => straight + bent * (score[i + 1] - score[i]) / (next - at[i]),
+                None => straight,
+            };
+            table.slope.push(slope);
+            table.value.push(value(at[i], score[i]) - slope * at[i]);
+        }
+        table
+    }
+
+    /// The expected reward of each item.
+    pub(crate) fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
+        out.clear();
+        let width = self.landscape.width();
+        if !scores.is_complete() {
+            let mut features = Vec::with_capacity(2 * width);
+            out.extend(scores.rows().map(|row| self.value(row, &mut features)));
+            return;
+        }
+        if self.tables.is_empty() {
+            let landscape = &self.landscape;
+            let weights: Vec<f64> = (0..width).map(|j| self.weights[j] * landscape.scale[j]).collect();
+            let shift: f64 = weights.iter().zip(&landscape.centre).map(|(w, c)| w * c).sum();
+            crate::kernel::dot_rows(scores.values(), &weights, out);
+            out.iter_mut().for_each(|value| *value += self.intercept - shift);
+            return;
+        }
+        out.extend(scores.rows().map(|row| {
+            self.intercept + row.iter().zip(&self.tables).map(|(&x, table)| table.at(x)).sum::<f64>()
+        }));
+    }
+
+    fn value(&self, row: &[f64], features: &mut Vec<f64>) -> f64 {
+        self.landscape.features(row, features);
+        self.intercept + features.iter().zip(&self.weights).map(|(x, w)| x * w).sum::<f64>()
+    }
+}
+
+impl Table {
+    #[inline]
+    fn at(&self, x: f64) -> f64 {
+        let piece = self.at.partition_point(|&knot| knot <= x);
+        self.value[piece] + self.slope[piece] * x
+    }
+}
+
+/// Moments of the sampled rows' features and rewards.
+fn moments_of<'a>(landscape: &Landscape, labelled: impl Iterator<Item = SampledRow<'a>>) -> Joint {
+    let width = landscape.width();
+    let mut joint = Joint::new(2 * width + 1);
+    let mut features = Vec::with_capacity(2 * width + 1);
+    for row in labelled {
+        landscape.features(&row.values[..width], &mut features);
+        features.push(row.values[width]);
+        joint.add(&features, row.count as f64);
+    }
+    joint
+}
+
+/// Moments of the standardised scores and rewards: every complete row, and the incomplete ones of the sample.
+fn linear_moments<'a>(
+    landscape: &Landscape,
+    labelled: impl Iterator<Item = SampledRow<'a>>,
+    complete: &Joint,
+) -> Joint {
+    let width = landscape.width();
+    let (mut shift, mut scale) = (landscape.centre.clone(), landscape.scale.clone());
+    shift.push(0.0);
+    scale.push(1.0);
+    let mut joint = complete.standardised(&shift, &scale);
+    let mut features = Vec::with_capacity(2 * width + 1);
+    for row in labelled.filter(|row| row.values[..width].iter().any(|x| x.is_nan())) {
+        landscape.features(&row.values[..width], &mut features);
+        features.truncate(width);
+        features.push(row.values[width]);
+        joint.add(&features, row.count as f64);
+    }
+    joint
+}
