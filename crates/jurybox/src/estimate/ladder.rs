@@ -17,6 +17,8 @@ pub(crate) const LONGEST: u64 = 1024;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "T: Statistic"))]
 pub(crate) struct Ladder<T: Statistic> {
+    /// Whether time is kept at all. If not, the clock stands still and there is one rung: the plain statistic.
+    running: bool,
     clock: u64,
     /// Oldest first; the last one is open. Never empty.
     rungs: Vec<Rung<T>>,
@@ -35,8 +37,13 @@ pub(crate) struct Rung<T: Statistic> {
 const ANCIENT: u64 = u64::MAX;
 
 impl<T: Statistic> Ladder<T> {
-    pub(crate) fn new(empty: T) -> Self {
-        Ladder { clock: 0, rungs: vec![Rung { start: 0, span: BASE, value: empty }] }
+    pub(crate) fn new(running: bool, empty: T) -> Self {
+        Ladder { running, clock: 0, rungs: vec![Rung { start: 0, span: BASE, value: empty }] }
+    }
+
+    /// Whether time is kept.
+    pub(crate) fn is_running(&self) -> bool {
+        self.running
     }
 
     /// Rounds since the beginning.
@@ -56,6 +63,9 @@ impl<T: Statistic> Ladder<T> {
 
     /// A round is over.
     pub(crate) fn tick(&mut self, empty: &T) {
+        if !self.running {
+            return;
+        }
         self.clock += 1;
         if self.rungs.last().is_some_and(|open| self.clock >= open.start + BASE) {
             self.rungs.push(Rung { start: self.clock, span: BASE, value: empty.clone() });
@@ -121,10 +131,10 @@ impl<T: Statistic> Ladder<T> {
 
     /// Whether the rungs are where this clock puts them, and each is sound.
     pub(crate) fn is_sound(&self, evaluators: usize) -> bool {
-        if self.clock > 1 << 53 {
+        if self.clock > 1 << 53 || (!self.running && self.clock > 0) {
             return false;
         }
-        let mut reference = Ladder::new(Nothing);
+        let mut reference = Ladder::new(self.running, Nothing);
         reference.advance(self.clock, &Nothing);
         reference.rungs.len() == self.rungs.len()
             && reference.rungs.iter().zip(&self.rungs).all(|(a, b)| (a.start, a.span) == (b.start, b.span))
@@ -152,7 +162,7 @@ mod tests {
 
     fn ladder(from: u64, rounds: u64) -> Ladder<Joint> {
         let empty = Joint::new(1);
-        let mut ladder = Ladder::new(empty.clone());
+        let mut ladder = Ladder::new(true, empty.clone());
         for t in from..from + rounds {
             ladder.open().add(&[t as f64], 1.0);
             ladder.tick(&empty);

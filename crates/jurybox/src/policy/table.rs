@@ -50,7 +50,6 @@ macro_rules! table {
 }
 
 table! {
-    Adaptive(super::adaptive::Adaptive),
     Oracle(super::oracle::Oracle),
     Average(super::average::Average),
     Uniform(super::uniform::Uniform),
@@ -60,6 +59,7 @@ table! {
     EvalUcb(super::eval_ucb::EvalUcb),
     LinUcb(super::lin_ucb::LinUcb),
     Exp4p(super::exp4p::Exp4p),
+    Adaptive(super::adaptive::Adaptive),
 }
 
 /// Every policy there is, with what it assumes and where it stands in the paper.

@@ -27,6 +27,8 @@ pub(crate) struct Options {
     slots: Count,
     /// Columns of evaluators where a low score means a high reward.
     inverted: Vec<usize>,
+    /// Whether to watch for drift and forget what no longer holds.
+    forget: bool,
 }
 
 impl Default for Options {
@@ -37,6 +39,7 @@ impl Default for Options {
             audit: Probability::try_from(0.0).expect("a probability"),
             slots: count(1),
             inverted: Vec::new(),
+            forget: false,
         }
     }
 }
@@ -89,7 +92,9 @@ impl Statistic for State {
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {
-        self.unlabelled.is_of_kind(&other.unlabelled) && self.labelled.is_of_kind(&other.labelled)
+        self.ladder.is_running() == other.ladder.is_running()
+            && self.unlabelled.is_of_kind(&other.unlabelled)
+            && self.labelled.is_of_kind(&other.labelled)
     }
 }
 
@@ -160,7 +165,7 @@ impl Policy for Adaptive {
         Ok(Adaptive {
             inverted,
             state: State {
-                ladder: Ladder::new(empty.clone()),
+                ladder: Ladder::new(options.forget, empty.clone()),
                 unlabelled: Sample::new(evaluators, (sample / 2).max(2)),
                 labelled: Sample::new(evaluators + 1, sample),
             },
