@@ -39,6 +39,11 @@ impl Joint {
         }
     }
 
+    /// Moments that were worked out elsewhere.
+    pub(crate) fn from_parts(weight: f64, mean: Vec<f64>, spread: Symmetric) -> Self {
+        Joint { weight, mean, spread, deviation: Vec::new() }
+    }
+
     /// Takes in a row that counts as `weight` rows.
     pub fn add(&mut self, row: &[f64], weight: f64) {
         let total = self.weight + weight;

@@ -136,12 +136,15 @@ impl Landscape {
             directions.push(own(&halves));
             directions.push(correlated(&halves));
         }
-        for direction in &mut directions {
-            let variance = self.variance_along(direction);
-            let unit = if variance > 1e-12 { 1.0 / variance.sqrt() } else { 0.0 };
-            direction.iter_mut().for_each(|d| *d *= unit);
-        }
-        directions
+        directions.into_iter().map(|direction| self.unit(direction)).collect()
+    }
+
+    /// A direction scaled to unit variance over the items; all zero if it has none.
+    pub(crate) fn unit(&self, mut direction: Vec<f64>) -> Vec<f64> {
+        let variance = self.variance_along(&direction);
+        let unit = if variance > 1e-24 { 1.0 / variance.sqrt() } else { 0.0 };
+        direction.iter_mut().for_each(|d| *d *= unit);
+        direction
     }
 
     fn variance_along(&self, direction: &[f64]) -> f64 {

@@ -1,12 +1,15 @@
 //! The fitted model: from a state's statistics to a value for each item.
 //!
-//! Three sets of features compete on the sample of labelled rows: standardised scores, normal scores, both. The evidence
-//! weighs them. The linear set, when it wins, is refitted on the moments of *every* label, so that what a straight line
-//! can learn is learnt from all there is; the curved sets rest on the sample.
+//! Three sets of features compete: standardised scores, normal scores, both. The evidence weighs them.
+//!
+//! Moments of the standardised scores are known from *every* label; those of the normal scores, whose scale is still
+//! being learnt, only from the sample of labelled rows. The two are joined as in two-phase sampling (see [`two_phase`]):
+//! a straight line is learnt from all labels, the bend from the sample, each with the precision it has.
 
 use super::landscape::Landscape;
 use super::regression::{Regression, log_sum};
 use crate::estimate::{Joint, SampledRow};
+use crate::matrix::{Cholesky, Symmetric};
 use crate::scores::Scores;
 
 #[derive(Debug, Clone)]
@@ -47,6 +50,7 @@ impl Model {
         let features = 2 * width;
         let sampled = moments_of(&landscape, labelled.clone());
         let linear = linear_moments(&landscape, labelled, complete);
+        let moments = if linear.weight() > sampled.weight() { two_phase(&linear, &sampled) } else { sampled };
         let plain = landscape.directions();
         let both: Vec<Vec<f64>> =
             plain.iter().map(|d| d.iter().chain(d).map(|x| 0.5 * x).collect()).collect();
@@ -56,7 +60,7 @@ impl Model {
             ((0..features).collect(), &both),
         ];
         let fits = sets.map(|(keep, directions)| {
-            let regression = Regression::fit(&sampled, &keep, directions);
+            let regression = Regression::fit(&moments, &keep, directions);
             (keep, regression)
         });
         let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
@@ -67,15 +71,11 @@ impl Model {
             parts: Vec::with_capacity(3),
             tables: Vec::new(),
         };
-        for (at, (keep, regression)) in fits.into_iter().enumerate() {
+        for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
             if share < 1e-4 {
                 continue;
             }
-            // The straight line from every label, where there are more of them than the sample holds.
-            let every = at == 0 && linear.weight() > sampled.weight();
-            let moments = if every { &linear } else { &sampled };
-            let regression = if every { Regression::fit(&linear, &keep, &plain) } else { regression };
             let mut centre = moments.mean(moments.columns() - 1);
             for (&feature, w) in keep.iter().zip(&regression.weights) {
                 model.weights[feature] += share * w;
@@ -191,4 +191,63 @@ fn linear_moments<'a>(
         joint.add(&features, row.count as f64);
     }
     joint
+}
+
+/// Moments of all features as if from every label, given those of the linear ones from every label and those of all from
+/// a sample.
+///
+/// On the sample, the curved features n are split into what is linear in the straight ones z and a rest: n = C z + e with
+/// e uncorrelated with z. What is known of z and y then carries over through C with its full precision, and only e, the
+/// bend itself, is known as well as the sample knows it, and counts for no more rows than that.
+fn two_phase(linear: &Joint, sampled: &Joint) -> Joint {
+    let width = linear.columns() - 1;
+    let (y, y_sampled) = (width, 2 * width);
+    let mut straight = Symmetric::zeros(width);
+    for i in 0..width {
+        for j in 0..=i {
+            straight.set(i, j, sampled.spread(i, j));
+        }
+    }
+    let mut factor = Cholesky::default();
+    if !factor.factor(&straight, 1e-9 * sampled.weight().max(1.0)) {
+        return sampled.clone();
+    }
+    // Row a of C: curved feature a on the straight ones.
+    let share: Vec<Vec<f64>> = (0..width)
+        .map(|a| {
+            let mut row: Vec<f64> = (0..width).map(|j| sampled.spread(width + a, j)).collect();
+            factor.solve(&mut row);
+            row
+        })
+        .collect();
+    let through = |row: &[f64], of: &dyn Fn(usize) -> f64| -> f64 {
+        row.iter().enumerate().map(|(j, c)| c * of(j)).sum()
+    };
+    let mut mean: Vec<f64> = (0..=2 * width).map(|i| if i < width { linear.mean(i) } else { 0.0 }).collect();
+    let mut spread = Symmetric::zeros(2 * width + 1);
+    for i in 0..width {
+        for j in 0..=i {
+            spread.set(i, j, linear.spread(i, j));
+        }
+        spread.set(y_sampled, i, linear.spread(y, i));
+    }
+    spread.set(y_sampled, y_sampled, linear.spread(y, y));
+    mean[y_sampled] = linear.mean(y);
+    for (a, row) in share.iter().enumerate() {
+        mean[width + a] = sampled.mean(width + a) + through(row, &|j| linear.mean(j) - sampled.mean(j));
+        for i in 0..width {
+            spread.set(width + a, i, through(row, &|j| linear.spread(j, i)));
+        }
+        let bend = sampled.spread(width + a, y_sampled) - through(row, &|j| sampled.spread(j, y_sampled));
+        spread.set(y_sampled, width + a, through(row, &|j| linear.spread(j, y)) + bend);
+        for (b, other) in share[..=a].iter().enumerate() {
+            let line = through(row, &|i| through(other, &|j| linear.spread(i, j)));
+            let rest = sampled.spread(width + a, width + b)
+                - through(row, &|j| sampled.spread(j, width + b))
+                - through(other, &|j| sampled.spread(j, width + a))
+                + through(row, &|i| through(other, &|j| sampled.spread(i, j)));
+            spread.set(width + a, width + b, line + if a == b { rest.max(0.0) } else { rest });
+        }
+    }
+    Joint::from_parts(linear.weight(), mean, spread)
 }
