@@ -17,8 +17,8 @@ pub(crate) struct NormalScore {
 const STEP: f64 = 0.1;
 
 impl NormalScore {
-    /// From numbers with weights. The scores have mean 0 and standard deviation 1 over them, or are all 0.
-    pub(crate) fn fit(seen: &mut [(f64, f64)]) -> Self {
+    /// From numbers with counts. The scores have mean 0 and standard deviation 1 over them, or are all 0.
+    pub(crate) fn fit(seen: &mut [(f64, f64)], quantiles: &mut Quantiles) -> Self {
         seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let total: f64 = seen.iter().map(|(_, weight)| weight).sum();
         let mut curve = NormalScore::default();
@@ -31,7 +31,7 @@ impl NormalScore {
             rest = &rest[same..];
             let rank = (below + 0.5 * weight) / total;
             below += weight;
-            let score = normal::quantile(rank);
+            let score = quantiles.at(rank, total);
             sum += weight * score;
             square += weight * score * score;
             if score - last >= STEP || rest.is_empty() {
@@ -58,6 +58,32 @@ impl NormalScore {
     }
 }
 
+/// Quantiles of the normal law at the middles of ranks, remembered: evaluators that scored the same items share them.
+#[derive(Debug, Default)]
+pub(crate) struct Quantiles {
+    total: f64,
+    known: Vec<f64>,
+}
+
+impl Quantiles {
+    fn at(&mut self, rank: f64, total: f64) -> f64 {
+        if total > 4096.0 {
+            return normal::quantile(rank);
+        }
+        if total != self.total {
+            self.total = total;
+            self.known.clear();
+            self.known.resize(2 * total as usize + 1, f64::NAN);
+        }
+        // The middle of a run of equal numbers is a whole or a half rank.
+        let known = &mut self.known[(2.0 * rank * total).round() as usize];
+        if known.is_nan() {
+            *known = normal::quantile(rank);
+        }
+        *known
+    }
+}
+
 /// The piecewise linear function through the knots, constant beyond the outermost.
 fn interpolate(at: &[f64], value: &[f64], x: f64) -> f64 {
     let above = at.partition_point(|&knot| knot <= x);
@@ -77,7 +103,7 @@ mod tests {
     use super::*;
 
     fn fitted(values: impl Iterator<Item = f64>) -> NormalScore {
-        NormalScore::fit(&mut values.map(|x| (x, 1.0)).collect::<Vec<_>>())
+        NormalScore::fit(&mut values.map(|x| (x, 1.0)).collect::<Vec<_>>(), &mut Quantiles::default())
     }
 
     #[test]
@@ -104,7 +130,7 @@ mod tests {
 
     #[test]
     fn nothing_and_constants_are_zero() {
-        assert_eq!(NormalScore::fit(&mut []).at(3.0), 0.0);
+        assert_eq!(NormalScore::fit(&mut [], &mut Quantiles::default()).at(3.0), 0.0);
         assert_eq!(fitted([5.0; 9].into_iter()).at(5.0), 0.0);
     }
 }

@@ -4,7 +4,7 @@
 //! normal scores. A missing score is replaced by its expectation given the present ones under the one-factor model, so
 //! that a linear prediction stays the posterior mean given what is there.
 
-use crate::estimate::normal_score::NormalScore;
+use crate::estimate::normal_score::{NormalScore, Quantiles};
 use crate::estimate::{Moments, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 
@@ -50,7 +50,7 @@ impl Landscape {
             .collect();
         let correlation = shrunk_correlation(moments, &scale);
         let (loading, noise) = one_factor(&correlation);
-        let mut shares = true;
+        let (mut shares, mut quantiles) = (true, Quantiles::default());
         let curves = (0..width)
             .map(|j| {
                 let mut seen: Vec<(f64, f64)> = rows
@@ -59,7 +59,7 @@ impl Landscape {
                     .map(|row| (row.values[j], row.count as f64))
                     .collect();
                 shares &= seen.iter().all(|(x, _)| (0.0..=1.0).contains(x));
-                NormalScore::fit(&mut seen)
+                NormalScore::fit(&mut seen, &mut quantiles)
             })
             .collect();
         let items = (0..width).map(|j| moments.count(j, j)).fold(0.0, f64::max);

@@ -12,6 +12,9 @@ use crate::estimate::{Joint, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 use crate::scores::Scores;
 
+/// A feature set that the evidence gives less than this is left out.
+const LEAST_SHARE: f64 = 1e-3;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) landscape: Landscape,
@@ -73,7 +76,7 @@ impl Model {
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
-            if share < 1e-4 {
+            if share < LEAST_SHARE {
                 continue;
             }
             let mut centre = moments.mean(moments.columns() - 1);
