@@ -2,8 +2,9 @@
 
 use crate::error::{Error, EvaluatorLabel};
 use crate::link::Link;
+use crate::options::Fraction;
 use crate::pick::{Example, Learnt, Pick};
-use crate::policy::{AnyPolicy, Desk, Exploration, SigmaOrigin};
+use crate::policy::{Alarm, AnyPolicy, Desk, Exploration, Interval, SigmaOrigin};
 use crate::scores::{Evaluators, Scores, all_usable, usable, usable_or_missing};
 use crate::spec::Spec;
 use rand::Rng;
@@ -342,6 +343,22 @@ impl Jury {
     /// ```
     pub fn weights(&mut self) -> Option<&[f64]> {
         self.policy.weights()
+    }
+
+    /// The weights with intervals that hold them with that probability, where the policy knows how sure it is.
+    pub fn weight_intervals(&mut self, level: Fraction) -> Option<Vec<Interval>> {
+        self.policy.weight_intervals(level.get())
+    }
+
+    /// The reward of each item with an interval that holds it with that probability, where the policy can say.
+    pub fn predict(&mut self, scores: &Scores<'_>, level: Fraction) -> Result<Option<Vec<Interval>>, Error> {
+        self.check_round(scores)?;
+        Ok(self.policy.predict(scores, level.get()))
+    }
+
+    /// Evaluators that are not what they were, where the policy watches for that: `adaptive(forget=true)`.
+    pub fn alarms(&mut self) -> &[Alarm] {
+        self.policy.alarms()
     }
 
     /// The noise levels in use, where the policy uses any, and where they come from.

@@ -59,7 +59,7 @@ pub use jury::{Jury, Seen};
 pub use link::Link;
 pub use oracle::{absolute_regret, gap, relative_regret};
 pub use pick::{Example, Learnt, Pick, Receipt};
-pub use policy::{Entry, Exploration, Links, SigmaOrigin, policies};
+pub use policy::{Alarm, Entry, Exploration, Interval, Links, Reading, SigmaOrigin, policies};
 pub use rank::{Ranked, TopK, Weights, top_k};
 pub use scores::{Evaluators, Scores};
 pub use spec::Spec;

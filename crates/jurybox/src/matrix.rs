@@ -131,6 +131,13 @@ impl Cholesky {
         }
     }
 
+    /// L x.
+    pub(crate) fn times(&self, x: &[f64]) -> Vec<f64> {
+        (0..self.order)
+            .map(|i| self.factor[offset(i)..=offset(i) + i].iter().zip(x).map(|(l, x)| l * x).sum())
+            .collect()
+    }
+
     /// ln det A.
     pub(crate) fn log_determinant(&self) -> f64 {
         2.0 * (0..self.order).map(|i| self.factor[offset(i) + i].ln()).sum::<f64>()

@@ -12,6 +12,7 @@ mod mle;
 mod moments;
 mod noise;
 pub(crate) mod normal_score;
+pub(crate) mod pulse;
 mod ratio;
 mod rewards;
 mod ridge;

@@ -24,6 +24,7 @@ mod rand;
 mod table;
 mod uniform;
 
+pub use adaptive::{Alarm, Interval, Reading};
 pub use explore::Exploration;
 pub use gains::SigmaOrigin;
 pub(crate) use table::AnyPolicy;
@@ -176,6 +177,21 @@ pub(crate) trait Policy: Clone {
     /// What is wrong with an example's receipt for this policy, if anything.
     fn check_receipt(&self, _example: &Example<'_>) -> Option<String> {
         None
+    }
+
+    /// The weights with intervals of that probability, where the policy knows how sure it is.
+    fn weight_intervals(&self, _level: f64) -> Option<Vec<Interval>> {
+        None
+    }
+
+    /// The reward of each item with an interval of that probability, where the policy can say.
+    fn predict(&self, _scores: &Scores<'_>, _level: f64) -> Option<Vec<Interval>> {
+        None
+    }
+
+    /// Evaluators that are not what they were, where the policy watches for that.
+    fn alarms(&self) -> &[Alarm] {
+        &[]
     }
 
     /// The present estimate of the gains, up to a common factor for policies that cannot know it.

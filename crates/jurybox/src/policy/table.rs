@@ -1,6 +1,6 @@
 //! The table of policies: one line each.
 
-use super::{Desk, Entry, Exploration, Links, Policy, SigmaOrigin};
+use super::{Alarm, Desk, Entry, Exploration, Interval, Links, Policy, SigmaOrigin};
 use crate::error::Error;
 use crate::estimate::Statistic;
 use crate::link::Link;
@@ -187,6 +187,27 @@ impl AnyPolicy {
         each!(self, p => {
             p.prepare();
             p.alpha()
+        })
+    }
+
+    pub(crate) fn weight_intervals(&mut self, level: f64) -> Option<Vec<Interval>> {
+        each!(self, p => {
+            p.prepare();
+            p.weight_intervals(level)
+        })
+    }
+
+    pub(crate) fn predict(&mut self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
+        each!(self, p => {
+            p.prepare();
+            p.predict(scores, level)
+        })
+    }
+
+    pub(crate) fn alarms(&mut self) -> &[Alarm] {
+        each!(self, p => {
+            p.prepare();
+            p.alarms()
         })
     }
 

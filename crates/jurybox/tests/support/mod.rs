@@ -30,6 +30,8 @@ pub fn specs(evaluators: usize) -> Vec<Spec> {
         "glm-eval-ucb(sigma=labelled,delta=0.2)",
         "lin-ucb(lambda=3,beta=0.5)",
         "exp4p(horizon=50,low=-1,high=4)",
+        "adaptive(audit=0.4,slots=2,sample=64)",
+        "adaptive(draws=6,audit=0.2)",
     ] {
         specs.push(text.parse().unwrap());
     }

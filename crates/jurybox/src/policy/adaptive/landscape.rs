@@ -13,8 +13,6 @@ const LEAST_NOISE: f64 = 0.002;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Landscape {
-    /// Items seen.
-    pub(crate) items: f64,
     pub(crate) centre: Vec<f64>,
     /// One over the standard deviation, negative for evaluators declared inverted, 0 for one that never varies.
     pub(crate) scale: Vec<f64>,
@@ -62,8 +60,7 @@ impl Landscape {
                 NormalScore::fit(&mut seen, &mut quantiles)
             })
             .collect();
-        let items = (0..width).map(|j| moments.count(j, j)).fold(0.0, f64::max);
-        Landscape { items, centre, scale, correlation, loading, noise, curves, shares }
+        Landscape { centre, scale, correlation, loading, noise, curves, shares }
     }
 
     pub(crate) fn width(&self) -> usize {

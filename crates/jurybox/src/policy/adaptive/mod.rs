@@ -1,18 +1,25 @@
 //! `adaptive`: told nothing but the scores, and good on data as it is.
 
+mod drift;
 mod landscape;
 mod model;
 mod regression;
+mod uncertainty;
 
+pub use self::drift::{Alarm, Reading};
 use self::landscape::Landscape;
 use self::model::Model;
-use super::{Desk, Entry, Exploration, Links, Policy};
+pub use self::uncertainty::Interval;
+use self::uncertainty::Uncertainty;
+use super::{Desk, Entry, Exploration, Links, Policy, explore};
 use crate::estimate::ladder::Ladder;
+use crate::estimate::pulse::Pulse;
 use crate::estimate::{Joint, Moments, Sample, Statistic};
 use crate::link::Link;
 use crate::options::{Count, Probability};
 use crate::pick::Example;
 use crate::scores::Scores;
+use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 /// Options of `adaptive`.
@@ -25,6 +32,8 @@ pub(crate) struct Options {
     audit: Probability,
     /// How many places of an exploring round are drawn at random.
     slots: Count,
+    /// How many sets of weights are drawn from the posterior to choose by; 0 chooses by the mean.
+    draws: u64,
     /// Columns of evaluators where a low score means a high reward.
     inverted: Vec<usize>,
     /// Whether to watch for drift and forget what no longer holds.
@@ -38,6 +47,7 @@ impl Default for Options {
             sample: count(1024),
             audit: Probability::try_from(0.0).expect("a probability"),
             slots: count(1),
+            draws: 0,
             inverted: Vec::new(),
             forget: false,
         }
@@ -58,11 +68,17 @@ struct Block {
     scores: Moments,
     /// Complete rows with their rewards.
     labelled: Joint,
+    /// Readings by which drift is seen; empty unless that is asked for.
+    pulse: Pulse,
 }
 
 impl Block {
     fn new(evaluators: usize) -> Self {
-        Block { scores: Moments::new(evaluators), labelled: Joint::new(evaluators + 1) }
+        Block {
+            scores: Moments::new(evaluators),
+            labelled: Joint::new(evaluators + 1),
+            pulse: Pulse::new(evaluators),
+        }
     }
 }
 
@@ -70,10 +86,13 @@ impl Statistic for Block {
     fn merge(&mut self, other: &Self) {
         self.scores.merge(&other.scores);
         self.labelled.merge(&other.labelled);
+        self.pulse.merge(&other.pulse);
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        self.scores.is_sound(evaluators) && self.labelled.is_sound(evaluators + 1)
+        self.scores.is_sound(evaluators)
+            && self.labelled.is_sound(evaluators + 1)
+            && self.pulse.is_sound(evaluators)
     }
 }
 
@@ -113,6 +132,8 @@ pub(crate) struct Adaptive {
     model: Option<Model>,
     /// Rows and examples seen since the beginning of this process's fit; when to fit again.
     fresh: Freshness,
+    alarms: Vec<Alarm>,
+    weights: Vec<f64>,
     room: Vec<f64>,
 }
 
@@ -143,6 +164,15 @@ impl Freshness {
     }
 }
 
+/// An option that decides how much memory is used.
+fn within(name: &str, value: u64, most: u64) -> Result<usize, String> {
+    if value <= most {
+        Ok(value as usize)
+    } else {
+        Err(format!("{name}={value} is too large; {most} is the most"))
+    }
+}
+
 impl Policy for Adaptive {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "adaptive",
@@ -160,7 +190,8 @@ impl Policy for Adaptive {
                 format!("inverted: there is no column {column} among {evaluators} evaluators")
             })? = true;
         }
-        let sample = options.sample.get() as usize;
+        let sample = within("sample", options.sample.get(), 1 << 20)?;
+        within("draws", options.draws, 1024)?;
         let empty = Block::new(evaluators);
         Ok(Adaptive {
             inverted,
@@ -172,6 +203,8 @@ impl Policy for Adaptive {
             empty,
             model: None,
             fresh: Freshness::default(),
+            alarms: Vec::new(),
+            weights: Vec::new(),
             room: Vec::new(),
             options,
         })
@@ -202,7 +235,16 @@ impl Policy for Adaptive {
             return;
         }
         self.fresh.renew();
-        self.model = Some(self.fit());
+        let mut model = self.fit();
+        if self.options.draws > 0 {
+            model.draw(self.options.draws as usize);
+        }
+        self.weights.clear();
+        let width = self.inverted.len();
+        self.weights.extend(
+            (0..width).map(|j| model.landscape.scale[j] * (model.weights[j] + model.weights[width + j])),
+        );
+        self.model = Some(model);
     }
 
     fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
@@ -225,8 +267,63 @@ impl Policy for Adaptive {
         for row in scores.rows() {
             self.state.unlabelled.offer(row, clock);
         }
+        if self.options.forget {
+            self.state.ladder.open().pulse.observe(scores);
+        }
         self.state.ladder.tick(&self.empty);
         self.fresh.items += scores.items() as u64;
+    }
+
+    /// One of the draws, each as likely, then the best by it and the audit slots.
+    fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, desk: &mut Desk) {
+        let Some(model) = self.model.as_ref().filter(|_| self.options.draws > 0) else {
+            self.values(scores, desk);
+            return explore::choose(self.exploration(), k, rng, desk);
+        };
+        self.inclusion(scores, k, desk);
+        let probabilities = std::mem::take(&mut desk.probabilities);
+        let member = (rng.random::<f64>() * model.members() as f64) as usize;
+        model.values_of(member, scores, &mut desk.values);
+        explore::choose(self.exploration(), k, rng, desk);
+        for pick in &mut desk.picks {
+            pick.receipt.inclusion_probability = probabilities[pick.item];
+        }
+        desk.probabilities = probabilities;
+    }
+
+    /// The average over the draws: exact, since they are the same until the next fit.
+    fn inclusion(&self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
+        let Some(model) = self.model.as_ref().filter(|_| self.options.draws > 0) else {
+            self.values(scores, desk);
+            return explore::inclusion(self.exploration(), k, desk);
+        };
+        let mut total = vec![0.0; scores.items()];
+        for member in 0..model.members() {
+            model.values_of(member, scores, &mut desk.values);
+            explore::inclusion(self.exploration(), k, desk);
+            for (sum, p) in total.iter_mut().zip(&desk.probabilities) {
+                *sum += p / model.members() as f64;
+            }
+        }
+        desk.probabilities = total;
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(&self.weights)
+    }
+
+    fn weight_intervals(&self, level: f64) -> Option<Vec<Interval>> {
+        self.model.as_ref().map(|model| Uncertainty::of(model).weights(model, level))
+    }
+
+    fn predict(&self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
+        let model = self.model.as_ref()?;
+        let uncertainty = Uncertainty::of(model);
+        Some(scores.rows().map(|row| uncertainty.predict(model, row, level)).collect())
+    }
+
+    fn alarms(&self) -> &[Alarm] {
+        &self.alarms
     }
 
     fn learn(&mut self, example: &Example<'_>) -> bool {
@@ -244,13 +341,20 @@ impl Policy for Adaptive {
 }
 
 impl Adaptive {
-    fn fit(&self) -> Model {
+    /// Fits what the present still resembles.
+    fn fit(&mut self) -> Model {
         let evaluators = self.inverted.len();
+        let ladder = &self.state.ladder;
+        let (first, alarms) = drift::search(ladder, evaluators);
+        let since = if first == 0 { 0 } else { ladder.rungs()[first].start };
         let mut whole = Block::new(evaluators);
-        for rung in self.state.ladder.rungs() {
+        for rung in &ladder.rungs()[first..] {
             whole.merge(&rung.value);
         }
-        let landscape = Landscape::new(&whole.scores, self.state.unlabelled.rows(), &self.inverted);
-        Model::fit(landscape, self.state.labelled.rows(), &whole.labelled)
+        self.alarms = alarms;
+        let unlabelled = self.state.unlabelled.rows().filter(|row| row.clock >= since);
+        let labelled = self.state.labelled.rows().filter(|row| row.clock >= since);
+        let landscape = Landscape::new(&whole.scores, unlabelled, &self.inverted);
+        Model::fit(landscape, labelled, &whole.labelled)
     }
 }

@@ -8,6 +8,7 @@
 
 use super::landscape::Landscape;
 use super::regression::{Regression, log_sum};
+use super::uncertainty::Uncertainty;
 use crate::estimate::{Joint, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 use crate::scores::Scores;
@@ -22,16 +23,21 @@ pub(crate) struct Model {
     pub(crate) weights: Vec<f64>,
     /// Expected reward where every feature is 0.
     pub(crate) intercept: f64,
-    parts: Vec<Part>,
+    /// Labels fitted to, and the mean of each feature over them.
+    pub(crate) labels: f64,
+    pub(crate) centre: Vec<f64>,
+    pub(super) parts: Vec<Part>,
+    /// Other weights to choose by, drawn from the posterior; none unless asked for.
+    draws: Vec<Vec<f64>>,
     tables: Vec<Table>,
 }
 
 /// One feature set's share of the answer.
 #[derive(Debug, Clone)]
-struct Part {
-    share: f64,
-    keep: Vec<usize>,
-    regression: Regression,
+pub(super) struct Part {
+    pub(super) share: f64,
+    pub(super) keep: Vec<usize>,
+    pub(super) regression: Regression,
 }
 
 /// Evaluator j's contribution to the value, as a piecewise linear function of its score.
@@ -71,6 +77,9 @@ impl Model {
             landscape,
             weights: vec![0.0; features],
             intercept: 0.0,
+            labels: moments.weight(),
+            centre: (0..features).map(|i| moments.mean(i)).collect(),
+            draws: Vec::new(),
             parts: Vec::with_capacity(3),
             tables: Vec::new(),
         };
@@ -148,7 +157,46 @@ impl Model {
         }));
     }
 
-    fn value(&self, row: &[f64], features: &mut Vec<f64>) -> f64 {
+    /// Draws weights to choose by.
+    pub(crate) fn draw(&mut self, count: usize) {
+        self.draws = Uncertainty::of(self).draws(self, count);
+    }
+
+    /// How many sets of weights there are to choose by: one, or the draws.
+    pub(crate) fn members(&self) -> usize {
+        self.draws.len().max(1)
+    }
+
+    /// The value of each item under one set of weights.
+    pub(crate) fn values_of(&self, member: usize, scores: &Scores<'_>, out: &mut Vec<f64>) {
+        let Some(weights) = self.draws.get(member) else {
+            return self.values(scores, out);
+        };
+        let mut features = Vec::with_capacity(weights.len());
+        out.clear();
+        out.extend(scores.rows().map(|row| {
+            self.landscape.features(row, &mut features);
+            features.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>()
+        }));
+    }
+
+    /// The variance of the value that missing scores leave, under the one-factor model.
+    pub(crate) fn unseen(&self, row: &[f64]) -> f64 {
+        let (landscape, width) = (&self.landscape, self.landscape.width());
+        let (mut precision, mut own, mut common) = (1.0, 0.0, 0.0);
+        for (j, x) in row.iter().enumerate() {
+            let weight = self.weights[j] + self.weights[width + j];
+            if x.is_nan() {
+                own += weight * weight * landscape.noise[j];
+                common += weight * landscape.loading[j];
+            } else {
+                precision += landscape.loading[j] * landscape.loading[j] / landscape.noise[j];
+            }
+        }
+        own + common * common / precision
+    }
+
+    pub(super) fn value(&self, row: &[f64], features: &mut Vec<f64>) -> f64 {
         self.landscape.features(row, features);
         self.intercept + features.iter().zip(&self.weights).map(|(x, w)| x * w).sum::<f64>()
     }

@@ -1,0 +1,111 @@
+//! Two readings of every evaluator in every round, by which a change can be seen without labels.
+//!
+//! *Spread*: the logarithm of the variance of its scores within the round. *Agreement*: Fisher's z of the correlation,
+//! within the round, between its scores and the sum of the others' standardised scores. Both are free of the
+//! evaluator's offset and of how good the round's items were on the whole; a new noise level moves both, new units move
+//! the first, an evaluator that breaks or turns round moves the second.
+
+use super::{Statistic, add_all, finite};
+use crate::scores::Scores;
+use serde::{Deserialize, Serialize};
+
+/// Readings per evaluator.
+pub(crate) const READINGS: usize = 2;
+
+/// For each evaluator and reading: how many rounds gave one, their sum, and their sum of squares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Pulse {
+    count: Vec<f64>,
+    sum: Vec<f64>,
+    square: Vec<f64>,
+}
+
+/// Number, mean and variance of the readings of some rounds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Readings {
+    pub(crate) rounds: f64,
+    pub(crate) mean: f64,
+    pub(crate) variance: f64,
+}
+
+/// Fewer scores of a round than this give no reading.
+const LEAST_SCORES: f64 = 5.0;
+
+impl Pulse {
+    pub(crate) fn new(evaluators: usize) -> Self {
+        let none = vec![0.0; READINGS * evaluators];
+        Pulse { count: none.clone(), sum: none.clone(), square: none }
+    }
+
+    /// Takes the readings of a round.
+    pub(crate) fn observe(&mut self, scores: &Scores<'_>) {
+        let width = scores.evaluators();
+        let (mut count, mut mean, mut spread) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
+        for row in scores.rows() {
+            for (j, &x) in row.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
+                count[j] += 1.0;
+                let delta = x - mean[j];
+                mean[j] += delta / count[j];
+                spread[j] += delta * (x - mean[j]);
+            }
+        }
+        let usable = |j: usize| count[j] >= LEAST_SCORES && spread[j] > 1e-18 * count[j] * mean[j] * mean[j];
+        let scale: Vec<f64> =
+            (0..width).map(|j| if usable(j) { (count[j] / spread[j]).sqrt() } else { 0.0 }).collect();
+        // Each one's standardised score times the mean of the others' in the same row, and the squares of that mean.
+        let (mut product, mut others) = (vec![0.0; width], vec![0.0; width]);
+        for row in scores.rows() {
+            let (mut sum, mut present) = (0.0, 0.0);
+            for (j, &x) in row.iter().enumerate().filter(|(j, x)| !x.is_nan() && scale[*j] > 0.0) {
+                sum += (x - mean[j]) * scale[j];
+                present += 1.0;
+            }
+            if present < 2.0 {
+                continue;
+            }
+            for (j, &x) in row.iter().enumerate().filter(|(j, x)| !x.is_nan() && scale[*j] > 0.0) {
+                let own = (x - mean[j]) * scale[j];
+                let rest = (sum - own) / (present - 1.0);
+                product[j] += own * rest;
+                others[j] += rest * rest;
+            }
+        }
+        for j in (0..width).filter(|&j| usable(j)) {
+            self.take(j, 0, (spread[j] / (count[j] - 1.0)).ln());
+            if others[j] > 0.0 {
+                let correlation = (product[j] / (others[j] * count[j]).sqrt()).clamp(-0.999_999, 0.999_999);
+                self.take(j, 1, correlation.atanh());
+            }
+        }
+    }
+
+    fn take(&mut self, evaluator: usize, reading: usize, value: f64) {
+        let at = READINGS * evaluator + reading;
+        self.count[at] += 1.0;
+        self.sum[at] += value;
+        self.square[at] += value * value;
+    }
+
+    pub(crate) fn of(&self, evaluator: usize, reading: usize) -> Readings {
+        let at = READINGS * evaluator + reading;
+        let rounds = self.count[at];
+        if rounds < 1.0 {
+            return Readings::default();
+        }
+        let mean = self.sum[at] / rounds;
+        Readings { rounds, mean, variance: (self.square[at] / rounds - mean * mean).max(0.0) }
+    }
+}
+
+impl Statistic for Pulse {
+    fn merge(&mut self, other: &Self) {
+        add_all(&mut self.count, &other.count);
+        add_all(&mut self.sum, &other.sum);
+        add_all(&mut self.square, &other.square);
+    }
+
+    fn is_sound(&self, evaluators: usize) -> bool {
+        let len = READINGS * evaluators;
+        finite(&self.count, len) && finite(&self.sum, len) && finite(&self.square, len)
+    }
+}

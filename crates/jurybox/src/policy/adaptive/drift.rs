@@ -1,0 +1,130 @@
+//! Drift: has an evaluator changed, since when, and how sure is that?
+//!
+//! The readings of each evaluator ([`Pulse`](crate::estimate::pulse::Pulse)) are compared before and after every joint
+//! between rungs of the ladder. The difference of the two means is measured against the scatter of the rounds, or of
+//! whole rungs around their own side's mean where that is larger: seasons and slow waves then count as scatter, not as
+//! news. The most telling joint is believed if chance would do as much, anywhere and in any evaluator, less than once in a
+//! thousand looks. What is older is then left out of the fit, and the search goes on in what remains: the window is long
+//! while nothing changes and short after a change, which is forgetting at a rate the data set.
+
+use super::Block;
+use crate::estimate::ladder::Ladder;
+use crate::estimate::pulse::{READINGS, Readings};
+use crate::normal;
+use serde::Serialize;
+
+/// An evaluator that is not what it was.
+///
+/// ```
+/// use jurybox::{Evaluators, Jury};
+/// let mut jury = Jury::new(&"adaptive(forget=true)".parse()?, Evaluators::numbered(4)?)?;
+/// assert!(jury.alarms().is_empty()); // nothing seen, nothing changed
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Alarm {
+    /// The evaluator's column.
+    pub evaluator: usize,
+    /// What changed.
+    pub reading: Reading,
+    /// The round from which on it is different, to within the rung it begins.
+    pub since: u64,
+    /// The mean reading before and after.
+    pub before: f64,
+    /// See `before`.
+    pub after: f64,
+    /// One less the probability that chance alone would show as much, over all evaluators, readings and rounds.
+    pub confidence: f64,
+}
+
+/// What is read off an evaluator in every round.
+///
+/// ```
+/// assert_eq!(serde_json::to_string(&jurybox::Reading::Agreement).unwrap(), "\"agreement\"");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// The logarithm of the variance of its scores within a round.
+    Spread,
+    /// Fisher's z of its correlation with the other evaluators within a round.
+    Agreement,
+}
+
+/// The risk of a false alarm that is taken, over all comparisons of a look.
+const RISK: f64 = 1e-3;
+/// Rounds needed on both sides of a change.
+const LEAST_ROUNDS: f64 = 8.0;
+
+/// The first rung that the present still resembles, and the alarms, oldest first.
+pub(crate) fn search(ladder: &Ladder<Block>, evaluators: usize) -> (usize, Vec<Alarm>) {
+    let rungs = ladder.rungs();
+    let (mut first, mut alarms) = (0, Vec::new());
+    while rungs.len() > first + 1 {
+        let comparisons = ((rungs.len() - first - 1) * evaluators * READINGS) as f64;
+        let mut found: Vec<(usize, Alarm)> = Vec::new();
+        for joint in first + 1..rungs.len() {
+            for evaluator in 0..evaluators {
+                for (at, reading) in [Reading::Spread, Reading::Agreement].into_iter().enumerate() {
+                    let read = |range: std::ops::Range<usize>| -> Vec<Readings> {
+                        rungs[range].iter().map(|rung| rung.value.pulse.of(evaluator, at)).collect()
+                    };
+                    let (old, new) = (read(first..joint), read(joint..rungs.len()));
+                    if let Some((before, after, chance)) = compare(&old, &new) {
+                        let chance = chance * comparisons;
+                        if chance < RISK {
+                            let (since, confidence) = (rungs[joint].start, 1.0 - chance);
+                            found.push((
+                                joint,
+                                Alarm { evaluator, reading, since, before, after, confidence },
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+        let Some((joint, _)) =
+            found.iter().max_by(|a, b| a.1.confidence.total_cmp(&b.1.confidence).then(b.0.cmp(&a.0)))
+        else {
+            break;
+        };
+        first = *joint;
+        let joint = *joint;
+        alarms.extend(found.into_iter().filter(|(at, _)| *at == joint).map(|(_, alarm)| alarm));
+    }
+    (first, alarms)
+}
+
+/// Means before and after, and the probability of such a difference by chance.
+fn compare(old: &[Readings], new: &[Readings]) -> Option<(f64, f64, f64)> {
+    let (before, after) = (pool(old), pool(new));
+    if before.rounds < LEAST_ROUNDS || after.rounds < LEAST_ROUNDS {
+        return None;
+    }
+    let rounds = before.rounds + after.rounds;
+    let sides = [(old, before), (new, after)];
+    let within: f64 = sides.iter().flat_map(|(side, _)| *side).map(|r| r.rounds * r.variance).sum();
+    let between: f64 = sides
+        .iter()
+        .flat_map(|(side, pooled)| side.iter().map(|r| r.rounds * (r.mean - pooled.mean).powi(2)))
+        .sum();
+    let rungs = sides.iter().flat_map(|(side, _)| *side).filter(|r| r.rounds > 0.0).count() as f64;
+    let by_rounds = (within + between) / (rounds - 2.0);
+    let by_rungs = if rungs > 2.0 { between / (rungs - 2.0) } else { 0.0 };
+    let (variance, freedom) =
+        if by_rungs > 2.0 * by_rounds { (by_rungs, rungs - 2.0) } else { (by_rounds, rounds - 2.0) };
+    let error = (variance * (1.0 / before.rounds + 1.0 / after.rounds)).sqrt();
+    if error <= 0.0 {
+        return None;
+    }
+    let t = (after.mean - before.mean) / error;
+    // Student's t as a normal deviate (Wallace 1959).
+    let z = (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * (freedom * (t * t / freedom).ln_1p()).sqrt();
+    Some((before.mean, after.mean, 2.0 * normal::cdf(-z)))
+}
+
+fn pool(side: &[Readings]) -> Readings {
+    let rounds: f64 = side.iter().map(|r| r.rounds).sum();
+    let mean = side.iter().map(|r| r.rounds * r.mean).sum::<f64>() / rounds.max(1.0);
+    Readings { rounds, mean, variance: 0.0 }
+}

@@ -1,0 +1,128 @@
+//! How sure the model is: of each weight, and of each item's reward.
+
+use super::model::Model;
+use crate::matrix::{Cholesky, Symmetric};
+use crate::normal;
+use serde::Serialize;
+
+/// An estimate with its interval.
+///
+/// ```
+/// let interval = jurybox::Interval { mean: 0.4, low: 0.1, high: 0.7 };
+/// assert!(interval.low < interval.mean && interval.mean < interval.high);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// The posterior mean.
+    pub mean: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    fn around(mean: f64, variance: f64, level: f64) -> Self {
+        let reach = normal::quantile(0.5 + 0.5 * level) * variance.max(0.0).sqrt();
+        Interval { mean, low: mean - reach, high: mean + reach }
+    }
+}
+
+/// Second moments of what is not known.
+#[derive(Debug, Clone)]
+pub(crate) struct Uncertainty {
+    /// Posterior covariance of the weights of all features, row by row.
+    covariance: Vec<f64>,
+    /// Variance of the reward around its expectation.
+    noise: f64,
+}
+
+impl Uncertainty {
+    pub(crate) fn of(model: &Model) -> Self {
+        let n = model.weights.len();
+        let (mut covariance, mut noise) = (vec![0.0; n * n], 0.0);
+        for part in &model.parts {
+            let own = part.regression.covariance();
+            let m = part.keep.len();
+            let mut off: Vec<f64> = model.weights.iter().map(|w| -w).collect();
+            for (a, &i) in part.keep.iter().enumerate() {
+                off[i] += part.regression.weights[a];
+                for (b, &j) in part.keep.iter().enumerate() {
+                    covariance[i * n + j] += part.share * own[a * m + b];
+                }
+            }
+            for i in 0..n {
+                for j in 0..n {
+                    covariance[i * n + j] += part.share * off[i] * off[j];
+                }
+            }
+            noise += part.share * part.regression.noise;
+        }
+        Uncertainty { covariance, noise }
+    }
+
+    /// Each evaluator's effect on the expected reward per unit of its score, averaged over its scores.
+    pub(crate) fn weights(&self, model: &Model, level: f64) -> Vec<Interval> {
+        let width = model.landscape.width();
+        let n = 2 * width;
+        (0..width)
+            .map(|j| {
+                let (scale, curved) = (model.landscape.scale[j], width + j);
+                let at = |i: usize, k: usize| self.covariance[i * n + k];
+                let variance = at(j, j) + at(curved, curved) + 2.0 * at(j, curved);
+                Interval::around(
+                    scale * (model.weights[j] + model.weights[curved]),
+                    scale * scale * variance,
+                    level,
+                )
+            })
+            .collect()
+    }
+
+    /// Where the reward of an item will lie.
+    pub(crate) fn predict(&self, model: &Model, row: &[f64], level: f64) -> Interval {
+        let mut features = Vec::new();
+        let mean = model.value(row, &mut features);
+        let n = features.len();
+        let off: Vec<f64> = features.iter().zip(&model.centre).map(|(x, c)| x - c).collect();
+        let mut variance = self.noise * (1.0 + 1.0 / model.labels.max(1.0)) + model.unseen(row);
+        for i in 0..n {
+            for j in 0..n {
+                variance += off[i] * self.covariance[i * n + j] * off[j];
+            }
+        }
+        Interval::around(mean, variance, level)
+    }
+
+    /// Weights drawn from the posterior, taken as normal: the same ones every time for the same model.
+    pub(crate) fn draws(&self, model: &Model, count: usize) -> Vec<Vec<f64>> {
+        let n = model.weights.len();
+        let mut matrix = Symmetric::zeros(n);
+        let mut trace = 0.0;
+        for i in 0..n {
+            trace += self.covariance[i * n + i];
+            for j in 0..=i {
+                matrix.set(i, j, self.covariance[i * n + j]);
+            }
+        }
+        let mut factor = Cholesky::default();
+        if !factor.factor(&matrix, 1e-9 * trace + 1e-300) {
+            return vec![model.weights.clone(); count];
+        }
+        let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut deviate = || {
+            seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut x = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            normal::quantile((((x ^ (x >> 31)) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64)
+        };
+        (0..count)
+            .map(|_| {
+                let noise: Vec<f64> = (0..n).map(|_| deviate()).collect();
+                let mut draw = factor.times(&noise);
+                crate::estimate::add_all(&mut draw, &model.weights);
+                draw
+            })
+            .collect()
+    }
+}
