@@ -22,6 +22,8 @@ pub(crate) struct Landscape {
     pub(crate) loading: Vec<f64>,
     pub(crate) noise: Vec<f64>,
     pub(crate) curves: Vec<NormalScore>,
+    /// Features per evaluator: 1 standardised score, 2 with the normal score, 4 with its bends.
+    pub(crate) blocks: usize,
     /// Whether all scores lie in [0, 1], where one half is the natural neutral point.
     shares: bool,
 }
@@ -31,6 +33,7 @@ impl Landscape {
         moments: &Moments,
         rows: impl Iterator<Item = SampledRow<'a>> + Clone,
         inverted: &[bool],
+        blocks: usize,
     ) -> Self {
         let width = moments.evaluators();
         let orient = |j: usize| if inverted[j] { -1.0 } else { 1.0 };
@@ -60,14 +63,19 @@ impl Landscape {
                 NormalScore::fit(&mut seen, &mut quantiles)
             })
             .collect();
-        Landscape { centre, scale, correlation, loading, noise, curves, shares }
+        Landscape { centre, scale, correlation, loading, noise, curves, blocks, shares }
     }
 
     pub(crate) fn width(&self) -> usize {
         self.centre.len()
     }
 
-    /// Standardised scores, then normal scores, into `out`.
+    /// How many features an item has.
+    pub(crate) fn features_len(&self) -> usize {
+        self.blocks * self.width()
+    }
+
+    /// Standardised scores, then normal scores, then their bends, as many as are wanted, into `out`.
     pub(crate) fn features(&self, row: &[f64], out: &mut Vec<f64>) {
         let width = self.width();
         out.clear();
@@ -86,13 +94,18 @@ impl Landscape {
                 ranked += share * out[width + j];
             }
         }
-        if complete {
-            return;
+        if !complete {
+            for (j, _) in row.iter().enumerate().filter(|(_, x)| x.is_nan()) {
+                out[j] = self.loading[j] * plain / precision;
+                out[width + j] = self.loading[j] * ranked / precision;
+            }
         }
-        for (j, _) in row.iter().enumerate().filter(|(_, x)| x.is_nan()) {
-            out[j] = self.loading[j] * plain / precision;
-            out[width + j] = self.loading[j] * ranked / precision;
+        for block in 2..self.blocks {
+            for j in 0..width {
+                out.push(bend(out[width + j], block - 1));
+            }
         }
+        out.truncate(self.features_len());
     }
 
     /// Directions in standardised units, each of unit variance over the items: guesses at the best weights that need no
@@ -153,6 +166,19 @@ impl Landscape {
         }
         sum
     }
+}
+
+/// Where the bends of a normal score are: at the median, and at the best eighth.
+const BENDS: [f64; 2] = [0.0, 1.15];
+
+/// The normal score itself (0), or what it exceeds a bend by (1, 2).
+pub(crate) fn bend(score: f64, which: usize) -> f64 {
+    if which == 0 { score } else { (score - BENDS[which - 1]).max(0.0) }
+}
+
+/// The mean slope of a block of features in normal score: the share of items beyond the bend.
+pub(crate) fn mean_slope(block: usize) -> f64 {
+    if block < 2 { 1.0 } else { crate::normal::cdf(-BENDS[block - 2]) }
 }
 
 /// Correlations times `1 - lambda`, lambda the share of their squares that chance explains (Schäfer and Strimmer 2005).

@@ -3,6 +3,7 @@
 mod drift;
 mod landscape;
 mod model;
+mod phases;
 mod regression;
 mod uncertainty;
 
@@ -14,7 +15,7 @@ use self::uncertainty::Uncertainty;
 use super::{Desk, Entry, Exploration, Links, Policy, explore};
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::Pulse;
-use crate::estimate::{Joint, Moments, Sample, Statistic};
+use crate::estimate::{Joint, Moments, Sample, SampledRow, Statistic};
 use crate::link::Link;
 use crate::options::{Count, Probability};
 use crate::pick::Example;
@@ -38,6 +39,30 @@ pub(crate) struct Options {
     inverted: Vec<usize>,
     /// Whether to watch for drift and forget what no longer holds.
     forget: bool,
+    /// How bent the relation of a score to the reward may be.
+    curve: Curve,
+    /// Whether items come back until they are picked: each distinct row of scores then counts once.
+    persistent: bool,
+    /// Whether rewards may scatter more for some expected rewards than for others.
+    noise: Noise,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Curve {
+    /// Straight lines only.
+    Linear,
+    /// Straight lines and normal scores.
+    Ranks,
+    /// Those, and piecewise linear functions of the normal scores.
+    Spline,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Noise {
+    Constant,
+    Varying,
 }
 
 impl Default for Options {
@@ -50,6 +75,9 @@ impl Default for Options {
             draws: 0,
             inverted: Vec::new(),
             forget: false,
+            curve: Curve::Ranks,
+            persistent: false,
+            noise: Noise::Constant,
         }
     }
 }
@@ -354,7 +382,26 @@ impl Adaptive {
         self.alarms = alarms;
         let unlabelled = self.state.unlabelled.rows().filter(|row| row.clock >= since);
         let labelled = self.state.labelled.rows().filter(|row| row.clock >= since);
-        let landscape = Landscape::new(&whole.scores, unlabelled, &self.inverted);
-        Model::fit(landscape, labelled, &whole.labelled)
+        if self.options.persistent {
+            whole.scores = Moments::new(evaluators);
+            for row in unlabelled.clone() {
+                whole.scores.observe(&Scores::trusted(
+                    row.values,
+                    evaluators,
+                    row.values.iter().all(|x| !x.is_nan()),
+                ));
+            }
+        }
+        let once = self.options.persistent;
+        let unlabelled =
+            unlabelled.map(move |row| SampledRow { count: if once { 1 } else { row.count }, ..row });
+        let blocks = match self.options.curve {
+            Curve::Linear => 1,
+            Curve::Ranks => 2,
+            Curve::Spline => 4,
+        };
+        let landscape = Landscape::new(&whole.scores, unlabelled, &self.inverted, blocks);
+        let model = Model::fit(landscape, labelled.clone(), &whole.labelled);
+        if self.options.noise == Noise::Varying { model.refit(labelled) } else { model }
     }
 }

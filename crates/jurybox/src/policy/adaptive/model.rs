@@ -1,16 +1,17 @@
 //! The fitted model: from a state's statistics to a value for each item.
 //!
-//! Three sets of features compete: standardised scores, normal scores, both. The evidence weighs them.
+//! Sets of features compete: standardised scores, normal scores, both, and with `curve=spline` bends of the normal
+//! scores too. The evidence weighs them.
 //!
 //! Moments of the standardised scores are known from *every* label; those of the normal scores, whose scale is still
-//! being learnt, only from the sample of labelled rows. The two are joined as in two-phase sampling (see [`two_phase`]):
+//! being learnt, only from the sample of labelled rows. The two are joined as in two-phase sampling (see [`phases`]):
 //! a straight line is learnt from all labels, the bend from the sample, each with the precision it has.
 
-use super::landscape::Landscape;
+use super::landscape::{self, Landscape};
+use super::phases;
 use super::regression::{Regression, log_sum};
 use super::uncertainty::Uncertainty;
 use crate::estimate::{Joint, SampledRow};
-use crate::matrix::{Cholesky, Symmetric};
 use crate::scores::Scores;
 
 /// A feature set that the evidence gives less than this is left out.
@@ -55,23 +56,49 @@ impl Model {
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
         complete: &Joint,
     ) -> Self {
+        let sampled = phases::sampled(&landscape, labelled.clone(), &|_| 1.0);
+        let linear = phases::linear(&landscape, labelled, complete);
+        let more = linear.weight() > sampled.weight();
+        let moments = if more { phases::joined(&linear, &sampled) } else { sampled };
+        Self::of(landscape, &moments)
+    }
+
+    /// The same where the reward scatters more for some items than for others: a second fit in which each sampled row
+    /// counts by the precision that the first fit expects of it. Rests on the sample alone.
+    pub(crate) fn refit<'a>(self, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> Self {
+        let precision = self.precision(labelled.clone());
+        let moments =
+            phases::sampled(&self.landscape, labelled, &|features| precision.at(self.value_of(features)));
+        Self::of(self.landscape, &moments)
+    }
+
+    fn of(landscape: Landscape, moments: &Joint) -> Self {
         let width = landscape.width();
-        let features = 2 * width;
-        let sampled = moments_of(&landscape, labelled.clone());
-        let linear = linear_moments(&landscape, labelled, complete);
-        let moments = if linear.weight() > sampled.weight() { two_phase(&linear, &sampled) } else { sampled };
+        let features = landscape.features_len();
         let plain = landscape.directions();
-        let both: Vec<Vec<f64>> =
-            plain.iter().map(|d| d.iter().chain(d).map(|x| 0.5 * x).collect()).collect();
-        let sets: [(Vec<usize>, &[Vec<f64>]); 3] = [
-            ((0..width).collect(), &plain),
-            ((width..features).collect(), &plain),
-            ((0..features).collect(), &both),
-        ];
-        let fits = sets.map(|(keep, directions)| {
-            let regression = Regression::fit(&moments, &keep, directions);
-            (keep, regression)
-        });
+        let both = |len: usize| -> Vec<Vec<f64>> {
+            let spread = |d: &Vec<f64>| {
+                (0..len).map(|i| if i < 2 * width { 0.5 * d[i % width] } else { 0.0 }).collect()
+            };
+            plain.iter().map(spread).collect()
+        };
+        let mut sets: Vec<(Vec<usize>, Vec<Vec<f64>>)> = vec![((0..width).collect(), plain.clone())];
+        if features > width {
+            sets.push(((width..2 * width).collect(), plain.clone()));
+            sets.push(((0..2 * width).collect(), both(2 * width)));
+        }
+        if features > 2 * width {
+            sets.push(((0..features).collect(), both(features)));
+        }
+        let mut fits: Vec<(Vec<usize>, Regression)> = sets
+            .into_iter()
+            .map(|(keep, directions)| {
+                let regression = Regression::fit(moments, &keep, &directions);
+                (keep, regression)
+            })
+            .collect();
+        let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
+        fits.retain(|(_, fit)| (fit.evidence - total).exp() >= LEAST_SHARE);
         let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
         let mut model = Model {
             landscape,
@@ -80,14 +107,11 @@ impl Model {
             labels: moments.weight(),
             centre: (0..features).map(|i| moments.mean(i)).collect(),
             draws: Vec::new(),
-            parts: Vec::with_capacity(3),
+            parts: Vec::with_capacity(fits.len()),
             tables: Vec::new(),
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
-            if share < LEAST_SHARE {
-                continue;
-            }
             let mut centre = moments.mean(moments.columns() - 1);
             for (&feature, w) in keep.iter().zip(&regression.weights) {
                 model.weights[feature] += share * w;
@@ -117,8 +141,12 @@ impl Model {
         }
         let (at, score) = landscape.curves[j].knots();
         let straight = self.weights[j] * scale;
-        let bent = self.weights[width + j] * scale.signum();
-        let value = |x: f64, score: f64| straight * (x - landscape.centre[j]) + bent * score;
+        let bends = self.weights.len() / width - 1;
+        let bent = |score: f64| -> f64 {
+            let score = score * scale.signum();
+            (0..bends).map(|bend| self.weights[(bend + 1) * width + j] * landscape::bend(score, bend)).sum()
+        };
+        let value = |x: f64, score: f64| straight * (x - landscape.centre[j]) + bent(score);
         // Piece i holds from knot i - 1 to knot i, as value at x = 0 and slope.
         let first = score.first().copied().unwrap_or(0.0);
         table.value.push(value(0.0, first));
@@ -126,7 +154,7 @@ impl Model {
         for i in 0..at.len() {
             table.at.push(at[i]);
             let slope = match at.get(i + 1) {
-                Some(next) => straight + bent * (score[i + 1] - score[i]) / (next - at[i]),
+                Some(next) => straight + (bent(score[i + 1]) - bent(score[i])) / (next - at[i]),
                 None => straight,
             };
             table.slope.push(slope);
@@ -140,7 +168,7 @@ impl Model {
         out.clear();
         let width = self.landscape.width();
         if !scores.is_complete() {
-            let mut features = Vec::with_capacity(2 * width);
+            let mut features = Vec::with_capacity(self.weights.len());
             out.extend(scores.rows().map(|row| self.value(row, &mut features)));
             return;
         }
@@ -155,6 +183,17 @@ impl Model {
         out.extend(scores.rows().map(|row| {
             self.intercept + row.iter().zip(&self.tables).map(|(&x, table)| table.at(x)).sum::<f64>()
         }));
+    }
+
+    /// The mean effect of an evaluator on the value, per standard deviation of its score.
+    pub(crate) fn slope(&self, j: usize) -> f64 {
+        self.effect(j).map(|(feature, share)| share * self.weights[feature]).sum()
+    }
+
+    /// The features of an evaluator, each with its mean slope in normal score.
+    pub(crate) fn effect(&self, j: usize) -> impl Iterator<Item = (usize, f64)> + Clone {
+        let width = self.landscape.width();
+        (0..self.weights.len() / width).map(move |block| (block * width + j, landscape::mean_slope(block)))
     }
 
     /// Draws weights to choose by.
@@ -182,10 +221,10 @@ impl Model {
 
     /// The variance of the value that missing scores leave, under the one-factor model.
     pub(crate) fn unseen(&self, row: &[f64]) -> f64 {
-        let (landscape, width) = (&self.landscape, self.landscape.width());
+        let landscape = &self.landscape;
         let (mut precision, mut own, mut common) = (1.0, 0.0, 0.0);
         for (j, x) in row.iter().enumerate() {
-            let weight = self.weights[j] + self.weights[width + j];
+            let weight = self.slope(j);
             if x.is_nan() {
                 own += weight * weight * landscape.noise[j];
                 common += weight * landscape.loading[j];
@@ -198,7 +237,49 @@ impl Model {
 
     pub(super) fn value(&self, row: &[f64], features: &mut Vec<f64>) -> f64 {
         self.landscape.features(row, features);
+        self.value_of(features)
+    }
+
+    fn value_of(&self, features: &[f64]) -> f64 {
         self.intercept + features.iter().zip(&self.weights).map(|(x, w)| x * w).sum::<f64>()
+    }
+
+    /// How the scatter of the rewards depends on the expected reward: squared residuals of the sample in bins of it.
+    fn precision<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Precision {
+        let width = self.landscape.width();
+        let mut features = Vec::new();
+        let mut rows: Vec<(f64, f64, f64)> = labelled
+            .map(|row| {
+                let expected = self.value(&row.values[..width], &mut features);
+                (expected, (row.values[width] - expected).powi(2), row.count as f64)
+            })
+            .collect();
+        rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let total: f64 = rows.iter().map(|row| row.2).sum();
+        let overall = rows.iter().map(|row| row.1 * row.2).sum::<f64>() / total.max(1.0);
+        let mut precision = Precision::default();
+        for bin in rows.chunks(rows.len().div_ceil(8).max(32)) {
+            let count: f64 = bin.iter().map(|row| row.2).sum();
+            // Worth a few rows of the overall scatter, so that a lucky bin does not rule the fit.
+            let scatter = (bin.iter().map(|row| row.1 * row.2).sum::<f64>() + 8.0 * overall) / (count + 8.0);
+            precision.from.push(bin[0].0);
+            precision.weight.push(if scatter > 0.0 { overall / scatter } else { 1.0 });
+        }
+        precision
+    }
+}
+
+/// Weights of rows by their expected reward, bin by bin.
+#[derive(Debug, Default)]
+struct Precision {
+    from: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+impl Precision {
+    fn at(&self, expected: f64) -> f64 {
+        let bin = self.from.partition_point(|&from| from <= expected).saturating_sub(1);
+        self.weight.get(bin).copied().unwrap_or(1.0)
     }
 }
 
@@ -208,97 +289,4 @@ impl Table {
         let piece = self.at.partition_point(|&knot| knot <= x);
         self.value[piece] + self.slope[piece] * x
     }
-}
-
-/// Moments of the sampled rows' features and rewards.
-fn moments_of<'a>(landscape: &Landscape, labelled: impl Iterator<Item = SampledRow<'a>>) -> Joint {
-    let width = landscape.width();
-    let mut joint = Joint::new(2 * width + 1);
-    let mut features = Vec::with_capacity(2 * width + 1);
-    for row in labelled {
-        landscape.features(&row.values[..width], &mut features);
-        features.push(row.values[width]);
-        joint.add(&features, row.count as f64);
-    }
-    joint
-}
-
-/// Moments of the standardised scores and rewards: every complete row, and the incomplete ones of the sample.
-fn linear_moments<'a>(
-    landscape: &Landscape,
-    labelled: impl Iterator<Item = SampledRow<'a>>,
-    complete: &Joint,
-) -> Joint {
-    let width = landscape.width();
-    let (mut shift, mut scale) = (landscape.centre.clone(), landscape.scale.clone());
-    shift.push(0.0);
-    scale.push(1.0);
-    let mut joint = complete.standardised(&shift, &scale);
-    let mut features = Vec::with_capacity(2 * width + 1);
-    for row in labelled.filter(|row| row.values[..width].iter().any(|x| x.is_nan())) {
-        landscape.features(&row.values[..width], &mut features);
-        features.truncate(width);
-        features.push(row.values[width]);
-        joint.add(&features, row.count as f64);
-    }
-    joint
-}
-
-/// Moments of all features as if from every label, given those of the linear ones from every label and those of all from
-/// a sample.
-///
-/// On the sample, the curved features n are split into what is linear in the straight ones z and a rest: n = C z + e with
-/// e uncorrelated with z. What is known of z and y then carries over through C with its full precision, and only e, the
-/// bend itself, is known as well as the sample knows it, and counts for no more rows than that.
-fn two_phase(linear: &Joint, sampled: &Joint) -> Joint {
-    let width = linear.columns() - 1;
-    let (y, y_sampled) = (width, 2 * width);
-    let mut straight = Symmetric::zeros(width);
-    for i in 0..width {
-        for j in 0..=i {
-            straight.set(i, j, sampled.spread(i, j));
-        }
-    }
-    let mut factor = Cholesky::default();
-    if !factor.factor(&straight, 1e-9 * sampled.weight().max(1.0)) {
-        return sampled.clone();
-    }
-    // Row a of C: curved feature a on the straight ones.
-    let share: Vec<Vec<f64>> = (0..width)
-        .map(|a| {
-            let mut row: Vec<f64> = (0..width).map(|j| sampled.spread(width + a, j)).collect();
-            factor.solve(&mut row);
-            row
-        })
-        .collect();
-    let through = |row: &[f64], of: &dyn Fn(usize) -> f64| -> f64 {
-        row.iter().enumerate().map(|(j, c)| c * of(j)).sum()
-    };
-    let mut mean: Vec<f64> = (0..=2 * width).map(|i| if i < width { linear.mean(i) } else { 0.0 }).collect();
-    let mut spread = Symmetric::zeros(2 * width + 1);
-    for i in 0..width {
-        for j in 0..=i {
-            spread.set(i, j, linear.spread(i, j));
-        }
-        spread.set(y_sampled, i, linear.spread(y, i));
-    }
-    spread.set(y_sampled, y_sampled, linear.spread(y, y));
-    mean[y_sampled] = linear.mean(y);
-    for (a, row) in share.iter().enumerate() {
-        mean[width + a] = sampled.mean(width + a) + through(row, &|j| linear.mean(j) - sampled.mean(j));
-        for i in 0..width {
-            spread.set(width + a, i, through(row, &|j| linear.spread(j, i)));
-        }
-        let bend = sampled.spread(width + a, y_sampled) - through(row, &|j| sampled.spread(j, y_sampled));
-        spread.set(y_sampled, width + a, through(row, &|j| linear.spread(j, y)) + bend);
-        for (b, other) in share[..=a].iter().enumerate() {
-            let line = through(row, &|i| through(other, &|j| linear.spread(i, j)));
-            let rest = sampled.spread(width + a, width + b)
-                - through(row, &|j| sampled.spread(j, width + b))
-                - through(other, &|j| sampled.spread(j, width + a))
-                + through(row, &|i| through(other, &|j| sampled.spread(i, j)));
-            spread.set(width + a, width + b, line + if a == b { rest.max(0.0) } else { rest });
-        }
-    }
-    Joint::from_parts(linear.weight(), mean, spread)
 }

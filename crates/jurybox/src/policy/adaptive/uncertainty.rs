@@ -63,18 +63,17 @@ impl Uncertainty {
 
     /// Each evaluator's effect on the expected reward per unit of its score, averaged over its scores.
     pub(crate) fn weights(&self, model: &Model, level: f64) -> Vec<Interval> {
-        let width = model.landscape.width();
-        let n = 2 * width;
-        (0..width)
+        let n = model.weights.len();
+        (0..model.landscape.width())
             .map(|j| {
-                let (scale, curved) = (model.landscape.scale[j], width + j);
-                let at = |i: usize, k: usize| self.covariance[i * n + k];
-                let variance = at(j, j) + at(curved, curved) + 2.0 * at(j, curved);
-                Interval::around(
-                    scale * (model.weights[j] + model.weights[curved]),
-                    scale * scale * variance,
-                    level,
-                )
+                let scale = model.landscape.scale[j];
+                let mut variance = 0.0;
+                for (i, a) in model.effect(j) {
+                    for (k, b) in model.effect(j) {
+                        variance += a * b * self.covariance[i * n + k];
+                    }
+                }
+                Interval::around(scale * model.slope(j), scale * scale * variance, level)
             })
             .collect()
     }

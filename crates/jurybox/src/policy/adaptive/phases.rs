@@ -1,0 +1,104 @@
+//! Moments in two phases: what every label says about straight lines, and what the sample says about bends.
+
+use super::landscape::Landscape;
+use crate::estimate::{Joint, SampledRow};
+use crate::matrix::{Cholesky, Symmetric};
+
+/// Moments of the sampled rows' features and rewards, each row weighed by its features.
+pub(super) fn sampled<'a>(
+    landscape: &Landscape,
+    labelled: impl Iterator<Item = SampledRow<'a>>,
+    weigh: &dyn Fn(&[f64]) -> f64,
+) -> Joint {
+    let width = landscape.width();
+    let mut joint = Joint::new(landscape.features_len() + 1);
+    let mut features = Vec::with_capacity(landscape.features_len() + 1);
+    for row in labelled {
+        landscape.features(&row.values[..width], &mut features);
+        let weight = weigh(&features) * row.count as f64;
+        features.push(row.values[width]);
+        joint.add(&features, weight);
+    }
+    joint
+}
+
+/// Moments of the standardised scores and rewards: every complete row, and the incomplete ones of the sample.
+pub(super) fn linear<'a>(
+    landscape: &Landscape,
+    labelled: impl Iterator<Item = SampledRow<'a>>,
+    complete: &Joint,
+) -> Joint {
+    let width = landscape.width();
+    let (mut shift, mut scale) = (landscape.centre.clone(), landscape.scale.clone());
+    shift.push(0.0);
+    scale.push(1.0);
+    let mut joint = complete.standardised(&shift, &scale);
+    let mut features = Vec::with_capacity(landscape.features_len() + 1);
+    for row in labelled.filter(|row| row.values[..width].iter().any(|x| x.is_nan())) {
+        landscape.features(&row.values[..width], &mut features);
+        features.truncate(width);
+        features.push(row.values[width]);
+        joint.add(&features, row.count as f64);
+    }
+    joint
+}
+
+/// Moments of all features as if from every label, given those of the linear ones from every label and those of all from
+/// a sample.
+///
+/// On the sample, the curved features n are split into what is linear in the straight ones z and a rest: n = C z + e with
+/// e uncorrelated with z. What is known of z and y then carries over through C with its full precision, and only e, the
+/// bend itself, is known as well as the sample knows it, and counts for no more rows than that.
+pub(super) fn joined(linear: &Joint, sampled: &Joint) -> Joint {
+    let width = linear.columns() - 1;
+    let (y, y_sampled) = (width, sampled.columns() - 1);
+    let curved = y_sampled - width;
+    let mut straight = Symmetric::zeros(width);
+    for i in 0..width {
+        for j in 0..=i {
+            straight.set(i, j, sampled.spread(i, j));
+        }
+    }
+    let mut factor = Cholesky::default();
+    if !factor.factor(&straight, 1e-9 * sampled.weight().max(1.0)) {
+        return sampled.clone();
+    }
+    // Row a of C: curved feature a on the straight ones.
+    let share: Vec<Vec<f64>> = (0..curved)
+        .map(|a| {
+            let mut row: Vec<f64> = (0..width).map(|j| sampled.spread(width + a, j)).collect();
+            factor.solve(&mut row);
+            row
+        })
+        .collect();
+    let through = |row: &[f64], of: &dyn Fn(usize) -> f64| -> f64 {
+        row.iter().enumerate().map(|(j, c)| c * of(j)).sum()
+    };
+    let mut mean: Vec<f64> = (0..=y_sampled).map(|i| if i < width { linear.mean(i) } else { 0.0 }).collect();
+    let mut spread = Symmetric::zeros(y_sampled + 1);
+    for i in 0..width {
+        for j in 0..=i {
+            spread.set(i, j, linear.spread(i, j));
+        }
+        spread.set(y_sampled, i, linear.spread(y, i));
+    }
+    spread.set(y_sampled, y_sampled, linear.spread(y, y));
+    mean[y_sampled] = linear.mean(y);
+    for (a, row) in share.iter().enumerate() {
+        mean[width + a] = sampled.mean(width + a) + through(row, &|j| linear.mean(j) - sampled.mean(j));
+        for i in 0..width {
+            spread.set(width + a, i, through(row, &|j| linear.spread(j, i)));
+        }
+        let bend = sampled.spread(width + a, y_sampled) - through(row, &|j| sampled.spread(j, y_sampled));
+        spread.set(y_sampled, width + a, through(row, &|j| linear.spread(j, y)) + bend);
+        for (b, other) in share[..=a].iter().enumerate() {
+            let line = through(row, &|i| through(other, &|j| linear.spread(i, j)));
+            let rest = sampled.spread(width + a, width + b)
+                - through(row, &|j| sampled.spread(j, width + b))
+                - through(other, &|j| sampled.spread(j, width + a))
+                + through(row, &|i| through(other, &|j| sampled.spread(i, j)));
+            spread.set(width + a, width + b, line + if a == b { rest.max(0.0) } else { rest });
+        }
+    }
+    Joint::from_parts(linear.weight(), mean, spread)
+}
