@@ -353,7 +353,7 @@ fn hindsight(data: &real::Data) -> Vec<f64> {
 fn cost() {
     let mut world = World::new(Setting::linear(1.0), 1);
     let rounds: Vec<worlds::Round> = (0..ROUNDS).map(|_| world.next()).collect();
-    let mut time = |name: &str, times: usize| {
+    let time = |name: &str, times: usize| {
         let mut contestant = Contestant::jury(&Spec::new(name), J);
         let start = Instant::now();
         for _ in 0..times {

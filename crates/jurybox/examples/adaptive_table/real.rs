@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-pub struct Data {
+pub(crate) struct Data {
     pub name: String,
     pub columns: usize,
     pub scores: Vec<f64>,
@@ -29,7 +29,7 @@ const PAIRS: &[&str] = &[
 ];
 
 /// Every set in the directory, and the reason for each that cannot be read.
-pub fn sets(directory: &Path) -> (Vec<Data>, Vec<String>) {
+pub(crate) fn sets(directory: &Path) -> (Vec<Data>, Vec<String>) {
     let (mut found, mut skipped) = (Vec::new(), Vec::new());
     for (file, columns, reward) in [
         (

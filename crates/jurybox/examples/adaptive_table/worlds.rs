@@ -4,13 +4,13 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-pub const J: usize = 10;
-pub const ITEMS: usize = 60;
-pub const K: usize = 10;
-pub const ROUNDS: usize = 2000;
+pub(crate) const J: usize = 10;
+pub(crate) const ITEMS: usize = 60;
+pub(crate) const K: usize = 10;
+pub(crate) const ROUNDS: usize = 2000;
 
 #[derive(Clone, Copy, PartialEq)]
-pub enum Link {
+pub(crate) enum Link {
     Identity,
     /// Logistic; the noise is cut so that scores stay in (0, 1).
     Interval,
@@ -19,7 +19,7 @@ pub enum Link {
 }
 
 #[derive(Clone, Copy)]
-pub struct Setting {
+pub(crate) struct Setting {
     pub ratio: f64,
     pub link: Link,
     /// Correlation of the errors of the first six evaluators.
@@ -33,7 +33,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    pub fn linear(ratio: f64) -> Self {
+    pub(crate) fn linear(ratio: f64) -> Self {
         Setting {
             ratio,
             link: Link::Identity,
@@ -46,7 +46,7 @@ impl Setting {
     }
 }
 
-pub struct World {
+pub(crate) struct World {
     setting: Setting,
     rng: ChaCha8Rng,
     round: usize,
@@ -57,7 +57,7 @@ pub struct World {
     weights: Vec<f64>,
 }
 
-pub struct Round {
+pub(crate) struct Round {
     pub scores: Vec<f64>,
     pub rewards: Vec<f64>,
     /// What the oracle that knows this world ranks by.
@@ -67,7 +67,7 @@ pub struct Round {
 const CORRELATED: usize = 6;
 
 impl World {
-    pub fn new(setting: Setting, seed: u64) -> Self {
+    pub(crate) fn new(setting: Setting, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let noise = 1.0 / setting.ratio;
         let mut alpha: Vec<f64> = (0..J).map(|_| 0.5 + uniform(&mut rng)).collect();
@@ -95,7 +95,7 @@ impl World {
         self.weights = solved.iter().zip(&self.sigma).map(|(w, s)| w / s / norm).collect();
     }
 
-    pub fn next(&mut self) -> Round {
+    pub(crate) fn next(&mut self) -> Round {
         if self.setting.swap && self.round == ROUNDS / 2 {
             self.sigma.reverse();
             self.weigh();
@@ -164,11 +164,11 @@ impl World {
     }
 }
 
-pub fn uniform(rng: &mut ChaCha8Rng) -> f64 {
+pub(crate) fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     ((rng.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
 }
 
-pub fn normal(rng: &mut ChaCha8Rng) -> f64 {
+pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 

@@ -7,7 +7,7 @@
 //! thousand looks. What is older is then left out of the fit, and the search goes on in what remains: the window is long
 //! while nothing changes and short after a change, which is forgetting at a rate the data set.
 
-use super::Block;
+use super::state::Block;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::{READINGS, Readings};
 use crate::normal;

@@ -1,155 +1,63 @@
-//! `adaptive`: told nothing but the scores, and good on data as it is.
+//! `adaptive`: told nothing but the scores, close to what hindsight could do. The default.
+//!
+//! It regresses the reward on the scores. Picks are made by scores, so that regression, unlike the paper's of scores on
+//! rewards, is not biased by the picking, and needs no exploration to be right. Everything else is about being good
+//! *before* there are many labels, and on scores with offsets, units, curves and shared errors of their own:
+//!
+//! 1. **Scales** ([`landscape`]). Scores are standardised by what was seen of them, labelled or not, the current round
+//!    included, and taken a second time as normal scores (ranks on a Gaussian scale), with two bends. Any monotone change
+//!    of an evaluator's units leaves the latter as they were.
+//! 2. **A prior from the scores alone.** Several guesses at good weights need no label: equal weights (half of the prior),
+//!    the paper's mean over variance, inverse variance, loadings on a common factor, and the same with correlated errors.
+//! 3. **Evidence** ([`regression`]). Each guess, how far to stray from it, and which features to use make a model with a
+//!    marginal likelihood in closed form; the answer averages over all. Few labels: the guesses. Many: least squares.
+//! 4. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, which makes
+//!    the value the posterior mean given what is there.
+//!
+//! **Assumes** that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
+//! point the right way (prior odds of 49 to 1, which labels can overturn). One evaluator, useless, inverted, duplicated or
+//! constant ones, rewards of any sign and scale are ordinary. It does not see interactions between evaluators, and
+//! scores missing *because* of what they would have been mislead it. Noise is taken as normal: under very heavy tails of
+//! the reward single labels count for too much. Like every greedy learner it can, on few labels, settle on a second-best
+//! weighting that its own picks do not contradict; `draws` or `audit` pay to find out.
+//!
+//! **Merges** exactly: moments add, and the samples of rows, chosen by a hash, are the same however the rows were split.
+//! Beyond `sample` labelled rows, curves rest on the sample, straight lines on every label. With `forget=true` a state has a
+//! clock of observed rounds; states are brought to the later clock, then added span by span.
+//!
+//! **In the paper:** nowhere; it uses Alg. 2's idea as one of its guesses, and folds the current round in first.
+//! **Costs** O(J) an item to value and O(J^2) to observe; a fit costs O(`sample` J^2) and is renewed when items or labels
+//! have grown by a sixteenth (with every round while there are few). Between fits values are those of the last one.
+//!
+//! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `inverted` (columns where low means
+//! high), `audit` and `slots` (the probability that a round explores, and places drawn at random then), `draws` (choose by one of
+//! so many posterior draws; inclusion probabilities are the exact average over them), `forget` (watch for drift),
+//! `persistent` (items come back until picked: each distinct row counts once), `noise=varying` (rewards that scatter more
+//! for some items: weighs labels accordingly, on the sample alone).
 
 mod drift;
 mod landscape;
 mod model;
+mod options;
 mod phases;
 mod regression;
+mod state;
 mod uncertainty;
 
 pub use self::drift::{Alarm, Reading};
 use self::landscape::Landscape;
 use self::model::Model;
+use self::options::{Curve, Noise, Options};
+use self::state::{Block, State};
 pub use self::uncertainty::Interval;
 use self::uncertainty::Uncertainty;
 use super::{Desk, Entry, Exploration, Links, Policy, explore};
 use crate::estimate::ladder::Ladder;
-use crate::estimate::pulse::Pulse;
-use crate::estimate::{Joint, Moments, Sample, SampledRow, Statistic};
+use crate::estimate::{Moments, Sample, SampledRow, Statistic};
 use crate::link::Link;
-use crate::options::{Count, Probability};
 use crate::pick::Example;
 use crate::scores::Scores;
 use rand::{Rng, RngExt};
-use serde::{Deserialize, Serialize};
-
-/// Options of `adaptive`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Options {
-    /// Labelled rows kept for the curved part; half as many unlabelled ones.
-    sample: Count,
-    /// The probability that a round explores.
-    audit: Probability,
-    /// How many places of an exploring round are drawn at random.
-    slots: Count,
-    /// How many sets of weights are drawn from the posterior to choose by; 0 chooses by the mean.
-    draws: u64,
-    /// Columns of evaluators where a low score means a high reward.
-    inverted: Vec<usize>,
-    /// Whether to watch for drift and forget what no longer holds.
-    forget: bool,
-    /// How bent the relation of a score to the reward may be.
-    curve: Curve,
-    /// Whether items come back until they are picked: each distinct row of scores then counts once.
-    persistent: bool,
-    /// Whether rewards may scatter more for some expected rewards than for others.
-    noise: Noise,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Curve {
-    /// Straight lines only.
-    Linear,
-    /// Straight lines and normal scores.
-    Ranks,
-    /// Those, and piecewise linear functions of the normal scores.
-    Spline,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Noise {
-    Constant,
-    Varying,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let count = |n: u64| Count::try_from(n).expect("positive");
-        Options {
-            sample: count(1024),
-            audit: Probability::try_from(0.0).expect("a probability"),
-            slots: count(1),
-            draws: 0,
-            inverted: Vec::new(),
-            forget: false,
-            curve: Curve::Ranks,
-            persistent: false,
-            noise: Noise::Constant,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct State {
-    ladder: Ladder<Block>,
-    unlabelled: Sample,
-    /// Scores, then the reward.
-    labelled: Sample,
-}
-
-/// What a span of time has shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Block {
-    scores: Moments,
-    /// Complete rows with their rewards.
-    labelled: Joint,
-    /// Readings by which drift is seen; empty unless that is asked for.
-    pulse: Pulse,
-}
-
-impl Block {
-    fn new(evaluators: usize) -> Self {
-        Block {
-            scores: Moments::new(evaluators),
-            labelled: Joint::new(evaluators + 1),
-            pulse: Pulse::new(evaluators),
-        }
-    }
-}
-
-impl Statistic for Block {
-    fn merge(&mut self, other: &Self) {
-        self.scores.merge(&other.scores);
-        self.labelled.merge(&other.labelled);
-        self.pulse.merge(&other.pulse);
-    }
-
-    fn is_sound(&self, evaluators: usize) -> bool {
-        self.scores.is_sound(evaluators)
-            && self.labelled.is_sound(evaluators + 1)
-            && self.pulse.is_sound(evaluators)
-    }
-}
-
-impl Statistic for State {
-    fn merge(&mut self, other: &Self) {
-        let empty = Block::new(self.evaluators());
-        self.ladder.merge(&other.ladder, &empty);
-        self.unlabelled.merge(&other.unlabelled);
-        self.labelled.merge(&other.labelled);
-    }
-
-    fn is_sound(&self, evaluators: usize) -> bool {
-        self.ladder.is_sound(evaluators)
-            && self.unlabelled.is_sound(evaluators)
-            && self.labelled.is_sound(evaluators + 1)
-    }
-
-    fn is_of_kind(&self, other: &Self) -> bool {
-        self.ladder.is_running() == other.ladder.is_running()
-            && self.unlabelled.is_of_kind(&other.unlabelled)
-            && self.labelled.is_of_kind(&other.labelled)
-    }
-}
-
-impl State {
-    fn evaluators(&self) -> usize {
-        self.ladder.rungs()[0].value.scores.evaluators()
-    }
-}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Adaptive {
@@ -269,9 +177,7 @@ impl Policy for Adaptive {
         }
         self.weights.clear();
         let width = self.inverted.len();
-        self.weights.extend(
-            (0..width).map(|j| model.landscape.scale[j] * (model.weights[j] + model.weights[width + j])),
-        );
+        self.weights.extend((0..width).map(|j| model.landscape.scale[j] * model.slope(j)));
         self.model = Some(model);
     }
 

@@ -26,6 +26,8 @@ const TAUS: [f64; 6] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
 const KAPPAS: [f64; 4] = [0.1, 0.3, 1.0, 3.0];
 /// Prior weight of a direction that points the wrong way.
 const REVERSED: f64 = 0.02;
+/// Prior weight of the first direction, the plain mean; the others share the rest.
+const FIRST: f64 = 0.5;
 /// The inverse gamma prior of s^2: worth two examples of half the reward's variance.
 const SHAPE: f64 = 1.0;
 const SCALE: f64 = 0.5;
@@ -109,7 +111,7 @@ impl Regression {
             let mut base = gram.xy.clone();
             factor.solve(&mut base);
             let q_yy = gram.yy - dot(&gram.xy, &base);
-            for (direction, data) in directions.iter().zip(&along_the_data) {
+            for (at, (direction, data)) in directions.iter().zip(&along_the_data).enumerate() {
                 let mut pulled = data.clone();
                 factor.solve(&mut pulled);
                 let q_yd = dot(direction, &gram.xy) - dot(data, &base);
@@ -118,8 +120,9 @@ impl Regression {
                 let along: Vec<f64> = direction.iter().zip(&pulled).map(|(d, p)| d - p).collect();
                 let mean = base.iter().zip(&along).map(|(b, u)| b + c.mean * u).collect();
                 let (c_variance, noise) = (c.variance, c.noise);
+                let prior = if at == 0 { FIRST } else { (1.0 - FIRST) / (directions.len() - 1) as f64 };
                 models.push(Model {
-                    evidence: c.evidence - 0.5 * log_det,
+                    evidence: c.evidence - 0.5 * log_det + prior.ln(),
                     tau,
                     mean,
                     along,
@@ -142,10 +145,9 @@ impl Regression {
                 *total += share * w * gram.unit;
             }
         }
-        // Every model had the same prior weight; those out of the running need not be kept.
-        let log_evidence = evidence - (models.len().max(1) as f64).ln();
+        // Every tau has the same prior weight. Models that are out of the running need not be kept.
         models.retain(|model| model.evidence > evidence - 12.0);
-        Regression { evidence: log_evidence, weights, noise, gram, models }
+        Regression { evidence: evidence - (TAUS.len() as f64).ln(), weights, noise, gram, models }
     }
 
     /// Posterior covariance of beta, row by row: within the models and between them.

@@ -1,0 +1,75 @@
+//! All that `adaptive` has learnt: moments along time, and two samples.
+
+use crate::estimate::ladder::Ladder;
+use crate::estimate::pulse::Pulse;
+use crate::estimate::{Joint, Moments, Sample, Statistic};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct State {
+    pub(super) ladder: Ladder<Block>,
+    pub(super) unlabelled: Sample,
+    /// Scores, then the reward.
+    pub(super) labelled: Sample,
+}
+
+/// What a span of time has shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Block {
+    pub(super) scores: Moments,
+    /// Complete rows with their rewards.
+    pub(super) labelled: Joint,
+    /// Readings by which drift is seen; empty unless that is asked for.
+    pub(super) pulse: Pulse,
+}
+
+impl Block {
+    pub(super) fn new(evaluators: usize) -> Self {
+        Block {
+            scores: Moments::new(evaluators),
+            labelled: Joint::new(evaluators + 1),
+            pulse: Pulse::new(evaluators),
+        }
+    }
+}
+
+impl Statistic for Block {
+    fn merge(&mut self, other: &Self) {
+        self.scores.merge(&other.scores);
+        self.labelled.merge(&other.labelled);
+        self.pulse.merge(&other.pulse);
+    }
+
+    fn is_sound(&self, evaluators: usize) -> bool {
+        self.scores.is_sound(evaluators)
+            && self.labelled.is_sound(evaluators + 1)
+            && self.pulse.is_sound(evaluators)
+    }
+}
+
+impl Statistic for State {
+    fn merge(&mut self, other: &Self) {
+        let empty = Block::new(self.evaluators());
+        self.ladder.merge(&other.ladder, &empty);
+        self.unlabelled.merge(&other.unlabelled);
+        self.labelled.merge(&other.labelled);
+    }
+
+    fn is_sound(&self, evaluators: usize) -> bool {
+        self.ladder.is_sound(evaluators)
+            && self.unlabelled.is_sound(evaluators)
+            && self.labelled.is_sound(evaluators + 1)
+    }
+
+    fn is_of_kind(&self, other: &Self) -> bool {
+        self.ladder.is_running() == other.ladder.is_running()
+            && self.unlabelled.is_of_kind(&other.unlabelled)
+            && self.labelled.is_of_kind(&other.labelled)
+    }
+}
+
+impl State {
+    fn evaluators(&self) -> usize {
+        self.ladder.rungs()[0].value.scores.evaluators()
+    }
+}
