@@ -42,11 +42,14 @@ impl Contestant {
             }
             Contestant::ZMean(moments) => {
                 moments.observe(&scores);
-                best(scores.rows().map(|row| z_mean(moments, row)).collect())
+                best(&scores.rows().map(|row| z_mean(moments, row)).collect::<Vec<_>>())
             }
-            Contestant::Fixed(weights) => {
-                best(scores.rows().map(|row| row.iter().zip(&*weights).map(|(x, w)| x * w).sum()).collect())
-            }
+            Contestant::Fixed(weights) => best(
+                &scores
+                    .rows()
+                    .map(|row| row.iter().zip(&*weights).map(|(x, w)| x * w).sum())
+                    .collect::<Vec<f64>>(),
+            ),
         }
     }
 
@@ -70,7 +73,7 @@ fn z_mean(moments: &Moments, row: &[f64]) -> f64 {
 }
 
 /// The K best rows by value.
-fn best(values: Vec<f64>) -> Vec<usize> {
+fn best(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
     order.truncate(K);
@@ -174,7 +177,7 @@ fn one_world(setting: Setting, seed: u64) -> Vec<Tally> {
     for t in 0..ROUNDS {
         let round = world.next();
         let late = if setting.swap { t % (ROUNDS / 2) >= 200 } else { t >= 200 };
-        let oracle = best(round.oracle.clone());
+        let oracle = best(&round.oracle);
         let ideal: f64 = oracle.iter().map(|&i| round.oracle[i]).sum();
         for (c, tally) in tallies.iter_mut().enumerate() {
             let picks = if c == 0 { oracle.clone() } else { contestants[c - 1].choose(&round.scores, J) };

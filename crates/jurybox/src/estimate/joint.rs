@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn rows() -> Vec<[f64; 3]> {
-        (0..200).map(|i| f64::from(i)).map(|t| [t.sin() + 1e6, (t * 0.7).cos() * t, t % 5.0]).collect()
+        (0..200).map(f64::from).map(|t| [t.sin() + 1e6, (t * 0.7).cos() * t, t % 5.0]).collect()
     }
 
     #[test]
@@ -139,9 +139,9 @@ mod tests {
         let (mut left, mut right, mut whole) = (Joint::new(3), Joint::new(3), Joint::new(3));
         for (at, row) in rows().iter().enumerate() {
             if at < 60 {
-                left.add(row, 1.0)
+                left.add(row, 1.0);
             } else {
-                right.add(row, 1.0)
+                right.add(row, 1.0);
             }
             whole.add(row, 1.0);
         }

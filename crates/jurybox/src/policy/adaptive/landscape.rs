@@ -31,7 +31,7 @@ pub(crate) struct Landscape {
 impl Landscape {
     pub(crate) fn new<'a>(
         moments: &Moments,
-        rows: impl Iterator<Item = SampledRow<'a>> + Clone,
+        rows: &(impl Iterator<Item = SampledRow<'a>> + Clone),
         inverted: &[bool],
         blocks: usize,
     ) -> Self {

@@ -64,8 +64,8 @@ pub(crate) struct Adaptive {
     options: Options,
     inverted: Vec<bool>,
     state: State,
-    empty: Block,
-    model: Option<Model>,
+    empty: Box<Block>,
+    model: Option<Box<Model>>,
     /// Rows and examples seen since the beginning of this process's fit; when to fit again.
     fresh: Freshness,
     alarms: Vec<Alarm>,
@@ -136,7 +136,7 @@ impl Policy for Adaptive {
                 unlabelled: Sample::new(evaluators, (sample / 2).max(2)),
                 labelled: Sample::new(evaluators + 1, sample),
             },
-            empty,
+            empty: Box::new(empty),
             model: None,
             fresh: Freshness::default(),
             alarms: Vec::new(),
@@ -178,16 +178,15 @@ impl Policy for Adaptive {
         self.weights.clear();
         let width = self.inverted.len();
         self.weights.extend((0..width).map(|j| model.landscape.scale[j] * model.slope(j)));
-        self.model = Some(model);
+        self.model = Some(Box::new(model));
     }
 
     fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        match &self.model {
-            Some(model) => model.values(scores, &mut desk.values),
-            None => {
-                desk.values.clear();
-                desk.values.resize(scores.items(), 0.0);
-            }
+        if let Some(model) = &self.model {
+            model.values(scores, &mut desk.values);
+        } else {
+            desk.values.clear();
+            desk.values.resize(scores.items(), 0.0);
         }
     }
 
@@ -306,7 +305,7 @@ impl Adaptive {
             Curve::Ranks => 2,
             Curve::Spline => 4,
         };
-        let landscape = Landscape::new(&whole.scores, unlabelled, &self.inverted, blocks);
+        let landscape = Landscape::new(&whole.scores, &unlabelled, &self.inverted, blocks);
         let model = Model::fit(landscape, labelled.clone(), &whole.labelled);
         if self.options.noise == Noise::Varying { model.refit(labelled) } else { model }
     }

@@ -1,0 +1,287 @@
+//! What `adaptive` promises beyond the generic suite: it learns in crooked worlds, knows how sure it is, sees drift.
+
+mod support;
+
+use jurybox::options::Fraction;
+use jurybox::{Evaluators, Example, Jury, Reading};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use support::*;
+
+const J: usize = 6;
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// Rounds of 40 items: rewards and scores, from a rule that turns a reward into an item's scores.
+fn rounds(
+    count: usize,
+    seed: u64,
+    mut score: impl FnMut(usize, f64, &mut ChaCha8Rng) -> Vec<f64>,
+) -> Vec<(Vec<f64>, Vec<f64>)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..count)
+        .map(|t| {
+            let rewards: Vec<f64> = (0..40).map(|_| normal(&mut rng)).collect();
+            let table = rewards.iter().flat_map(|&r| score(t, r, &mut rng)).collect();
+            (rewards, table)
+        })
+        .collect()
+}
+
+/// Plays the rounds, learning at once; the mean reward per pick over the last third.
+fn play(jury: &mut Jury, rounds: &[(Vec<f64>, Vec<f64>)]) -> f64 {
+    let width = jury.evaluators().len();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (t, (rewards, table)) in rounds.iter().enumerate() {
+        let view = jury.scores(table).unwrap();
+        for pick in jury.round(&view, 8, &mut rng).unwrap() {
+            let scores = &table[pick.item * width..(pick.item + 1) * width];
+            jury.learn(&[Example { scores, reward: rewards[pick.item], receipt: Some(&pick.receipt) }])
+                .unwrap();
+            if 3 * t >= 2 * rounds.len() {
+                sum += rewards[pick.item];
+                count += 1.0;
+            }
+        }
+    }
+    sum / count
+}
+
+fn seated(spec: &str, width: usize) -> Jury {
+    seat(&spec.parse().unwrap(), width)
+}
+
+/// The mean reward of the eight best of forty standard normal rewards.
+fn ceiling(rounds: &[(Vec<f64>, Vec<f64>)]) -> f64 {
+    let best = |rewards: &Vec<f64>| {
+        let mut sorted = rewards.clone();
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        sorted[..8].iter().sum::<f64>() / 8.0
+    };
+    let last = &rounds[2 * rounds.len() / 3..];
+    last.iter().map(|(rewards, _)| best(rewards)).sum::<f64>() / last.len() as f64
+}
+
+#[test]
+fn offsets_units_inverted_and_useless_evaluators_are_learnt() {
+    let data = rounds(120, 1, |_, r, rng| {
+        vec![
+            1e4 + r + 0.3 * normal(rng),
+            1e-6 * (r + 0.3 * normal(rng)),
+            -7.0 - 2.0 * r + 0.5 * normal(rng),
+            normal(rng),
+            300.0 * normal(rng),
+            3.25,
+        ]
+    });
+    let share = play(&mut seated("adaptive", J), &data) / ceiling(&data);
+    assert!(share > 0.95, "{share}");
+    // An inverted evaluator may also be declared.
+    let alone: Vec<_> = data
+        .iter()
+        .map(|(r, t)| (r.clone(), t.chunks(J).flat_map(|row| [row[2], row[3]]).collect()))
+        .collect();
+    let declared = play(&mut seated("adaptive(inverted=[0])", 2), &alone[..6]);
+    assert!(declared > 0.8 * ceiling(&alone[..6]), "{declared}");
+}
+
+#[test]
+fn rewards_of_any_sign_and_scale_give_the_same_picks() {
+    let data = rounds(60, 2, |_, r, rng| (0..J).map(|j| r + (0.2 + j as f64) * normal(rng)).collect());
+    let picks = |scale: f64, shift: f64| {
+        let changed: Vec<_> = data
+            .iter()
+            .map(|(rewards, table)| (rewards.iter().map(|r| scale * r + shift).collect(), table.clone()))
+            .collect();
+        let mut jury = seated("adaptive", J);
+        play(&mut jury, &changed);
+        picks_after(&mut jury, 3)
+    };
+    let plain = picks(1.0, 0.0);
+    assert_eq!(picks(1e6, -3e6), plain);
+    assert_eq!(picks(1e-6, 2e-6), plain);
+}
+
+#[test]
+fn duplicates_binary_and_heavy_tailed_rewards_do_no_harm() {
+    let data = rounds(90, 3, |_, r, rng| {
+        let (a, b) = (r + 0.5 * normal(rng), r + normal(rng));
+        vec![a, a, a, b, b, normal(rng)]
+    });
+    let best = ceiling(&data);
+    let transform = |f: &dyn Fn(f64) -> f64| -> Vec<(Vec<f64>, Vec<f64>)> {
+        data.iter().map(|(rewards, table)| (rewards.iter().map(|&r| f(r)).collect(), table.clone())).collect()
+    };
+    assert!(play(&mut seated("adaptive", J), &data) > 0.88 * best);
+    let binary = transform(&|r| f64::from(r > 1.0));
+    assert!(play(&mut seated("adaptive", J), &binary) > 0.45, "of about 0.79 that are to be had");
+    // Cubes of exponentials: the largest reward is thousands of times the median.
+    let heavy = transform(&|r| (3.0 * r).exp());
+    let mut jury = seated("adaptive", J);
+    play(&mut jury, &heavy);
+    assert!(jury.weights().unwrap().iter().all(|w| w.is_finite()));
+}
+
+#[test]
+fn curves_are_followed() {
+    // The first evaluator saturates, the second only tells the very best apart.
+    let data = rounds(150, 4, |_, r, rng| {
+        vec![(3.0 * r).tanh() + 0.05 * normal(rng), (2.0 * r).exp() + normal(rng), normal(rng)]
+    });
+    let (bent, straight) =
+        (play(&mut seated("adaptive", 3), &data), play(&mut seated("adaptive(curve=linear)", 3), &data));
+    assert!(bent > straight && bent > 0.93 * ceiling(&data), "{bent} {straight} {}", ceiling(&data));
+}
+
+#[test]
+fn intervals_cover() {
+    let weights = [0.5, 0.3, 0.0, -0.2];
+    let (mut inside, mut total, mut covered, mut asked) = (0, 0, 0, 0);
+    for seed in 0..30 {
+        // The reward is a linear function of independent scores plus noise: the true weights are known.
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut jury = seated("adaptive(curve=linear)", 4);
+        for _ in 0..40 {
+            let table: Vec<f64> = (0..80).map(|_| normal(&mut rng)).collect();
+            let view = jury.scores(&table).unwrap();
+            jury.observe(&view).unwrap();
+            for row in table.chunks(4).take(5) {
+                let reward =
+                    row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>() + 0.5 * normal(&mut rng);
+                jury.learn(&[Example { scores: row, reward, receipt: None }]).unwrap();
+            }
+        }
+        let level = Fraction::try_from(0.9).unwrap();
+        for (interval, truth) in jury.weight_intervals(level).unwrap().iter().zip(weights) {
+            assert!(interval.low < interval.high);
+            inside += i32::from(interval.low < truth && truth < interval.high);
+            total += 1;
+        }
+        let table: Vec<f64> = (0..40).map(|_| normal(&mut rng)).collect();
+        let view = jury.scores(&table).unwrap();
+        for (interval, row) in jury.predict(&view, level).unwrap().unwrap().iter().zip(table.chunks(4)) {
+            let reward = row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>() + 0.5 * normal(&mut rng);
+            covered += i32::from(interval.low < reward && reward < interval.high);
+            asked += 1;
+        }
+    }
+    // 120 weights and 300 rewards at 90%: within four standard deviations, and the prior may only help the weights.
+    assert!(f64::from(inside) / f64::from(total) > 0.79, "{inside} of {total}");
+    let share = f64::from(covered) / f64::from(asked);
+    assert!((share - 0.9).abs() < 0.07, "{share}");
+}
+
+/// Six evaluators of one reward, of which the third becomes noisy in round 160.
+fn breaking(t: usize, r: f64, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    (0..J).map(|j| r + if j == 2 && t >= 160 { 3.0 } else { 0.5 } * normal(rng)).collect()
+}
+
+#[test]
+fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
+    let mut jury = seated("adaptive(forget=true)", J);
+    play(&mut jury, &rounds(240, 7, breaking));
+    let alarms = jury.alarms().to_vec();
+    let spread = alarms.iter().find(|a| a.reading == Reading::Spread).unwrap();
+    assert_eq!((spread.evaluator, spread.since), (2, 160), "{alarms:?}");
+    assert!(spread.confidence > 0.999 && spread.after > spread.before);
+    assert!(alarms.iter().filter(|a| a.reading == Reading::Spread).all(|a| a.evaluator == 2), "{alarms:?}");
+    let steady = (0..20).filter(|&seed| {
+        let mut jury = seated("adaptive(forget=true)", J);
+        play(&mut jury, &rounds(240, 100 + seed, |_, r, rng| breaking(0, r, rng)));
+        !jury.alarms().is_empty()
+    });
+    assert_eq!(steady.count(), 0);
+}
+
+#[test]
+fn forgetting_pays_after_a_change_and_costs_little_before() {
+    let swap = |t: usize, r: f64, rng: &mut ChaCha8Rng| -> Vec<f64> {
+        (0..J).map(|j| r + if (j < 3) == (t < 120) { 0.3 } else { 4.0 } * normal(rng)).collect()
+    };
+    let (changing, steady) = (rounds(240, 8, swap), rounds(240, 8, |_, r, rng| swap(0, r, rng)));
+    let earned = |spec: &str, data: &[_]| play(&mut seated(spec, J), data);
+    assert!(earned("adaptive(forget=true)", &changing) > earned("adaptive", &changing));
+    assert!(earned("adaptive(forget=true)", &steady) > 0.995 * earned("adaptive", &steady));
+}
+
+#[test]
+fn with_forgetting_states_merge_on_a_common_clock_in_any_order() {
+    let data = rounds(90, 9, breaking);
+    let part = |range: std::ops::Range<usize>| {
+        let mut jury = seated("adaptive(forget=true)", J);
+        play(&mut jury, &data[range]);
+        jury
+    };
+    let (a, b, c) = (part(0..20), part(20..75), part(75..90));
+    let merged = |juries: [&Jury; 3]| {
+        let mut all = juries[0].clone();
+        all.merge(juries[1]).unwrap();
+        all.merge(juries[2]).unwrap();
+        all
+    };
+    let first = merged([&a, &b, &c]);
+    assert_same_state(&merged([&c, &a, &b]), &first, "forgetting, another order");
+    assert_same_state(&merged([&b, &c, &a]), &first, "forgetting, yet another");
+    let back = Jury::from_bytes(&first.to_bytes()).unwrap();
+    assert_same_state(&back, &first, "forgetting, read back");
+}
+
+#[test]
+fn items_that_come_back_count_once_where_that_is_said() {
+    // Two evaluators; one hopeless item stays in the pool for ever.
+    let evaluators = || Evaluators::numbered(2).unwrap();
+    let values = |spec: &str| {
+        let mut jury = Jury::new(&spec.parse().unwrap(), evaluators()).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        for _ in 0..50 {
+            let mut table: Vec<f64> = (0..10).map(|_| normal(&mut rng)).collect();
+            table.extend([-3.0, 0.0].repeat(5));
+            let view = jury.scores(&table).unwrap();
+            jury.observe(&view).unwrap();
+        }
+        jury.values(&jury.scores(&[2.0, 0.0, 0.0, 2.0]).unwrap()).unwrap()
+    };
+    // Told so, the two evaluators have like scales and the two items like values; untold, the first looks much wider.
+    let (told, untold) = (values("adaptive(persistent=true)"), values("adaptive"));
+    assert!((told[0] - told[1]).abs() < (untold[0] - untold[1]).abs(), "{told:?} {untold:?}");
+}
+
+#[test]
+fn varying_noise_is_weighed() {
+    // Labels of good items scatter ten times as much; what the others say of the weights should count more.
+    let data = rounds(100, 11, |_, r, rng| vec![r + 0.5 * normal(rng), r + 0.5 * normal(rng), normal(rng)]);
+    let noisy: Vec<_> = {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        data.iter()
+            .map(|(rewards, table)| {
+                (
+                    rewards.iter().map(|r| r + if *r > 1.0 { 3.0 } else { 0.3 } * normal(&mut rng)).collect(),
+                    table.clone(),
+                )
+            })
+            .collect()
+    };
+    let (weighed, plain) =
+        (play(&mut seated("adaptive(noise=varying)", 3), &noisy), play(&mut seated("adaptive", 3), &noisy));
+    assert!(weighed > 0.95 * plain, "{weighed} {plain}");
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    for (spec, says) in [
+        ("adaptive(inverted=[9])", "no column 9"),
+        ("adaptive(sample=0)", "0 is not"),
+        ("adaptive(sample=99999999)", "too large"),
+        ("adaptive(draws=5000)", "too large"),
+        ("adaptive(audit=2)", "2 is not a probability"),
+        ("adaptive(curve=wavy)", "wavy"),
+    ] {
+        let message =
+            Jury::new(&spec.parse().unwrap(), Evaluators::numbered(3).unwrap()).unwrap_err().to_string();
+        assert!(message.contains(says), "{spec}: {message}");
+    }
+}
