@@ -132,14 +132,16 @@ fn synthetic(settings: &Settings) {
         worlds.push((format!("intercepts, ratio {ratio}"), Setting { intercepts: true, ..base }));
         worlds.push((format!("40% missing, ratio {ratio}"), Setting { missing: 0.4, ..base }));
         worlds.push((format!("3 useless 2 inverted, ratio {ratio}"), Setting { useless: true, ..base }));
-        worlds.push((format!("swap, ratio {ratio}"), Setting { swap: true, ..base }));
+        for forget in ["", ", forget=true"] {
+            worlds.push((format!("swap{forget}, ratio {ratio}"), Setting { swap: true, ..base }));
+        }
     }
     worlds.retain(|(name, _)| name.contains(&settings.only));
     if worlds.is_empty() {
         return;
     }
     println!("synthetic, {} runs; rewards as shares of the oracle that knows the world", settings.runs);
-    println!("late: rounds 201 on, and after a swap 201 rounds after it; first: rounds 1 to 50\n");
+    println!("late: rounds 201 on, and with a swap those from 201 rounds after it; first: rounds 1 to 50\n");
     println!("{:34} {:>9} | {:^35} | {:^35}", "", "regret", "late reward share", "first 50 reward share");
     print!("{:34} {:>9}", "", "adaptive");
     for _ in 0..2 {
@@ -147,7 +149,7 @@ fn synthetic(settings: &Settings) {
     }
     println!(" | all rounds");
     for (name, setting) in &worlds {
-        let tallies = runs(settings.runs, &|seed| one_world(*setting, seed));
+        let tallies = runs(settings.runs, &|seed| one_world(*setting, name.contains("forget"), seed));
         let share = |c: usize, part: fn(&Tally) -> f64| {
             tallies.iter().map(|t| part(&t[c])).sum::<f64>()
                 / tallies.iter().map(|t| part(&t[0])).sum::<f64>()
@@ -164,11 +166,14 @@ fn synthetic(settings: &Settings) {
 }
 
 /// Tallies of the oracle, adaptive, z-mean, esag told sigma, lin-ucb.
-fn one_world(setting: Setting, seed: u64) -> Vec<Tally> {
+fn one_world(setting: Setting, forget: bool, seed: u64) -> Vec<Tally> {
     let mut world = World::new(setting, seed);
     let glm = if setting.link == Link::Identity { "" } else { "glm-" };
     let mut contestants = [
-        Contestant::jury(&Spec::new("adaptive"), J),
+        Contestant::jury(
+            &if forget { Spec::new("adaptive").with("forget", true) } else { Spec::new("adaptive") },
+            J,
+        ),
         Contestant::ZMean(Moments::new(J)),
         Contestant::jury(&Spec::new(format!("{glm}esag")).with("sigma", world.sigma.clone()), J),
         Contestant::jury(&Spec::new(format!("{glm}lin-ucb")), J),
@@ -176,7 +181,7 @@ fn one_world(setting: Setting, seed: u64) -> Vec<Tally> {
     let mut tallies = vec![Tally::default(); contestants.len() + 1];
     for t in 0..ROUNDS {
         let round = world.next();
-        let late = if setting.swap { t % (ROUNDS / 2) >= 200 } else { t >= 200 };
+        let late = t >= if setting.swap { ROUNDS / 2 + 200 } else { 200 };
         let oracle = best(&round.oracle);
         let ideal: f64 = oracle.iter().map(|&i| round.oracle[i]).sum();
         for (c, tally) in tallies.iter_mut().enumerate() {
@@ -193,7 +198,6 @@ fn one_world(setting: Setting, seed: u64) -> Vec<Tally> {
             }
         }
     }
-    debug_assert_eq!(world.sigma.len(), J);
     tallies
 }
 
