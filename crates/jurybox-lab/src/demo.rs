@@ -7,13 +7,10 @@
 
 use crate::demo_page;
 use crate::error::Error;
-use jurybox::{Evaluators, Example, Jury, Pick, Scores, TopK, Weights};
+use jurybox::{Evaluators, Example, Jury, Pick, Scores, Spec, TopK, Weights};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-
-/// The policy at work: the one that catches most here without being told anything.
-const POLICY: &str = "lin-ucb";
 
 /// Posts an hour, how many can be looked at, and how many hours.
 const POSTS: usize = 100;
@@ -154,7 +151,7 @@ impl Demo {
         let noises = CHARACTERS.map(|c| c.noise);
         Ok(Demo {
             rng: ChaCha8Rng::seed_from_u64(seed),
-            jury: Jury::new(&POLICY.parse()?, Evaluators::new(CHARACTERS.map(|c| c.name))?)?,
+            jury: Jury::new(&Spec::default(), Evaluators::new(CHARACTERS.map(|c| c.name))?)?,
             oracle: Weights::oracle(&gains, &noises)?,
             hour: 0,
             harmful: 0,
@@ -245,8 +242,8 @@ impl Demo {
     }
 
     /// The policy at work.
-    pub fn policy(&self) -> &'static str {
-        POLICY
+    pub fn policy(&self) -> &Spec {
+        self.jury.spec()
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn html(demo: &Demo) -> String {
          plain average of the scores caught {}; an oracle that knows everything about every evaluator caught {}. \
          That is <b>{more:+.0}%</b> over averaging and {of_oracle:.0}% of the oracle.</p>",
         end.hour,
-        escaped(demo.policy()),
+        escaped(&demo.policy().to_string()),
         end.jurybox,
         end.average,
         end.oracle

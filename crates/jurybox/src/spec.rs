@@ -48,6 +48,13 @@ impl Spec {
     }
 }
 
+/// The policy to start with: `adaptive`.
+impl Default for Spec {
+    fn default() -> Self {
+        Spec::new("adaptive")
+    }
+}
+
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
