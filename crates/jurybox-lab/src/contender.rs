@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::setting::Setting;
-use crate::world::Truth;
+use crate::truth::Truth;
 use jurybox::{Evaluators, Jury, Link, Links, Spec, policies};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

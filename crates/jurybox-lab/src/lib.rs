@@ -22,6 +22,7 @@ mod statistics;
 mod summary;
 mod trial;
 mod truncated;
+mod truth;
 mod world;
 
 pub use checkpoints::checkpoints;
@@ -36,4 +37,5 @@ pub use statistics::{Estimate, growth_exponent, log_slope};
 pub use summary::{Point, PolicySummary, Summary, Yardstick};
 pub use trial::{Record, Track, trial};
 pub use truncated::TruncatedNormal;
-pub use world::{Items, Truth, World};
+pub use truth::Truth;
+pub use world::{Items, World};

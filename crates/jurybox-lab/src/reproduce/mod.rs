@@ -10,6 +10,7 @@ mod data;
 mod figures;
 mod gap;
 mod jester;
+mod measures;
 mod page;
 mod parts;
 mod tables;

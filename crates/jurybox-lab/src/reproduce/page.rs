@@ -58,7 +58,8 @@ fn claims(page: &mut String, report: &Report) {
         "<h2>Claims</h2><p>{} reproduced, {} not reproduced, {} can't be told. \
          Comparisons are paired run by run and decided when the 95% interval excludes zero. Whether regret keeps growing linearly \
          is judged by the exponent of what it grows by over two doublings of t up to nearly T: linear above 0.9, sublinear \
-         below. An exponent is about x when its interval touches x \u{b1} 0.1. An error falls when its log-log slope over the \
+         below. That rule replaced the slope of the whole sum after a full run had been seen; both numbers are given, and a \
+         claim on which the two disagree says so. An exponent is about x when its interval touches x \u{b1} 0.1. An error falls when its log-log slope over the \
          last decade of rounds is below -0.1, and keeps a bias when above.</p>\
          <table><tr><th>The paper</th><th>Measured</th><th>Verdict</th></tr>",
         count(Verdict::Reproduced),

@@ -1,0 +1,71 @@
+//! What claims are judged by: regret and error at the end of each run, and how they grow.
+
+use super::Outcome;
+use super::claims::number;
+use crate::statistics::{Estimate, growth_exponent, log_slope};
+
+impl Outcome {
+    fn at(&self, label: &str) -> Option<usize> {
+        self.experiment.contenders.iter().position(|contender| contender.label == label)
+    }
+
+    /// Relative regret of each run at the end of the contender's rounds.
+    pub(super) fn regrets(&self, label: &str) -> Vec<f64> {
+        let at = self.at(label).expect("a contender of the line-up");
+        self.records.iter().filter_map(|record| record.tracks[at].relative_regret.last().copied()).collect()
+    }
+
+    /// Slopes on log axes over the last decade of rounds, run by run.
+    fn slope(&self, label: &str, of: impl Fn(&crate::trial::Track, usize) -> f64) -> Estimate {
+        let at = self.at(label).expect("a contender of the line-up");
+        let from = self.experiment.setting.rounds / 10;
+        let slopes: Vec<f64> = self
+            .records
+            .iter()
+            .filter_map(|record| {
+                let late = (0..record.rounds.len()).filter(|&i| record.rounds[i] >= from);
+                log_slope(late.map(|i| (record.rounds[i] as f64, of(&record.tracks[at], i))))
+            })
+            .collect();
+        Estimate::of(&slopes)
+    }
+
+    pub(super) fn regret_slope(&self, label: &str) -> Estimate {
+        self.slope(label, |track, i| track.relative_regret[i])
+    }
+
+    /// The exponent of growth from 0.24 T over 0.48 T to 0.96 T, which are checkpoints of every long run.
+    pub(super) fn growth(&self, label: &str) -> Estimate {
+        let at = self.at(label).expect("a contender of the line-up");
+        let rounds = self.experiment.setting.rounds;
+        let regret_at = |record: &crate::trial::Record, parts: u64| {
+            let i = record.rounds.partition_point(|&t| t < rounds * parts / 25);
+            record.tracks[at].relative_regret[i]
+        };
+        let growth: Vec<(f64, f64)> = self
+            .records
+            .iter()
+            .map(|record| [6, 12, 24].map(|parts| regret_at(record, parts)))
+            .map(|[a, b, c]| (b - a, c - b))
+            .collect();
+        growth_exponent(&growth).unwrap_or(Estimate { mean: 0.0, half_width: f64::INFINITY })
+    }
+
+    /// Both measures of growth, in words.
+    pub(super) fn growth_in_words(&self, label: &str) -> String {
+        format!(
+            "{label}: growth exponent {}; log-log slope of the whole sum over the last decade {}",
+            number(self.growth(label)),
+            number(self.regret_slope(label))
+        )
+    }
+
+    pub(super) fn error_slope(&self, label: &str) -> Estimate {
+        self.slope(label, |track, i| track.alpha_error[i].unwrap_or(f64::NAN))
+    }
+
+    pub(super) fn errors(&self, label: &str) -> Vec<f64> {
+        let at = self.at(label).expect("a contender of the line-up");
+        self.records.iter().filter_map(|r| r.tracks[at].alpha_error.last().copied().flatten()).collect()
+    }
+}
