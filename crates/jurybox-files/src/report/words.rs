@@ -58,16 +58,7 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
             list.push(format!("`{name}` shows no relation to the reward beyond chance."));
         }
     }
-    for (i, row) in report.error_correlation.iter().enumerate() {
-        for (j, &value) in row.iter().enumerate().take(i) {
-            if value > 0.9 {
-                list.push(format!(
-                    "`{}` and `{}` are near-duplicates: their errors correlate at {value:.2}. Two voices, one opinion.",
-                    report.evaluators[j].name, report.evaluators[i].name
-                ));
-            }
-        }
-    }
+    near_duplicates(report, &mut list);
     if (report.sampled as u64) < report.rows {
         list.push(format!(
             "The curves and the top K come from a random sample of {} of the {} rows; everything else from all of them.",
@@ -75,4 +66,36 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
         ));
     }
     list
+}
+
+/// Pairs one by one while they are few; otherwise everybody in one sentence.
+fn near_duplicates(report: &Report, list: &mut Vec<String>) {
+    let mut pairs = Vec::new();
+    for (i, row) in report.error_correlation.iter().enumerate() {
+        pairs.extend(
+            row.iter()
+                .take(i)
+                .enumerate()
+                .filter(|(_, value)| **value > 0.9)
+                .map(|(j, &value)| (j, i, value)),
+        );
+    }
+    let name = |j: usize| format!("`{}`", report.evaluators[j].name);
+    if pairs.len() <= 3 {
+        list.extend(pairs.iter().map(|&(j, i, value)| {
+            format!(
+                "{} and {} are near-duplicates: their errors correlate at {value:.2}. Two voices, one opinion.",
+                name(j),
+                name(i)
+            )
+        }));
+        return;
+    }
+    let involved = |j: usize| pairs.iter().any(|&(a, b, _)| a == j || b == j);
+    let names: Vec<String> = (0..report.evaluators.len()).filter(|&j| involved(j)).map(name).collect();
+    list.push(format!(
+        "{} are near-duplicates: in {} pairs of them the errors correlate above 0.9. Many voices, one opinion.",
+        names.join(", "),
+        pairs.len()
+    ));
 }
