@@ -34,6 +34,7 @@ DUCKDB = """
 import sys, json, time, duckdb
 path, weights = sys.argv[1], json.loads(sys.argv[2])
 score = " + ".join(f"{w} * e{j}" for j, w in enumerate(weights))
+duckdb.sql("set enable_progress_bar = false")  # it would print into our output
 begin = time.perf_counter()
 rows = duckdb.sql(f"select {score} as score, * from '{path}' order by score desc limit 100").fetchall()
 print(json.dumps({"seconds": time.perf_counter() - begin, "ids": [row[1] for row in rows]}))
@@ -66,7 +67,7 @@ def run(command):
 
 def jurybox(path):
     weights = ",".join(f"e{j}={w}" for j, w in enumerate(WEIGHTS))
-    command = ["target/release/jurybox", "rank", str(path), "--id", "id", "--weights", weights, "-k", "100", "-q"]
+    command = [os.environ.get("JURYBOX", "target/release/jurybox"), "rank", str(path), "--id", "id", "--weights", weights, "-k", "100", "-q"]
     output, seconds, memory = run(command)
     return [int(line.split(",")[2]) for line in output.decode().splitlines()[1:]], seconds, memory
 
