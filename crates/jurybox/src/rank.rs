@@ -160,6 +160,18 @@ impl TopK {
         }
     }
 
+    /// A value below which nothing can be among the best K any more; minus infinity while that is not known.
+    ///
+    /// ```
+    /// let mut top = jurybox::TopK::new(1, 0);
+    /// assert_eq!(top.threshold(), f64::NEG_INFINITY);
+    /// (0..100).for_each(|item| top.push(item, item as f64));
+    /// assert!(top.threshold() > 80.0);
+    /// ```
+    pub fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
     /// The best K so far, best first.
     pub fn sorted(&mut self) -> &[Ranked] {
         if self.k > Self::FEW {

@@ -1,8 +1,13 @@
 //! The subcommands, one file each.
 
+mod columns;
 mod demo;
 mod lab;
+mod learn;
 mod policies;
+mod rank;
+mod replay;
+mod report;
 mod reproduce;
 mod simulate;
 
@@ -12,8 +17,12 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Demo(demo::Args),
-    /// List every policy: what it assumes and where it stands in the paper
+    Learn(learn::Args),
+    Merge(learn::MergeArgs),
     Policies(policies::Args),
+    Rank(rank::Args),
+    Replay(replay::Args),
+    Report(report::Args),
     Reproduce(reproduce::Args),
     Simulate(simulate::Args),
 }
@@ -22,7 +31,12 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             Command::Demo(args) => args.run(),
+            Command::Learn(args) => args.run(),
+            Command::Merge(args) => args.run(),
             Command::Policies(args) => args.run(),
+            Command::Rank(args) => args.run(),
+            Command::Replay(args) => args.run(),
+            Command::Report(args) => args.run(),
             Command::Reproduce(args) => args.run(),
             Command::Simulate(args) => args.run(),
         }

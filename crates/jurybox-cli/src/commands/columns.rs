@@ -1,0 +1,78 @@
+//! Options that every command over files shares: which files, and which column is what.
+
+use jurybox_files::{Roles, Table, expand};
+
+/// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
+#[derive(clap::Args)]
+pub(crate) struct Columns {
+    /// CSV, JSON lines or Parquet files, plain, gz or zst; patterns such as 'day-*.csv.gz'; `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+    /// The evaluators' columns [default: all numeric columns not named otherwise]
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    pub(crate) evaluators: Vec<String>,
+    /// Columns that name items
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    id: Vec<String>,
+    /// Columns that are not evaluators
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    ignore: Vec<String>,
+    /// Evaluators, or the reward, where low means high
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    invert: Vec<String>,
+    /// How many threads read; the result is the same
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Say less
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Columns that only some commands have.
+#[derive(Default)]
+pub(crate) struct Special<'a> {
+    pub(crate) reward: Option<&'a String>,
+    pub(crate) probability: Option<&'a String>,
+    pub(crate) key: Option<&'a String>,
+    /// Evaluators that a state knows, where none were named.
+    pub(crate) known: &'a [String],
+    /// Whether the rows will be read more than once.
+    pub(crate) again: bool,
+}
+
+impl Columns {
+    /// Opens the files, and says what was taken as what.
+    pub(crate) fn open(&self, special: &Special<'_>) -> anyhow::Result<Table> {
+        let evaluators =
+            if self.evaluators.is_empty() { special.known.to_vec() } else { self.evaluators.clone() };
+        let roles = Roles {
+            evaluators,
+            id: self.id.clone(),
+            ignore: self.ignore.clone(),
+            invert: self.invert.clone(),
+            reward: special.reward.cloned(),
+            probability: special.probability.cloned(),
+            key: special.key.cloned(),
+        };
+        let mut table = Table::open(&expand(&self.files)?, &roles, special.again)?;
+        if let Some(threads) = self.threads {
+            table = table.with_threads(threads);
+        }
+        self.say(format_args!("{}", table.taken()));
+        Ok(table)
+    }
+
+    /// A word to the person, on the terminal.
+    pub(crate) fn say(&self, what: std::fmt::Arguments<'_>) {
+        if !self.quiet {
+            eprintln!("{what}");
+        }
+    }
+}
+
+/// `name=value` with a number.
+pub(crate) fn pair(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.rsplit_once('=').ok_or("write name=number, such as spam=0.2")?;
+    let number: f64 = value.trim().parse().map_err(|_| format!("`{}` is not a number", value.trim()))?;
+    if number.is_finite() { Ok((name.trim().into(), number)) } else { Err(format!("{number} is not usable")) }
+}

@@ -1,0 +1,147 @@
+//! `jurybox learn` and `jurybox merge`: states from files.
+
+use super::columns::{Columns, Special};
+use crate::output;
+use anyhow::bail;
+use jurybox::{Jury, Spec};
+use jurybox_files::{Error, seat, teach, write_whole};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Learn from the scores of files, and from the rewards where they have them.
+///
+/// Adds to the state if the file is there already. Scores alone teach the policies that look at them; rewards teach the
+/// rest.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    columns: Columns,
+    /// The state to write, or to add to
+    #[arg(long, value_name = "FILE")]
+    state: PathBuf,
+    /// The column of rewards; empty where there is no verdict
+    #[arg(long, value_name = "COLUMN")]
+    reward: Option<String>,
+    /// Which policy learns [default: that of the state, or the default policy]
+    #[arg(long)]
+    policy: Option<Spec>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let before = if self.state.exists() { Some(read_state(&self.state)?) } else { None };
+        if let (Some(before), Some(asked)) = (&before, &self.policy)
+            && before.spec() != asked
+        {
+            bail!(
+                "{} was learnt by `{}`, not by `{asked}`; use another file",
+                self.state.display(),
+                before.spec()
+            );
+        }
+        let known = before.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
+        let table =
+            self.columns.open(&Special { reward: self.reward.as_ref(), known, ..Special::default() })?;
+        let evaluators = table.taken().evaluators();
+        let spec = self.policy.clone().unwrap_or_default();
+        let mut jury = match before {
+            Some(jury) if jury.evaluators().names() == evaluators => jury,
+            Some(jury) => bail!(
+                "{} was learnt over the evaluators {}; this table has {}",
+                self.state.display(),
+                jury.evaluators().names().join(", "),
+                evaluators.join(", ")
+            ),
+            None => seat(&spec, &evaluators)?,
+        };
+        let taught = teach(&table, &mut jury)?;
+        write_whole(&self.state, &jury.to_json())?;
+        self.columns.say(format_args!(
+            "{} rows, {} with a reward, {} of them learnt from, by {}",
+            taught.rows,
+            taught.labelled,
+            taught.used,
+            jury.spec()
+        ));
+        if taught.passed_over > 0 {
+            self.columns.say(format_args!(
+                "warning: `{}` does not learn from rewards without a receipt: {} were passed over",
+                jury.spec().name(),
+                taught.passed_over
+            ));
+        }
+        if self.json { summary(&jury, Some(&taught)) } else { Ok(()) }
+    }
+}
+
+/// One document about a state.
+fn summary(jury: &Jury, taught: Option<&jurybox_files::Taught>) -> anyhow::Result<()> {
+    let mut jury = jury.clone();
+    let (weights, alpha) = (jury.weights().map(<[f64]>::to_vec), jury.alpha().map(<[f64]>::to_vec));
+    let sigma = jury.sigma().map(|(sigma, origin)| (sigma.to_vec(), origin.clone()));
+    let each = |values: &Option<Vec<f64>>, at: usize| values.as_ref().map(|values| values[at]);
+    let evaluators = jury.evaluators().names().iter().enumerate().map(|(at, name)| {
+        let noise = sigma.as_ref().map(|(sigma, _)| sigma[at]);
+        json!({"name": name, "weight": each(&weights, at), "alpha": each(&alpha, at), "sigma": noise})
+    });
+    output::document(&json!({
+        "policy": jury.spec(),
+        "learnt_now": taught,
+        "seen": jury.seen(),
+        "evaluators": evaluators.collect::<Vec<_>>(),
+    }))
+}
+
+/// Add states that were learnt apart.
+///
+/// The result is what one state would have learnt from everything.
+#[derive(clap::Args)]
+pub(crate) struct MergeArgs {
+    /// States to add up
+    #[arg(required = true, num_args = 1.., value_name = "STATE")]
+    states: Vec<PathBuf>,
+    /// Where to write the sum
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl MergeArgs {
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let mut sum: Option<Jury> = None;
+        for path in &self.states {
+            let jury = read_state(path)?;
+            match &mut sum {
+                None => sum = Some(jury),
+                Some(sum) => {
+                    sum.merge(&jury).map_err(|source| Error::State { path: path.clone(), source })?;
+                }
+            }
+        }
+        let Some(sum) = sum else { bail!("name at least one state") };
+        write_whole(&self.out, &sum.to_json())?;
+        if self.json {
+            return summary(&sum, None);
+        }
+        let seen = sum.seen();
+        eprintln!("{} states, {} items, {} rewards", self.states.len(), seen.items, seen.used);
+        Ok(())
+    }
+}
+
+/// Reads a state file.
+pub(crate) fn read_state(path: &Path) -> anyhow::Result<Jury> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Error::NoFile { path: path.into() }.into());
+        }
+        Err(e) => return Err(Error::Io { path: path.into(), doing: "read", source: e }.into()),
+    };
+    Ok(Jury::from_json(&text).map_err(|source| Error::State { path: path.into(), source })?)
+}

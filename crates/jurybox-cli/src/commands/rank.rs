@@ -1,0 +1,150 @@
+//! `jurybox rank`: the top K of a file.
+
+use super::columns::{Columns, Special, pair};
+use super::learn::read_state;
+use crate::output;
+use anyhow::bail;
+use jurybox::Spec;
+use jurybox_files::{Format, Judge, RankAsk, Ranking, Table, by_evaluator, rank, score_all, seat, teach};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Rank the rows of files and write the top K, best first.
+///
+/// Without labels, the policy looks at the scores themselves first. With --state it uses what `jurybox learn` has learnt.
+/// The other columns of a row travel along untouched.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    columns: Columns,
+    /// How many rows to keep
+    #[arg(short, long, default_value_t = 100)]
+    k: usize,
+    /// How to rank, such as 'esag' or 'average'; see `jurybox policies`
+    #[arg(long)]
+    policy: Option<Spec>,
+    /// What was learnt, as written by `jurybox learn`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "weights", "sigma"])]
+    state: Option<PathBuf>,
+    /// Noise levels of the evaluators, such as spam=0.1,abuse=0.3 [default: estimated]
+    #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=SIGMA", conflicts_with = "weights")]
+    sigma: Vec<(String, f64)>,
+    /// Fixed weights instead of a policy, such as spam=0.2,abuse=0.5
+    #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
+    weights: Vec<(String, f64)>,
+    /// Top K within each value of this column
+    #[arg(long, value_name = "COLUMN", conflicts_with = "all")]
+    group: Option<String>,
+    /// Say how far each evaluator's score moved a row, against that evaluator's mean score
+    #[arg(long, conflicts_with = "all")]
+    explain: bool,
+    /// Write every row with its score, in the order of the file
+    #[arg(long, conflicts_with = "json")]
+    all: bool,
+    /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Seed of the rule that orders equal scores
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let state = self.state.as_deref().map(read_state).transpose()?;
+        let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
+        let one_pass = state.is_some() || !self.weights.is_empty();
+        let table = self.columns.open(&Special {
+            key: self.group.as_ref(),
+            known,
+            again: !one_pass,
+            ..Special::default()
+        })?;
+        let judge = self.judge(&table, state)?;
+        if self.all {
+            let out = self.out.clone().unwrap_or_else(|| "-".into());
+            let rows = score_all(&table, &judge, &out, as_text(table.format()))?;
+            self.columns.say(format_args!("{rows} rows scored"));
+            return Ok(());
+        }
+        let ask =
+            RankAsk { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
+        let ranking = rank(&table, &judge, ask)?;
+        if (self.k as u64) > ranking.rows() {
+            self.columns.say(format_args!(
+                "warning: k = {} is more than the {} rows there are: all of them are ranked",
+                self.k,
+                ranking.rows()
+            ));
+        }
+        if let Some(out) = &self.out {
+            ranking.write(&table, out, as_text(table.format()))?;
+        }
+        if self.json {
+            return self.document(&table, &judge, &ranking);
+        }
+        if self.out.is_none() {
+            ranking.write(&table, Path::new("-"), Format::Csv)?;
+        }
+        Ok(())
+    }
+
+    /// What to rank by.
+    fn judge(&self, table: &Table, state: Option<jurybox::Jury>) -> anyhow::Result<Judge> {
+        let evaluators = table.taken().evaluators();
+        if !self.weights.is_empty() {
+            return Ok(Judge::weights(&evaluators, &self.weights)?);
+        }
+        if let Some(jury) = state {
+            if jury.evaluators().names() != evaluators {
+                bail!(
+                    "the state was learnt over the evaluators {}; this table has {}",
+                    jury.evaluators().names().join(", "),
+                    evaluators.join(", ")
+                );
+            }
+            return Ok(Judge::jury(jury)?);
+        }
+        let mut spec = self.policy.clone().unwrap_or_default();
+        if !self.sigma.is_empty() {
+            spec = spec.with("sigma", by_evaluator(&evaluators, &self.sigma, "--sigma", None)?);
+        }
+        let mut jury = seat(&spec, &evaluators)?;
+        teach(table, &mut jury)?;
+        self.columns.say(format_args!("policy: {spec}"));
+        if let Some((_, origin)) = jury.sigma() {
+            self.columns.say(format_args!("noise levels: {origin}"));
+        }
+        Ok(Judge::jury(jury)?)
+    }
+
+    fn document(&self, table: &Table, judge: &Judge, ranking: &Ranking) -> anyhow::Result<()> {
+        let weights = judge.present_weights();
+        let evaluators: Vec<_> = table
+            .taken()
+            .evaluators()
+            .iter()
+            .enumerate()
+            .map(|(at, name)| json!({"name": name, "weight": weights.as_ref().map(|weights| weights[at])}))
+            .collect();
+        let policy = match judge {
+            Judge::Jury(jury) => json!(jury.spec()),
+            Judge::Weights(_) => json!(null),
+        };
+        output::document(&json!({
+            "rows": ranking.rows(),
+            "k": self.k,
+            "policy": policy,
+            "evaluators": evaluators,
+            "ranked": ranking.to_json(table)?,
+        }))
+    }
+}
+
+/// What is written where the name does not say: text for text.
+fn as_text(format: Format) -> Format {
+    if format == Format::Parquet { Format::Csv } else { format }
+}

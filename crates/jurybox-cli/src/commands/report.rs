@@ -1,0 +1,41 @@
+//! `jurybox report`: which evaluators to trust.
+
+use super::columns::{Columns, Special};
+use crate::output;
+use jurybox_files::{report, write_whole};
+use std::path::PathBuf;
+
+/// Report which evaluators to trust: gain, noise, weight, redundancy, reliability, and what a top K would catch.
+///
+/// With rewards, the report measures against them; without, it says what the scores alone can tell.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    columns: Columns,
+    /// The column of rewards; empty where there is no verdict
+    #[arg(long, value_name = "COLUMN")]
+    reward: Option<String>,
+    /// Where to write the page
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let table = self.columns.open(&Special { reward: self.reward.as_ref(), ..Special::default() })?;
+        let report = report(&table)?;
+        if let Some(out) = &self.out {
+            write_whole(out, &report.to_html())?;
+        }
+        if self.json {
+            return output::document(&report);
+        }
+        if !self.columns.quiet || self.out.is_none() {
+            eprint!("{}", report.to_table());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! What is wanted of each row, and the batch in which it comes.
+
+use crate::error::{Error, Place};
+use crate::number::{self, Cell};
+use std::path::Path;
+
+/// What a column is for, in a scan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Use {
+    /// Not looked at.
+    Skip,
+    /// The score of an evaluator, times 1 or -1.
+    Score { evaluator: usize, sign: f64 },
+    /// The reward, times 1 or -1.
+    Reward { sign: f64 },
+    /// The probability with which the item was picked.
+    Probability,
+    /// Text by which rows are put together: a round or a group.
+    Key,
+}
+
+/// What each column of one file is for, in the file's order.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    pub(crate) uses: Vec<Use>,
+    pub(crate) names: Vec<String>,
+    pub(crate) evaluators: usize,
+    /// Whether the place of each row in the text is wanted.
+    pub(crate) records: bool,
+}
+
+/// Rows as a scan hands them over: scores row after row or column after column, NaN where missing.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub(crate) rows: usize,
+    pub(crate) evaluators: usize,
+    pub(crate) scores: Layout,
+    pub(crate) rewards: Vec<f64>,
+    pub(crate) probabilities: Vec<f64>,
+    pub(crate) keys: Vec<Box<str>>,
+    /// Where each row's record begins in the block, and where the last one ends.
+    pub(crate) starts: Vec<usize>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Layout {
+    Rows(Vec<f64>),
+    Columns(Vec<Vec<f64>>),
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Layout::Rows(Vec::new())
+    }
+}
+
+impl Batch {
+    pub(crate) fn new(ask: &Ask, layout: Layout) -> Self {
+        Batch { evaluators: ask.evaluators, scores: layout, ..Batch::default() }
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The scores, row after row; turned on their side first where the file stores columns.
+    pub fn scores(&mut self) -> &[f64] {
+        if let Layout::Columns(columns) = &self.scores {
+            let mut rows = vec![0.0; self.rows * self.evaluators];
+            for start in (0..self.rows).step_by(STRETCH) {
+                let end = (start + STRETCH).min(self.rows);
+                for (j, column) in columns.iter().enumerate() {
+                    for (i, &value) in column[start..end].iter().enumerate() {
+                        rows[(start + i) * self.evaluators + j] = value;
+                    }
+                }
+            }
+            self.scores = Layout::Rows(rows);
+        }
+        match &self.scores {
+            Layout::Rows(rows) => rows,
+            Layout::Columns(_) => &[],
+        }
+    }
+
+    /// The score of one row by one evaluator.
+    pub fn score(&self, row: usize, evaluator: usize) -> f64 {
+        match &self.scores {
+            Layout::Rows(rows) => rows[row * self.evaluators + evaluator],
+            Layout::Columns(columns) => columns[evaluator][row],
+        }
+    }
+
+    /// The reward of each row, NaN where there is none; empty where no reward was asked for.
+    pub fn rewards(&self) -> &[f64] {
+        &self.rewards
+    }
+
+    /// The logged probability of each row, NaN where there is none; empty where it was not asked for.
+    pub fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+
+    /// The round or group of each row; empty where it was not asked for.
+    pub fn keys(&self) -> &[Box<str>] {
+        &self.keys
+    }
+
+    /// `sum_j w_j x_j` of each row; NaN where a score is missing.
+    pub(crate) fn dots(&self, weights: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        match &self.scores {
+            Layout::Rows(rows) => out.extend(
+                rows.chunks_exact(self.evaluators)
+                    .map(|row| row.iter().zip(weights).fold(0.0, |sum, (x, w)| sum + x * w)),
+            ),
+            Layout::Columns(columns) => {
+                // The same additions in the same order as above: the same value to the last bit.
+                out.resize(self.rows, 0.0);
+                for (column, &w) in columns.iter().zip(weights) {
+                    for (sum, &x) in out.iter_mut().zip(column) {
+                        *sum += x * w;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Rows laid down at a time: they stay in the cache while every column writes its part.
+const STRETCH: usize = 256;
+
+/// A number for a column, or the error that says where it stands.
+#[inline]
+pub(crate) fn number_for(
+    path: &Path,
+    place: Place,
+    column: &str,
+    cell: Cell,
+    shown: &[u8],
+) -> Result<f64, Error> {
+    match cell {
+        Cell::Number(value) => Ok(value),
+        Cell::Missing => Ok(f64::NAN),
+        Cell::Unusable | Cell::NotANumber => Err(bad_number(path, place, column, cell, shown)),
+    }
+}
+
+#[cold]
+fn bad_number(path: &Path, place: Place, column: &str, cell: Cell, shown: &[u8]) -> Error {
+    let mut value: String = String::from_utf8_lossy(shown.trim_ascii()).chars().take(60).collect();
+    if value.len() < shown.trim_ascii().len() && value.chars().count() == 60 {
+        value.push('…');
+    }
+    let (path, column) = (path.to_path_buf(), column.to_string());
+    if cell == Cell::Unusable {
+        Error::Infinite { path, place, column, value }
+    } else {
+        Error::NotANumber { path, place, column, value }
+    }
+}
+
+/// A whole cell of text as a number for a column.
+pub(crate) fn cell_number(path: &Path, place: Place, column: &str, cell: &[u8]) -> Result<f64, Error> {
+    number_for(path, place, column, number::parse(cell), cell)
+}

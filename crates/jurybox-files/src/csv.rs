@@ -1,0 +1,304 @@
+//! CSV: telling the columns, and parsing a block of records into scores.
+//!
+//! A block without quotes, which is nearly every block of scores, is parsed in one pass: numbers are read where they
+//! stand, and only the columns asked for. A block with quotes takes the careful way, cell by cell.
+
+use crate::ask::{Ask, Batch, Layout, Use, cell_number};
+use crate::blocks::{closing_quote, record_end};
+use crate::error::{Error, Place};
+use crate::number::LIMIT;
+use memchr::{memchr, memchr_iter, memchr2};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// The header of a CSV text.
+#[derive(Debug, Clone)]
+pub(crate) struct Header {
+    pub(crate) names: Vec<String>,
+    pub(crate) delimiter: u8,
+    /// Bytes and lines until the first row.
+    pub(crate) bytes: usize,
+    pub(crate) lines: u64,
+}
+
+const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
+
+/// Reads the header at the beginning of a text.
+pub(crate) fn header(path: &Path, text: &[u8]) -> Result<Header, Error> {
+    let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
+    let first_line = &text[start..memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at)];
+    let count = |byte: u8| memchr_iter(byte, first_line).count();
+    // A comma wherever there is one; otherwise what the header has most of.
+    let delimiter = match count(b',') {
+        0 => *b"\t;|".iter().max_by_key(|&&byte| (count(byte), byte == b'\t')).unwrap_or(&b','),
+        _ => b',',
+    };
+    let delimiter = if count(delimiter) == 0 { b',' } else { delimiter };
+    let end = record_end(text, start, delimiter).unwrap_or(text.len());
+    let record = &text[start..end];
+    std::str::from_utf8(record).map_err(|_| Error::NotUtf8 { path: path.into(), place: Place::Line(1) })?;
+    let mut names = Vec::new();
+    for cell in cells(record, delimiter) {
+        names.push(String::from_utf8_lossy(&cell).trim().to_string());
+    }
+    if names.iter().all(String::is_empty) {
+        return Err(Error::Empty { path: path.into() });
+    }
+    for (second, name) in names.iter().enumerate() {
+        if let Some(first) = names[..second].iter().position(|other| other == name) {
+            let (first, second) = (first + 1, second + 1);
+            return Err(Error::DuplicateColumn { path: path.into(), column: name.clone(), first, second });
+        }
+    }
+    let lines = memchr_iter(b'\n', &text[..end]).count() as u64;
+    Ok(Header { names, delimiter, bytes: end, lines })
+}
+
+/// The cells of one record, quotes taken off.
+pub(crate) fn cells(record: &[u8], delimiter: u8) -> Cells<'_> {
+    let record = record.strip_suffix(b"\n").unwrap_or(record);
+    Cells { rest: Some(record.strip_suffix(b"\r").unwrap_or(record)), delimiter }
+}
+
+pub(crate) struct Cells<'a> {
+    rest: Option<&'a [u8]>,
+    delimiter: u8,
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = Cow<'a, [u8]>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.take()?;
+        if rest.first() == Some(&b'"') {
+            let close = closing_quote(rest, 1).unwrap_or(rest.len());
+            let inside = rest.get(1..close).unwrap_or_default();
+            let after = rest.get(close + 1..).unwrap_or_default();
+            // What stands between the closing quote and the delimiter belongs to the cell too, as it is.
+            let end = memchr(self.delimiter, after);
+            self.rest = end.map(|at| &after[at + 1..]);
+            let tail = &after[..end.unwrap_or(after.len())];
+            return Some(if tail.is_empty() && memchr(b'"', inside).is_none() {
+                Cow::Borrowed(inside)
+            } else {
+                Cow::Owned([&unescaped(inside), tail].concat())
+            });
+        }
+        let end = memchr(self.delimiter, rest);
+        self.rest = end.map(|at| &rest[at + 1..]);
+        Some(Cow::Borrowed(&rest[..end.unwrap_or(rest.len())]))
+    }
+}
+
+fn unescaped(inside: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(inside.len());
+    let mut at = 0;
+    while let Some(step) = memchr(b'"', &inside[at..]) {
+        out.extend_from_slice(&inside[at..=at + step]);
+        at = (at + step + 2).min(inside.len());
+    }
+    out.extend_from_slice(&inside[at..]);
+    out
+}
+
+/// Parses the records of a block. Lines in errors count from 1 at the block's beginning.
+pub(crate) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Result<Batch, Error> {
+    if let Err(bad) = std::str::from_utf8(block) {
+        let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
+        return Err(Error::NotUtf8 { path: path.into(), place: Place::Line(line) });
+    }
+    let mut batch = Batch::new(ask, Layout::default());
+    let mut sink = Sink { path, delimiter, ask, scores: Vec::new(), batch: &mut batch, line: 1 };
+    sink.scores.reserve(block.len() / 64 * ask.evaluators);
+    if memchr(b'"', block).is_some() {
+        sink.careful(block)?;
+    } else {
+        sink.plain(block)?;
+    }
+    let scores = std::mem::take(&mut sink.scores);
+    batch.scores = Layout::Rows(scores);
+    Ok(batch)
+}
+
+struct Sink<'a> {
+    path: &'a Path,
+    delimiter: u8,
+    ask: &'a Ask,
+    scores: Vec<f64>,
+    batch: &'a mut Batch,
+    line: u64,
+}
+
+impl Sink<'_> {
+    /// A block without quotes.
+    fn plain(&mut self, block: &[u8]) -> Result<(), Error> {
+        let mut at = 0;
+        while at < block.len() {
+            if let Some(skip) = blank_line(&block[at..]) {
+                at += skip;
+                self.line += 1;
+                continue;
+            }
+            at = self.plain_record(block, at)?;
+            self.line += 1;
+        }
+        if self.ask.records {
+            self.batch.starts.push(block.len());
+        }
+        Ok(())
+    }
+
+    /// Parses the record at `at`; returns where the next one begins.
+    #[inline]
+    fn plain_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
+        self.open_row(start);
+        let row = self.scores.len() - self.ask.evaluators;
+        let (mut at, last) = (start, self.ask.uses.len() - 1);
+        for (column, &what) in self.ask.uses.iter().enumerate() {
+            let end = if let Use::Score { evaluator, sign } = what {
+                let (value, end) = self.plain_number(block, at, column)?;
+                self.scores[row + evaluator] = value * sign;
+                end
+            } else {
+                let end = memchr2(self.delimiter, b'\n', &block[at..]).map_or(block.len(), |step| at + step);
+                if what != Use::Skip {
+                    self.take(column, without_return(&block[at..end]))?;
+                }
+                end
+            };
+            // A record ends after its last cell, and only there. The last line may lack its line end.
+            let ended = block.get(end).is_none_or(|&byte| byte == b'\n');
+            if ended != (column == last) {
+                return Err(self.ragged(block, start));
+            }
+            at = end + 1;
+        }
+        Ok(at)
+    }
+
+    /// The number at `at`, and where its cell ends.
+    #[inline]
+    fn plain_number(&self, block: &[u8], at: usize, column: usize) -> Result<(f64, usize), Error> {
+        if let Ok((value, length)) = fast_float2::parse_partial::<f64, _>(&block[at..])
+            && value.abs() <= LIMIT
+        {
+            let end = at + length;
+            match block.get(end) {
+                None | Some(b'\n') => return Ok((value, end)),
+                Some(&byte) if byte == self.delimiter => return Ok((value, end)),
+                Some(b'\r') if matches!(block.get(end + 1), None | Some(b'\n')) => {
+                    return Ok((value, end + 1));
+                }
+                _ => {}
+            }
+        }
+        let end = memchr2(self.delimiter, b'\n', &block[at..]).map_or(block.len(), |step| at + step);
+        let cell = without_return(&block[at..end]);
+        Ok((cell_number(self.path, Place::Line(self.line), &self.ask.names[column], cell)?, end))
+    }
+
+    /// A block with quotes somewhere.
+    fn careful(&mut self, block: &[u8]) -> Result<(), Error> {
+        let mut at = 0;
+        while at < block.len() {
+            if let Some(skip) = blank_line(&block[at..]) {
+                at += skip;
+                self.line += 1;
+                continue;
+            }
+            let end = match record_end(block, at, self.delimiter) {
+                Some(end) => end,
+                // Only the last record of a file may lack its line end; an open quote swallows what follows it.
+                None if closed(&block[at..], self.delimiter) => block.len(),
+                None => {
+                    return Err(Error::OpenQuote { path: self.path.into(), place: Place::Line(self.line) });
+                }
+            };
+            self.careful_record(&block[at..end], at)?;
+            self.line += memchr_iter(b'\n', &block[at..end]).count() as u64;
+            at = end;
+        }
+        if self.ask.records {
+            self.batch.starts.push(block.len());
+        }
+        Ok(())
+    }
+
+    fn careful_record(&mut self, record: &[u8], start: usize) -> Result<(), Error> {
+        self.open_row(start);
+        let row = self.scores.len() - self.ask.evaluators;
+        let mut found = 0;
+        for (column, cell) in cells(record, self.delimiter).enumerate() {
+            found += 1;
+            match self.ask.uses.get(column) {
+                Some(&Use::Score { evaluator, sign }) => {
+                    let name = &self.ask.names[column];
+                    let value = cell_number(self.path, Place::Line(self.line), name, &cell)?;
+                    self.scores[row + evaluator] = value * sign;
+                }
+                Some(Use::Skip) | None => {}
+                Some(_) => self.take(column, &cell)?,
+            }
+        }
+        if found == self.ask.uses.len() { Ok(()) } else { Err(self.ragged(record, 0)) }
+    }
+
+    fn open_row(&mut self, start: usize) {
+        self.batch.rows += 1;
+        self.scores.resize(self.scores.len() + self.ask.evaluators, 0.0);
+        if self.ask.records {
+            self.batch.starts.push(start);
+        }
+    }
+
+    /// A cell that is wanted, and is not a score.
+    fn take(&mut self, column: usize, cell: &[u8]) -> Result<(), Error> {
+        let number =
+            |cell: &[u8]| cell_number(self.path, Place::Line(self.line), &self.ask.names[column], cell);
+        match self.ask.uses[column] {
+            Use::Reward { sign } => self.batch.rewards.push(number(cell)? * sign),
+            Use::Probability => self.batch.probabilities.push(number(cell)?),
+            Use::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
+            Use::Skip | Use::Score { .. } => {}
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn ragged(&self, block: &[u8], start: usize) -> Error {
+        let end = record_end(block, start, self.delimiter).unwrap_or(block.len());
+        let found = cells(&block[start..end], self.delimiter).count();
+        let (path, expected) = (self.path.to_path_buf(), self.ask.uses.len());
+        Error::Ragged { path, place: Place::Line(self.line), found, expected }
+    }
+}
+
+fn without_return(cell: &[u8]) -> &[u8] {
+    cell.strip_suffix(b"\r").unwrap_or(cell)
+}
+
+/// The length of an empty line, if the text begins with one.
+fn blank_line(text: &[u8]) -> Option<usize> {
+    match text {
+        [b'\n', ..] | [b'\r'] => Some(1),
+        [b'\r', b'\n', ..] => Some(2),
+        _ => None,
+    }
+}
+
+/// Whether every quote that a last record opens is closed.
+fn closed(record: &[u8], delimiter: u8) -> bool {
+    let mut at = 0;
+    loop {
+        if record.get(at) == Some(&b'"') {
+            match closing_quote(record, at + 1) {
+                Some(close) => at = close + 1,
+                None => return false,
+            }
+        }
+        match memchr(delimiter, &record[at.min(record.len())..]) {
+            Some(step) => at += step + 1,
+            None => return true,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Where rows come from: files, patterns, standard input; plain, gz or zst; CSV, JSON lines or Parquet.
+//!
+//! Compression is told by the first bytes, not by the name. The format is told by the name where it says so and by the
+//! first bytes where it does not, so that a pipe needs no options.
+
+use crate::error::Error;
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// How rows are written down.
+///
+/// ```
+/// use jurybox_files::Format;
+/// assert_eq!(Format::of_name("scores.csv.gz"), Some(Format::Csv));
+/// assert_eq!(Format::of_name("scores.parquet"), Some(Format::Parquet));
+/// assert_eq!(Format::of_name("scores"), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values with a header (or tabs, semicolons, bars: told by the header).
+    Csv,
+    /// One JSON object a line.
+    JsonLines,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// The format that a file's name says, whatever the compression.
+    pub fn of_name(name: &str) -> Option<Format> {
+        let name = name.to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+        match name.rsplit_once('.')?.1 {
+            "csv" | "tsv" | "tab" | "txt" => Some(Format::Csv),
+            "jsonl" | "ndjson" | "json" => Some(Format::JsonLines),
+            "parquet" | "pq" => Some(Format::Parquet),
+            _ => None,
+        }
+    }
+}
+
+/// One source of rows that can be read from its beginning.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) path: PathBuf,
+    pub(crate) format: Format,
+    origin: Origin,
+}
+
+#[derive(Debug)]
+enum Origin {
+    File,
+    /// Standard input, kept aside on disk so that it can be read again.
+    Kept(File),
+    /// Standard input, to be read once: what was looked at already, then the rest.
+    Once(Mutex<Option<Vec<u8>>>),
+}
+
+/// How much is looked at to tell the format.
+const PEEK: usize = 1 << 16;
+
+impl Input {
+    /// Opens a path or `-`. A standard input that is to be read `again` is kept aside on disk first.
+    pub(crate) fn open(path: &Path, again: bool) -> Result<Input, Error> {
+        if path.as_os_str() == "-" {
+            return Self::stdin(again);
+        }
+        let about = std::fs::metadata(path).map_err(|e| Error::io(path, "open the file", e))?;
+        if about.is_dir() {
+            return Err(Error::Directory { path: path.into() });
+        }
+        let mut file = File::open(path).map_err(|e| Error::io(path, "open the file", e))?;
+        if !about.is_file() {
+            // A named pipe or `/dev/fd/3`: it reads once, like standard input.
+            return Self::stream(path, &mut file, true);
+        }
+        let head = peek(&mut file).map_err(|e| Error::io(path, "read", e))?;
+        if head.is_empty() {
+            return Err(Error::Empty { path: path.into() });
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let format = match Format::of_name(&name) {
+            Some(format) => format,
+            None => sniff(path, &head)?,
+        };
+        Ok(Input { path: path.into(), format, origin: Origin::File })
+    }
+
+    fn stdin(again: bool) -> Result<Input, Error> {
+        Self::stream(Path::new("standard input"), &mut io::stdin().lock(), again)
+    }
+
+    fn stream(path: &Path, from: &mut impl Read, again: bool) -> Result<Input, Error> {
+        let path = path.to_path_buf();
+        let head = peek(from).map_err(|e| Error::io(&path, "read", e))?;
+        if head.is_empty() {
+            return Err(Error::Empty { path });
+        }
+        let format = sniff(&path, &head)?;
+        // Parquet is read from its end: it cannot be read from a pipe as it comes.
+        if !again && format != Format::Parquet {
+            return Ok(Input { path, format, origin: Origin::Once(Mutex::new(Some(head))) });
+        }
+        let mut kept = tempfile::tempfile().map_err(|e| Error::io(&path, "keep a copy on disk", e))?;
+        io::copy(&mut Cursor::new(head).chain(from), &mut kept)
+            .map_err(|e| Error::io(&path, "keep a copy on disk", e))?;
+        Ok(Input { path, format, origin: Origin::Kept(kept) })
+    }
+
+    /// The rows' text from the beginning, decompressed.
+    pub(crate) fn text(&self) -> Result<Box<dyn Read + Send>, Error> {
+        let raw: Box<dyn Read + Send> = match &self.origin {
+            Origin::Once(head) => {
+                let head = head.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let head = head.ok_or_else(|| Error::Usage("standard input can be read only once".into()))?;
+                Box::new(Cursor::new(head).chain(io::stdin()))
+            }
+            Origin::File | Origin::Kept(_) => Box::new(self.file()?),
+        };
+        decompressed(raw).map_err(|e| Error::io(&self.path, "decompress", e))
+    }
+
+    /// What the text begins with, for telling the columns; reading it does not use up a standard input.
+    pub(crate) fn beginning(&self, bytes: usize) -> Result<Vec<u8>, Error> {
+        let text: Box<dyn Read + Send> = match &self.origin {
+            Origin::Once(head) => {
+                let head = head.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
+                let known = head.len();
+                let mut begun = decompressed(Box::new(Cursor::new(head)))
+                    .map_err(|e| Error::io(&self.path, "decompress", e))?;
+                // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
+                let mut out = Vec::new();
+                let mut buffer = [0; 4096];
+                while let Ok(n @ 1..) = begun.read(&mut buffer) {
+                    out.extend_from_slice(&buffer[..n]);
+                }
+                let _ = known;
+                return Ok(out);
+            }
+            Origin::File | Origin::Kept(_) => self.text()?,
+        };
+        let mut head = Vec::new();
+        text.take(bytes as u64).read_to_end(&mut head).map_err(|e| self.reading(e))?;
+        Ok(head)
+    }
+
+    /// The file itself, from its beginning: Parquet is read by position.
+    pub(crate) fn file(&self) -> Result<File, Error> {
+        let opened = match &self.origin {
+            Origin::Kept(file) => file.try_clone().and_then(|mut file| {
+                file.seek(SeekFrom::Start(0))?;
+                Ok(file)
+            }),
+            _ => File::open(&self.path),
+        };
+        opened.map_err(|e| Error::io(&self.path, "open the file", e))
+    }
+
+    /// What a failed read means.
+    pub(crate) fn reading(&self, error: io::Error) -> Error {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                Error::Truncated { path: self.path.clone(), what: "the compressed stream" }
+            }
+            _ => Error::Io { path: self.path.clone(), doing: "read", source: error },
+        }
+    }
+}
+
+fn peek(from: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    from.take(PEEK as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// The text of a stream that may be compressed.
+fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let mut magic = Vec::new();
+    raw.by_ref().take(4).read_to_end(&mut magic)?;
+    let is = |bytes: &[u8]| magic.starts_with(bytes);
+    let (gzip, zst) = (is(GZIP), is(ZSTD));
+    let whole = Cursor::new(magic).chain(raw);
+    Ok(if gzip {
+        // Buffered by hand: the decoder asks for what it can use, not byte by byte.
+        Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, whole)))
+    } else if zst {
+        Box::new(zstd::stream::read::Decoder::new(whole)?)
+    } else {
+        Box::new(whole)
+    })
+}
+
+fn sniff(path: &Path, head: &[u8]) -> Result<Format, Error> {
+    if head.starts_with(b"PAR1") {
+        return Ok(Format::Parquet);
+    }
+    let mut text = vec![0; 256];
+    let mut begun =
+        decompressed(Box::new(Cursor::new(head.to_vec()))).map_err(|e| Error::io(path, "decompress", e))?;
+    let n = begun.read(&mut text).map_err(|e| Error::io(path, "decompress", e))?;
+    let first = text[..n].iter().find(|b| !b.is_ascii_whitespace() && ![0xef, 0xbb, 0xbf].contains(*b));
+    Ok(if first == Some(&b'{') { Format::JsonLines } else { Format::Csv })
+}
+
+/// The files that the arguments name, patterns expanded, in order.
+///
+/// ```
+/// assert!(jurybox_files::expand(&["no-such-*.csv".into()]).is_err());
+/// assert_eq!(jurybox_files::expand(&["-".into()])?, [std::path::PathBuf::from("-")]);
+/// # Ok::<(), jurybox_files::Error>(())
+/// ```
+pub fn expand(arguments: &[String]) -> Result<Vec<PathBuf>, Error> {
+    let mut paths = Vec::new();
+    for argument in arguments {
+        // A file may have a bracket in its name: what exists is taken as it stands.
+        if !argument.contains(['*', '?', '[']) || Path::new(argument).exists() {
+            paths.push(PathBuf::from(argument));
+            continue;
+        }
+        let none = || Error::NoMatch { pattern: argument.clone() };
+        let before = paths.len();
+        paths.extend(glob::glob(argument).map_err(|_| none())?.filter_map(Result::ok));
+        if paths.len() == before {
+            return Err(none());
+        }
+    }
+    if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Error::Usage("standard input (`-`) can be named only once".into()));
+    }
+    Ok(paths)
+}

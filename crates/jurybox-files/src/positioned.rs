@@ -1,0 +1,79 @@
+//! A file read by position: many threads share it, and none moves another's place.
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+
+/// A shared handle on a file, and its length.
+#[derive(Debug, Clone)]
+pub(crate) struct Positioned {
+    file: Arc<File>,
+    length: u64,
+}
+
+impl Positioned {
+    pub(crate) fn new(file: File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        Ok(Positioned { file: Arc::new(file), length })
+    }
+
+    pub(crate) fn from(&self, at: u64) -> From {
+        From { file: self.file.clone(), at }
+    }
+}
+
+/// Reads on from a place of its own.
+#[derive(Debug)]
+pub(crate) struct From {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for From {
+    #[cfg(unix)]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        use std::os::unix::fs::FileExt;
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+
+    #[cfg(windows)]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        use std::os::windows::fs::FileExt;
+        let read = self.file.seek_read(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Length for Positioned {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Positioned {
+    type T = BufReader<From>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        // Page headers are a few dozen bytes.
+        Ok(BufReader::with_capacity(512, self.from(start)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} of a file of {}", self.length)));
+        }
+        let mut bytes = Vec::with_capacity(length);
+        self.from(start).take(length as u64).read_to_end(&mut bytes)?;
+        if bytes.len() == length {
+            Ok(bytes.into())
+        } else {
+            Err(ParquetError::EOF(format!("{} of {length} bytes at {start}", bytes.len())))
+        }
+    }
+}

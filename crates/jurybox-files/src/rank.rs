@@ -1,0 +1,287 @@
+//! The top K of a table: one pass, in memory of order K.
+//!
+//! Each thread values its rows and sends on only those that may still be among the best: not below the K-th best value
+//! that is known by then, nor below the K-th best of the batch. Text rows travel with their record, so nothing is read
+//! twice; of a Parquet file the columns that were not needed for ranking are read for the K winners only.
+
+use crate::error::Error;
+use crate::judge::{Judge, means, merge_means};
+use crate::scan::Part;
+use crate::table::{At, Kind, Records, Table, Want};
+use jurybox::TopK;
+use jurybox::estimate::Mean;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a ranking is to be.
+///
+/// ```
+/// let ask = jurybox_files::RankAsk { k: 10, ..Default::default() };
+/// assert!(!ask.explain);
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RankAsk {
+    /// How many rows to keep, within each group where there are groups.
+    pub k: usize,
+    /// The seed of the tie rule.
+    pub seed: u64,
+    /// Whether to say what each evaluator contributed.
+    pub explain: bool,
+    /// Whether to rank within the groups that the table's key column names.
+    pub grouped: bool,
+}
+
+/// The best rows of a table, best first.
+///
+/// ```
+/// use jurybox_files::{Judge, RankAsk, Roles, Table, rank};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("scores.csv");
+/// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
+/// let table = Table::open(&[path], &Roles::default(), false)?;
+/// let judge = Judge::weights(&table.taken().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
+/// let ranking = rank(&table, &judge, RankAsk { k: 2, ..RankAsk::default() })?;
+/// assert_eq!(ranking.rows(), 3);
+/// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
+/// assert_eq!(rows, [2, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Ranking {
+    rows: u64,
+    pub(crate) winners: Vec<Winner>,
+    pub(crate) records: HashMap<u64, Candidate>,
+    /// The first row of each file.
+    pub(crate) files: Vec<u64>,
+    pub(crate) evaluators: Vec<String>,
+    pub(crate) explained: bool,
+}
+
+/// A row among the best.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Winner {
+    /// Its number over all files, from 0.
+    pub row: u64,
+    /// Its place, from 1; within its group where there are groups.
+    pub rank: u64,
+    /// What it was ranked by.
+    pub score: f64,
+    /// Its group.
+    pub group: Option<Box<str>>,
+    /// By how much each evaluator's score moved it, against that evaluator's mean score; NaN where it gave none.
+    pub contributions: Vec<f64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    row: usize,
+    value: f64,
+    key: Option<Box<str>>,
+    pub(crate) record: Box<[u8]>,
+    pub(crate) scores: Box<[f64]>,
+}
+
+impl Ranking {
+    /// How many rows were ranked.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The best rows, best first; group after group where there are groups.
+    pub fn winners(&self) -> &[Winner] {
+        &self.winners
+    }
+}
+
+/// Ranks the rows of a table.
+pub fn rank(table: &Table, judge: &Judge, ask: RankAsk) -> Result<Ranking, Error> {
+    if ask.k == 0 {
+        return Err(Error::Usage("-k 0: ask for at least one row".into()));
+    }
+    let floor = Floor::new();
+    let arrays = table.files.iter().any(|source| matches!(source.kind, Kind::Parquet(..)));
+    let want = Want { key: ask.grouped, records: Records::OfText, ..Want::default() };
+    // The scores of a Parquet row are kept with it: its columns need not be read a second time.
+    let with_scores = ask.explain || arrays;
+    let mut best = Best { ask, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
+    let (mut mean, mut files) = (None::<Mean>, vec![0; table.files.len()]);
+    let rows = table.scan(
+        want,
+        |mut part| {
+            let mut values = Vec::new();
+            judge.values(&mut part.batch, &mut values)?;
+            let mean = if ask.explain { Some(means(&mut part.batch)?) } else { None };
+            let chosen = if ask.grouped {
+                best_of_groups(&values, part.batch.keys(), ask.k)
+            } else {
+                best_of(&values, ask.k, floor.get())
+            };
+            let keep = |row: usize| candidate(&part, row, values[row], with_scores);
+            Ok((mean, chosen.into_iter().map(keep).collect::<Vec<_>>()))
+        },
+        |at, (part_mean, candidates)| {
+            merge_means(&mut mean, part_mean);
+            files[at.file] = at.row - at.row_in_file;
+            best.take(at, candidates);
+            if !ask.grouped {
+                floor.raise(best.floor());
+            }
+            Ok(())
+        },
+    )?;
+    let mut ranking = Ranking {
+        rows,
+        winners: best.winners(),
+        records: best.kept,
+        files,
+        evaluators: table.taken().evaluators(),
+        explained: ask.explain,
+    };
+    if let Some(mean) = mean {
+        explain(&mut ranking, judge, &mean)?;
+    }
+    Ok(ranking)
+}
+
+/// A value below which no row can be among the best any more: known to all threads, only ever raised.
+struct Floor(AtomicU64);
+
+impl Floor {
+    fn new() -> Self {
+        Floor(AtomicU64::new(f64::NEG_INFINITY.to_bits()))
+    }
+
+    fn get(&self) -> f64 {
+        f64::from_bits(self.0.load(Ordering::Relaxed))
+    }
+
+    fn raise(&self, to: f64) {
+        self.0.store(to.to_bits(), Ordering::Relaxed);
+    }
+}
+
+/// Rows not below the floor nor below the k-th best of the batch; ties stay in.
+fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
+    let above = |floor: f64| {
+        let rows = values.iter().enumerate();
+        // NaN ranks last, but must be there when k asks for every row.
+        rows.filter(|&(_, &value)| value >= floor || value.is_nan())
+            .map(|(row, _)| row)
+            .collect::<Vec<usize>>()
+    };
+    let rows = above(floor);
+    if rows.len() <= 2 * k {
+        return rows;
+    }
+    let mut order: Vec<f64> = rows.iter().map(|&row| values[row]).map(last_if_nan).collect();
+    let (_, &mut kth, _) = order.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
+    above(kth)
+}
+
+fn best_of_groups(values: &[f64], keys: &[Box<str>], k: usize) -> Vec<usize> {
+    let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (row, key) in keys.iter().enumerate() {
+        groups.entry(key).or_default().push(row);
+    }
+    let mut rows: Vec<usize> = Vec::new();
+    for members in groups.into_values() {
+        let part: Vec<f64> = members.iter().map(|&row| values[row]).collect();
+        rows.extend(best_of(&part, k, f64::NEG_INFINITY).into_iter().map(|at| members[at]));
+    }
+    // The order in which a hash map gives its groups is chance.
+    rows.sort_unstable();
+    rows
+}
+
+fn last_if_nan(value: f64) -> f64 {
+    if value.is_nan() { f64::NEG_INFINITY } else { value }
+}
+
+fn candidate(part: &Part<'_>, row: usize, value: f64, with_scores: bool) -> Candidate {
+    let width = if with_scores { part.batch.evaluators } else { 0 };
+    Candidate {
+        row,
+        value,
+        key: part.batch.keys().get(row).cloned(),
+        record: part.record(row).into(),
+        scores: (0..width).map(|j| part.batch.score(row, j)).collect(),
+    }
+}
+
+/// The best so far, and what is kept of each.
+struct Best {
+    ask: RankAsk,
+    groups: Vec<(Option<Box<str>>, TopK)>,
+    by_key: HashMap<Option<Box<str>>, usize>,
+    kept: HashMap<u64, Candidate>,
+    room: usize,
+}
+
+impl Best {
+    fn take(&mut self, at: At, candidates: Vec<Candidate>) {
+        for candidate in candidates {
+            let group = self.by_key.get(&candidate.key).copied().unwrap_or_else(|| {
+                self.groups.push((candidate.key.clone(), TopK::new(self.ask.k, self.ask.seed)));
+                self.by_key.insert(candidate.key.clone(), self.groups.len() - 1);
+                self.groups.len() - 1
+            });
+            let row = at.row + candidate.row as u64;
+            self.groups[group].1.push(row, candidate.value);
+            self.kept.insert(row, candidate);
+        }
+        // Rows that have fallen out are forgotten now and then: memory stays of the order of what is kept.
+        if self.kept.len() > self.room {
+            let mut still: HashMap<u64, Candidate> = HashMap::new();
+            for (_, top) in &mut self.groups {
+                for ranked in top.sorted() {
+                    still.extend(self.kept.remove_entry(&ranked.item));
+                }
+            }
+            self.room = (2 * still.len()).max(4096);
+            self.kept = still;
+        }
+    }
+
+    fn floor(&self) -> f64 {
+        self.groups.first().map_or(f64::NEG_INFINITY, |(_, top)| top.threshold())
+    }
+
+    fn winners(&mut self) -> Vec<Winner> {
+        let mut winners = Vec::new();
+        for (group, top) in &mut self.groups {
+            for (at, ranked) in top.sorted().iter().enumerate() {
+                winners.push(Winner {
+                    row: ranked.item,
+                    rank: at as u64 + 1,
+                    score: ranked.value,
+                    group: group.clone(),
+                    contributions: Vec::new(),
+                });
+            }
+        }
+        winners
+    }
+}
+
+/// What a row's value would lose if an evaluator had given it its mean score instead.
+///
+/// For weighted sums that is `w_j (x_j - mean_j)`; the question makes sense for any policy.
+fn explain(ranking: &mut Ranking, judge: &Judge, mean: &Mean) -> Result<(), Error> {
+    let width = mean.means().len();
+    for winner in &mut ranking.winners {
+        let Some(candidate) = ranking.records.get(&winner.row) else { continue };
+        let mut rows = Vec::with_capacity((width + 1) * width);
+        rows.extend_from_slice(&candidate.scores);
+        for j in 0..width {
+            let start = rows.len();
+            rows.extend_from_slice(&candidate.scores);
+            rows[start + j] = mean.means()[j];
+        }
+        let values = judge.values_of(&rows, width)?;
+        let moved =
+            |j: usize| if candidate.scores[j].is_nan() { f64::NAN } else { values[0] - values[j + 1] };
+        winner.contributions = (0..width).map(moved).collect();
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! The history that is replayed: every row in memory, because rounds are drawn from all of it.
+
+use crate::error::Error;
+use crate::linear::{Fit, LeastSquares};
+use crate::table::{Table, Want};
+use std::collections::HashMap;
+
+/// Scores, rewards and rounds of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    pub(crate) names: Vec<String>,
+    /// Row after row, NaN = missing.
+    pub(crate) scores: Vec<f64>,
+    /// NaN where a row has no verdict.
+    pub(crate) rewards: Vec<f64>,
+    /// Empty where none were logged.
+    pub(crate) probabilities: Vec<f64>,
+    /// The rows of each round of the file's own, in order of appearance; empty where rounds are to be drawn.
+    pub(crate) rounds: Vec<Vec<usize>>,
+}
+
+impl Log {
+    pub(crate) fn read(table: &Table) -> Result<Log, Error> {
+        let taken = table.taken();
+        let want = Want {
+            reward: true,
+            probability: taken.probability.is_some(),
+            key: taken.key.is_some(),
+            ..Want::default()
+        };
+        let mut log = Log {
+            names: taken.evaluators(),
+            scores: Vec::new(),
+            rewards: Vec::new(),
+            probabilities: Vec::new(),
+            rounds: Vec::new(),
+        };
+        let mut by_key: HashMap<Box<str>, usize> = HashMap::new();
+        table.scan(
+            want,
+            |mut part| {
+                let scores = part.batch.scores().to_vec();
+                let batch = part.batch;
+                Ok((scores, batch.rewards, batch.probabilities, batch.keys))
+            },
+            |at, (scores, rewards, probabilities, keys)| {
+                log.scores.extend(scores);
+                log.rewards.extend(rewards);
+                log.probabilities.extend(probabilities);
+                for (row, key) in keys.into_iter().enumerate() {
+                    let rounds = &mut log.rounds;
+                    let round = *by_key.entry(key).or_insert_with(|| {
+                        rounds.push(Vec::new());
+                        rounds.len() - 1
+                    });
+                    rounds[round].push(at.row as usize + row);
+                }
+                Ok(())
+            },
+        )?;
+        if log.labelled() == 0 {
+            let column = taken.reward().unwrap_or_default().into();
+            return Err(Error::NoReward { path: table.path().into(), column });
+        }
+        Ok(log)
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rewards.len()
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(crate) fn row(&self, row: usize) -> &[f64] {
+        &self.scores[row * self.width()..(row + 1) * self.width()]
+    }
+
+    pub(crate) fn labelled(&self) -> usize {
+        self.rewards.iter().filter(|reward| !reward.is_nan()).count()
+    }
+
+    /// The plain mean of the scores that a row has; NaN where it has none.
+    pub(crate) fn averages(&self) -> Vec<f64> {
+        (0..self.rows()).map(|row| mean_of_present(self.row(row).iter().copied())).collect()
+    }
+
+    /// The scores in standard deviations from their evaluator's mean; NaN = missing, 0 for one that never varies.
+    pub(crate) fn standardised(&self) -> Vec<f64> {
+        let width = self.width();
+        let mut out = self.scores.clone();
+        for j in 0..width {
+            let column = || self.scores.iter().skip(j).step_by(width).copied().filter(|x| !x.is_nan());
+            let count = column().count() as f64;
+            let mean = column().sum::<f64>() / count;
+            let deviation = (column().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
+            for value in out.iter_mut().skip(j).step_by(width).filter(|x| !x.is_nan()) {
+                *value = if deviation > 0.0 { (*value - mean) / deviation } else { 0.0 };
+            }
+        }
+        out
+    }
+
+    /// The mean of the standardised scores of each row.
+    pub(crate) fn z_means(&self, standardised: &[f64]) -> Vec<f64> {
+        standardised.chunks_exact(self.width()).map(|row| mean_of_present(row.iter().copied())).collect()
+    }
+
+    /// The regression of the reward on the standardised scores over the labelled rows that pass; a missing score stands
+    /// at its evaluator's mean.
+    pub(crate) fn regression(&self, standardised: &[f64], keep: impl Fn(usize) -> bool) -> Option<Fit> {
+        let mut sums = LeastSquares::new(self.width());
+        for (row, x) in standardised.chunks_exact(self.width()).enumerate() {
+            if !self.rewards[row].is_nan() && keep(row) {
+                sums.learn(&filled(x), self.rewards[row]);
+            }
+        }
+        sums.fit()
+    }
+}
+
+/// A standardised row with its missing scores at the mean.
+pub(crate) fn filled(row: &[f64]) -> Vec<f64> {
+    row.iter().map(|&x| if x.is_nan() { 0.0 } else { x }).collect()
+}
+
+fn mean_of_present(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) =
+        values.filter(|x| !x.is_nan()).fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
+    sum / count
+}

@@ -1,0 +1,131 @@
+//! One pass over the rows: moments in groups, and a sample.
+
+use crate::error::Error;
+use crate::judge::scores;
+use crate::table::{Table, Want};
+use jurybox::estimate::{Moments, Statistic};
+
+/// Groups of rows for the jackknife.
+pub(super) const GROUPS: usize = 20;
+/// Rows kept at most for curves and top K.
+const SAMPLE: usize = 100_000;
+
+pub(super) struct Gathered {
+    pub(super) rows: u64,
+    pub(super) labelled: u64,
+    /// Per group, the moments of the scores alone.
+    pub(super) scores: Vec<Moments>,
+    /// Per group, the moments of the scores and, last, the reward, over labelled rows.
+    pub(super) labels: Vec<Moments>,
+    pub(super) sample: Sample,
+}
+
+/// Rows drawn evenly from all of them by a hash of their number.
+pub(super) struct Sample {
+    pub(super) width: usize,
+    pub(super) scores: Vec<f64>,
+    /// NaN where there is none.
+    pub(super) rewards: Vec<f64>,
+    numbers: Vec<u64>,
+    /// Rows whose hash is below this are kept.
+    below: u64,
+}
+
+impl Gathered {
+    pub(super) fn read(table: &Table) -> Result<Gathered, Error> {
+        let width = table.taken().evaluators().len();
+        let rewarded = table.taken().reward().is_some();
+        let mut gathered = Gathered {
+            rows: 0,
+            labelled: 0,
+            scores: vec![Moments::new(width); GROUPS],
+            labels: vec![Moments::new(width + 1); GROUPS],
+            sample: Sample {
+                width,
+                scores: Vec::new(),
+                rewards: Vec::new(),
+                numbers: Vec::new(),
+                below: u64::MAX,
+            },
+        };
+        let want = Want { reward: rewarded, ..Want::default() };
+        gathered.rows = table.scan(
+            want,
+            |mut part| {
+                let values = part.batch.scores().to_vec();
+                let rewards = part.batch.rewards;
+                let moments = moments(&values, &rewards, width)?;
+                Ok((values, rewards, moments))
+            },
+            |at, (values, rewards, (plain, labelled))| {
+                gathered.labelled += rewards.iter().filter(|reward| !reward.is_nan()).count() as u64;
+                for (into, from) in gathered.scores.iter_mut().zip(&plain) {
+                    into.merge(from);
+                }
+                for (into, from) in gathered.labels.iter_mut().zip(&labelled) {
+                    into.merge(from);
+                }
+                for (row, scores) in values.chunks_exact(width).enumerate() {
+                    let reward = rewards.get(row).copied().unwrap_or(f64::NAN);
+                    gathered.sample.offer(at.row + row as u64, scores, reward);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(gathered)
+    }
+}
+
+/// The moments of a batch, row i in group i mod the number of groups.
+fn moments(values: &[f64], rewards: &[f64], width: usize) -> Result<(Vec<Moments>, Vec<Moments>), Error> {
+    let (mut plain, mut labelled) = (Vec::new(), Vec::new());
+    for group in 0..GROUPS {
+        let mine = || values.chunks_exact(width).enumerate().skip(group).step_by(GROUPS);
+        let mut of_scores = Moments::new(width);
+        let rows: Vec<f64> = mine().flat_map(|(_, row)| row).copied().collect();
+        of_scores.observe(&scores(&rows, width)?);
+        plain.push(of_scores);
+        if !rewards.is_empty() {
+            let mut of_both = Moments::new(width + 1);
+            let known = mine().filter(|(row, _)| !rewards[*row].is_nan());
+            let rows: Vec<f64> =
+                known.flat_map(|(row, scores)| scores.iter().copied().chain([rewards[row]])).collect();
+            of_both.observe(&scores(&rows, width + 1)?);
+            labelled.push(of_both);
+        }
+    }
+    Ok((plain, labelled))
+}
+
+impl Sample {
+    fn offer(&mut self, number: u64, scores: &[f64], reward: f64) {
+        if mix(number) > self.below {
+            return;
+        }
+        self.numbers.push(number);
+        self.scores.extend_from_slice(scores);
+        self.rewards.push(reward);
+        if self.numbers.len() > SAMPLE {
+            self.below /= 2;
+            let keep: Vec<usize> =
+                (0..self.numbers.len()).filter(|&at| mix(self.numbers[at]) <= self.below).collect();
+            let width = self.width;
+            self.scores =
+                keep.iter().flat_map(|&at| &self.scores[at * width..(at + 1) * width]).copied().collect();
+            self.rewards = keep.iter().map(|&at| self.rewards[at]).collect();
+            self.numbers = keep.iter().map(|&at| self.numbers[at]).collect();
+        }
+    }
+
+    pub(super) fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.scores.chunks_exact(self.width)
+    }
+}
+
+/// The finaliser of SplitMix64: neighbours land far apart.
+fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,142 @@
+//! Which evaluators to trust: a report on a table of scores, with rewards where there are any.
+//!
+//! One pass takes in the moments of every pair of columns, in twenty groups of rows, and a sample of the rows. From the
+//! moments come gains, noise, weights and redundancy; leaving out one group at a time gives the intervals (the jackknife);
+//! from the sample come the curves and what a top K would catch.
+
+mod gather;
+mod page;
+mod sampled;
+mod stats;
+mod words;
+
+use crate::error::Error;
+use crate::table::Table;
+use gather::Gathered;
+use serde::Serialize;
+
+/// A report; the document of `jurybox report --json`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Rows read.
+    pub rows: u64,
+    /// Rows with a reward.
+    pub labelled: u64,
+    /// The reward column, where one was named.
+    pub reward: Option<String>,
+    /// Rows in the sample from which the curves and the top K come.
+    pub sampled: usize,
+    /// Whether gains, noise, weights and error correlations come from rewards, or from the scores alone.
+    pub from: &'static str,
+    /// One entry per evaluator.
+    pub evaluators: Vec<EvaluatorReport>,
+    /// How the evaluators' errors go together: 1 on the diagonal.
+    pub error_correlation: Vec<Vec<f64>>,
+    /// How many independent evaluators these are worth.
+    pub effective_evaluators: Option<f64>,
+    /// What top K would catch under several ways of ranking.
+    pub top: Vec<Catch>,
+    /// What a person should know.
+    pub warnings: Vec<String>,
+}
+
+/// What is known of one evaluator.
+#[derive(Debug, Clone, Serialize)]
+pub struct EvaluatorReport {
+    /// Its name.
+    pub name: String,
+    /// The share of rows that it scored.
+    pub coverage: f64,
+    /// Mean score.
+    pub mean: f64,
+    /// Standard deviation of its scores.
+    pub deviation: f64,
+    /// By how much its score rises with the reward (or with what the evaluators share, in its standard deviations).
+    pub gain: Option<f64>,
+    /// Its score where the reward is zero (or its mean score, without rewards).
+    pub offset: Option<f64>,
+    /// The spread of its scores around that line.
+    pub noise: Option<f64>,
+    /// What one standard deviation of its score adds to the prediction, the others being equal.
+    pub weight: Option<Weight>,
+    /// Correlation with the reward.
+    pub correlation: Option<f64>,
+    /// Mean reward (or mean standardised score of the others) over tenths of its scores.
+    pub curve: Vec<Bin>,
+}
+
+/// A weight and its 95% interval.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Weight {
+    /// The weight.
+    pub value: f64,
+    /// Half the width of its 95% interval.
+    pub ci95: f64,
+}
+
+/// A bin of a curve.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Bin {
+    /// Mean score.
+    pub score: f64,
+    /// Mean of what is held against it.
+    pub reward: f64,
+    /// Half the width of its 95% interval.
+    pub ci95: f64,
+    /// Rows in it.
+    pub rows: usize,
+}
+
+/// What the top K by one way of ranking would catch.
+#[derive(Debug, Clone, Serialize)]
+pub struct Catch {
+    /// The way of ranking.
+    pub name: String,
+    /// K.
+    pub k: usize,
+    /// Mean reward of the K, where rewards are known.
+    pub reward: Option<f64>,
+    /// The share of the true top K among them, or of the default policy's where rewards are not known.
+    pub caught: f64,
+}
+
+/// Makes a report.
+///
+/// ```
+/// use jurybox_files::{Roles, Table, report};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("scores.csv");
+/// let rows: String = (0..200).map(|i| format!("{},{},7,{}\n", i % 10, 20 - i % 10, i % 10)).collect();
+/// std::fs::write(&path, format!("good,upside_down,constant,verdict\n{rows}"))?;
+/// let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
+/// let report = report(&Table::open(&[path], &roles, false)?)?;
+/// assert!(report.warnings.iter().any(|w| w.contains("`constant`")));
+/// assert!(report.warnings.iter().any(|w| w.contains("`upside_down`")));
+/// assert!(report.to_html().starts_with("<!doctype html>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn report(table: &Table) -> Result<Report, Error> {
+    let gathered = Gathered::read(table)?;
+    if let Some(column) = table.taken().reward().filter(|_| gathered.labelled == 0) {
+        return Err(Error::NoReward { path: table.path().into(), column: column.into() });
+    }
+    let names = table.taken().evaluators();
+    let (evaluators, errors, from) = stats::evaluators(&gathered, &names);
+    let mut report = Report {
+        rows: gathered.rows,
+        labelled: gathered.labelled,
+        reward: table.taken().reward().map(Into::into),
+        sampled: gathered.sample.rewards.len(),
+        from,
+        effective_evaluators: stats::effective(&errors, &evaluators),
+        error_correlation: errors,
+        evaluators,
+        top: Vec::new(),
+        warnings: Vec::new(),
+    };
+    sampled::curves(&gathered.sample, &mut report);
+    report.top = sampled::catches(&gathered.sample, &names)?;
+    report.warnings = words::warnings(&report);
+    Ok(report)
+}

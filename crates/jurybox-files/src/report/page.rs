@@ -1,0 +1,212 @@
+//! The report as a page, and as a table for the terminal.
+
+use super::{EvaluatorReport, Report};
+use crate::svg::{Frame, Series, escaped, heat_map, lines, page, short, warnings};
+use std::fmt::Write;
+
+impl Report {
+    /// A self-contained page: nothing is loaded from elsewhere, and it prints.
+    pub fn to_html(&self) -> String {
+        let rewards = match &self.reward {
+            Some(column) => format!("{} with a reward in {column}", self.labelled),
+            None => "no rewards".into(),
+        };
+        let mut body = format!(
+            "<p class=\"lead\">{} rows, {rewards}; {} evaluators. Gains, noise and weights come from {}.</p>",
+            self.rows,
+            self.evaluators.len(),
+            escaped(self.from)
+        );
+        body += &warnings(&self.warnings);
+        body += "<h2>The evaluators</h2>";
+        body += &self.evaluator_table();
+        body += &self.redundancy();
+        body += &self.curves();
+        body += &self.catch_table();
+        page("Which evaluators to trust", &body)
+    }
+
+    fn evaluator_table(&self) -> String {
+        let largest = self
+            .evaluators
+            .iter()
+            .filter_map(|e| e.weight)
+            .map(|w| w.value.abs() + w.ci95)
+            .fold(0.0, f64::max);
+        let mut html = "<div class=\"scroll\"><table><tr><th>evaluator</th><th>weight</th><th></th><th>gain</th>\
+                        <th>offset</th><th>noise</th><th>correlation<br>with the reward</th><th>mean</th><th>sd</th>\
+                        <th>coverage</th></tr>"
+            .to_string();
+        let some = |value: Option<f64>| value.map_or("–".into(), short);
+        for about in self.by_weight() {
+            let weight =
+                about.weight.map_or("–".into(), |w| format!("{} ± {}", short(w.value), short(w.ci95)));
+            let _ = write!(
+                html,
+                "<tr><td>{}</td><td>{weight}</td><td class=\"bar\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+                 <td>{}</td><td>{}</td><td>{:.0}%</td></tr>",
+                escaped(&about.name),
+                bar(about, largest),
+                some(about.gain),
+                some(about.offset),
+                some(about.noise),
+                some(about.correlation),
+                short(about.mean),
+                short(about.deviation),
+                100.0 * about.coverage
+            );
+        }
+        html += "</table></div>";
+        html += if self.from == "rewards" {
+            "<p class=\"small\"><b>Weight</b>: how much one standard deviation of this score adds to the predicted \
+             reward, the other scores being equal, with its 95% interval; a bar that crosses the line may be zero. \
+             <b>Gain, offset, noise</b>: score = offset + gain × reward, give or take the noise.</p>"
+        } else {
+            "<p class=\"small\"><b>Weight</b>: the evaluator's say when all are combined by how well they agree, on \
+             standardised scores, with its 95% interval. <b>Gain</b>: by how much its score rises with one standard \
+             deviation of what the evaluators share; <b>noise</b>: the rest of its spread. Agreement is not truth: \
+             evaluators that share an error agree too.</p>"
+        };
+        html
+    }
+
+    /// The evaluators, weightiest first.
+    fn by_weight(&self) -> Vec<&EvaluatorReport> {
+        let mut list: Vec<&EvaluatorReport> = self.evaluators.iter().collect();
+        let size = |about: &EvaluatorReport| about.weight.map_or(-1.0, |w| w.value.abs());
+        list.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        list
+    }
+
+    fn redundancy(&self) -> String {
+        let names: Vec<String> = self.evaluators.iter().map(|e| e.name.clone()).collect();
+        let map = heat_map(&names, |i, j| self.error_correlation[i][j]);
+        let worth = self.effective_evaluators.map_or(String::new(), |n| {
+            format!(
+                "By their errors, these {} evaluators are worth <b>{n:.1}</b> independent ones. ",
+                names.len()
+            )
+        });
+        format!(
+            "<h2>Redundancy</h2><p>{worth}The map shows how their errors go together: 1 means two voices with one \
+             opinion, 0 that each adds its own.</p><div class=\"scroll\">{map}</div>"
+        )
+    }
+
+    fn curves(&self) -> String {
+        let held = if self.labelled > 0 { "mean reward" } else { "others (z)" };
+        let mut html = format!(
+            "<h2>Reliability</h2><p>{} A reliable evaluator's curve rises steadily; a flat stretch means that scores \
+             there say nothing.</p><div class=\"grid\">",
+            if self.labelled > 0 {
+                "The mean reward over tenths of each evaluator's scores, with 95% intervals."
+            } else {
+                "Without rewards: the mean standardised score of the other evaluators over tenths of each one's scores."
+            }
+        );
+        for about in self.by_weight() {
+            let points = about.curve.iter().map(|bin| (bin.score, bin.reward, bin.ci95)).collect();
+            let series = [Series { name: about.name.clone(), points, reference: false }];
+            let frame = Frame { width: 320.0, height: 200.0, legend: 0.0 };
+            let _ = write!(
+                html,
+                "<figure style=\"margin:0\"><h3>{}</h3>{}</figure>",
+                escaped(&about.name),
+                lines(frame, "score", held, &series)
+            );
+        }
+        html + "</div>"
+    }
+
+    fn catch_table(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        let mut sizes: Vec<usize> = Vec::new();
+        for catch in &self.top {
+            if !names.contains(&catch.name.as_str()) {
+                names.push(&catch.name);
+            }
+            if !sizes.contains(&catch.k) {
+                sizes.push(catch.k);
+            }
+        }
+        if names.is_empty() {
+            return String::new();
+        }
+        let rewarded = self.labelled > 0;
+        let mut html = "<h2>What a top K would catch</h2><div class=\"scroll\"><table><tr><th>ranked by</th>"
+            .to_string();
+        for k in &sizes {
+            let _ = write!(html, "<th>top {k}</th>");
+        }
+        html += "</tr>";
+        for name in &names {
+            let _ = write!(html, "<tr><td>{}</td>", escaped(name));
+            for k in &sizes {
+                let cell = self.top.iter().find(|catch| catch.name == *name && catch.k == *k);
+                let cell = cell.map_or("–".into(), |catch| match catch.reward {
+                    Some(reward) => format!("{} ({:.0}%)", short(reward), 100.0 * catch.caught),
+                    None => format!("{:.0}%", 100.0 * catch.caught),
+                });
+                let _ = write!(html, "<td>{cell}</td>");
+            }
+            html += "</tr>";
+        }
+        html += "</table></div>";
+        html += if rewarded {
+            "<p class=\"small\">Mean reward of the K, and in brackets the share of the true top K among them. What is \
+             learnt from rewards is learnt on one half of the rows and judged on the other.</p>"
+        } else {
+            "<p class=\"small\">The share of the last line's top K that each way of ranking finds too. Without rewards \
+             nobody can say which is right.</p>"
+        };
+        html
+    }
+
+    /// A table for the terminal.
+    pub fn to_table(&self) -> String {
+        let width = self.evaluators.iter().map(|e| e.name.chars().count()).max().unwrap_or(0).max(9);
+        let mut text = format!("{} rows, {} with a reward; from {}\n", self.rows, self.labelled, self.from);
+        let _ = writeln!(
+            text,
+            "{:width$}  {:>20}  {:>8} {:>8} {:>8} {:>8} {:>8}",
+            "evaluator", "weight", "gain", "offset", "noise", "corr.", "coverage"
+        );
+        let some = |value: Option<f64>| value.map_or("–".into(), short);
+        for about in self.by_weight() {
+            let weight =
+                about.weight.map_or("–".into(), |w| format!("{} ± {}", short(w.value), short(w.ci95)));
+            let _ = writeln!(
+                text,
+                "{:width$}  {weight:>20}  {:>8} {:>8} {:>8} {:>8} {:>7.0}%",
+                about.name,
+                some(about.gain),
+                some(about.offset),
+                some(about.noise),
+                some(about.correlation),
+                100.0 * about.coverage
+            );
+        }
+        if let Some(effective) = self.effective_evaluators {
+            let _ = writeln!(text, "worth {effective:.1} independent evaluators");
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        text
+    }
+}
+
+/// A weight and its interval as a small bar around zero.
+fn bar(about: &EvaluatorReport, largest: f64) -> String {
+    let Some(weight) = about.weight.filter(|_| largest > 0.0) else { return String::new() };
+    let x = |v: f64| 70.0 + 66.0 * v / largest;
+    let (from, to) = (x(0.0).min(x(weight.value)), x(0.0).max(x(weight.value)));
+    format!(
+        "<svg viewBox=\"0 0 140 16\" width=\"140\" height=\"16\"><rect x=\"{from:.1}\" y=\"4\" width=\"{:.1}\" height=\"8\" \
+         fill=\"#0072b2\" fill-opacity=\".55\"/><line x1=\"70\" x2=\"70\" y1=\"0\" y2=\"16\" stroke=\"#999\"/>\
+         <line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\" stroke=\"#222\"/></svg>",
+        to - from,
+        x(weight.value - weight.ci95),
+        x(weight.value + weight.ci95)
+    )
+}

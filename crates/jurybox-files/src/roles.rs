@@ -1,0 +1,208 @@
+//! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
+
+use crate::error::{Error, nearest};
+use std::path::Path;
+
+/// What a person says about the columns.
+///
+/// Without `evaluators`, every numeric column that is not named otherwise is one.
+///
+/// ```
+/// use jurybox_files::Roles;
+/// let roles = Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() };
+/// assert!(roles.evaluators.is_empty());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Roles {
+    /// The evaluators' columns; a name with `-` before it is an evaluator where low means high.
+    pub evaluators: Vec<String>,
+    /// Columns that name items.
+    pub id: Vec<String>,
+    /// Columns that are not evaluators; they travel along all the same.
+    pub ignore: Vec<String>,
+    /// Evaluators, or the reward, where low means high: they are negated on reading.
+    pub invert: Vec<String>,
+    /// What a verdict was worth.
+    pub reward: Option<String>,
+    /// The probability with which an item was picked when it was.
+    pub probability: Option<String>,
+    /// The round or group of an item.
+    pub key: Option<String>,
+}
+
+/// A column that is read as a number, and its sign.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Signed {
+    pub(crate) column: String,
+    pub(crate) sign: f64,
+}
+
+/// Which column was taken as what.
+///
+/// ```no_run
+/// # let table = jurybox_files::Table::open(&["scores.csv".into()], &jurybox_files::Roles::default(), false)?;
+/// println!("{}", table.taken());
+/// # Ok::<(), jurybox_files::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Taken {
+    pub(crate) evaluators: Vec<Signed>,
+    pub(crate) reward: Option<Signed>,
+    pub(crate) probability: Option<String>,
+    pub(crate) key: Option<String>,
+    /// Columns that only travel along, and why.
+    pub(crate) others: Vec<(String, &'static str)>,
+}
+
+impl Taken {
+    /// The evaluators' names as a jury knows them: with `-` before those that were inverted.
+    pub fn evaluators(&self) -> Vec<String> {
+        self.evaluators.iter().map(Signed::name).collect()
+    }
+
+    /// The reward column.
+    pub fn reward(&self) -> Option<&str> {
+        self.reward.as_ref().map(|reward| reward.column.as_str())
+    }
+}
+
+impl Signed {
+    fn name(&self) -> String {
+        if self.sign < 0.0 { format!("-{}", self.column) } else { self.column.clone() }
+    }
+}
+
+impl std::fmt::Display for Taken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |names: Vec<String>| names.join(", ");
+        write!(f, "evaluators: {}", list(self.evaluators()))?;
+        if let Some(reward) = &self.reward {
+            write!(f, "; reward: {}", reward.name())?;
+        }
+        if let Some(probability) = &self.probability {
+            write!(f, "; probability: {probability}")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, "; rows put together by: {key}")?;
+        }
+        if !self.others.is_empty() {
+            let others = self.others.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+            write!(f, "; travelling along: {}", list(others))?;
+        }
+        Ok(())
+    }
+}
+
+/// A column of a file as it was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) name: String,
+    /// Whether the rows looked at hold numbers; `None` where all of them are empty.
+    pub(crate) numeric: Option<bool>,
+}
+
+impl Roles {
+    /// Decides over the columns of a file.
+    pub(crate) fn take(&self, path: &Path, columns: &[Found]) -> Result<Taken, Error> {
+        let known = |name: &String| known(path, columns, name).map(|()| name.clone());
+        let mut named: Vec<(String, &'static str)> = Vec::new();
+        for (names, role) in [(&self.id, "id"), (&self.ignore, "ignored")] {
+            for name in names {
+                named.push((known(name)?, role));
+            }
+        }
+        for (name, role) in [
+            (&self.reward, "the reward"),
+            (&self.probability, "the probability"),
+            (&self.key, "a round or group"),
+        ] {
+            if let Some(name) = name {
+                named.push((known(name)?, role));
+            }
+        }
+        for (at, (name, role)) in named.iter().enumerate() {
+            if let Some((_, other)) =
+                named[..at].iter().find(|(before, other)| before == name && other != role)
+                && ![*other, *role].contains(&"id")
+                && ![*other, *role].contains(&"ignored")
+            {
+                return Err(Error::TwoRoles { column: name.clone(), one: other, other: role });
+            }
+        }
+        for name in &self.invert {
+            known(name)?;
+        }
+        let inverted = |name: &str| self.invert.iter().any(|other| other == name);
+        let sign = |name: &str| if inverted(name) { -1.0 } else { 1.0 };
+        let mut evaluators = Vec::new();
+        for name in &self.evaluators {
+            let literal = columns.iter().any(|found| found.name == *name);
+            let (column, minus) = match name.strip_prefix('-').filter(|_| !literal) {
+                Some(column) => (column.to_string(), true),
+                None => (name.clone(), false),
+            };
+            known(&column)?;
+            if let Some((_, role)) = named.iter().find(|(other, role)| *other == column && *role != "id") {
+                return Err(Error::TwoRoles { column, one: "an evaluator", other: role });
+            }
+            let sign = if minus { -1.0 } else { sign(&column) };
+            evaluators.push(Signed { column, sign });
+        }
+        let mut others = Vec::new();
+        for found in columns {
+            let name = &found.name;
+            if evaluators.iter().any(|evaluator| evaluator.column == *name) {
+                continue;
+            }
+            if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
+                if ["id", "ignored"].contains(role) {
+                    others.push((name.clone(), *role));
+                }
+            } else if !self.evaluators.is_empty() {
+                others.push((name.clone(), "not named"));
+            } else {
+                match found.numeric {
+                    Some(true) => evaluators.push(Signed { column: name.clone(), sign: sign(name) }),
+                    Some(false) => others.push((name.clone(), "text")),
+                    None => others.push((name.clone(), "empty")),
+                }
+            }
+        }
+        if evaluators.is_empty() {
+            let what = |(name, why): &(String, &str)| format!("`{name}` ({why})");
+            let reason = match others.iter().map(what).collect::<Vec<_>>().join(", ") {
+                none if none.is_empty() => "every column is named as something else".into(),
+                some => format!("the other columns are {some}"),
+            };
+            return Err(Error::NoEvaluator { path: path.into(), reason });
+        }
+        if let Some(name) = self.invert.iter().find(|name| {
+            self.reward.as_ref() != Some(name)
+                && !evaluators.iter().any(|evaluator| evaluator.column == **name)
+        }) {
+            return Err(Error::Usage(format!(
+                "--invert {name}: this column is neither an evaluator nor the reward"
+            )));
+        }
+        Ok(Taken {
+            evaluators,
+            reward: self.reward.as_ref().map(|name| Signed { column: name.clone(), sign: sign(name) }),
+            probability: self.probability.clone(),
+            key: self.key.clone(),
+            others,
+        })
+    }
+}
+
+/// Whether a file has a column; otherwise which was meant.
+fn known(path: &Path, columns: &[Found], name: &str) -> Result<(), Error> {
+    if columns.iter().any(|found| found.name == name) {
+        return Ok(());
+    }
+    let names = || columns.iter().map(|found| found.name.as_str());
+    let hint = match nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    Err(Error::UnknownColumn { path: path.into(), column: name.into(), hint })
+}
