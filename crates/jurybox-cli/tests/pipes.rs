@@ -10,7 +10,8 @@ fn jurybox(arguments: &[&str]) -> Command {
 }
 
 fn table() -> String {
-    (0..60_000).fold("id,a,b\n".to_string(), |text, i| text + &format!("i{i},{},{}\n", i % 97, i % 89))
+    let lines: Vec<String> = (0..60_000).map(|i| format!("i{i},{},{}\n", i % 97, i % 89)).collect();
+    format!("id,a,b\n{}", lines.concat())
 }
 
 /// `jurybox rank --all | head`: whoever has read enough may go, and that is no error.

@@ -2,7 +2,9 @@
 
 use jurybox_files::{Format, Judge, RankAsk, Roles, Table, Want, expand, rank, score_all, seat, teach};
 use proptest::prelude::*;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 /// A table as a person might have it: names, and cells that may be missing.
 #[derive(Debug, Clone)]
@@ -34,7 +36,7 @@ fn csv(rows: &Rows, line_end: &str) -> String {
     let mut text = format!("word,{}{line_end}", names.join(","));
     for (word, scores) in rows.words.iter().zip(&rows.scores) {
         let cells: Vec<String> = scores.iter().map(|s| s.map_or("NA".into(), |s| format!("{s:?}"))).collect();
-        text += &format!("{},{}{line_end}", quote(word), cells.join(","));
+        let _ = write!(text, "{},{}{line_end}", quote(word), cells.join(","));
     }
     text
 }
@@ -145,7 +147,7 @@ proptest! {
         values.sort_by(|a, b| b.total_cmp(a));
         let mut seen = None;
         for threads in [1, 4] {
-            let table = Table::open(&[path.clone()], &evaluators(&rows), false).unwrap().with_threads(threads);
+            let table = Table::open(from_ref(&path), &evaluators(&rows), false).unwrap().with_threads(threads);
             let ranking = rank(&table, &judge, RankAsk { k, ..RankAsk::default() }).unwrap();
             prop_assert_eq!(ranking.winners().len(), k.min(values.len()));
             for (winner, value) in ranking.winners().iter().zip(&values) {
@@ -186,14 +188,14 @@ fn halves_merged_rank_as_the_whole() {
             teach(&table, &mut jury).unwrap();
             jury
         };
-        let mut merged = learn(&[left.clone()]);
-        merged.merge(&learn(&[right.clone()])).unwrap();
+        let mut merged = learn(from_ref(&left));
+        merged.merge(&learn(from_ref(&right))).unwrap();
         let order = |jury: jurybox::Jury| {
-            let table = Table::open(&[whole.clone()], &roles, false).unwrap();
+            let table = Table::open(from_ref(&whole), &roles, false).unwrap();
             let ranking = rank(&table, &Judge::jury(jury).unwrap(), RankAsk { k: 300, ..RankAsk::default() });
             ranking.unwrap().winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
-        assert_eq!(order(merged), order(learn(&[whole.clone()])), "{}", entry.name);
+        assert_eq!(order(merged), order(learn(from_ref(&whole))), "{}", entry.name);
     }
     let pattern = dir.path().join("part-*.csv").to_string_lossy().into_owned();
     assert_eq!(expand(&[pattern]).unwrap(), [left, right]);
@@ -206,7 +208,7 @@ fn blocks_end_where_records_end() {
     let mut text = String::from("id,x\n");
     for i in 0..90_000 {
         let id = if i % 1000 == 7 { "\"two\nlines, one cell\"" } else { "a plain name" };
-        text += &format!("{id},{i}\n");
+        let _ = writeln!(text, "{id},{i}");
     }
     let path = write(dir.path(), "long.csv", text.as_bytes());
     let roles = Roles { evaluators: vec!["x".into()], ..Roles::default() };
