@@ -61,6 +61,23 @@ fn read(path: &Path, roles: &Roles, threads: usize) -> (u64, Vec<f64>) {
     (count, all)
 }
 
+/// Character by character: a quote at the beginning of a cell opens, a single one closes, and a pair stands for one.
+fn commas_outside_quotes(text: &str) -> usize {
+    let (mut commas, mut quoted, mut cell_begins) = (0, false, true);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '"' if quoted => quoted = rest.next_if_eq(&'"').is_some(),
+            _ if quoted => {}
+            '"' if cell_begins => quoted = true,
+            ',' => commas += 1,
+            _ => {}
+        }
+        cell_begins = !quoted && matches!(c, ',' | '\n');
+    }
+    commas
+}
+
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     let path = dir.join(name);
     std::fs::write(&path, bytes).unwrap();
@@ -95,8 +112,8 @@ proptest! {
         if let Ok(table) = Table::open(&[path], &roles, false)
             && let Ok(count) = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(()))
         {
-            // Every record of two cells has one comma outside quotes; quoted cells here hold none.
-            prop_assert_eq!(count as usize, text.matches(',').count());
+            // Every record of two cells has one comma outside quotes.
+            prop_assert_eq!(count as usize, commas_outside_quotes(&text));
         }
     }
 
