@@ -97,27 +97,31 @@ impl TopK {
     }
 
     fn insert(&mut self, new: Ranked) {
-        let seed = self.tie_seed;
-        let is_better = |a: &Ranked, b: &Ranked| {
-            a.value > b.value || (a.value == b.value && better(a, b, seed) == Ordering::Less)
-        };
-        let mut at = self.entries.len();
-        if at < self.k {
+        let last = self.entries.len();
+        if last < self.k {
             self.entries.push(new);
-        } else {
-            at -= 1;
-            if !is_better(&new, &self.entries[at]) {
-                return;
-            }
+            self.sift(last);
+        } else if better(&new, &self.entries[last - 1], self.tie_seed) == Ordering::Less {
+            self.entries[last - 1] = new;
+            self.sift(last - 1);
         }
-        while at > 0 && is_better(&new, &self.entries[at - 1]) {
+        if self.entries.len() == self.k {
+            self.threshold = self.entries[self.k - 1].value;
+        }
+    }
+
+    /// Moves the entry at `at` up to its place among those before it, which stand in order.
+    fn sift(&mut self, mut at: usize) {
+        let (new, seed) = (self.entries[at], self.tie_seed);
+        let is_better = |other: &Ranked| {
+            new.value > other.value
+                || (new.value == other.value && better(&new, other, seed) == Ordering::Less)
+        };
+        while at > 0 && is_better(&self.entries[at - 1]) {
             self.entries[at] = self.entries[at - 1];
             at -= 1;
         }
         self.entries[at] = new;
-        if self.entries.len() == self.k {
-            self.threshold = self.entries[self.k - 1].value;
-        }
     }
 
     fn shrink(&mut self) {
@@ -143,7 +147,13 @@ impl TopK {
                 kept += usize::from(value > border);
             }
             self.entries.truncate(k);
-            self.entries.sort_unstable_by(|a, b| better(a, b, tie_seed));
+            if k > Self::FEW {
+                self.entries.sort_unstable_by(|a, b| better(a, b, tie_seed));
+            } else {
+                for at in 1..k {
+                    self.sift(at);
+                }
+            }
             return true;
         }
         for (item, &value) in values.iter().enumerate() {
