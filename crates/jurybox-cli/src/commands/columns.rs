@@ -34,6 +34,8 @@ pub(crate) struct Special<'a> {
     pub(crate) reward: Option<&'a String>,
     pub(crate) probability: Option<&'a String>,
     pub(crate) key: Option<&'a String>,
+    /// Columns that have a meaning elsewhere, and are no evaluators here.
+    pub(crate) aside: Vec<String>,
     /// Evaluators that a state knows, where none were named.
     pub(crate) known: &'a [String],
     /// Whether the rows will be read more than once.
@@ -48,7 +50,7 @@ impl Columns {
         let roles = Roles {
             evaluators,
             id: self.id.clone(),
-            ignore: self.ignore.clone(),
+            ignore: [&self.ignore[..], &special.aside].concat(),
             invert: self.invert.clone(),
             reward: special.reward.cloned(),
             probability: special.probability.cloned(),

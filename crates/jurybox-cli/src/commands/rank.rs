@@ -26,12 +26,19 @@ pub(crate) struct Args {
     /// What was learnt, as written by `jurybox learn`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "weights", "sigma"])]
     state: Option<PathBuf>,
-    /// Noise levels of the evaluators, such as spam=0.1,abuse=0.3 [default: estimated]
+    /// Noise levels of the evaluators, such as spam=0.1,abuse=0.3, for policies that take them [default: estimated; with
+    /// it, the default policy is esag]
     #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=SIGMA", conflicts_with = "weights")]
     sigma: Vec<(String, f64)>,
     /// Fixed weights instead of a policy, such as spam=0.2,abuse=0.5
     #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
     weights: Vec<(String, f64)>,
+    /// The column of past rewards, where there is one: no evaluator, it travels along
+    #[arg(long, value_name = "COLUMN")]
+    reward: Option<String>,
+    /// The column of rounds, where there is one: no evaluator, it travels along
+    #[arg(long, value_name = "COLUMN")]
+    round: Option<String>,
     /// Top K within each value of this column
     #[arg(long, value_name = "COLUMN", conflicts_with = "all")]
     group: Option<String>,
@@ -59,6 +66,7 @@ impl Args {
         let one_pass = state.is_some() || !self.weights.is_empty();
         let table = self.columns.open(&Special {
             key: self.group.as_ref(),
+            aside: self.reward.iter().chain(&self.round).cloned().collect(),
             known,
             again: !one_pass,
             ..Special::default()
@@ -108,7 +116,15 @@ impl Args {
             }
             return Ok(Judge::jury(jury)?);
         }
-        let mut spec = self.policy.clone().unwrap_or_default();
+        // Told noise levels are for the policies that take them; without a name, that is esag.
+        let told = || {
+            if self.sigma.is_empty() {
+                Spec::default()
+            } else {
+                Spec::new("esag").with("current_round", true)
+            }
+        };
+        let mut spec = self.policy.clone().unwrap_or_else(told);
         if !self.sigma.is_empty() {
             spec = spec.with("sigma", by_evaluator(&evaluators, &self.sigma, "--sigma", None)?);
         }
