@@ -164,11 +164,18 @@ impl<'de> Visitor<'de> for Wanted<'_> {
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            match self.columns.get(&*key).filter(|&&column| self.ask.uses[column] != Use::Skip) {
-                Some(&column) if self.cells[column].is_some() => {
+            let Some(&column) = self.columns.get(&*key) else {
+                // It would be lost: the columns were told from the beginning of the file.
+                return Err(de::Error::custom(format!(
+                    "the key `{key}` is on none of the first lines, by which columns are told; put it on the first \
+                     line, null where it is missing"
+                )));
+            };
+            match Some(column).filter(|&column| self.ask.uses[column] != Use::Skip) {
+                Some(column) if self.cells[column].is_some() => {
                     return Err(de::Error::custom(format!("the key `{key}` stands twice")));
                 }
-                Some(&column) => self.cells[column] = Some(map.next_value()?),
+                Some(column) => self.cells[column] = Some(map.next_value()?),
                 None => {
                     map.next_value::<IgnoredAny>()?;
                 }

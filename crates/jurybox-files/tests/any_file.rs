@@ -257,3 +257,15 @@ fn a_full_disk_is_an_error() {
     assert!(score_all(&table, &Judge::Weights(vec![1.0, 1.0]), &gone, Format::Csv).is_err());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
+
+/// A key that first appears where columns are no longer told would be lost: it is refused, with its line and its name.
+#[test]
+fn a_late_key_in_json_lines_is_refused_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut text = "{\"a\": 1, \"b\": 2}\n".repeat(30_000);
+    text.push_str("{\"a\": 1, \"b\": 2, \"late\": 3}\n");
+    let path = write(dir.path(), "x.jsonl", text.as_bytes());
+    let table = Table::open(&[path], &Roles::default(), false).unwrap();
+    let error = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("line 30001") && error.contains("`late`"), "{error}");
+}
