@@ -117,7 +117,7 @@ pub fn by_evaluator(
     for (name, value) in pairs {
         let at = evaluators.iter().position(|e| e == name || e.strip_prefix('-') == Some(name));
         let Some(at) = at else {
-            let hint = match crate::error::nearest(name, evaluators.iter().map(String::as_str)) {
+            let hint = match jurybox::nearest(name, evaluators.iter().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are {}", evaluators.join(", ")),
             };

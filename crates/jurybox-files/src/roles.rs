@@ -1,6 +1,7 @@
 //! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
 
-use crate::error::{Error, nearest};
+use crate::error::Error;
+use jurybox::nearest;
 use std::path::Path;
 
 /// What a person says about the columns.

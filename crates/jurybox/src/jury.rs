@@ -351,6 +351,23 @@ impl Jury {
     }
 
     /// The reward of each item with an interval that holds it with that probability, where the policy can say.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};
+    /// let mut jury = Jury::new(&Spec::default(), Evaluators::numbered(1)?)?;
+    /// let table: Vec<f64> = (0..40).map(f64::from).collect();
+    /// let scores = jury.scores(&table)?;
+    /// jury.observe(&scores)?;
+    /// for row in scores.rows() {
+    ///     jury.learn(&[Example { scores: row, reward: 2.0 * row[0], receipt: None }])?;
+    /// }
+    /// let level = Fraction::try_from(0.9).unwrap();
+    /// let predicted = jury.predict(&scores, level)?.unwrap();
+    /// assert!(predicted[39].mean > predicted[0].mean);
+    /// assert_eq!(jury.weight_intervals(level).unwrap().len(), 1);
+    /// assert!(jury.alarms().is_empty());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn predict(&mut self, scores: &Scores<'_>, level: Fraction) -> Result<Option<Vec<Interval>>, Error> {
         self.check_round(scores)?;
         Ok(self.policy.predict(scores, level.get()))

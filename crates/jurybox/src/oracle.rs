@@ -80,7 +80,7 @@ pub fn gap(rewards: &[f64], picks: &[usize]) -> f64 {
 #[cfg(test)]
 mod tests {
 
-    use crate::rank::Weights;
+    use crate::weights::Weights;
     use proptest::prelude::*;
 
     proptest! {

@@ -22,8 +22,8 @@ use crate::estimate::{Mle, MleNode, Statistic};
 use crate::link::Link;
 use crate::options::{Count, Positive, Probability, Sigma};
 use crate::pick::Example;
-use crate::rank::Prior;
 use crate::scores::Scores;
+use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
 /// See the module's documentation; `lambda` is the ridge of the likelihood, 1/J by default.

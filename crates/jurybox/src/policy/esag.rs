@@ -23,8 +23,8 @@ use crate::estimate::{Mean, Moments, Statistic};
 use crate::link::Link;
 use crate::options::Sigma;
 use crate::pick::Example;
-use crate::rank::Prior;
 use crate::scores::Scores;
+use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
 /// `sigma`: noise levels. `current_round`: observe a round before choosing from it.

@@ -18,8 +18,8 @@ use crate::estimate::{Ratio, Statistic};
 use crate::link::Link;
 use crate::options::{Fraction, Sigma};
 use crate::pick::Example;
-use crate::rank::Prior;
 use crate::scores::Scores;
+use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
 /// `sigma`: noise levels. `delta`: the ball may miss the gains with this probability; 0.05 by default.

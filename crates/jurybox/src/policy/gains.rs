@@ -6,8 +6,8 @@
 use crate::estimate::{Factor, Moments, Noise, Statistic};
 use crate::link::Link;
 use crate::options::{Positive, Sigma};
-use crate::rank::{Prior, Weights};
 use crate::scores::Scores;
+use crate::weights::{Prior, Weights};
 use serde::{Deserialize, Serialize};
 
 /// What has been learnt about the noise levels; nothing where they are given.

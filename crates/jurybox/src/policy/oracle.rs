@@ -7,8 +7,8 @@ use super::gains::Gains;
 use super::{Desk, Entry, Links, Policy, inverted};
 use crate::link::Link;
 use crate::options::{Finite, Sigma};
-use crate::rank::Prior;
 use crate::scores::Scores;
+use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
 /// `alpha` and `sigma`, one per evaluator.

@@ -4,6 +4,7 @@ use super::{Alarm, Desk, Entry, Exploration, Interval, Links, Policy, SigmaOrigi
 use crate::error::Error;
 use crate::estimate::Statistic;
 use crate::link::Link;
+use crate::nearest::nearest;
 use crate::pick::Example;
 use crate::scores::Scores;
 use crate::spec::Spec;
@@ -105,29 +106,6 @@ fn link_option(entry: &Entry, value: &Value) -> Result<Link, String> {
         }
         (Links::Identity, _) => Err("it takes no link; where there is a glm- form, use that".into()),
     }
-}
-
-/// The name that differs the least, if it is close enough to be meant.
-fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let (distance, name) =
-        names.map(|name| (edits(word, name), name)).min_by_key(|(distance, _)| *distance)?;
-    (distance <= 1 + word.chars().count() / 4).then_some(name)
-}
-
-/// Levenshtein distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// What a jury asks of its policy, whichever it is.

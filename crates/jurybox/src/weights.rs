@@ -1,0 +1,113 @@
+//! Weights: how scores become one value per item.
+
+use crate::kernel;
+use crate::scores::Scores;
+
+/// How scores become one value per item: the oracle's form of Lemmas 1 and 2, for the evaluators that spoke.
+///
+/// With all scores present, the value is `<w, x>` with `w_j = (alpha_j / sigma_j^2) / sum_l (alpha_l / sigma_l)^2`,
+/// x being the inverse link of the scores. When some are missing it is the posterior mean of the reward given the present
+/// ones, under a normal prior where one is known and a flat one where not; never an imputation.
+///
+/// ```
+/// use jurybox::{Scores, Weights};
+///
+/// let weights = Weights::oracle(&[1.0, 2.0], &[1.0, 1.0])?;
+/// assert_eq!(weights.as_slice(), [0.2, 0.4]);
+/// let mut values = Vec::new();
+/// weights.values(&Scores::new(&[1.0, 2.0, f64::NAN, 3.0], 2)?, &mut values);
+/// assert!((values[0] - 1.0).abs() < 1e-12);
+/// assert!((values[1] - 3.0 / 2.0).abs() < 1e-12); // by the one evaluator that saw the item
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Weights {
+    w: Vec<f64>,
+    information: Vec<f64>,
+    prior: Prior,
+}
+
+/// A normal prior of the reward; precision 0 is the flat one.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Prior {
+    pub(crate) mean: f64,
+    pub(crate) precision: f64,
+}
+
+impl Prior {
+    /// The law of a variable with this mean and variance; flat where they say nothing.
+    pub(crate) fn normal(mean: f64, variance: f64) -> Prior {
+        let precision = 1.0 / variance;
+        if variance > 0.0 && precision.is_finite() { Prior { mean, precision } } else { Prior::default() }
+    }
+}
+
+impl Weights {
+    /// The weights of the oracle that knows the gains and the noise of every evaluator.
+    pub fn oracle(alpha: &[f64], sigma: &[f64]) -> Result<Weights, crate::Error> {
+        crate::oracle::check(alpha, sigma)?;
+        let mut weights = Weights::default();
+        weights.set(alpha, sigma, Prior::default());
+        Ok(weights)
+    }
+
+    /// Becomes the weights for `alpha` and `sigma`, keeping its memory. All zero when every alpha is.
+    pub(crate) fn set(&mut self, alpha: &[f64], sigma: &[f64], prior: Prior) {
+        // |alpha / sigma| beyond 1e150 could not be squared; no ranking needs it to be.
+        self.w.clear();
+        self.w.extend(alpha.iter().zip(sigma).map(|(a, s)| (a / s).clamp(-1e150, 1e150)));
+        self.information.clear();
+        self.information.extend(self.w.iter().map(|ratio| ratio * ratio));
+        let total: f64 = self.information.iter().sum();
+        for (w, s) in self.w.iter_mut().zip(sigma) {
+            *w = if total > 0.0 { *w / (s * total) } else { 0.0 };
+        }
+        self.prior = prior;
+    }
+
+    /// The weights, one per evaluator.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.w
+    }
+
+    /// The value of each item of a round whose scores are already on the inverse link's scale.
+    pub fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
+        kernel::dot_rows(scores.values(), &self.w, out);
+        if scores.is_complete() {
+            return;
+        }
+        let total: f64 = self.information.iter().sum();
+        if total <= 0.0 {
+            // Nothing is known of anybody: all items tie, those without scores too.
+            out.fill(0.0);
+            return;
+        }
+        for (value, row) in out.iter_mut().zip(scores.rows()) {
+            let (mut sum, mut present) = (0.0, 0.0);
+            for (j, &x) in row.iter().enumerate() {
+                if !x.is_nan() {
+                    sum += self.w[j] * x;
+                    present += self.information[j];
+                }
+            }
+            let evidence = self.prior.precision * self.prior.mean + total * sum;
+            let precision = self.prior.precision + present;
+            *value = if precision > 0.0 { evidence / precision } else { f64::NEG_INFINITY };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prior_pulls_thin_evidence_towards_it() {
+        let mut weights = Weights::default();
+        weights.set(&[1.0, 1.0], &[1.0, 1.0], Prior::normal(0.5, 1.0));
+        let mut values = Vec::new();
+        weights.values(&Scores::new(&[2.0, f64::NAN, f64::NAN, f64::NAN, 2.0, 2.0], 2).unwrap(), &mut values);
+        // Closed form: (mean/var + sum alpha x/sigma^2) / (1/var + sum alpha^2/sigma^2).
+        assert_eq!(values, [f64::midpoint(0.5, 2.0), 0.5, (0.5 + 4.0) / 3.0]);
+    }
+}
