@@ -181,13 +181,58 @@ impl Jury {
         rng: &mut R,
         picks: &mut Vec<Pick>,
     ) -> Result<(), Error> {
-        check_k(k, scores)?;
+        self.round_from_pool_into(scores, scores, k, rng, picks)
+    }
+
+    /// One round where items stay until they are picked: chooses from the whole pool, observes what is new in it.
+    ///
+    /// What was passed over would otherwise be seen round after round, and policies that learn from all scores, `esag`
+    /// above all, would take the leftovers for what items are like.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(1)?)?;
+    /// let first = jury.scores(&[4.0, 0.0, 2.0])?;
+    /// jury.round_from_pool(&first, &first, 1, &mut rng)?;
+    /// // Say that the first item was picked. The other two are still there when one more arrives.
+    /// let (pool, new) = (jury.scores(&[0.0, 2.0, 6.0])?, jury.scores(&[6.0])?);
+    /// let picks = jury.round_from_pool(&pool, &new, 1, &mut rng)?;
+    /// assert_eq!(picks[0].item, 2);
+    /// assert_eq!(jury.alpha(), Some(&[3.0][..])); // the mean of 4, 0, 2 and 6
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn round_from_pool<R: Rng + ?Sized>(
+        &mut self,
+        pool: &Scores<'_>,
+        new: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+    ) -> Result<Vec<Pick>, Error> {
+        let mut picks = Vec::new();
+        self.round_from_pool_into(pool, new, k, rng, &mut picks)?;
+        Ok(picks)
+    }
+
+    /// As [`round_from_pool`](Self::round_from_pool), into a vector whose memory is used again.
+    pub fn round_from_pool_into<R: Rng + ?Sized>(
+        &mut self,
+        pool: &Scores<'_>,
+        new: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+        picks: &mut Vec<Pick>,
+    ) -> Result<(), Error> {
+        self.check_round(pool)?;
+        self.check_round(new)?;
+        check_k(k, pool)?;
         if self.policy.observes_first() {
-            self.observe(scores)?;
-            self.choose_into(scores, k, rng, picks)
+            self.observe(new)?;
+            self.choose_into(pool, k, rng, picks)
         } else {
-            self.choose_into(scores, k, rng, picks)?;
-            self.observe(scores)
+            self.choose_into(pool, k, rng, picks)?;
+            self.observe(new)
         }
     }
 

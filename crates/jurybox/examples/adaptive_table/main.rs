@@ -9,11 +9,12 @@
 //! that of `hindsight`, the linear regression on standardised scores fitted to all labels.
 #![expect(clippy::print_stdout, reason = "an example prints its table")]
 
+mod extensions;
 mod real;
 mod worlds;
 
 use jurybox::estimate::{Joint, Moments};
-use jurybox::{Evaluators, Example, Jury, Scores, Spec};
+use jurybox::{Evaluators, Example, Jury, Pick, Receipt, Scores, Spec, policies};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::time::Instant;
@@ -34,12 +35,10 @@ impl Contestant {
         Contestant::Jury(Box::new(jury), ChaCha8Rng::seed_from_u64(1))
     }
 
-    fn choose(&mut self, table: &[f64], columns: usize) -> Vec<usize> {
+    fn choose(&mut self, table: &[f64], columns: usize) -> Vec<Pick> {
         let scores = Scores::new(table, columns).expect("sound scores");
-        match self {
-            Contestant::Jury(jury, rng) => {
-                jury.round(&scores, K, rng).expect("a sound round").iter().map(|pick| pick.item).collect()
-            }
+        let items = match self {
+            Contestant::Jury(jury, rng) => return jury.round(&scores, K, rng).expect("a sound round"),
             Contestant::ZMean(moments) => {
                 moments.observe(&scores);
                 best(&scores.rows().map(|row| z_mean(moments, row)).collect::<Vec<_>>())
@@ -50,13 +49,25 @@ impl Contestant {
                     .map(|row| row.iter().zip(&*weights).map(|(x, w)| x * w).sum())
                     .collect::<Vec<f64>>(),
             ),
-        }
+        };
+        let receipt = Receipt { inclusion_probability: 1.0, explored: false, advice: Vec::new() };
+        items.into_iter().map(|item| Pick { item, receipt: receipt.clone() }).collect()
     }
 
-    fn learn(&mut self, scores: &[f64], reward: f64) {
+    /// Learns what its picks of a round were worth; the sum of that.
+    fn learn(&mut self, table: &[f64], columns: usize, picks: &[Pick], rewards: &[f64]) -> f64 {
         if let Contestant::Jury(jury, _) = self {
-            jury.learn(&[Example { scores, reward, receipt: None }]).expect("a sound example");
+            let examples: Vec<Example<'_>> = picks
+                .iter()
+                .map(|pick| Example {
+                    scores: &table[pick.item * columns..(pick.item + 1) * columns],
+                    reward: rewards[pick.item],
+                    receipt: Some(&pick.receipt),
+                })
+                .collect();
+            jury.learn(&examples).expect("sound examples");
         }
+        picks.iter().map(|pick| rewards[pick.item]).sum()
     }
 }
 
@@ -99,6 +110,9 @@ fn main() {
         }
     }
     synthetic(&settings);
+    if "extensions".contains(&settings.only) {
+        extensions::show(settings.runs);
+    }
     real_data(&settings);
     if "cost".contains(&settings.only) {
         cost();
@@ -190,18 +204,18 @@ fn one_world(setting: Setting, forget: bool, seed: u64) -> Vec<Tally> {
         let late = t >= if setting.swap { ROUNDS / 2 + 200 } else { 200 };
         let oracle = best(&round.oracle);
         let ideal: f64 = oracle.iter().map(|&i| round.oracle[i]).sum();
-        for (c, tally) in tallies.iter_mut().enumerate() {
-            let picks = if c == 0 { oracle.clone() } else { contestants[c - 1].choose(&round.scores, J) };
-            let reward: f64 = picks.iter().map(|&i| round.rewards[i]).sum();
-            tally.regret += ideal - picks.iter().map(|&i| round.oracle[i]).sum::<f64>();
+        let mut note = |c: usize, reward: f64, value: f64| {
+            let tally = &mut tallies[c];
+            tally.regret += ideal - value;
             tally.all += reward;
             tally.late += if late { reward } else { 0.0 };
             tally.early += if t < 50 { reward } else { 0.0 };
-            if c > 0 {
-                for &i in &picks {
-                    contestants[c - 1].learn(&round.scores[i * J..(i + 1) * J], round.rewards[i]);
-                }
-            }
+        };
+        note(0, oracle.iter().map(|&i| round.rewards[i]).sum(), ideal);
+        for (c, contestant) in contestants.iter_mut().enumerate() {
+            let picks = contestant.choose(&round.scores, J);
+            let reward = contestant.learn(&round.scores, J, &picks, &round.rewards);
+            note(c + 1, reward, picks.iter().map(|pick| round.oracle[pick.item]).sum());
         }
     }
     tallies
@@ -224,19 +238,14 @@ const REAL_ITEMS: usize = 200;
 const REAL_ROUNDS: usize = 300;
 /// Ends of the stretches whose lift is shown as a curve.
 const STRETCHES: [usize; 6] = [5, 10, 20, 50, 100, 300];
-const NAMES: [&str; 11] = [
-    "hindsight",
-    "adaptive",
-    "z-mean",
-    "average",
-    "esag",
-    "lin-ucb",
-    "greedy",
-    "eps-greedy",
-    "eps-greedy-all",
-    "eval-ucb",
-    "rand",
-];
+/// The contestants on real data: those that are shown one by one, then every other policy.
+const SHOWN: [&str; 6] = ["hindsight", "adaptive", "z-mean", "average", "esag", "lin-ucb"];
+
+fn names() -> Vec<&'static str> {
+    let others = policies().iter().map(|entry| entry.name);
+    let others = others.filter(|name| !SHOWN.contains(name) && !["oracle", "uniform"].contains(name));
+    SHOWN.into_iter().chain(others).collect()
+}
 
 fn real_data(settings: &Settings) {
     let Some(directory) = &settings.data else {
@@ -248,10 +257,11 @@ fn real_data(settings: &Settings) {
     sets.retain(|data| data.name.contains(&settings.only));
     println!("real data, {} runs: lift as a share of hindsight's", settings.runs);
     print!("{:26} {:>15}", "", "adaptive");
-    NAMES[2..].iter().for_each(|name| print!(" {name:>9.9}"));
-    println!("   adaptive minus the best other");
+    SHOWN[2..].iter().for_each(|name| print!(" {name:>9.9}"));
+    println!("   adaptive minus the best of these and every other policy");
+    let names = names();
     let mut worst = f64::INFINITY;
-    let mut curves = vec![[0.0; STRETCHES.len()]; NAMES.len()];
+    let mut curves = vec![[0.0; STRETCHES.len()]; SHOWN.len()];
     for data in &sets {
         let lifts = runs(settings.runs, &|seed| one_replay(data, seed));
         let n = lifts.len() as f64;
@@ -266,10 +276,10 @@ fn real_data(settings: &Settings) {
             1.96 * (variance / n).sqrt() / hindsight
         };
         print!("{:26} {:7.3} ± {:5.3}", data.name, share(1), half_width(&|lift| total(lift, 1)));
-        (2..NAMES.len()).for_each(|c| print!(" {:9.3}", share(c)));
-        let rival = (2..NAMES.len()).max_by(|&a, &b| share(a).total_cmp(&share(b))).expect("rivals");
+        (2..SHOWN.len()).for_each(|c| print!(" {:9.3}", share(c)));
+        let rival = (2..names.len()).max_by(|&a, &b| share(a).total_cmp(&share(b))).expect("rivals");
         let margin = half_width(&|lift| total(lift, 1) - total(lift, rival));
-        println!("   {:+.3} ± {margin:.3} ({})", share(1) - share(rival), NAMES[rival]);
+        println!("   {:+.3} ± {margin:.3} ({})", share(1) - share(rival), names[rival]);
         worst = worst.min(share(1));
         for (c, curve) in curves.iter_mut().enumerate() {
             let mut from = 0;
@@ -285,19 +295,19 @@ fn real_data(settings: &Settings) {
     STRETCHES.iter().for_each(|to| print!(" {to:>7}"));
     println!();
     for c in [1, 2, 4, 5] {
-        print!("{:12}", NAMES[c]);
+        print!("{:12}", SHOWN[c]);
         curves[c].iter().for_each(|share| print!(" {share:7.3}"));
         println!();
     }
     println!();
 }
 
-/// Lift over the uniform pick, for each contestant of `NAMES` in each round.
+/// Lift over the uniform pick, for each contestant in each round.
 fn one_replay(data: &real::Data, seed: u64) -> Vec<Vec<f64>> {
     let columns = data.columns;
     let mut contestants = vec![Contestant::Fixed(hindsight(data))];
-    for name in &NAMES[1..] {
-        contestants.push(match *name {
+    for name in names().into_iter().skip(1) {
+        contestants.push(match name {
             "z-mean" => Contestant::ZMean(Moments::new(columns)),
             name => Contestant::jury(&Spec::new(name), columns),
         });
@@ -315,13 +325,11 @@ fn one_replay(data: &real::Data, seed: u64) -> Vec<Vec<f64>> {
             .iter()
             .flat_map(|&row| data.scores[row * columns..(row + 1) * columns].iter().copied())
             .collect();
-        let level = drawn.iter().map(|&row| data.rewards[row]).sum::<f64>() / REAL_ITEMS as f64;
+        let rewards: Vec<f64> = drawn.iter().map(|&row| data.rewards[row]).collect();
+        let level = rewards.iter().sum::<f64>() / REAL_ITEMS as f64;
         for (contestant, lifts) in contestants.iter_mut().zip(&mut lifts) {
             let picks = contestant.choose(&table, columns);
-            lifts.push(picks.iter().map(|&i| data.rewards[drawn[i]] - level).sum::<f64>() / K as f64);
-            for &i in &picks {
-                contestant.learn(&table[i * columns..(i + 1) * columns], data.rewards[drawn[i]]);
-            }
+            lifts.push(contestant.learn(&table, columns, &picks, &rewards) / K as f64 - level);
         }
     }
     lifts
@@ -371,9 +379,8 @@ fn cost() {
         let start = Instant::now();
         for _ in 0..times {
             for round in &rounds {
-                for i in contestant.choose(&round.scores, J) {
-                    contestant.learn(&round.scores[i * J..(i + 1) * J], round.rewards[i]);
-                }
+                let picks = contestant.choose(&round.scores, J);
+                contestant.learn(&round.scores, J, &picks, &round.rewards);
             }
         }
         start.elapsed().as_secs_f64() * 1e6 / (times * ROUNDS) as f64

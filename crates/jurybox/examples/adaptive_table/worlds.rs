@@ -30,6 +30,10 @@ pub(crate) struct Setting {
     pub useless: bool,
     /// Noise levels change hands half way.
     pub swap: bool,
+    /// Noise grows with the reward: sigma (1 + growth r).
+    pub growth: f64,
+    /// Evaluators see a power of the reward, ln p from U[-bent, bent].
+    pub bent: f64,
 }
 
 impl Setting {
@@ -42,6 +46,8 @@ impl Setting {
             missing: 0.0,
             useless: false,
             swap: false,
+            growth: 0.0,
+            bent: 0.0,
         }
     }
 }
@@ -53,6 +59,7 @@ pub(crate) struct World {
     alpha: Vec<f64>,
     pub sigma: Vec<f64>,
     intercept: Vec<f64>,
+    power: Vec<f64>,
     /// The oracle's weights.
     weights: Vec<f64>,
 }
@@ -74,11 +81,12 @@ impl World {
         let sigma: Vec<f64> = (0..J).map(|_| noise * (0.5 + uniform(&mut rng))).collect();
         let spread = if setting.intercepts { 4.0 * (1.0 + noise) } else { 0.0 };
         let intercept = (0..J).map(|_| spread * (uniform(&mut rng) - 0.5)).collect();
+        let power = (0..J).map(|_| (setting.bent * (2.0 * uniform(&mut rng) - 1.0)).exp()).collect();
         if setting.useless {
             alpha[..3].fill(0.0);
             alpha[3..5].iter_mut().for_each(|a| *a = -*a);
         }
-        let mut world = World { setting, rng, round: 0, alpha, sigma, intercept, weights: Vec::new() };
+        let mut world = World { setting, rng, round: 0, alpha, sigma, intercept, power, weights: Vec::new() };
         world.weigh();
         world
     }
@@ -101,8 +109,13 @@ impl World {
             self.weigh();
         }
         self.round += 1;
-        let mut round = Round { scores: Vec::with_capacity(ITEMS * J), rewards: vec![], oracle: vec![] };
-        for _ in 0..ITEMS {
+        self.items(ITEMS)
+    }
+
+    /// So many new items.
+    pub(crate) fn items(&mut self, items: usize) -> Round {
+        let mut round = Round { scores: Vec::with_capacity(items * J), rewards: vec![], oracle: vec![] };
+        for _ in 0..items {
             let reward = normal(&mut self.rng).abs();
             let row = self.score(reward);
             round.oracle.push(self.judge(&row));
@@ -121,7 +134,8 @@ impl World {
                 let score = if setting.link == Link::Identity {
                     let share = if j < CORRELATED { setting.rho } else { 0.0 };
                     let error = share.sqrt() * common + (1.0 - share).sqrt() * own;
-                    self.intercept[j] + self.alpha[j] * reward + self.sigma[j] * error
+                    let sigma = self.sigma[j] * (1.0 + setting.growth * reward);
+                    self.intercept[j] + self.alpha[j] * reward.powf(self.power[j]) + sigma * error
                 } else {
                     let mean = 1.0 / (1.0 + (-self.alpha[j] * reward).exp());
                     let deviation = self.sigma[j] * 2_f64.sqrt();

@@ -31,9 +31,7 @@
 //!
 //! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `inverted` (columns where low means
 //! high), `audit` and `slots` (the probability that a round explores, and places drawn at random then), `draws` (choose by one of
-//! so many posterior draws; inclusion probabilities are the exact average over them), `forget` (watch for drift),
-//! `persistent` (items come back until picked: each distinct row counts once), `noise=varying` (rewards that scatter more
-//! for some items: weighs labels accordingly, on the sample alone).
+//! so many posterior draws; inclusion probabilities are the exact average over them), `forget` (watch for drift).
 
 mod drift;
 mod landscape;
@@ -47,13 +45,13 @@ mod uncertainty;
 pub use self::drift::{Alarm, Reading};
 use self::landscape::Landscape;
 use self::model::Model;
-use self::options::{Curve, Noise, Options};
+use self::options::{Curve, Options};
 use self::state::{Block, State};
 pub use self::uncertainty::Interval;
 use self::uncertainty::Uncertainty;
 use super::{Desk, Entry, Exploration, Links, Policy, explore};
 use crate::estimate::ladder::Ladder;
-use crate::estimate::{Moments, Sample, SampledRow, Statistic};
+use crate::estimate::{Sample, Statistic};
 use crate::link::Link;
 use crate::pick::Example;
 use crate::scores::Scores;
@@ -287,26 +285,12 @@ impl Adaptive {
         self.alarms = alarms;
         let unlabelled = self.state.unlabelled.rows().filter(|row| row.clock >= since);
         let labelled = self.state.labelled.rows().filter(|row| row.clock >= since);
-        if self.options.persistent {
-            whole.scores = Moments::new(evaluators);
-            for row in unlabelled.clone() {
-                whole.scores.observe(&Scores::trusted(
-                    row.values,
-                    evaluators,
-                    row.values.iter().all(|x| !x.is_nan()),
-                ));
-            }
-        }
-        let once = self.options.persistent;
-        let unlabelled =
-            unlabelled.map(move |row| SampledRow { count: if once { 1 } else { row.count }, ..row });
         let blocks = match self.options.curve {
             Curve::Linear => 1,
             Curve::Ranks => 2,
             Curve::Spline => 4,
         };
         let landscape = Landscape::new(&whole.scores, &unlabelled, &self.inverted, blocks);
-        let model = Model::fit(landscape, labelled.clone(), &whole.labelled);
-        if self.options.noise == Noise::Varying { model.refit(labelled) } else { model }
+        Model::fit(landscape, labelled, &whole.labelled)
     }
 }

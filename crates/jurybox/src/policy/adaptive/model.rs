@@ -12,6 +12,7 @@ use super::phases;
 use super::regression::{Regression, log_sum};
 use super::uncertainty::Uncertainty;
 use crate::estimate::{Joint, SampledRow};
+use crate::kernel::{dot, dot_rows};
 use crate::scores::Scores;
 
 /// A feature set that the evidence gives less than this is left out.
@@ -56,20 +57,11 @@ impl Model {
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
         complete: &Joint,
     ) -> Self {
-        let sampled = phases::sampled(&landscape, labelled.clone(), &|_| 1.0);
+        let sampled = phases::sampled(&landscape, labelled.clone());
         let linear = phases::linear(&landscape, labelled, complete);
         let more = linear.weight() > sampled.weight();
         let moments = if more { phases::joined(&linear, &sampled) } else { sampled };
         Self::of(landscape, &moments)
-    }
-
-    /// The same where the reward scatters more for some items than for others: a second fit in which each sampled row
-    /// counts by the precision that the first fit expects of it. Rests on the sample alone.
-    pub(crate) fn refit<'a>(self, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> Self {
-        let precision = self.precision(labelled.clone());
-        let moments =
-            phases::sampled(&self.landscape, labelled, &|features| precision.at(self.value_of(features)));
-        Self::of(self.landscape, &moments)
     }
 
     fn of(landscape: Landscape, moments: &Joint) -> Self {
@@ -175,8 +167,8 @@ impl Model {
         if self.tables.is_empty() {
             let landscape = &self.landscape;
             let weights: Vec<f64> = (0..width).map(|j| self.weights[j] * landscape.scale[j]).collect();
-            let shift: f64 = weights.iter().zip(&landscape.centre).map(|(w, c)| w * c).sum();
-            crate::kernel::dot_rows(scores.values(), &weights, out);
+            let shift = dot(&weights, &landscape.centre);
+            dot_rows(scores.values(), &weights, out);
             out.iter_mut().for_each(|value| *value += self.intercept - shift);
             return;
         }
@@ -215,7 +207,7 @@ impl Model {
         out.clear();
         out.extend(scores.rows().map(|row| {
             self.landscape.features(row, &mut features);
-            features.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>()
+            dot(&features, weights)
         }));
     }
 
@@ -237,49 +229,7 @@ impl Model {
 
     pub(super) fn value(&self, row: &[f64], features: &mut Vec<f64>) -> f64 {
         self.landscape.features(row, features);
-        self.value_of(features)
-    }
-
-    fn value_of(&self, features: &[f64]) -> f64 {
-        self.intercept + features.iter().zip(&self.weights).map(|(x, w)| x * w).sum::<f64>()
-    }
-
-    /// How the scatter of the rewards depends on the expected reward: squared residuals of the sample in bins of it.
-    fn precision<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Precision {
-        let width = self.landscape.width();
-        let mut features = Vec::new();
-        let mut rows: Vec<(f64, f64, f64)> = labelled
-            .map(|row| {
-                let expected = self.value(&row.values[..width], &mut features);
-                (expected, (row.values[width] - expected).powi(2), row.count as f64)
-            })
-            .collect();
-        rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let total: f64 = rows.iter().map(|row| row.2).sum();
-        let overall = rows.iter().map(|row| row.1 * row.2).sum::<f64>() / total.max(1.0);
-        let mut precision = Precision::default();
-        for bin in rows.chunks(rows.len().div_ceil(8).max(32)) {
-            let count: f64 = bin.iter().map(|row| row.2).sum();
-            // Worth a few rows of the overall scatter, so that a lucky bin does not rule the fit.
-            let scatter = (bin.iter().map(|row| row.1 * row.2).sum::<f64>() + 8.0 * overall) / (count + 8.0);
-            precision.from.push(bin[0].0);
-            precision.weight.push(if scatter > 0.0 { overall / scatter } else { 1.0 });
-        }
-        precision
-    }
-}
-
-/// Weights of rows by their expected reward, bin by bin.
-#[derive(Debug, Default)]
-struct Precision {
-    from: Vec<f64>,
-    weight: Vec<f64>,
-}
-
-impl Precision {
-    fn at(&self, expected: f64) -> f64 {
-        let bin = self.from.partition_point(|&from| from <= expected).saturating_sub(1);
-        self.weight.get(bin).copied().unwrap_or(1.0)
+        self.intercept + dot(features, &self.weights)
     }
 }
 

@@ -21,10 +21,6 @@ pub(crate) struct Options {
     pub(super) forget: bool,
     /// How bent the relation of a score to the reward may be.
     pub(super) curve: Curve,
-    /// Whether items come back until they are picked: each distinct row of scores then counts once.
-    pub(super) persistent: bool,
-    /// Whether rewards may scatter more for some expected rewards than for others.
-    pub(super) noise: Noise,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,13 +34,6 @@ pub(super) enum Curve {
     Spline,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Noise {
-    Constant,
-    Varying,
-}
-
 impl Default for Options {
     fn default() -> Self {
         let count = |n: u64| Count::try_from(n).expect("positive");
@@ -56,8 +45,6 @@ impl Default for Options {
             inverted: Vec::new(),
             forget: false,
             curve: Curve::Spline,
-            persistent: false,
-            noise: Noise::Constant,
         }
     }
 }

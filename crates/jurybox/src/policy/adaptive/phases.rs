@@ -4,18 +4,14 @@ use super::landscape::Landscape;
 use crate::estimate::{Joint, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 
-/// Moments of the sampled rows' features and rewards, each row weighed by its features.
-pub(super) fn sampled<'a>(
-    landscape: &Landscape,
-    labelled: impl Iterator<Item = SampledRow<'a>>,
-    weigh: &dyn Fn(&[f64]) -> f64,
-) -> Joint {
+/// Moments of the sampled rows' features and rewards.
+pub(super) fn sampled<'a>(landscape: &Landscape, labelled: impl Iterator<Item = SampledRow<'a>>) -> Joint {
     let width = landscape.width();
     let (mut table, mut weights) = (Vec::new(), Vec::new());
     let mut features = Vec::with_capacity(landscape.features_len());
     for row in labelled {
         landscape.features(&row.values[..width], &mut features);
-        weights.push(weigh(&features) * row.count as f64);
+        weights.push(row.count as f64);
         table.extend_from_slice(&features);
         table.push(row.values[width]);
     }
