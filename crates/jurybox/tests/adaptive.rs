@@ -231,6 +231,27 @@ fn with_forgetting_states_merge_on_a_common_clock_in_any_order() {
 }
 
 #[test]
+fn gross_errors_among_the_verdicts_do_not_rule_the_fit() {
+    // Two evaluators that see the reward, two that see nothing, and verdicts off by Cauchy noise: no variance at all.
+    let data = rounds(100, 12, |_, r, rng| {
+        (0..4).map(|j| if j < 2 { r + 0.5 * normal(rng) } else { normal(rng) }).collect()
+    });
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let verdicts: Vec<_> = data
+        .iter()
+        .map(|(rewards, table)| {
+            let off = |r: &f64| r + normal(&mut rng) / normal(&mut rng);
+            (rewards.iter().map(off).collect(), table.clone())
+        })
+        .collect();
+    let mut jury = seated("adaptive", 4);
+    play(&mut jury, &verdicts);
+    let weights = jury.weights().unwrap();
+    let (seeing, blind) = (weights[0].min(weights[1]), weights[2].abs().max(weights[3].abs()));
+    assert!(seeing > 3.0 * blind, "{weights:?}");
+}
+
+#[test]
 fn noise_that_grows_with_the_reward_is_a_curve_to_it() {
     // Evaluators scatter more over good items, so that extreme scores of either sign speak for them: no straight line.
     let data = rounds(200, 11, |_, r, rng| (0..3).map(|_| 0.3 * r + r.exp() * normal(rng)).collect());

@@ -175,6 +175,28 @@ fn probabilities_sum_to_k_are_on_the_receipts_and_match_frequencies() {
 }
 
 #[test]
+fn every_receipt_is_accepted_when_its_reward_comes_however_many_agree() {
+    for evaluators in 1..=13 {
+        for spec in specs(evaluators) {
+            let mut jury = seat(&spec, evaluators);
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            // All evaluators say the same, so that whoever is asked, the picks are certain.
+            let table: Vec<f64> = (0..12 * evaluators).map(|at| (at / evaluators) as f64 / 12.0).collect();
+            for _ in 0..3 {
+                let scores = jury.scores(&table).unwrap();
+                for pick in jury.round(&scores, 4, &mut rng).unwrap() {
+                    let example =
+                        Example { scores: scores.row(pick.item), reward: 0.5, receipt: Some(&pick.receipt) };
+                    jury.learn(&[example]).unwrap_or_else(|error| panic!("{spec}, {evaluators}: {error}"));
+                }
+                let probabilities = jury.inclusion_probabilities(&scores, 4).unwrap();
+                assert!(probabilities.iter().all(|p| (0.0..=1.0).contains(p)), "{spec}: {probabilities:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn picks_are_distinct_items_of_the_round_whatever_is_missing() {
     for spec in specs(J) {
         for missing in [0.0, 0.3, 0.9, 1.0] {

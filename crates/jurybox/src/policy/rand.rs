@@ -62,7 +62,7 @@ impl Policy for Rand {
             column(scores, j, &mut desk.values);
             shares_of_top(&desk.values, k, &mut desk.top, &mut desk.numbers);
             for (probability, own) in desk.probabilities.iter_mut().zip(&desk.numbers) {
-                *probability += share * own;
+                *probability = (*probability + share * own).min(1.0); // J times 1/J may round to more
             }
         }
     }

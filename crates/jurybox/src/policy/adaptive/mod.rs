@@ -40,6 +40,7 @@ mod options;
 mod phases;
 mod regression;
 mod state;
+mod tails;
 mod uncertainty;
 
 pub use self::drift::{Alarm, Reading};
@@ -233,7 +234,7 @@ impl Policy for Adaptive {
             model.values_of(member, scores, &mut desk.values);
             explore::inclusion(self.exploration(), k, desk);
             for (sum, p) in total.iter_mut().zip(&desk.probabilities) {
-                *sum += p / model.members() as f64;
+                *sum = (*sum + p / model.members() as f64).min(1.0); // n times 1/n may round to more
             }
         }
         desk.probabilities = total;

@@ -10,6 +10,7 @@
 use super::landscape::{self, Landscape};
 use super::phases;
 use super::regression::{Regression, log_sum};
+use super::tails;
 use super::uncertainty::Uncertainty;
 use crate::estimate::{Joint, SampledRow};
 use crate::kernel::{dot, dot_rows};
@@ -57,7 +58,13 @@ impl Model {
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
         complete: &Joint,
     ) -> Self {
-        let sampled = phases::sampled(&landscape, labelled.clone());
+        let width = landscape.width();
+        if let Some(range) = tails::range(labelled.clone().map(|row| (row.values[width], row.count as f64))) {
+            // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
+            let moments = phases::sampled(&landscape, labelled, range);
+            return Self::of(landscape, &moments);
+        }
+        let sampled = phases::sampled(&landscape, labelled.clone(), (f64::NEG_INFINITY, f64::INFINITY));
         let linear = phases::linear(&landscape, labelled, complete);
         let more = linear.weight() > sampled.weight();
         let moments = if more { phases::joined(&linear, &sampled) } else { sampled };

@@ -4,8 +4,12 @@ use super::landscape::Landscape;
 use crate::estimate::{Joint, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 
-/// Moments of the sampled rows' features and rewards.
-pub(super) fn sampled<'a>(landscape: &Landscape, labelled: impl Iterator<Item = SampledRow<'a>>) -> Joint {
+/// Moments of the sampled rows' features and rewards, these cut to a range.
+pub(super) fn sampled<'a>(
+    landscape: &Landscape,
+    labelled: impl Iterator<Item = SampledRow<'a>>,
+    (low, high): (f64, f64),
+) -> Joint {
     let width = landscape.width();
     let (mut table, mut weights) = (Vec::new(), Vec::new());
     let mut features = Vec::with_capacity(landscape.features_len());
@@ -13,7 +17,7 @@ pub(super) fn sampled<'a>(landscape: &Landscape, labelled: impl Iterator<Item = 
         landscape.features(&row.values[..width], &mut features);
         weights.push(row.count as f64);
         table.extend_from_slice(&features);
-        table.push(row.values[width]);
+        table.push(row.values[width].clamp(low, high));
     }
     Joint::of(table, landscape.features_len() + 1, &weights)
 }
