@@ -229,3 +229,51 @@ fn one_factor(correlation: &Symmetric) -> (Vec<f64>, Vec<f64>) {
     }
     (loading, noise)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn correlation_of(loading: &[f64]) -> Symmetric {
+        let mut correlation = Symmetric::zeros(loading.len());
+        for i in 0..loading.len() {
+            for j in 0..=i {
+                correlation.set(i, j, if i == j { 1.0 } else { loading[i] * loading[j] });
+            }
+        }
+        correlation
+    }
+
+    #[test]
+    fn the_factor_behind_exact_correlations_is_found() {
+        let expected = [0.9, 0.7, 0.5, 0.3];
+        let (loading, noise) = one_factor(&correlation_of(&expected));
+        // A hundred steps of EM end within a few thousandths, far below what any sample of scores could tell.
+        for j in 0..4 {
+            assert!((loading[j] - expected[j]).abs() < 4e-3, "{loading:?}");
+            assert!((noise[j] - (1.0 - expected[j] * expected[j])).abs() < 4e-3, "{noise:?}");
+        }
+    }
+
+    #[test]
+    fn a_missing_score_is_its_expectation_given_the_others() {
+        let loading = vec![0.8, 0.6, 0.5];
+        let landscape = Landscape {
+            centre: vec![10.0, 0.0, 5.0],
+            scale: vec![0.5, 1.0, 2.0],
+            correlation: correlation_of(&loading),
+            noise: loading.iter().map(|l| 1.0 - l * l).collect(),
+            loading,
+            curves: vec![NormalScore::default(); 3],
+            blocks: 1,
+            shares: false,
+        };
+        let mut features = Vec::new();
+        landscape.features(&[12.0, -0.5, f64::NAN], &mut features);
+        assert_eq!(features[..2], [1.0, -0.5]);
+        // The regression of the third on the first two: covariances over their correlation matrix.
+        let (c, a, b) = (0.48, 0.4, 0.3);
+        let expected = ((a - b * c) * 1.0 + (b - a * c) * -0.5) / (1.0 - c * c);
+        assert!((features[2] - expected).abs() < 1e-9, "{} {expected}", features[2]);
+    }
+}

@@ -99,3 +99,52 @@ pub(super) fn joined(linear: &Joint, sampled: &Joint) -> Joint {
     }
     Joint::from_parts(linear.weight(), mean, spread)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of z, a curved function of z, and a reward.
+    fn rows(from: u32, to: u32) -> impl Iterator<Item = [f64; 3]> {
+        (from..to).map(|i| {
+            let z = f64::from(i * 37 % 101) / 50.0 - 1.0;
+            [z, z * z + 0.3 * z, z + 2.0 * z * z + 0.1 * f64::from(i % 5)]
+        })
+    }
+
+    fn moments(rows: impl Iterator<Item = [f64; 3]>) -> Joint {
+        let mut joint = Joint::new(3);
+        rows.for_each(|row| joint.add(&row, 1.0));
+        joint
+    }
+
+    fn straight(rows: impl Iterator<Item = [f64; 3]>) -> Joint {
+        let mut joint = Joint::new(2);
+        rows.for_each(|row| joint.add(&[row[0], row[2]], 1.0));
+        joint
+    }
+
+    #[test]
+    fn joining_a_sample_with_itself_changes_nothing() {
+        let sampled = moments(rows(0, 300));
+        let joined = joined(&straight(rows(0, 300)), &sampled);
+        for i in 0..3 {
+            assert!((joined.mean(i) - sampled.mean(i)).abs() < 1e-9);
+            for j in 0..=i {
+                let size = (sampled.spread(i, i) * sampled.spread(j, j)).sqrt();
+                assert!((joined.spread(i, j) - sampled.spread(i, j)).abs() < 1e-6 * size, "{i} {j}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_is_known_as_well_as_all_labels_know_it() {
+        // Straight moments of all rows carry over as they are, whatever the sample is.
+        let all = straight(rows(0, 3000));
+        let joined = joined(&all, &moments(rows(0, 100)));
+        assert_eq!(joined.weight(), 3000.0);
+        assert_eq!(joined.spread(0, 0), all.spread(0, 0));
+        assert_eq!(joined.spread(0, 2), all.spread(0, 1));
+        assert_eq!(joined.spread(2, 2), all.spread(1, 1));
+    }
+}

@@ -226,3 +226,75 @@ pub(crate) fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = logs.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest.is_finite() { largest + logs.map(|l| (l - largest).exp()).sum::<f64>().ln() } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `y = 2 a - b + noise` with the features in different proportions, `rows` of them.
+    fn joint(rows: u32, unit: f64) -> Joint {
+        let mut joint = Joint::new(3);
+        for i in 0..rows {
+            let (a, b) = (f64::from(i * 7 % 11) - 5.0, f64::from(i * 5 % 13) - 6.0);
+            let noise = f64::from(i * 17 % 19) - 9.0;
+            joint.add(&[a, b, unit * (2.0 * a - b + 0.05 * noise)], 1.0);
+        }
+        joint
+    }
+
+    fn directions() -> Vec<Vec<f64>> {
+        vec![vec![0.5, 0.5], vec![1.0, 0.0]]
+    }
+
+    #[test]
+    fn many_labels_are_least_squares() {
+        let joint = joint(4000, 1.0);
+        let fit = Regression::fit(&joint, &[0, 1], &directions());
+        let mut factor = Cholesky::default();
+        let mut gram = Symmetric::zeros(2);
+        for (i, j) in [(0, 0), (1, 0), (1, 1)] {
+            gram.set(i, j, joint.spread(i, j));
+        }
+        assert!(factor.factor(&gram, 0.0));
+        let mut expected = vec![joint.spread(0, 2), joint.spread(1, 2)];
+        factor.solve(&mut expected);
+        for (found, expected) in fit.weights.iter().zip(&expected) {
+            assert!((found - expected).abs() < 1e-3, "{found} {expected}");
+        }
+        // The residual variance, and a trace of its prior: half the reward's variance, worth two examples. What the priors of the
+        // weights take from the fit is a little more noise.
+        let explained = expected[0] * joint.spread(0, 2) + expected[1] * joint.spread(1, 2);
+        let prior = SCALE * joint.spread(2, 2) / 4000.0;
+        let noise = (prior + 0.5 * (joint.spread(2, 2) - explained)) / (SHAPE + 0.5 * 3999.0);
+        assert!((1.0..1.01).contains(&(fit.noise / noise)), "{} {noise}", fit.noise);
+    }
+
+    #[test]
+    fn without_labels_the_answer_is_the_mean_of_the_directions() {
+        let fit = Regression::fit(&Joint::new(3), &[0, 1], &directions());
+        // Both have half of the prior and the same law of c.
+        assert!(fit.weights[1] > 0.0);
+        assert!((fit.weights[0] / fit.weights[1] - 0.75 / 0.25).abs() < 1e-9, "{:?}", fit.weights);
+    }
+
+    #[test]
+    fn the_unit_of_the_reward_is_the_unit_of_the_weights() {
+        let (small, large) = (joint(30, 1.0), joint(30, 1e6));
+        let (small, large) = (
+            Regression::fit(&small, &[0, 1], &directions()),
+            Regression::fit(&large, &[0, 1], &directions()),
+        );
+        for (s, l) in small.weights.iter().zip(&large.weights) {
+            assert!((l / 1e6 - s).abs() < 1e-9 * s.abs(), "{s} {l}");
+        }
+        assert!((large.noise / 1e12 / small.noise - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn labels_can_turn_a_direction_round() {
+        let mut joint = Joint::new(2);
+        (0..200).map(f64::from).for_each(|i| joint.add(&[i % 7.0, -(i % 7.0) + 0.1 * (i % 3.0)], 1.0));
+        let fit = Regression::fit(&joint, &[0], &[vec![1.0]]);
+        assert!((fit.weights[0] + 1.0).abs() < 0.05, "{:?}", fit.weights);
+    }
+}
