@@ -227,7 +227,9 @@ fn rounds(data: &Data) {
         let tables = if seat.logistic { &data.logistic } else { &data.linear };
         contestants.push(Box::new(move |i| seat.round(&tables[i], &data.rewards[i])));
     }
-    let times = race(&mut contestants, 200);
+    // The fewer they are, the more turns each can have.
+    let turns = 6000 / contestants.len();
+    let times = race(&mut contestants, turns);
     let (esag, ucb) = (times[0], times[1]);
     println!("a round of {ITEMS} x {J}, K = {K}: check + choose + observe + learn");
     println!("{:20} {:>9} {:>16} {:>18}", "", "us", "/ bare esag", "/ bare ridge ucb");

@@ -81,10 +81,15 @@ pub(crate) fn column_sums(values: &[f64], sum: &mut [f64]) {
 fn sums<W: Width>(width: W, values: &[f64], sum: &mut [f64]) {
     let width = width.get();
     let sum = &mut sum[..width];
-    for row in values.chunks_exact(width) {
+    let mut pairs = values.chunks_exact(2 * width);
+    for pair in &mut pairs {
+        // Two rows at a time: the sums wait for half as many additions.
         for j in 0..width {
-            sum[j] += row[j];
+            sum[j] += pair[j] + pair[width + j];
         }
+    }
+    for (sum, last) in sum.iter_mut().zip(pairs.remainder()) {
+        *sum += last;
     }
 }
 

@@ -53,6 +53,7 @@ mod policy;
 mod rank;
 mod saved;
 mod scores;
+mod small_round;
 mod spec;
 mod weights;
 

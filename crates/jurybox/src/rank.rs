@@ -6,6 +6,7 @@
 
 use crate::kernel;
 use crate::scores::Scores;
+use crate::small_round::SmallRound;
 use crate::weights::Weights;
 use std::cmp::Ordering;
 
@@ -48,12 +49,19 @@ pub struct TopK {
     tie_seed: u64,
     threshold: f64,
     entries: Vec<Ranked>,
+    small: SmallRound,
 }
 
 impl TopK {
     /// An empty collector of the `k` best. Collectors that are to be merged need the same seed.
     pub fn new(k: usize, tie_seed: u64) -> Self {
-        let mut top = TopK { k: 0, tie_seed: 0, threshold: f64::NEG_INFINITY, entries: Vec::new() };
+        let mut top = TopK {
+            k: 0,
+            tie_seed: 0,
+            threshold: f64::NEG_INFINITY,
+            entries: Vec::new(),
+            small: SmallRound::default(),
+        };
         top.reset(k, tie_seed);
         top
     }
@@ -139,23 +147,8 @@ impl TopK {
     /// Returns whether the K-th value is clear of the next, so that no tie had to be broken across the border.
     pub(crate) fn fill(&mut self, k: usize, tie_seed: u64, values: &[f64]) -> bool {
         self.reset(k, tie_seed);
-        if let Some(border) = clear_border(values, k) {
-            // Write every item, keep it only if it is above the border: no branch to guess wrong.
-            self.entries.resize(k + 1, Ranked { item: 0, value: 0.0 });
-            let mut kept = 0;
-            for (item, &value) in values.iter().enumerate() {
-                self.entries[kept] = Ranked { item: item as u64, value };
-                kept += usize::from(value > border);
-            }
-            self.entries.truncate(k);
-            if k > Self::FEW {
-                self.entries.sort_unstable_by(|a, b| better(a, b, tie_seed));
-            } else {
-                for at in 1..k {
-                    self.sift(at);
-                }
-            }
-            return true;
+        if let Some(clear) = self.small.top(values, k, tie_seed, &mut self.entries) {
+            return clear;
         }
         for (item, &value) in values.iter().enumerate() {
             self.push(item as u64, value);
@@ -207,53 +200,8 @@ impl TopK {
     }
 }
 
-/// A number that exactly `k` of the values exceed, found by halving the range: for small rounds of distinct finite values,
-/// where counting is a handful of vector compares. None where that does not fit or a tie stands at the border.
-fn clear_border(values: &[f64], k: usize) -> Option<f64> {
-    if values.len() > 512 || k == 0 || k >= values.len() {
-        return None;
-    }
-    let above = |border: f64| {
-        let mut count = 0_u64;
-        for &value in values {
-            count += u64::from(value > border);
-        }
-        count as usize
-    };
-    let (mut low, mut high) = range(values);
-    // The answer lies in [low, high): all are at or above low, none is above high. Infinite ends make no middle.
-    for _ in 0..40 {
-        let middle = 0.5 * (low + high);
-        if !(middle >= low && middle < high) {
-            return None;
-        }
-        match above(middle).cmp(&k) {
-            Ordering::Equal => return Some(middle),
-            Ordering::Greater => low = middle,
-            Ordering::Less => high = middle,
-        }
-    }
-    None
-}
-
-/// The least and the greatest value, NaN aside. Several running ones, so that they need not wait for each other.
-fn range(values: &[f64]) -> (f64, f64) {
-    let (mut low, mut high) = ([f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
-    let (chunks, rest) = values.as_chunks::<4>();
-    let mut take = |lane: usize, value: f64| {
-        low[lane] = if value < low[lane] { value } else { low[lane] };
-        high[lane] = if value > high[lane] { value } else { high[lane] };
-    };
-    for chunk in chunks {
-        for lane in 0..4 {
-            take(lane, chunk[lane]);
-        }
-    }
-    rest.iter().for_each(|&value| take(0, value));
-    (low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(f64::NEG_INFINITY, f64::max))
-}
-
-fn better(a: &Ranked, b: &Ranked, seed: u64) -> Ordering {
+/// The order of ranking: by value, best first, then by the tie rule.
+pub(crate) fn better(a: &Ranked, b: &Ranked, seed: u64) -> Ordering {
     // No NaN gets into a collector.
     b.value
         .partial_cmp(&a.value)

@@ -133,13 +133,20 @@ pub(crate) fn usable_or_missing(value: f64) -> bool {
     value.is_nan() || usable(value)
 }
 
-/// Whether every value is a usable number. Counting instead of stopping early lets the compiler use vector compares.
+/// Whether every value is a usable number.
+///
+/// A sum of magnitudes is never below one of them, and adds up faster than each can be compared; several running sums need
+/// not wait for each other. Only where the sum is beyond the limit, each value is looked at.
 pub(crate) fn all_usable(values: &[f64]) -> bool {
-    let mut bad = 0_u64;
-    for &value in values {
-        bad += u64::from(!usable(value));
+    let mut sums = [0.0; 8];
+    let (chunks, rest) = values.as_chunks::<8>();
+    for chunk in chunks {
+        for lane in 0..8 {
+            sums[lane] += chunk[lane].abs();
+        }
     }
-    bad == 0
+    let sum = rest.iter().fold(sums.iter().sum::<f64>(), |sum, value| sum + value.abs());
+    usable(sum) || values.iter().all(|&value| usable(value))
 }
 
 /// The names of the evaluators, in the order of the columns: at least one, none empty, no two alike.

@@ -1,0 +1,157 @@
+//! The exact top K of a small round, with hardly a branch for the processor to guess wrong.
+//!
+//! Three steps: a border that K items or a few more exceed, found by counting; the items above it gathered; and those
+//! sorted, as whole numbers that carry the value's leading bits and the item's number. Where two values agree in all
+//! those bits, the numbers cannot tell, and the values themselves are compared.
+
+use crate::rank::{Ranked, better};
+
+/// The largest round, and the bits that an item's number takes in a key.
+const ITEMS: usize = 512;
+const ITEM_BITS: u64 = ITEMS as u64 - 1;
+
+/// Room that is used again from round to round.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SmallRound {
+    keys: Vec<u64>,
+    /// The last round's border: where the next is likely to be.
+    border: f64,
+}
+
+impl SmallRound {
+    /// Puts the best `k` into `best`, best first; true if the K-th value is clear of the next, so that no tie had to be
+    /// broken across the border. None, with nothing put there, where a round is too large or ties leave no border.
+    pub(crate) fn top(
+        &mut self,
+        values: &[f64],
+        k: usize,
+        tie_seed: u64,
+        best: &mut Vec<Ranked>,
+    ) -> Option<bool> {
+        if values.len() > ITEMS || k == 0 || k >= values.len() {
+            return None;
+        }
+        let (border, count) = border(values, k, self.border)?;
+        self.border = border;
+        let keys = &mut self.keys;
+        // Write every item, go on to the next place only if it is above the border.
+        keys.clear();
+        keys.resize(count + 1, 0);
+        let mut kept = 0;
+        for (item, &value) in values.iter().enumerate() {
+            keys[kept] = item as u64;
+            kept += usize::from(value > border);
+        }
+        keys.truncate(count);
+        for key in keys.iter_mut() {
+            *key |= falling(values[*key as usize]) & !ITEM_BITS;
+        }
+        keys.sort_unstable();
+        best.extend(keys.iter().map(|key| {
+            let item = key & ITEM_BITS;
+            Ranked { item, value: values[item as usize] }
+        }));
+        if keys.windows(2).any(|pair| pair[0] | ITEM_BITS == pair[1] | ITEM_BITS) {
+            best.sort_unstable_by(|a, b| better(a, b, tie_seed));
+        }
+        let clear = count == k || best[k - 1].value > best[k].value;
+        best.truncate(k);
+        Some(clear)
+    }
+}
+
+/// A whole number that falls as the value rises.
+fn falling(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits(); // -0 becomes 0, which it ties with
+    // The bits of positive numbers rise with them, those of negative ones fall.
+    if bits >> 63 == 0 { !bits & (u64::MAX >> 1) } else { bits }
+}
+
+/// A number that `k` of the values exceed, or up to half as many more, and how many do: the guess, or else by halving the
+/// range, where each look is a handful of vector compares.
+fn border(values: &[f64], k: usize, guess: f64) -> Option<(f64, usize)> {
+    let enough = k..=k + (k / 2).max(4);
+    let count = count_above(values, guess);
+    if enough.contains(&count) {
+        return Some((guess, count));
+    }
+    let (mut low, mut high) = range(values);
+    // The answer lies in [low, high): all are at or above low, none is above high. Infinite ends make no middle.
+    for _ in 0..40 {
+        let middle = 0.5 * (low + high);
+        if !(middle >= low && middle < high) {
+            return None;
+        }
+        let count = count_above(values, middle);
+        if enough.contains(&count) {
+            return Some((middle, count));
+        }
+        if count < k { high = middle } else { low = middle }
+    }
+    None
+}
+
+fn count_above(values: &[f64], border: f64) -> usize {
+    let mut count = 0_u64;
+    for &value in values {
+        count += u64::from(value > border);
+    }
+    count as usize
+}
+
+/// The least and the greatest value, NaN aside. Several running ones, so that they need not wait for each other.
+fn range(values: &[f64]) -> (f64, f64) {
+    let (mut low, mut high) = ([f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
+    let (chunks, rest) = values.as_chunks::<4>();
+    let mut take = |lane: usize, value: f64| {
+        low[lane] = if value < low[lane] { value } else { low[lane] };
+        high[lane] = if value > high[lane] { value } else { high[lane] };
+    };
+    for chunk in chunks {
+        for lane in 0..4 {
+            take(lane, chunk[lane]);
+        }
+    }
+    rest.iter().for_each(|&value| take(0, value));
+    (low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(f64::NEG_INFINITY, f64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_fall_as_values_rise(a in -1e3..1e3_f64, b in -1e3..1e3_f64) {
+            prop_assert_eq!(a < b, falling(a) > falling(b));
+            prop_assert_eq!(falling(-0.0), falling(0.0));
+        }
+
+        #[test]
+        fn is_what_sorting_everything_gives(
+            // Values that differ in their last bits only, among others.
+            values in prop::collection::vec(prop_oneof![
+                4 => -1.0..1.0_f64,
+                2 => (0_u64..50).prop_map(|last| f64::from_bits(1.0_f64.to_bits() + last)),
+                1 => (-2_i32..2).prop_map(f64::from),
+                1 => Just(-0.0), 1 => Just(f64::NEG_INFINITY),
+            ], 2..200),
+            k in 1_usize..60, seed: u64, guess in -1.0..1.0_f64,
+        ) {
+            let mut all: Vec<Ranked> =
+                values.iter().enumerate().map(|(item, &value)| Ranked { item: item as u64, value }).collect();
+            all.sort_by(|a, b| better(a, b, seed));
+            let mut best = Vec::new();
+            let mut round = SmallRound { keys: Vec::new(), border: guess };
+            match round.top(&values, k, seed, &mut best) {
+                None => prop_assert!(best.is_empty()),
+                Some(clear) => {
+                    prop_assert_eq!(clear, all[k - 1].value > all[k].value);
+                    all.truncate(k);
+                    prop_assert_eq!(best, all);
+                }
+            }
+        }
+    }
+}
