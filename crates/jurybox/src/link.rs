@@ -48,22 +48,25 @@ impl Link {
 
     /// g'(x).
     pub fn derivative(self, x: f64) -> f64 {
-        self.derivatives(x)[1]
+        self.derivatives([x])[1][0]
     }
 
-    /// g(x) and its first three derivatives, for little more than the price of one.
-    pub(crate) fn derivatives(self, x: f64) -> [f64; 4] {
+    /// g and its first three derivatives at several points, for little more than the price of g.
+    pub(crate) fn derivatives<const N: usize>(self, x: [f64; N]) -> [[f64; N]; 4] {
         match self {
-            Link::Identity => [x, 1.0, 0.0, 0.0],
+            Link::Identity => [x, [1.0; N], [0.0; N], [0.0; N]],
             Link::Logistic => {
-                let g = if x.abs() < NEAR_ZERO { logistic_near_zero(x) } else { logistic(x) };
+                let near_zero = x.iter().all(|x| x.abs() < NEAR_ZERO);
+                let g = if near_zero { x.map(logistic_near_zero) } else { x.map(logistic) };
                 // 1 - g is exact enough for a slope: where g has rounded to 1, the slope is below 1e-16.
-                let slope = g * (1.0 - g);
-                [g, slope, slope * (1.0 - 2.0 * g), slope * (1.0 - 6.0 * slope)]
+                let slope = g.map(|g| g * (1.0 - g));
+                let second = std::array::from_fn(|i| slope[i] * (1.0 - 2.0 * g[i]));
+                [g, slope, second, slope.map(|slope| slope * (1.0 - 6.0 * slope))]
             }
             Link::Probit => {
-                let slope = normal::pdf(x);
-                [normal::cdf(x), slope, -x * slope, (x * x - 1.0) * slope]
+                let slope = x.map(normal::pdf);
+                let second = std::array::from_fn(|i| -x[i] * slope[i]);
+                [x.map(normal::cdf), slope, second, std::array::from_fn(|i| (x[i] * x[i] - 1.0) * slope[i])]
             }
         }
     }
@@ -159,8 +162,10 @@ mod tests {
         for link in Link::ALL {
             for i in -60..=60 {
                 let (x, h) = (f64::from(i) / 15.0, 1e-5);
-                let [here, above, below] = [x, x + h, x - h].map(|x| link.derivatives(x));
+                let [here, above, below] = [x, x + h, x - h].map(|x| link.derivatives([x]).map(|[d]| d));
                 assert!((here[0] - link.apply(x)).abs() < 1e-15, "{link:?} {x}");
+                let beside = link.derivatives([x, 2.0]).map(|[d, _]| d);
+                assert!(here.iter().zip(beside).all(|(a, b)| (a - b).abs() < 1e-15), "{link:?} {x}");
                 for order in 1..4 {
                     let slope = (above[order - 1] - below[order - 1]) / (2.0 * h);
                     assert!((here[order] - slope).abs() < 1e-8, "{link:?} {x} {order}");

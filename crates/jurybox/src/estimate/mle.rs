@@ -83,6 +83,7 @@ impl Mle {
         nodes.clear();
         self.complete.nodes(reach, nodes);
         let shared = nodes.len();
+        pad(nodes);
         for (j, &product) in self.products.iter().enumerate() {
             let (mut sum, mut square) = (self.complete.sum, self.complete.square);
             if let Some(own) = self.partial.get(j) {
@@ -90,6 +91,7 @@ impl Mle {
                 square += own.square;
                 nodes.truncate(shared);
                 own.nodes(reach, nodes);
+                pad(nodes);
             }
             let link = self.link;
             alpha[j] = if link == Link::Identity {
@@ -162,17 +164,28 @@ fn root(link: Link, nodes: &[Node], product: f64, lambda: f64, mut a: f64) -> f6
     a
 }
 
+/// Nodes worked on side by side.
+const LANES: usize = 4;
+
+/// Fills up the last lanes with nodes that count for nothing.
+fn pad(nodes: &mut Vec<Node>) {
+    nodes.resize(nodes.len().next_multiple_of(LANES), Node { mass: 0.0, reward: 0.0 });
+}
+
 /// `sum m r g(a r) + lambda a - product` and its first three derivatives.
 fn equation(link: Link, nodes: &[Node], product: f64, lambda: f64, a: f64) -> [f64; 4] {
-    let mut sums = [lambda * a - product, lambda, 0.0, 0.0];
-    for node in nodes {
-        let mut weight = node.mass;
-        for (sum, derivative) in sums.iter_mut().zip(link.derivatives(a * node.reward)) {
-            weight *= node.reward;
-            *sum += weight * derivative;
+    let mut sums = [[0.0; LANES]; 4];
+    for block in nodes.as_chunks::<LANES>().0 {
+        let mut weight = block.map(|node| node.mass);
+        for (sum, derivative) in sums.iter_mut().zip(link.derivatives(block.map(|node| a * node.reward))) {
+            for lane in 0..LANES {
+                weight[lane] *= block[lane].reward;
+                sum[lane] += weight[lane] * derivative[lane];
+            }
         }
     }
-    sums
+    let [value, slope, second, third] = sums.map(|sum| sum.iter().sum::<f64>());
+    [value + lambda * a - product, slope + lambda, second, third]
 }
 
 impl Statistic for Mle {
@@ -254,8 +267,9 @@ mod tests {
 
     #[test]
     fn the_root_solves_its_equation() {
-        let nodes: Vec<Node> =
+        let mut nodes: Vec<Node> =
             (1..50).map(|i| Node { mass: 2.0, reward: f64::from(i) * 0.025 - 0.25 }).collect();
+        pad(&mut nodes);
         for link in [Link::Logistic, Link::Probit] {
             for product in [-1e4, -50.0, 0.0, 10.0, 80.0, 1e4] {
                 // From near and from anywhere.
