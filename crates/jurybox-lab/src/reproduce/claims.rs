@@ -63,14 +63,14 @@ pub struct Claim {
     pub note: String,
 }
 
-/// `mean [low, high]`, with as many digits as a reader can use: a narrow interval around a small number keeps two of its own.
+/// `mean [low, high]`, with as many digits as a reader can use, and more where the interval is narrow.
 pub(super) fn number(e: Estimate) -> String {
-    let own = 1.0 - e.half_width.log10().floor();
-    let small = if own.is_finite() { own.clamp(3.0, 8.0) as usize } else { 3 };
+    let narrow = -e.half_width.log10().floor();
+    let narrow = if narrow.is_finite() { narrow.clamp(0.0, 8.0) as usize } else { 0 };
     let digits = |x: f64| match x.abs() {
         size if size >= 100.0 => format!("{x:.0}"),
-        size if size >= 1.0 => format!("{x:.2}"),
-        _ => format!("{x:.small$}"),
+        size if size >= 1.0 => format!("{x:.*}", narrow.max(2)),
+        _ => format!("{x:.*}", narrow.max(3)),
     };
     format!("{} [{}, {}]", digits(e.mean), digits(e.low()), digits(e.high()))
 }
@@ -372,7 +372,8 @@ mod tests {
     fn numbers_show_what_can_be_told_from_zero() {
         assert_eq!(number(slope(0.163, 0.016)), "0.163 [0.147, 0.179]");
         assert_eq!(number(slope(2909.0, 44.5)), "2909 [2864, 2954]");
-        assert_eq!(number(slope(-0.000_213, 0.000_018)), "-0.000213 [-0.000231, -0.000195]");
+        assert_eq!(number(slope(-0.000_213, 0.000_018)), "-0.00021 [-0.00023, -0.00019]");
+        assert_eq!(number(slope(0.9963, 0.0064)), "0.996 [0.990, 1.003]");
         assert_eq!(number(slope(0.25, 0.0)), "0.250 [0.250, 0.250]");
         assert_eq!(number(slope(0.0, f64::INFINITY)), "0.000 [-inf, inf]");
     }
