@@ -147,6 +147,23 @@ struct Seated {
 }
 
 impl Seated {
+    fn new(name: &str, data: &Data) -> Self {
+        let spec = match name {
+            "oracle" => Spec::new(name).with("alpha", data.alpha.clone()).with("sigma", data.sigma.clone()),
+            _ if name.contains("esag") || name.contains("greedy") || name.contains("eval") => {
+                Spec::new(name).with("sigma", data.sigma.clone())
+            }
+            _ => Spec::new(name),
+        };
+        Seated {
+            name: name.into(),
+            jury: Jury::new(&spec, Evaluators::numbered(J).expect("ten")).expect("a sound spec"),
+            rng: ChaCha8Rng::seed_from_u64(2),
+            picks: Vec::new(),
+            logistic: name.starts_with("glm-"),
+        }
+    }
+
     fn round(&mut self, table: &[f64], rewards: &[f64]) {
         let scores = self.jury.scores(table).expect("sound scores");
         self.jury.round_into(&scores, K, &mut self.rng, &mut self.picks).expect("a sound round");
@@ -179,6 +196,7 @@ fn main() {
     let data = data();
     rounds(&data);
     if std::env::args().len() <= 2 {
+        from_the_start(&data);
         ranking();
     }
 }
@@ -195,24 +213,7 @@ fn rounds(data: &Data) {
     let mut seated: Vec<Seated> = policies()
         .iter()
         .filter(|entry| wanted.is_empty() || wanted.iter().any(|name| name == entry.name))
-        .map(|entry| {
-            let spec = match entry.name {
-                "oracle" => {
-                    Spec::new(entry.name).with("alpha", data.alpha.clone()).with("sigma", data.sigma.clone())
-                }
-                name if name.contains("esag") || name.contains("greedy") || name.contains("eval") => {
-                    Spec::new(name).with("sigma", data.sigma.clone())
-                }
-                name => Spec::new(name),
-            };
-            Seated {
-                name: entry.name.into(),
-                jury: Jury::new(&spec, Evaluators::numbered(J).expect("ten")).expect("a sound spec"),
-                rng: ChaCha8Rng::seed_from_u64(2),
-                picks: Vec::new(),
-                logistic: entry.name.starts_with("glm-"),
-            }
-        })
+        .map(|entry| Seated::new(entry.name, data))
         .collect();
     let names: Vec<String> = seated.iter().map(|s| s.name.clone()).collect();
     let mut contestants: Vec<Box<dyn FnMut(usize) + '_>> = vec![
@@ -237,6 +238,25 @@ fn rounds(data: &Data) {
     println!("{:20} {:9.2}", "bare ridge ucb loop", ucb / 1e3);
     for (name, time) in names.iter().zip(&times[2..]) {
         println!("{name:20} {:9.2} {:16.2} {:18.2}", time / 1e3, time / esag, time / ucb);
+    }
+}
+
+/// What a round costs on average when the beginning counts, with all the fits that `adaptive` makes as it learns.
+fn from_the_start(data: &Data) {
+    println!("\na round on average, counted from the first one");
+    println!("{:20} {:>9} {:>9} {:>9}", "rounds", "adaptive", "lin-ucb", "ratio");
+    for rounds in [200, 2_000, 20_000] {
+        let time = |name: &str| -> f64 {
+            let turn = || {
+                let mut seat = Seated::new(name, data);
+                let start = Instant::now();
+                (0..rounds).for_each(|i| seat.round(&data.linear[i % ROUNDS], &data.rewards[i % ROUNDS]));
+                start.elapsed().as_secs_f64() * 1e6 / rounds as f64
+            };
+            (0..3).map(|_| turn()).fold(f64::INFINITY, f64::min)
+        };
+        let (adaptive, ucb) = (time("adaptive"), time("lin-ucb"));
+        println!("{rounds:<20} {adaptive:9.1} {ucb:9.1} {:9.1}", adaptive / ucb);
     }
 }
 

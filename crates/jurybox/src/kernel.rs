@@ -1,4 +1,4 @@
-//! The two inner loops that every round runs: a dot product per row, and a sum per column.
+//! The inner loops that every round runs: a dot product per row, and a sum per column; and the dot product of the algebra.
 //!
 //! Each is written once, generic over how the row width is known. For the usual small widths it is known at compile
 //! time: the loops unroll, the accumulators stay in registers, and the price is that of a hand-written loop.
@@ -93,6 +93,20 @@ fn sums<W: Width>(width: W, values: &[f64], sum: &mut [f64]) {
     }
 }
 
+/// `<a, b>` over the shorter of the two, in four running sums that need not wait for each other.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len().min(b.len());
+    let ((a, a_rest), (b, b_rest)) = (a[..n].as_chunks::<4>(), b[..n].as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (x, y) in a.iter().zip(b) {
+        for lane in 0..4 {
+            sums[lane] += x[lane] * y[lane];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +123,7 @@ mod tests {
             for (row, dot) in values.chunks_exact(width).zip(&dots) {
                 let plain: f64 = row.iter().zip(&weights).map(|(x, w)| x * w).sum();
                 assert!((plain - dot).abs() < 1e-12);
+                assert!((plain - super::dot(row, &weights)).abs() < 1e-12);
             }
             for j in 0..width {
                 let plain: f64 = values.iter().skip(j).step_by(width).sum();

@@ -1,5 +1,6 @@
 //! Small symmetric matrices, packed, and their Cholesky factors: all the linear algebra that J evaluators need.
 
+use crate::kernel::dot;
 use serde::{Deserialize, Serialize};
 
 /// A symmetric matrix of order n: its lower triangle, row after row.
@@ -36,6 +37,19 @@ impl Symmetric {
         self.packed[offset(row) + column] = value;
     }
 
+    /// A x.
+    pub(crate) fn times(&self, x: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.order];
+        for i in 0..self.order {
+            let row = &self.packed[offset(i)..=offset(i) + i];
+            out[i] += dot(row, x);
+            for (sum, entry) in out[..i].iter_mut().zip(row) {
+                *sum += entry * x[i];
+            }
+        }
+        out
+    }
+
     /// Becomes a copy of another, keeping its memory.
     pub(crate) fn copy_from(&mut self, other: &Symmetric) {
         self.order = other.order;
@@ -56,6 +70,27 @@ impl Symmetric {
             }
             rest = below;
         }
+    }
+
+    /// Adds x x^T for every row x of a table. Four rows at a time, so that each entry is fetched and stored a quarter as often.
+    pub(crate) fn add_outers(&mut self, table: &[f64]) {
+        let order = self.order;
+        let mut fours = table.chunks_exact((4 * order).max(1));
+        for four in &mut fours {
+            let (a, b, c, d) =
+                (&four[..order], &four[order..2 * order], &four[2 * order..3 * order], &four[3 * order..]);
+            let mut rest = &mut self.packed[..];
+            for i in 0..order {
+                let (row, below) = rest.split_at_mut(i + 1);
+                let (x, y, z, w) = (a[i], b[i], c[i], d[i]);
+                let columns = a.iter().zip(b).zip(c.iter().zip(d));
+                for (entry, ((a, b), (c, d))) in row.iter_mut().zip(columns) {
+                    *entry += (x * a + y * b) + (z * c + w * d);
+                }
+                rest = below;
+            }
+        }
+        fours.remainder().chunks_exact(order.max(1)).for_each(|row| self.add_outer(row));
     }
 
     pub(crate) fn add(&mut self, other: &Symmetric) {
@@ -101,11 +136,9 @@ impl Cholesky {
             let row = &mut rest[..=i];
             for j in 0..i {
                 let other = &above[offset(j)..=offset(j) + j];
-                let dot: f64 = row[..j].iter().zip(other).map(|(a, b)| a * b).sum();
-                row[j] = (row[j] - dot) / other[j];
+                row[j] = (row[j] - dot(&row[..j], other)) / other[j];
             }
-            let square: f64 = row[..i].iter().map(|v| v * v).sum();
-            let pivot = row[i] - square;
+            let pivot = row[i] - dot(&row[..i], &row[..i]);
             // A pivot lost to rounding is as good as zero: the matrix is singular to working precision.
             if !pivot.is_finite() || pivot <= row[i].abs() * 1e-14 || pivot <= 0.0 {
                 return false;
@@ -119,8 +152,7 @@ impl Cholesky {
     pub(crate) fn solve(&self, b: &mut [f64]) {
         for i in 0..self.order {
             let row = &self.factor[offset(i)..=offset(i) + i];
-            let dot: f64 = row[..i].iter().zip(&*b).map(|(l, x)| l * x).sum();
-            b[i] = (b[i] - dot) / row[i];
+            b[i] = (b[i] - dot(&row[..i], b)) / row[i];
         }
         for i in (0..self.order).rev() {
             b[i] /= self.factor[offset(i) + i];
@@ -133,9 +165,7 @@ impl Cholesky {
 
     /// L x.
     pub(crate) fn times(&self, x: &[f64]) -> Vec<f64> {
-        (0..self.order)
-            .map(|i| self.factor[offset(i)..=offset(i) + i].iter().zip(x).map(|(l, x)| l * x).sum())
-            .collect()
+        (0..self.order).map(|i| dot(&self.factor[offset(i)..=offset(i) + i], x)).collect()
     }
 
     /// ln det A.

@@ -160,7 +160,13 @@ fn synthetic(settings: &Settings) {
             print!(" |");
             (1..5).for_each(|c| print!(" {:8.4}", share(c, part)));
         }
-        println!(" | {:.4}", share(1, |t| t.all));
+        // The same rounds for both, so the interval is that of the mean difference.
+        let n = tallies.len() as f64;
+        let differences: Vec<f64> = tallies.iter().map(|t| t[1].all - t[0].all).collect();
+        let mean = differences.iter().sum::<f64>() / n;
+        let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+        let oracle = tallies.iter().map(|t| t[0].all).sum::<f64>() / n;
+        println!(" | {:.4} ± {:.4}", share(1, |t| t.all), 1.96 * (variance / n).sqrt() / oracle);
     }
     println!();
 }

@@ -39,6 +39,25 @@ impl Joint {
         }
     }
 
+    /// The moments of the rows of a table, each counting as its weight; in two passes, over the table's own memory.
+    pub(crate) fn of(mut table: Vec<f64>, columns: usize, weights: &[f64]) -> Self {
+        let mut joint = Joint::new(columns);
+        joint.weight = weights.iter().sum();
+        if joint.weight <= 0.0 {
+            return joint;
+        }
+        for (row, weight) in table.chunks_exact(columns).zip(weights) {
+            let share = weight / joint.weight;
+            joint.mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += share * x);
+        }
+        for (row, weight) in table.chunks_exact_mut(columns).zip(weights) {
+            let scale = weight.sqrt();
+            row.iter_mut().zip(&joint.mean).for_each(|(x, mean)| *x = scale * (*x - mean));
+        }
+        joint.spread.add_outers(&table);
+        joint
+    }
+
     /// Moments that were worked out elsewhere.
     pub(crate) fn from_parts(weight: f64, mean: Vec<f64>, spread: Symmetric) -> Self {
         Joint { weight, mean, spread, deviation: Vec::new() }
@@ -154,6 +173,23 @@ mod tests {
                 assert!((left.spread(i, j) - plain).abs() < 1e-6 * (1.0 + plain.abs()));
             }
         }
+    }
+
+    #[test]
+    fn a_table_at_once_is_its_rows_one_by_one() {
+        let weights: Vec<f64> = (0..200).map(|at| f64::from(at % 4) * 0.5).collect();
+        let mut one_by_one = Joint::new(3);
+        rows().iter().zip(&weights).for_each(|(row, &weight)| one_by_one.add(row, weight));
+        let at_once = Joint::of(rows().concat(), 3, &weights);
+        assert_eq!(at_once.weight(), one_by_one.weight());
+        for i in 0..3 {
+            assert!((at_once.mean(i) - one_by_one.mean(i)).abs() < 1e-9 * (1.0 + one_by_one.mean(i).abs()));
+            for j in 0..=i {
+                let size = (one_by_one.spread(i, i) * one_by_one.spread(j, j)).sqrt();
+                assert!((at_once.spread(i, j) - one_by_one.spread(i, j)).abs() < 1e-6 * size);
+            }
+        }
+        assert_eq!(Joint::of(Vec::new(), 3, &[]).weight(), 0.0);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Means and covariances of the scores themselves, without labels, missing scores allowed.
 
 use super::{Statistic, finite};
+use crate::kernel;
 use crate::matrix::Symmetric;
 use crate::scores::Scores;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ pub struct Moments {
     means: Vec<f64>,
     /// Sum of products of deviations from those means.
     spread: Symmetric,
-    /// Room for one item's deviations and one round's moments.
+    /// Room for one round's deviations and moments.
     #[serde(skip)]
     room: Room,
 }
@@ -31,7 +32,7 @@ pub struct Moments {
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Room {
     mean: Vec<f64>,
-    deviation: Vec<f64>,
+    deviations: Vec<f64>,
     spread: Symmetric,
 }
 
@@ -72,17 +73,15 @@ impl Moments {
         let mut room = std::mem::take(&mut self.room);
         room.mean.clear();
         room.mean.resize(width, 0.0);
-        for row in scores.rows() {
-            super::add_all(&mut room.mean, row);
-        }
+        kernel::column_sums(scores.values(), &mut room.mean);
         room.mean.iter_mut().for_each(|m| *m /= items);
         room.spread = if room.spread.order() == width { room.spread } else { Symmetric::zeros(width) };
         room.spread.clear();
+        room.deviations.clear();
         for row in scores.rows() {
-            room.deviation.clear();
-            room.deviation.extend(row.iter().zip(&room.mean).map(|(x, m)| x - m));
-            room.spread.add_outer(&room.deviation);
+            room.deviations.extend(row.iter().zip(&room.mean).map(|(x, m)| x - m));
         }
+        room.spread.add_outers(&room.deviations);
         for i in 0..width {
             for j in 0..=i {
                 self.absorb(i, j, items, room.mean[i], room.mean[j], room.spread.get(i, j));

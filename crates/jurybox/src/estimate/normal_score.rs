@@ -26,7 +26,7 @@ impl NormalScore {
         let (mut sum, mut square) = (0.0, 0.0);
         let mut rest = &*seen;
         while let Some(&(x, _)) = rest.first() {
-            let same = rest.partition_point(|&(y, _)| y <= x);
+            let same = rest.iter().take_while(|(y, _)| *y <= x).count(); // mostly one
             let weight: f64 = rest[..same].iter().map(|(_, weight)| weight).sum();
             rest = &rest[same..];
             let rank = (below + 0.5 * weight) / total;

@@ -6,6 +6,7 @@
 
 use crate::estimate::normal_score::{NormalScore, Quantiles};
 use crate::estimate::{Moments, SampledRow};
+use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
 
 /// Least share of an evaluator's variance that is called its own: a factor never explains a score entirely.
@@ -151,20 +152,10 @@ impl Landscape {
 
     /// A direction scaled to unit variance over the items; all zero if it has none.
     pub(crate) fn unit(&self, mut direction: Vec<f64>) -> Vec<f64> {
-        let variance = self.variance_along(&direction);
+        let variance = dot(&direction, &self.correlation.times(&direction));
         let unit = if variance > 1e-24 { 1.0 / variance.sqrt() } else { 0.0 };
         direction.iter_mut().for_each(|d| *d *= unit);
         direction
-    }
-
-    fn variance_along(&self, direction: &[f64]) -> f64 {
-        let mut sum = 0.0;
-        for (i, a) in direction.iter().enumerate() {
-            for (j, b) in direction.iter().enumerate() {
-                sum += a * b * self.correlation.get(i, j);
-            }
-        }
-        sum
     }
 }
 
@@ -217,8 +208,7 @@ fn one_factor(correlation: &Symmetric) -> (Vec<f64>, Vec<f64>) {
     for _ in 0..100 {
         let precision = 1.0 + loading.iter().zip(&noise).map(|(l, n)| l * l / n).sum::<f64>();
         let posterior: Vec<f64> = loading.iter().zip(&noise).map(|(l, n)| l / n / precision).collect();
-        let with_factor: Vec<f64> =
-            (0..width).map(|i| (0..width).map(|j| correlation.get(i, j) * posterior[j]).sum()).collect();
+        let with_factor = correlation.times(&posterior);
         let mut variance = 1.0;
         for j in 0..width {
             variance += posterior[j] * (with_factor[j] - loading[j]);

@@ -27,7 +27,7 @@
 //!
 //! **In the paper:** nowhere; it uses Alg. 2's idea as one of its guesses, and folds the current round in first.
 //! **Costs** O(J) an item to value and O(J^2) to observe; a fit costs O(`sample` J^2) and is renewed when items or labels
-//! have grown by a sixteenth (with every round while there are few). Between fits values are those of the last one.
+//! have grown by a tenth (with every round while there are few). Between fits values are those of the last one.
 //!
 //! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `inverted` (columns where low means
 //! high), `audit` and `slots` (the probability that a round explores, and places drawn at random then), `draws` (choose by one of
@@ -83,7 +83,7 @@ struct Freshness {
 }
 
 /// A fit is renewed when items or labels have grown by one in this many.
-const RENEWAL: u64 = 16;
+const RENEWAL: u64 = 10;
 /// Below this many items or labels it is renewed with every round.
 const EAGER_ITEMS: u64 = 2000;
 const EAGER_LABELS: u64 = 300;

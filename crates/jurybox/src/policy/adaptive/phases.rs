@@ -11,15 +11,15 @@ pub(super) fn sampled<'a>(
     weigh: &dyn Fn(&[f64]) -> f64,
 ) -> Joint {
     let width = landscape.width();
-    let mut joint = Joint::new(landscape.features_len() + 1);
-    let mut features = Vec::with_capacity(landscape.features_len() + 1);
+    let (mut table, mut weights) = (Vec::new(), Vec::new());
+    let mut features = Vec::with_capacity(landscape.features_len());
     for row in labelled {
         landscape.features(&row.values[..width], &mut features);
-        let weight = weigh(&features) * row.count as f64;
-        features.push(row.values[width]);
-        joint.add(&features, weight);
+        weights.push(weigh(&features) * row.count as f64);
+        table.extend_from_slice(&features);
+        table.push(row.values[width]);
     }
-    joint
+    Joint::of(table, landscape.features_len() + 1, &weights)
 }
 
 /// Moments of the standardised scores and rewards: every complete row, and the incomplete ones of the sample.
@@ -92,11 +92,8 @@ pub(super) fn joined(linear: &Joint, sampled: &Joint) -> Joint {
         let bend = sampled.spread(width + a, y_sampled) - through(row, &|j| sampled.spread(j, y_sampled));
         spread.set(y_sampled, width + a, through(row, &|j| linear.spread(j, y)) + bend);
         for (b, other) in share[..=a].iter().enumerate() {
-            let line = through(row, &|i| through(other, &|j| linear.spread(i, j)));
-            let rest = sampled.spread(width + a, width + b)
-                - through(row, &|j| sampled.spread(j, width + b))
-                - through(other, &|j| sampled.spread(j, width + a))
-                + through(row, &|i| through(other, &|j| sampled.spread(i, j)));
+            let line = through(other, &|j| spread.get(width + a, j));
+            let rest = sampled.spread(width + a, width + b) - through(row, &|j| sampled.spread(j, width + b));
             spread.set(width + a, width + b, line + if a == b { rest.max(0.0) } else { rest });
         }
     }

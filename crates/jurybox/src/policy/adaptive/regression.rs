@@ -17,6 +17,7 @@
 //! speak against it fifty to one.
 
 use crate::estimate::Joint;
+use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
 
@@ -86,20 +87,12 @@ impl Gram {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-fn times(matrix: &Symmetric, x: &[f64]) -> Vec<f64> {
-    (0..x.len()).map(|i| x.iter().enumerate().map(|(j, v)| matrix.get(i, j) * v).sum()).collect()
-}
-
 impl Regression {
     /// Regresses the last column of the moments on the kept ones, given directions over the kept ones.
     pub(crate) fn fit(joint: &Joint, keep: &[usize], directions: &[Vec<f64>]) -> Self {
         let gram = Gram::new(joint, keep);
         let shape = SHAPE + 0.5 * (gram.examples - 1.0).max(0.0);
-        let along_the_data: Vec<Vec<f64>> = directions.iter().map(|d| times(&gram.xx, d)).collect();
+        let along_the_data: Vec<Vec<f64>> = directions.iter().map(|d| gram.xx.times(d)).collect();
         let mut factor = Cholesky::default();
         let mut models = Vec::with_capacity(TAUS.len() * directions.len());
         for tau in TAUS {
