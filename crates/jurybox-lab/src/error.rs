@@ -25,7 +25,7 @@ pub enum Error {
     #[error(transparent)]
     Jury(#[from] jurybox::Error),
     /// A file or folder cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read or write {}", path.display())]
     File {
         /// Which one.
         path: PathBuf,

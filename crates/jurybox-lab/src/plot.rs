@@ -153,26 +153,30 @@ impl Axis {
     }
 
     fn ticks(&self) -> Vec<f64> {
-        match self.scale {
-            Scale::Linear => {
-                let rough = (self.high - self.low) / 6.0;
-                let power = 10_f64.powf(rough.log10().floor());
-                let step =
-                    [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|m| m * power >= rough).unwrap_or(10.0)
-                        * power;
-                let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
-                (first..=last).map(|i| i as f64 * step).collect()
-            }
-            Scale::Log => {
-                let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-                let few = decades.clone().count() <= 4;
-                let steps: &[f64] = if few { &[1.0, 2.0, 5.0] } else { &[1.0] };
-                decades
+        if self.scale == Scale::Linear {
+            return self.even_ticks();
+        }
+        let decades = || self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        // As few a decade as leave enough of them; less than a decade may have to do with even ones.
+        [&[1.0][..], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]]
+            .into_iter()
+            .map(|steps| {
+                decades()
                     .flat_map(|d| steps.iter().map(move |s| s * 10_f64.powi(d)))
                     .filter(|v| (self.low..=self.high).contains(v))
-                    .collect()
-            }
-        }
+                    .collect::<Vec<f64>>()
+            })
+            .find(|ticks| ticks.len() >= 4)
+            .unwrap_or_else(|| self.even_ticks())
+    }
+
+    fn even_ticks(&self) -> Vec<f64> {
+        let rough = (self.high - self.low) / 6.0;
+        let power = 10_f64.powf(rough.log10().floor());
+        let step =
+            [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|m| m * power >= rough).unwrap_or(10.0) * power;
+        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
+        (first..=last).map(|i| i as f64 * step).collect()
     }
 }
 
@@ -182,7 +186,7 @@ fn number(value: f64) -> String {
     if size >= 1e6 || (size > 0.0 && size < 1e-3) {
         return format!("{value:.0e}");
     }
-    if size >= 10_000.0 {
+    if size >= 1000.0 {
         return format!("{}k", trimmed(value / 1000.0));
     }
     trimmed(value)
@@ -366,11 +370,17 @@ mod tests {
         assert_eq!(axis.ticks(), [0.0, 200.0, 400.0, 600.0, 800.0]);
         let axis = Axis::new(Scale::Log, [2.0, 30_000.0].into_iter(), 0.0, 1.0);
         assert_eq!(axis.ticks(), [10.0, 100.0, 1000.0, 10_000.0]);
+        for (low, high) in [(1.0, 200.0), (1.4, 5.5), (0.62, 0.71)] {
+            let ticks = Axis::new(Scale::Log, [low, high].into_iter(), 0.0, 1.0).ticks();
+            assert!((4..=9).contains(&ticks.len()), "{low} to {high}: {ticks:?}");
+        }
     }
 
     #[test]
     fn numbers_are_short() {
-        for (value, text) in [(0.0, "0"), (2.5, "2.5"), (15_000.0, "15k"), (2e6, "2e6"), (1e-4, "1e-4")] {
+        for (value, text) in
+            [(0.0, "0"), (2.5, "2.5"), (2500.0, "2.5k"), (15_000.0, "15k"), (2e6, "2e6"), (1e-4, "1e-4")]
+        {
             assert_eq!(number(value), text);
         }
     }

@@ -181,7 +181,8 @@ impl Replay {
             juries.push((seat(spec, &data.names, told, self.rounds)?, own, 0.0));
         }
         let mut order: Vec<usize> = (0..data.len()).collect();
-        let (mut scores, mut verdicts, mut picks) = (Vec::new(), Vec::new(), Vec::<Pick>::new());
+        let (mut scores, mut inverse) = (Vec::new(), Vec::new());
+        let (mut verdicts, mut picks) = (Vec::new(), Vec::<Pick>::new());
         for _ in 0..self.rounds {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -195,7 +196,7 @@ impl Replay {
                 let noise: f64 = if self.reward_noise > 0.0 { StandardNormal.sample(&mut rng) } else { 0.0 };
                 verdicts.push(data.rewards[i] + self.reward_noise * noise);
             }
-            let round = Scores::new(&scores, width)?;
+            let round = Scores::new(&scores, width)?.with_inverse(Link::Logistic, &mut inverse);
             for (jury, own, total) in &mut juries {
                 jury.round_into(&round, self.k, own, &mut picks)?;
                 for pick in &picks {

@@ -77,29 +77,30 @@ pub fn trial(
         tracks: vec![Track::default(); seats.len()],
     };
     let mut next = rounds.iter().peekable();
-    let mut items = Items::default();
+    let (mut items, mut inverse) = (Items::default(), Vec::new());
     for round in 1..=setting.rounds {
         if round % 64 == 0 && stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
         world.next_round(&mut items);
-        let met = if setting.twists.persistent { merge_pool(&mut oracle_pool, &items) } else { &items };
-        let mut judged = desk.judge(&world, met, setting.k);
+        // The oracle and every contender read the same scores: their g^-1 is taken once.
+        let scores = Scores::new(&items.scores, setting.evaluators)?.with_inverse(setting.link, &mut inverse);
+        let judged = if setting.twists.persistent {
+            merge_pool(&mut oracle_pool, &items);
+            let pool = Scores::new(&oracle_pool.scores, setting.evaluators)?;
+            let judged = desk.judge(&world, &pool, &oracle_pool.rewards, setting.k);
+            remove(&mut oracle_pool, setting.evaluators, &mut desk.oracle_picks);
+            judged
+        } else {
+            desk.judge(&world, &scores, &items.rewards, setting.k)
+        };
         oracle_sum += judged.oracle_reward;
         best_sum += judged.best_reward;
-        if setting.twists.persistent {
-            remove(&mut oracle_pool, setting.evaluators, &mut desk.oracle_picks);
-        }
-        for seat in &mut seats {
-            if seat.last_round < round {
-                continue;
-            }
+        for seat in seats.iter_mut().filter(|seat| round <= seat.last_round) {
             if setting.twists.persistent {
-                merge_pool(&mut seat.pool, &items);
-                judged = desk.judge(&world, &seat.pool, setting.k);
-                seat.play_own_pool(setting, round, &desk.values, judged.oracle_estimate)?;
+                seat.play_own_pool(setting, round, &items, &world, &mut desk)?;
             } else {
-                seat.play(setting, round, &items, &desk.values, judged.oracle_estimate)?;
+                seat.play(setting, round, (&scores, &items), (&desk.values, judged.oracle_estimate))?;
             }
         }
         if next.next_if(|&&checkpoint| checkpoint == round).is_some() {
@@ -118,12 +119,11 @@ pub fn trial(
     Ok(Some(record))
 }
 
-/// Appends new items to a pool and gives the pool.
-fn merge_pool<'a>(pool: &'a mut Items, new: &Items) -> &'a Items {
+/// Appends new items to a pool.
+fn merge_pool(pool: &mut Items, new: &Items) {
     pool.scores.extend_from_slice(&new.scores);
     pool.rewards.extend_from_slice(&new.rewards);
     pool.verdicts.extend_from_slice(&new.verdicts);
-    pool
 }
 
 /// Takes the picked items out of a pool.
@@ -153,8 +153,8 @@ struct Judged {
 }
 
 impl Desk {
-    fn judge(&mut self, world: &World, items: &Items, k: usize) -> Judged {
-        world.oracle_values(&items.scores, &mut self.room, &mut self.values);
+    fn judge(&mut self, world: &World, scores: &Scores<'_>, rewards: &[f64], k: usize) -> Judged {
+        world.oracle_values(scores, &mut self.room, &mut self.values);
         let top = self.top.get_or_insert_with(|| TopK::new(k, 0));
         let mut best_of = |values: &[f64], picks: Option<&mut Vec<usize>>| -> f64 {
             top.reset(k, 0);
@@ -169,8 +169,8 @@ impl Desk {
             best.iter().map(|ranked| ranked.value).sum()
         };
         let oracle_estimate = best_of(&self.values, Some(&mut self.oracle_picks));
-        let best_reward = best_of(&items.rewards, None);
-        let oracle_reward = self.oracle_picks.iter().map(|&item| items.rewards[item]).sum();
+        let best_reward = best_of(rewards, None);
+        let oracle_reward = self.oracle_picks.iter().map(|&item| rewards[item]).sum();
         Judged { oracle_estimate, oracle_reward, best_reward }
     }
 }
@@ -225,13 +225,10 @@ impl Seat {
         &mut self,
         setting: &Setting,
         round: u64,
-        items: &Items,
-        oracle_values: &[f64],
-        oracle_estimate: f64,
+        (scores, items): (&Scores<'_>, &Items),
+        (oracle_values, oracle_estimate): (&[f64], f64),
     ) -> Result<(), Error> {
-        let width = setting.evaluators;
-        let scores = Scores::new(&items.scores, width)?;
-        self.jury.round_into(&scores, setting.k, &mut self.rng, &mut self.picks)?;
+        self.jury.round_into(scores, setting.k, &mut self.rng, &mut self.picks)?;
         let mut estimate = 0.0;
         for pick in &self.picks {
             estimate += oracle_values[pick.item];
@@ -264,11 +261,15 @@ impl Seat {
         &mut self,
         setting: &Setting,
         round: u64,
-        oracle_values: &[f64],
-        oracle_estimate: f64,
+        new: &Items,
+        world: &World,
+        desk: &mut Desk,
     ) -> Result<(), Error> {
         let mut pool = std::mem::take(&mut self.pool);
-        self.play(setting, round, &pool, oracle_values, oracle_estimate)?;
+        merge_pool(&mut pool, new);
+        let scores = Scores::new(&pool.scores, setting.evaluators)?;
+        let judged = desk.judge(world, &scores, &pool.rewards, setting.k);
+        self.play(setting, round, (&scores, &pool), (&desk.values, judged.oracle_estimate))?;
         let mut picked: Vec<usize> = self.picks.iter().map(|pick| pick.item).collect();
         remove(&mut pool, setting.evaluators, &mut picked);
         self.pool = pool;

@@ -116,21 +116,23 @@ impl World {
 
     /// The oracle's estimate of each item's reward: the paper's form, told all about each evaluator (offset and units
     /// too), blind to correlations between them.
-    pub fn oracle_values(&self, scores: &[f64], room: &mut Vec<f64>, out: &mut Vec<f64>) {
+    pub fn oracle_values(&self, scores: &Scores<'_>, room: &mut Vec<f64>, out: &mut Vec<f64>) {
         let link = self.setting.link;
-        let width = self.setting.evaluators;
         let t = &self.setting.twists;
-        if link == Link::Identity && t.intercepts == 0.0 && t.units == 0.0 {
-            self.oracle.values(&checked(scores, width), out);
+        if t.intercepts == 0.0
+            && t.units == 0.0
+            && let Some(inverse) = scores.inverse(link)
+        {
+            self.oracle.values(&inverse, out);
             return;
         }
         room.clear();
-        for row in scores.chunks_exact(width) {
+        for row in scores.rows() {
             for (j, &phi) in row.iter().enumerate() {
                 room.push(link.inverse(phi / self.truth.unit[j]) - self.truth.intercept[j]);
             }
         }
-        self.oracle.values(&checked(room, width), out);
+        self.oracle.values(&checked(room, scores.evaluators()), out);
     }
 
     fn drift(&mut self) {
@@ -353,7 +355,8 @@ mod tests {
             let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
             world.next_round(&mut items);
             let mut values = Vec::new();
-            world.oracle_values(&items.scores, &mut Vec::new(), &mut values);
+            let scores = checked(&items.scores, setting.evaluators);
+            world.oracle_values(&scores, &mut Vec::new(), &mut values);
             assert!(values.iter().zip(&items.rewards).all(|(v, r)| (v - r).abs() < 1e-4));
         }
     }

@@ -48,19 +48,36 @@ impl Link {
 
     /// g'(x).
     pub fn derivative(self, x: f64) -> f64 {
-        self.apply_with_derivative(x).1
+        self.derivatives([x])[1][0]
     }
 
-    /// g(x) and g'(x) for little more than the price of one.
-    pub(crate) fn apply_with_derivative(self, x: f64) -> (f64, f64) {
+    /// g and its first three derivatives at several points, for little more than the price of g.
+    pub(crate) fn derivatives<const N: usize>(self, x: [f64; N]) -> [[f64; N]; 4] {
         match self {
-            Link::Identity => (x, 1.0),
+            Link::Identity => [x, [1.0; N], [0.0; N], [0.0; N]],
             Link::Logistic => {
-                let g = logistic(x);
+                let near_zero = x.iter().all(|x| x.abs() < NEAR_ZERO);
+                let g = if near_zero { x.map(logistic_near_zero) } else { x.map(logistic) };
                 // 1 - g is exact enough for a slope: where g has rounded to 1, the slope is below 1e-16.
-                (g, g * (1.0 - g))
+                let slope = g.map(|g| g * (1.0 - g));
+                let second = std::array::from_fn(|i| slope[i] * (1.0 - 2.0 * g[i]));
+                [g, slope, second, slope.map(|slope| slope * (1.0 - 6.0 * slope))]
             }
-            Link::Probit => (normal::cdf(x), normal::pdf(x)),
+            Link::Probit => {
+                let slope = x.map(normal::pdf);
+                let second = std::array::from_fn(|i| -x[i] * slope[i]);
+                [x.map(normal::cdf), slope, second, std::array::from_fn(|i| (x[i] * x[i] - 1.0) * slope[i])]
+            }
+        }
+    }
+
+    /// A number k with which the n-th derivative is at most `k^(n-1)` times the first, anywhere within `[-x, x]`, for n up
+    /// to four.
+    pub(crate) fn bend(self, x: f64) -> f64 {
+        match self {
+            Link::Identity => 0.0,
+            Link::Logistic => 1.0,
+            Link::Probit => 1.0 + x.abs(),
         }
     }
 
@@ -115,6 +132,14 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
+/// Up to here [`logistic_near_zero`] is as exact as the exponential: the term it leaves out is below 1e-18.
+const NEAR_ZERO: f64 = 1.0 / 32.0;
+
+fn logistic_near_zero(x: f64) -> f64 {
+    let z = x * x;
+    0.5 + x * (1.0 / 4.0 - z * (1.0 / 48.0 - z * (1.0 / 480.0 - z * (17.0 / 80_640.0))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +154,36 @@ mod tests {
                 let slope = (link.apply(x + h) - link.apply(x - h)) / (2.0 * h);
                 assert!((link.derivative(x) - slope).abs() < 1e-8, "{link:?} {x}");
             }
+        }
+    }
+
+    #[test]
+    fn derivatives_are_those_of_each_other_and_bend_bounds_them() {
+        for link in Link::ALL {
+            for i in -60..=60 {
+                let (x, h) = (f64::from(i) / 15.0, 1e-5);
+                let [here, above, below] = [x, x + h, x - h].map(|x| link.derivatives([x]).map(|[d]| d));
+                assert!((here[0] - link.apply(x)).abs() < 1e-15, "{link:?} {x}");
+                let beside = link.derivatives([x, 2.0]).map(|[d, _]| d);
+                assert!(here.iter().zip(beside).all(|(a, b)| (a - b).abs() < 1e-15), "{link:?} {x}");
+                let mut bound = here[1];
+                for order in 1..4 {
+                    let slope = (above[order - 1] - below[order - 1]) / (2.0 * h);
+                    assert!((here[order] - slope).abs() < 1e-8, "{link:?} {x} {order}");
+                    assert!(here[order].abs() <= bound + 1e-15, "{link:?} {x} {order}");
+                    bound *= link.bend(x);
+                }
+                let fourth = (above[3] - below[3]) / (2.0 * h);
+                assert!(fourth.abs() <= bound + 1e-8, "{link:?} {x}");
+            }
+        }
+    }
+
+    #[test]
+    fn near_zero_the_series_is_the_logistic() {
+        for i in -1000..=1000 {
+            let x = f64::from(i) / 1000.0 * NEAR_ZERO;
+            assert!((logistic_near_zero(x) - logistic(x)).abs() <= f64::EPSILON / 2.0, "{x}");
         }
     }
 

@@ -248,10 +248,14 @@ impl Place {
 
 /// The probability of each item to be among the best `k` under the tie rule: 1, 0, or a share where values tie.
 pub(crate) fn shares_of_top(values: &[f64], k: usize, top: &mut TopK, out: &mut Vec<f64>) {
-    top.fill(k, 0, values);
+    let clear = top.fill(k, 0, values);
     let threshold = top.sorted().last().map_or(f64::INFINITY, |ranked| ranked.value);
-    let share = Place::of(threshold, values).share_of_top(k);
     out.clear();
+    if clear {
+        out.extend(values.iter().map(|&v| f64::from(u8::from(v >= threshold))));
+        return;
+    }
+    let share = Place::of(threshold, values).share_of_top(k);
     out.extend(values.iter().map(|&v| {
         if v > threshold {
             1.0

@@ -4,6 +4,7 @@
 //! *missing* and never zero.
 
 use crate::error::{Error, EvaluatorLabel};
+use crate::link::Link;
 use serde::{Deserialize, Serialize};
 
 /// The largest magnitude of a score or a reward. Beyond it squares overflow and one value would poison a state for
@@ -28,6 +29,8 @@ pub struct Scores<'a> {
     evaluators: usize,
     items: usize,
     complete: bool,
+    /// g^-1 of every value, where it has been taken already, and of which link.
+    inverse: Option<(Link, &'a [f64])>,
 }
 
 impl<'a> Scores<'a> {
@@ -44,7 +47,7 @@ impl<'a> Scores<'a> {
                 value: values[at],
             });
         }
-        Ok(Scores { values, evaluators, items: values.len() / evaluators, complete })
+        Ok(Scores::trusted(values, evaluators, complete))
     }
 
     /// How many items the round has.
@@ -82,7 +85,43 @@ impl<'a> Scores<'a> {
 
     /// A view that is known to hold usable or missing values only, such as the inverse link of a checked one.
     pub(crate) fn trusted(values: &'a [f64], evaluators: usize, complete: bool) -> Self {
-        Scores { values, evaluators, items: values.len() / evaluators, complete }
+        Scores { values, evaluators, items: values.len() / evaluators, complete, inverse: None }
+    }
+
+    /// The same scores, with g^-1 of each taken into `room`: juries that assume this link then do not take it again. For
+    /// those who show one round to several juries.
+    ///
+    /// ```
+    /// use jurybox::{Evaluators, Jury, Link, Scores};
+    ///
+    /// let mut room = Vec::new();
+    /// let scores = Scores::new(&[0.2, 0.9, 0.6, 0.5], 2)?;
+    /// let ready = scores.with_inverse(Link::Logistic, &mut room);
+    /// let mut jury = Jury::new(&"glm-esag".parse()?, Evaluators::numbered(2)?)?;
+    /// jury.observe(&ready)?;
+    /// assert_eq!(jury.values(&ready)?, jury.values(&scores)?);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_inverse(self, link: Link, room: &'a mut Vec<f64>) -> Self {
+        if link == Link::Identity {
+            return self;
+        }
+        room.clear();
+        link.inverse_into(self.values, room);
+        Scores { inverse: Some((link, room)), ..self }
+    }
+
+    /// The scores on the inverse link's scale, where that costs nothing: the identity's are the scores themselves, others
+    /// must have been taken by [`with_inverse`](Self::with_inverse).
+    pub fn inverse(&self, link: Link) -> Option<Self> {
+        match self.inverse {
+            _ if link == Link::Identity => Some(*self),
+            Some((taken, values)) if taken == link => {
+                Some(Scores::trusted(values, self.evaluators, self.complete))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -207,6 +246,21 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn an_inverse_is_of_the_link_it_was_taken_of() {
+        let (table, mut room) = ([0.2, 0.9, f64::NAN, 1.5], vec![7.0]);
+        let scores = Scores::new(&table, 2).unwrap();
+        assert!(scores.inverse(Link::Logistic).is_none());
+        assert_eq!(scores.inverse(Link::Identity).unwrap().values().as_ptr(), table.as_ptr());
+        let ready = scores.with_inverse(Link::Probit, &mut room);
+        assert!(ready.inverse(Link::Logistic).is_none());
+        assert_eq!(ready.row(0), scores.row(0));
+        let inverse = ready.inverse(Link::Probit).unwrap();
+        assert_eq!((inverse.items(), inverse.is_complete()), (2, false));
+        let each: Vec<u64> = table.iter().map(|&phi| Link::Probit.inverse(phi).to_bits()).collect();
+        assert_eq!(inverse.values().iter().map(|x| x.to_bits()).collect::<Vec<_>>(), each);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::output;
 use anyhow::Context;
 use jurybox_lab::{Demo, Standing};
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{IsTerminal, Write as _, stderr};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -30,6 +31,10 @@ const TICK: Duration = Duration::from_millis(12);
 
 impl Args {
     pub(crate) fn run(self) -> anyhow::Result<()> {
+        let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
+        let cannot = || format!("cannot write {}", path.display());
+        // Found out now, not when the show is over.
+        File::options().create(true).append(true).open(&path).with_context(cannot)?;
         let mut demo = Demo::new(self.seed)?;
         let live = stderr().is_terminal();
         let stop = lab::stop_flag();
@@ -52,8 +57,7 @@ impl Args {
                 );
             }
         }
-        let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
-        std::fs::write(&path, demo.to_html()).with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(&path, demo.to_html()).with_context(cannot)?;
         output::text_to_stdout(&summary(&demo.standing(), &path.display().to_string())?)
     }
 }

@@ -63,12 +63,14 @@ pub struct Claim {
     pub note: String,
 }
 
-/// `mean [low, high]`, with as many digits as a reader can use.
+/// `mean [low, high]`, with as many digits as a reader can use, and more where the interval is narrow.
 pub(super) fn number(e: Estimate) -> String {
+    let narrow = -e.half_width.log10().floor();
+    let narrow = if narrow.is_finite() { narrow.clamp(0.0, 8.0) as usize } else { 0 };
     let digits = |x: f64| match x.abs() {
         size if size >= 100.0 => format!("{x:.0}"),
-        size if size >= 1.0 => format!("{x:.2}"),
-        _ => format!("{x:.3}"),
+        size if size >= 1.0 => format!("{x:.*}", narrow.max(2)),
+        _ => format!("{x:.*}", narrow.max(3)),
     };
     format!("{} [{}, {}]", digits(e.mean), digits(e.low()), digits(e.high()))
 }
@@ -364,6 +366,16 @@ mod tests {
 
     fn slope(mean: f64, half_width: f64) -> Estimate {
         Estimate { mean, half_width }
+    }
+
+    #[test]
+    fn numbers_show_what_can_be_told_from_zero() {
+        assert_eq!(number(slope(0.163, 0.016)), "0.163 [0.147, 0.179]");
+        assert_eq!(number(slope(2909.0, 44.5)), "2909 [2864, 2954]");
+        assert_eq!(number(slope(-0.000_213, 0.000_018)), "-0.00021 [-0.00023, -0.00019]");
+        assert_eq!(number(slope(0.9963, 0.0064)), "0.996 [0.990, 1.003]");
+        assert_eq!(number(slope(0.25, 0.0)), "0.250 [0.250, 0.250]");
+        assert_eq!(number(slope(0.0, f64::INFINITY)), "0.000 [-inf, inf]");
     }
 
     #[test]

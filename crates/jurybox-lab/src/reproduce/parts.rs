@@ -171,13 +171,17 @@ fn named(name: &str) -> Contender {
     Contender::of(Spec::new(name))
 }
 
+/// The powers of T that exploration falls with.
+const THIRD: (f64, &str) = (1.0 / 3.0, "1/3");
+const HALF: (f64, &str) = (0.5, "1/2");
+
 /// The paper's line-up, with the exploration rates of the main text and of the appendix.
 fn contenders(link: Link, appendix: bool) -> Vec<Contender> {
     let glm = if link == Link::Identity { "" } else { "glm-" };
     let form = |name: &str| named(&format!("{glm}{name}"));
-    let rate = |name: &str, scale: f64, power: f64, label: &str| {
+    let rate = |name: &str, scale: f64, (power, text): (f64, &str)| {
         let spec = Spec::new(format!("{glm}{name}")).with("scale", scale).with("power", power);
-        Contender::of(spec).called(&format!("{glm}{name} {label}"))
+        Contender::of(spec).called(&format!("{glm}{name} {scale} T^-{text}"))
     };
     let mut all = vec![
         form("esag"),
@@ -185,15 +189,14 @@ fn contenders(link: Link, appendix: bool) -> Vec<Contender> {
         form("eval-ucb"),
         form("greedy"),
         form("eps-greedy"),
-        form("eps-greedy-all"),
+        // In the same place in both line-ups, so that a policy looks the same in every figure.
+        if appendix { rate("eps-greedy-all", 0.1, THIRD) } else { form("eps-greedy-all") },
     ];
-    if appendix {
-        all.pop();
-        for name in ["eps-greedy", "eps-greedy-all"] {
-            all.push(rate(name, 0.1, 1.0 / 3.0, "0.1 T^-1/3"));
-            all.push(rate(name, 0.1, 0.5, "0.1 T^-1/2"));
-        }
-    }
     all.extend(["average", "rand", "exp4p", "uniform"].map(named));
+    if appendix {
+        all.push(rate("eps-greedy", 0.1, THIRD));
+        all.push(rate("eps-greedy", 0.1, HALF));
+        all.push(rate("eps-greedy-all", 0.1, HALF));
+    }
     all
 }

@@ -28,8 +28,8 @@ fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<Count, Error> {
     let mut count = Count::default();
     for _ in 0..setting.rounds {
         world.next_round(&mut items);
-        world.oracle_values(&items.scores, &mut room, &mut reference);
         let scores = Scores::new(&items.scores, setting.evaluators)?;
+        world.oracle_values(&scores, &mut room, &mut reference);
         // The scale of weights does not change a ranking; on the oracle's, <w, alpha> = 1.
         let weights = jury.weights().unwrap_or_default().to_vec();
         let scale: f64 = weights.iter().zip(&world.truth().alpha).map(|(w, a)| w * a).sum();

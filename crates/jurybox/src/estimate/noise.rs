@@ -61,7 +61,7 @@ impl Noise {
             let [n, r, rr, phi, r_phi] = cells[j];
             if n > 0.0 {
                 let mean = r / n;
-                let (g, slope) = self.link.apply_with_derivative(alpha * mean);
+                let [[g], [slope], ..] = self.link.derivatives([alpha * mean]);
                 let slope = slope * alpha;
                 // sum (phi - g - slope (r - mean))^2, less the sum of phi^2 that is counted already.
                 residual += n * g * g + slope * slope * (rr - n * mean * mean)

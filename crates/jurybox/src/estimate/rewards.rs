@@ -28,7 +28,7 @@ pub(crate) struct Rewards {
     bins: Vec<Bin>,
 }
 
-/// A point with a mass, standing for rewards of one bin.
+/// A point with a mass, standing for rewards of one bin, in units of the caller's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Node {
     pub(crate) mass: f64,
@@ -93,10 +93,15 @@ impl Rewards {
         if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
     }
 
-    /// Appends the points that stand for the rewards.
-    pub(crate) fn nodes(&self, out: &mut Vec<Node>) {
+    /// No binned reward is larger in magnitude.
+    pub(crate) fn reach(&self) -> f64 {
+        self.bins.iter().fold(0.0, |reach, bin| reach.max(1.125 * bin_centre(bin.key).abs()))
+    }
+
+    /// Appends the points that stand for the rewards, in units of `unit`.
+    pub(crate) fn nodes(&self, unit: f64, out: &mut Vec<Node>) {
         for bin in &self.bins {
-            let centre = bin_centre(bin.key);
+            let centre = bin_centre(bin.key) / unit;
             let [u, uu, uuu] = bin.moments.map(|m| m / bin.count);
             let variance = uu - u * u;
             if variance < 1e-12 {
@@ -134,7 +139,8 @@ mod tests {
         let mut law = Rewards::new(true);
         rewards.iter().for_each(|&r| law.add(r));
         let mut nodes = Vec::new();
-        law.nodes(&mut nodes);
+        law.nodes(1.0, &mut nodes);
+        assert!(nodes.iter().all(|node| node.reward.abs() <= law.reach()));
         for power in 0..=3 {
             let exact: f64 = rewards.iter().map(|r| r.powi(power)).sum();
             let found: f64 = nodes.iter().map(|n| n.mass * n.reward.powi(power)).sum();

@@ -118,7 +118,7 @@ impl Policy for EvalUcb {
 
     fn learn(&mut self, example: &Example<'_>) -> bool {
         self.row.clear();
-        self.row.extend(example.scores.iter().map(|&phi| self.link.inverse(phi)));
+        self.link.inverse_into(example.scores, &mut self.row);
         self.state.ratio.learn(&self.row, example.reward);
         self.state.noise.learn(example.scores, example.reward);
         self.stale = true;

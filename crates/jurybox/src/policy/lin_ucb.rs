@@ -142,7 +142,7 @@ impl Policy for LinUcb {
 
     fn learn(&mut self, example: &Example<'_>) -> bool {
         self.row.clear();
-        self.row.extend(example.scores.iter().map(|&phi| self.link.inverse(phi)));
+        self.link.inverse_into(example.scores, &mut self.row);
         self.state.learn(&self.row, example.reward);
         self.stale = true;
         true

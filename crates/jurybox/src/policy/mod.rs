@@ -210,10 +210,10 @@ pub(crate) trait Policy: Clone {
     }
 }
 
-/// The scores on the inverse link's scale: themselves for the identity, otherwise computed into `room`.
+/// The scores on the inverse link's scale: as they come where that costs nothing, otherwise computed into `room`.
 pub(crate) fn inverted<'a>(link: Link, scores: &Scores<'a>, room: &'a mut Vec<f64>) -> Scores<'a> {
-    if link == Link::Identity {
-        return *scores;
+    if let Some(ready) = scores.inverse(link) {
+        return ready;
     }
     room.clear();
     link.inverse_into(scores.values(), room);
