@@ -69,7 +69,7 @@ impl Experiment {
 }
 
 /// Changes when the same experiment would give other records.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// How [`run_all`] is to go about it.
 ///

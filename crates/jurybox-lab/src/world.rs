@@ -72,6 +72,25 @@ pub struct World {
     plain: bool,
 }
 
+impl Items {
+    /// Takes in new items beside those that are there.
+    pub(crate) fn take_in(&mut self, new: &Items) {
+        self.scores.extend_from_slice(&new.scores);
+        self.rewards.extend_from_slice(&new.rewards);
+        self.verdicts.extend_from_slice(&new.verdicts);
+    }
+
+    /// Lets the picked items go.
+    pub(crate) fn remove(&mut self, evaluators: usize, picks: &mut [usize]) {
+        picks.sort_unstable_by(|a, b| b.cmp(a));
+        for &item in picks.iter() {
+            self.scores.drain(item * evaluators..(item + 1) * evaluators);
+            self.rewards.remove(item);
+            self.verdicts.remove(item);
+        }
+    }
+}
+
 impl World {
     /// The world of one run. Worlds of different runs are independent.
     ///
