@@ -66,7 +66,7 @@ impl Args {
         let defaults = ReplayAsk::default();
         let policies = match &self.policies {
             None => defaults.policies,
-            Some(list) => specs(list)?,
+            Some(list) => Spec::list(list)?,
         };
         let rounds = self.rounds.unwrap_or(if self.round.is_some() { usize::MAX } else { defaults.rounds });
         let ask = ReplayAsk {
@@ -92,22 +92,4 @@ impl Args {
             Ok(())
         }
     }
-}
-
-/// Policies separated by commas; those within parentheses belong to the options.
-fn specs(list: &str) -> Result<Vec<Spec>, jurybox::Error> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
-    for (at, c) in list.char_indices() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&list[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&list[start..]);
-    parts.into_iter().filter(|part| !part.trim().is_empty()).map(str::parse).collect()
 }
