@@ -22,6 +22,10 @@ pub(crate) struct Args {
     /// The column of rewards; empty where there is no verdict
     #[arg(long, value_name = "COLUMN")]
     reward: Option<String>,
+    /// The column that names the round of each row: rows that follow each other with the same value are one round, and
+    /// rounds are learnt in their order [default: each file is one round]
+    #[arg(long, value_name = "COLUMN")]
+    round: Option<String>,
     /// Which policy learns [default: that of the state, or the default policy]
     #[arg(long)]
     policy: Option<Spec>,
@@ -43,8 +47,12 @@ impl Args {
             );
         }
         let known = before.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
-        let table =
-            self.columns.open(&Special { reward: self.reward.as_ref(), known, ..Special::default() })?;
+        let table = self.columns.open(&Special {
+            reward: self.reward.as_ref(),
+            key: self.round.as_ref(),
+            known,
+            ..Special::default()
+        })?;
         let evaluators = table.taken().evaluators();
         let spec = self.policy.clone().unwrap_or_default();
         let mut jury = match before {
@@ -60,8 +68,10 @@ impl Args {
         let taught = teach(&table, &mut jury)?;
         write_whole(&self.state, &jury.to_json())?;
         self.columns.say(format_args!(
-            "{} rows, {} with a reward, {} of them learnt from, by {}",
+            "{} rows in {} {}, {} with a reward, {} of them learnt from, by {}",
             taught.rows,
+            taught.rounds,
+            if taught.rounds == 1 { "round" } else { "rounds" },
             taught.labelled,
             taught.used,
             jury.spec()
