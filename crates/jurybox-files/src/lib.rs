@@ -45,7 +45,7 @@ pub use judge::{Judge, by_evaluator, seat};
 pub use rank::{RankAsk, Ranking, Winner, rank};
 pub use ranked::score_all;
 pub use replay::{CurvePoint, Estimates, Interval, Line, Outcome, ReplayAsk, replay};
-pub use report::{Bin, Catch, EvaluatorReport, Report, Weight, report};
+pub use report::{Bin, Catch, EvaluatorReport, LearntWeight, Policy, Report, Weight, report};
 pub use roles::{Roles, Taken};
 pub use scan::Part;
 pub use table::{At, Records, Table, Want};

@@ -4,7 +4,7 @@ use super::columns::{Columns, Special};
 use crate::output;
 use anyhow::bail;
 use jurybox::{Jury, Spec};
-use jurybox_files::{Error, seat, teach, write_whole};
+use jurybox_files::{Error, Table, seat, teach, write_whole};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -56,13 +56,10 @@ impl Args {
         let evaluators = table.taken().evaluators();
         let spec = self.policy.clone().unwrap_or_default();
         let mut jury = match before {
-            Some(jury) if jury.evaluators().names() == evaluators => jury,
-            Some(jury) => bail!(
-                "{} was learnt over the evaluators {}; this table has {}",
-                self.state.display(),
-                jury.evaluators().names().join(", "),
-                evaluators.join(", ")
-            ),
+            Some(jury) => {
+                same_evaluators(&jury, &table)?;
+                jury
+            }
             None => seat(&spec, &evaluators)?,
         };
         let taught = teach(&table, &mut jury)?;
@@ -142,6 +139,19 @@ impl MergeArgs {
         eprintln!("{} states, {} items, {} rewards", self.states.len(), seen.items, seen.used);
         Ok(())
     }
+}
+
+/// A state is of use only for the evaluators it was learnt over.
+pub(crate) fn same_evaluators(jury: &Jury, table: &Table) -> anyhow::Result<()> {
+    let (learnt, here) = (jury.evaluators().names(), table.taken().evaluators());
+    if learnt != here {
+        bail!(
+            "the state was learnt over the evaluators {}; this table has {}",
+            learnt.join(", "),
+            here.join(", ")
+        );
+    }
+    Ok(())
 }
 
 /// Reads a state file.
