@@ -240,11 +240,11 @@ pub(crate) fn page(title: &str, body: &str) -> String {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{0}</title>
 <style>
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62rem; margin: 2rem auto; padding: 0 1.2rem; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 68rem; margin: 2rem auto; padding: 0 1.2rem; }}
 h1 {{ font-size: 1.6rem; margin-bottom: .2rem; }} h2 {{ font-size: 1.2rem; margin: 2.2rem 0 .4rem; }} h3 {{ font-size: 1rem; margin: 1rem 0 .2rem; }}
 p.lead {{ color: #555; margin-top: 0; }}
 table {{ border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #e4e4e4; }}
+th, td {{ padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #e4e4e4; }}
 th {{ font-weight: 600; border-bottom: 2px solid #999; }} th:first-child, td:first-child {{ text-align: left; }}
 td, th {{ white-space: nowrap; }} td.bar {{ padding: 0 .4rem; }} td.bar svg {{ max-width: none; }} tr.reference td {{ color: #666; }}
 ul.warnings {{ background: #fff6e0; border-left: 4px solid #e69f00; padding: .6rem 1rem .6rem 2rem; }}

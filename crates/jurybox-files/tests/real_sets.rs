@@ -200,10 +200,8 @@ fn own_rounds_are_those_of_the_column() {
             ..ReplayAsk::default()
         };
         let outcome = replay(&table(set, path, Some(set.round)), &ask).unwrap();
-        let wanted = match set.file {
-            "translation-quality.csv.gz" => outcome.rounds, // fewer language pairs than that: all of them
-            _ => 40,
-        };
+        // 371 threads, 57 and more days, 38 language pairs: as many as there are, up to what was asked for.
+        let wanted = if set.file.starts_with("translation") { 38 } else { 40 };
         assert_eq!(outcome.rounds, wanted, "{}", set.file);
         let share = outcome.policies[0].lift_share.unwrap();
         assert!(share.is_finite() && outcome.items * 2.0 < set.rows as f64, "{}: {share}", set.file);

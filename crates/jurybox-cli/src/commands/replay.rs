@@ -9,7 +9,8 @@ use std::path::PathBuf;
 /// Replay a history of scores and rewards under each policy.
 ///
 /// Rounds are drawn at random from the rows, or are the file's own with --round. Rewards are scaled to 0..1 by the range
-/// of the file before a policy learns from them, and reported as they are. The whole file is held in memory.
+/// of the file before a policy learns from them, and reported as they are. Scores, rewards and rounds of all rows are held
+/// in memory (8 bytes a number), because rounds are drawn from all of them; the other columns are not.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -34,10 +34,11 @@ impl Report {
             .filter_map(|e| e.weight)
             .map(|w| w.value.abs() + w.ci95)
             .fold(0.0, f64::max);
-        let mut html = "<div class=\"scroll\"><table><tr><th>evaluator</th><th>weight</th><th></th><th>gain</th>\
-                        <th>offset</th><th>noise</th><th>correlation<br>with the reward</th><th>mean</th><th>sd</th>\
+        let mut html =
+            "<div class=\"scroll\"><table><tr><th>evaluator</th><th>weight</th><th></th><th>gain</th>\
+                        <th>offset</th><th>noise</th><th>correlation</th><th>mean</th><th>sd</th>\
                         <th>coverage</th></tr>"
-            .to_string();
+                .to_string();
         let some = |value: Option<f64>| value.map_or("–".into(), short);
         for about in self.by_weight() {
             let weight =
@@ -63,7 +64,7 @@ impl Report {
         html += if self.from == "rewards" {
             "<p class=\"small\"><b>Weight</b>: how much one standard deviation of this score adds to the predicted \
              reward, the other scores being equal, with its 95% interval; a bar that crosses the line may be zero. \
-             <b>Gain, offset, noise</b>: score = offset + gain × reward, give or take the noise.</p>"
+             <b>Gain, offset, noise</b>: score = offset + gain × reward, give or take the noise. <b>Correlation</b>: with the reward.</p>"
         } else {
             "<p class=\"small\"><b>Weight</b>: the evaluator's say when all are combined by how well they agree, on \
              standardised scores, with its 95% interval. <b>Gain</b>: by how much its score rises with one standard \
@@ -240,14 +241,14 @@ fn bar(value: f64, interval: Option<(f64, f64)>, largest: f64) -> String {
     if largest <= 0.0 {
         return String::new();
     }
-    let x = |v: f64| 70.0 + 66.0 * v / largest;
+    let x = |v: f64| 55.0 + 52.0 * v / largest;
     let (from, to) = (x(0.0).min(x(value)), x(0.0).max(x(value)));
     let reach = interval.map_or(String::new(), |(low, high)| {
         format!("<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\" stroke=\"#222\"/>", x(low), x(high))
     });
     format!(
-        "<svg viewBox=\"0 0 140 16\" width=\"140\" height=\"16\"><rect x=\"{from:.1}\" y=\"4\" width=\"{:.1}\" height=\"8\" \
-         fill=\"#0072b2\" fill-opacity=\".55\"/><line x1=\"70\" x2=\"70\" y1=\"0\" y2=\"16\" stroke=\"#999\"/>{reach}</svg>",
+        "<svg viewBox=\"0 0 110 16\" width=\"110\" height=\"16\"><rect x=\"{from:.1}\" y=\"4\" width=\"{:.1}\" height=\"8\" \
+         fill=\"#0072b2\" fill-opacity=\".55\"/><line x1=\"55\" x2=\"55\" y1=\"0\" y2=\"16\" stroke=\"#999\"/>{reach}</svg>",
         to - from
     )
 }
