@@ -48,6 +48,7 @@ pub use replay::{CurvePoint, Estimates, Interval, Line, Outcome, ReplayAsk, repl
 pub use report::{Bin, Catch, EvaluatorReport, LearntWeight, Policy, Report, Weight, report};
 pub use roles::{Roles, Taken};
 pub use scan::Part;
+pub use svg::escaped;
 pub use table::{At, Records, Table, Want};
 pub use teach::{Taught, teach};
 pub use watch::Progress;

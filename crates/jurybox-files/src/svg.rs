@@ -29,7 +29,6 @@ const LEFT: f64 = 62.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 44.0;
 
-#[expect(clippy::too_many_lines, reason = "one picture from top to bottom")]
 /// A chart of lines. Names stand at the right ends, moved apart where they would cover each other.
 pub(crate) fn lines(frame: Frame, x_label: &str, y_label: &str, series: &[Series]) -> String {
     let Frame { width, height, legend } = frame;
@@ -59,34 +58,16 @@ pub(crate) fn lines(frame: Frame, x_label: &str, y_label: &str, series: &[Series
             svg,
             r##"<line x1="{LEFT}" x2="{right:.1}" y1="{at:.1}" y2="{at:.1}" stroke="#e4e4e4"/>"##
         );
-        let _ = write!(
-            svg,
-            r#"<text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
-            LEFT - 6.0,
-            at + 4.0,
-            short(tick)
-        );
+        label(&mut svg, LEFT - 6.0, at + 4.0, "end", &short(tick));
     }
     for tick in ticks(x_low, x_high) {
-        let _ = write!(
-            svg,
-            r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
-            x(tick),
-            bottom + 16.0,
-            short(tick)
-        );
+        label(&mut svg, x(tick), bottom + 16.0, "middle", &short(tick));
     }
     let _ = write!(
         svg,
         r##"<line x1="{LEFT}" x2="{right:.1}" y1="{bottom:.1}" y2="{bottom:.1}" stroke="#444"/>"##
     );
-    let _ = write!(
-        svg,
-        r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
-        LEFT.midpoint(right),
-        height - 8.0,
-        escaped(x_label)
-    );
+    label(&mut svg, LEFT.midpoint(right), height - 8.0, "middle", x_label);
     let middle = TOP.midpoint(bottom);
     let _ = write!(
         svg,
@@ -145,13 +126,7 @@ pub(crate) fn heat_map(names: &[String], value: impl Fn(usize, usize) -> f64) ->
     let mut svg = open(margin + size + 70.0, size + margin * 0.75 + 16.0);
     for (i, name) in names.iter().enumerate() {
         let at = (i as f64 + 0.5) * cell;
-        let _ = write!(
-            svg,
-            r#"<text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
-            margin - 6.0,
-            at + 4.0,
-            escaped(name)
-        );
+        label(&mut svg, margin - 6.0, at + 4.0, "end", name);
         let _ = write!(
             svg,
             r#"<text transform="translate({:.1} {:.1}) rotate(40)">{}</text>"#,
@@ -180,6 +155,11 @@ pub(crate) fn heat_map(names: &[String], value: impl Fn(usize, usize) -> f64) ->
     }
     svg.push_str("</svg>");
     svg
+}
+
+/// A word at a place.
+fn label(svg: &mut String, x: f64, y: f64, anchor: &str, text: &str) {
+    let _ = write!(svg, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{}</text>"#, escaped(text));
 }
 
 fn shade(value: f64) -> String {
@@ -228,8 +208,12 @@ pub(crate) fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
-/// Text for HTML and SVG.
-pub(crate) fn escaped(text: &str) -> String {
+/// Text that may stand in HTML and SVG.
+///
+/// ```
+/// assert_eq!(jurybox_files::escaped("a < \"b\""), "a &lt; &quot;b&quot;");
+/// ```
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

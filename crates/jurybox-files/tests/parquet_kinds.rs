@@ -17,7 +17,7 @@ fn cells(row: usize) -> [Option<f64>; 4] {
         Some(mixed as f64 / 1e5),
         (!row.is_multiple_of(3)).then_some((row % 50) as f64 * 0.5),
         (row % 7 > 1).then_some((row % 5) as f64 - 2.0),
-        (row / 600 % 2 == 0).then_some((row * 1000) as f64),
+        (row / 600).is_multiple_of(2).then_some((row * 1000) as f64),
     ]
 }
 

@@ -4,6 +4,7 @@
 //! dashes too. The legend stands in the order of the curves' right ends, each name at the height of its curve where there is
 //! room.
 
+use jurybox_files::escaped;
 use std::fmt::Write;
 
 /// How an axis is scaled.
@@ -191,11 +192,6 @@ fn number(value: f64) -> String {
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
-/// Text that may stand in SVG and HTML.
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 impl Plot {

@@ -45,12 +45,15 @@ impl Shown {
         if self.begun.elapsed() < PATIENCE {
             return;
         }
-        let begun = self.begun;
+        let (begun, new) = (self.begun, self.bar.is_none());
         let bar = self.bar.get_or_insert_with(|| bar(what, of).with_elapsed(begun.elapsed()));
         bar.set_position(position);
         if let Progress::Rows { rows, .. } = progress {
             let rate = rows as f64 / self.begun.elapsed().as_secs_f64();
             bar.set_message(format!("{:.1} M rows, {:.1} M/s", rows as f64 / 1e6, rate / 1e6));
+        }
+        if new {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }
 
@@ -73,7 +76,8 @@ fn bar(what: &'static str, of: Option<u64>) -> ProgressBar {
         (_, Some(_)) => "{prefix} [{bar:32}] {bytes}/{total_bytes}, {msg}, {eta} left",
         (_, None) => "{prefix} {bytes}, {msg}, {elapsed} gone",
     };
-    let bar = ProgressBar::with_draw_target(of, ProgressDrawTarget::stderr());
+    // Not drawn before there is something to show.
+    let bar = ProgressBar::with_draw_target(of, ProgressDrawTarget::hidden());
     // The templates are fixed; were one wrong, the default would do.
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("=> "));
