@@ -11,6 +11,7 @@
 
 mod arrow;
 mod ask;
+mod axis;
 mod blocks;
 mod column;
 mod csv;
@@ -23,6 +24,7 @@ mod linear;
 mod number;
 mod numbers;
 mod pages;
+mod plot;
 mod positioned;
 mod rank;
 mod ranked;
@@ -39,9 +41,11 @@ mod watch;
 mod write;
 
 pub use ask::Batch;
+pub use axis::Scale;
 pub use error::{Error, Place};
 pub use input::{Format, expand};
 pub use judge::{Judge, by_evaluator, seat};
+pub use plot::{Curve, Frame, Plot};
 pub use rank::{RankAsk, Ranking, Winner, rank};
 pub use ranked::score_all;
 pub use replay::{CurvePoint, Estimates, Interval, Line, Outcome, ReplayAsk, replay};

@@ -1,7 +1,9 @@
 //! The report as a page, and as a table for the terminal.
 
 use super::{EvaluatorReport, LearntWeight, Report};
-use crate::svg::{Frame, Series, escaped, heat_map, lines, page, short, warnings};
+use crate::axis::Scale;
+use crate::plot::{Curve, Frame, Plot};
+use crate::svg::{escaped, heat_map, page, short, warnings};
 use std::fmt::Write;
 
 impl Report {
@@ -145,14 +147,20 @@ impl Report {
             }
         );
         for about in self.by_weight() {
-            let points = about.curve.iter().map(|bin| (bin.score, bin.reward, bin.ci95)).collect();
-            let series = [Series { name: about.name.clone(), points, reference: false }];
-            let frame = Frame { width: 320.0, height: 200.0, legend: 0.0 };
+            let points = about.curve.iter().map(|bin| (bin.score, bin.reward, bin.ci95));
+            let plot = Plot {
+                title: String::new(),
+                x_label: "score".into(),
+                y_label: held.into(),
+                x_scale: Scale::Linear,
+                y_scale: Scale::Linear,
+                curves: vec![Curve::with_band(&about.name, points)],
+            };
             let _ = write!(
                 html,
                 "<figure style=\"margin:0\"><h3>{}</h3>{}</figure>",
                 escaped(&about.name),
-                lines(frame, "score", held, &series)
+                plot.drawn(&Frame::tight(320.0, 200.0, 0.0))
             );
         }
         html + "</div>"
