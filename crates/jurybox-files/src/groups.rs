@@ -18,6 +18,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -51,7 +52,14 @@ pub(crate) fn open(path: &Path, file: &Positioned) -> Result<ArrowReaderMetadata
     if file.len() == 0 {
         return Err(Error::Empty { path: path.into() });
     }
-    ArrowReaderMetadata::load(file, ArrowReaderOptions::new()).map_err(|e| unreadable(path, file, &e))
+    guarded(|| ArrowReaderMetadata::load(file, ArrowReaderOptions::new()))
+        .map_err(|e| unreadable(path, file, &e))
+}
+
+/// Some damage makes the Parquet reader panic where it should refuse; to us that is an error like any other.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let damaged = |_| Err(ParquetError::General("it is damaged".into()));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)
 }
 
 /// What a failed read means: without its closing mark, a file that begins as Parquet was cut off.
@@ -127,13 +135,15 @@ pub(crate) fn read(
         (0..ask.uses.len()).filter(|&column| ask.records || ask.uses[column] != Use::Skip).collect();
     let mut row = 0;
     if !ask.records
-        && let Some(pages) = pages(file, metadata, stretch, &wanted, ask).map_err(|e| broken(path, &e))?
+        && let Some(pages) =
+            guarded(|| pages(file, metadata, stretch, &wanted, ask)).map_err(|e| broken(path, &e))?
     {
         return from_pages(path, pages, stretch, ask, shelf, each);
     }
-    let reader = reader(file, metadata, &wanted, vec![stretch.group], selection, BATCH);
-    for arrays in reader.map_err(|e| broken(path, &e))? {
-        let arrays = arrays.map_err(|e| broken(path, &e))?;
+    let reader = guarded(|| reader(file, metadata, &wanted, vec![stretch.group], selection, BATCH));
+    let mut reader = reader.map_err(|e| broken(path, &e))?;
+    let mut next = || guarded(|| Ok(reader.next().transpose()?)).map_err(|e| broken(path, &e));
+    while let Some(arrays) = next()? {
         let batch = batch(path, &arrays, &wanted, ask).map_err(|e| e.moved_down(row))?;
         row += batch.rows as u64;
         each(batch, ask.records.then_some(arrays))?;
@@ -188,7 +198,7 @@ fn from_pages(
     let mut strips = Vec::new();
     for (column, mut pages) in pages {
         let (mut row, mut parts) = (0, VecDeque::new());
-        while let Some(part) = pages.next(shelf).map_err(|e| broken(path, &e))? {
+        while let Some(part) = guarded(|| pages.next(shelf)).map_err(|e| broken(path, &e))? {
             // Added up and checked while the page is still in the cache.
             let bad = match ask.weight(column) {
                 Some(weight) => part.add_to(&mut sums[row..], weight),

@@ -143,3 +143,34 @@ fn an_infinite_score_is_named_by_its_row_wherever_its_page_is() {
         assert!(error.to_string().contains("row 58, column `a`: inf"), "{error}");
     }
 }
+
+#[test]
+fn a_damaged_file_is_refused_or_read_whole_never_a_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("scores.parquet");
+    for (kind, properties) in kinds() {
+        write(&path, properties.build());
+        let whole = std::fs::read(&path).unwrap();
+        for turn in 0..150_usize {
+            let mut bytes = whole.clone();
+            let at = turn.wrapping_mul(0x9e37_79b9) % bytes.len();
+            bytes[at] ^= 1 << (turn % 8);
+            bytes[(at * 31) % whole.len()] = turn as u8;
+            std::fs::write(&path, &bytes).unwrap();
+            let Ok(table) = Table::open(std::slice::from_ref(&path), &Roles::default(), false) else {
+                continue;
+            };
+            // Damage to the schema may have made an evaluator something else.
+            let (width, mut rows) = (table.taken().evaluators().len(), 0);
+            let count = table.scan(
+                Want::default(),
+                |mut part| Ok(part.batch.scores().len() / width),
+                |_, here| {
+                    rows += here as u64;
+                    Ok(())
+                },
+            );
+            assert!(count.is_err() || count.is_ok_and(|count| count == rows), "{kind}, byte {at}");
+        }
+    }
+}
