@@ -1,7 +1,8 @@
 """The same top 100 by jurybox, DuckDB and Polars: seconds, ratios, peak memory. Run by scripts/bench-files.
 
-DuckDB and Polars are timed around the query alone, after their import; jurybox as a whole process. Each figure is the
-best of several turns taken one after the other, so that all three meet the same machine.
+DuckDB and Polars are timed around the query alone, after their import; jurybox as a whole process. All use as many
+threads as there are cores. Each figure is the best of several turns taken one after the other, so that all three meet the
+same machine; the first turn brings the files into the page cache.
 """
 
 import json
@@ -50,6 +51,13 @@ rows = scan(path).with_columns(score.alias("score")).top_k(100, by="score").coll
 print(json.dumps({"seconds": time.perf_counter() - begin, "ids": rows["id"].to_list()}))
 """
 
+ABOUT = """
+import sys, json, duckdb
+print(json.dumps(duckdb.sql(f'''select count(distinct row_group_id), max(row_group_num_rows),
+    string_agg(distinct compression), string_agg(distinct encodings)
+    from parquet_metadata('{sys.argv[1]}')''').fetchall()[0]))
+"""
+
 
 def run(command):
     """Output, wall seconds and peak memory (MB) of a child of its own."""
@@ -81,12 +89,21 @@ def other(code):
     return measure
 
 
+def about_parquet():
+    """What the Parquet file is: the ratios depend on it."""
+    output, _, _ = run([sys.executable, "-c", ABOUT, str(FILES["parquet"])])
+    groups, rows, compression, encodings = json.loads(output)
+    size = FILES["parquet"].stat().st_size / 1e6
+    return f"Parquet: {size:.0f} MB, {groups} row groups of {rows} rows, {compression}, {encodings}."
+
+
 def main():
     FOLDER.mkdir(exist_ok=True)
     if not all(path.exists() for path in FILES.values()):
         subprocess.run([sys.executable, "-c", MAKE, *map(str, FILES.values())], check=True)
     runners = {"jurybox": jurybox, "duckdb": other(DUCKDB), "polars": other(POLARS)}
-    for name, path in FILES.items():
+    print(about_parquet(), f"{os.cpu_count()} cores.")
+    for path in FILES.values():
         seconds, memory, ids = {}, {}, {}
         for _ in range(TURNS):
             for who, measure in runners.items():

@@ -3,9 +3,11 @@
 use crate::number::{self, Cell};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
+    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::{DataType, TimeUnit};
@@ -80,13 +82,6 @@ pub(crate) fn numbers(array: &ArrayRef) -> Result<Vec<f64>, (usize, Cell, String
             values
         }
     };
-    // Counted without stopping, so that the compiler may compare several at a time.
-    let unusable = values.iter().map(|v| u64::from(v.abs() > number::LIMIT)).sum::<u64>();
-    if unusable > 0
-        && let Some(row) = values.iter().position(|v| v.abs() > number::LIMIT)
-    {
-        return Err((row, Cell::Unusable, values[row].to_string()));
-    }
     Ok(values)
 }
 
@@ -100,55 +95,80 @@ fn with_nulls<T: ArrowPrimitiveType>(
     array.iter().map(|v| v.map_or(f64::NAN, &f)).collect()
 }
 
-/// A cell as text, `None` where it is missing.
-pub(crate) fn text(array: &ArrayRef, row: usize) -> Option<String> {
+/// The value of a row of an array of this type.
+macro_rules! primitive {
+    ($array:expr, $row:expr, $type:ty) => {
+        $array.as_primitive::<$type>().value($row)
+    };
+}
+
+/// A cell as text, `None` where it is missing: numbers so that they read back, times as ISO 8601 has them, bytes in
+/// hexadecimal, lists and structures as JSON.
+pub(crate) fn text(array: &dyn Array, row: usize) -> Option<String> {
     if array.is_null(row) {
         return None;
     }
     Some(match array.data_type() {
+        DataType::Null => return None,
         DataType::Utf8 => array.as_string::<i32>().value(row).into(),
         DataType::LargeUtf8 => array.as_string::<i64>().value(row).into(),
         DataType::Utf8View => array.as_string_view().value(row).into(),
         DataType::Boolean => array.as_boolean().value(row).to_string(),
-        DataType::Float64 => shortest(array.as_primitive::<Float64Type>().value(row)),
-        DataType::Float32 => format!("{:?}", array.as_primitive::<Float32Type>().value(row)),
-        DataType::Float16 => array.as_primitive::<Float16Type>().value(row).to_string(),
-        DataType::Int8 => array.as_primitive::<Int8Type>().value(row).to_string(),
-        DataType::Int16 => array.as_primitive::<Int16Type>().value(row).to_string(),
-        DataType::Int32 => array.as_primitive::<Int32Type>().value(row).to_string(),
-        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).to_string(),
-        DataType::UInt8 => array.as_primitive::<UInt8Type>().value(row).to_string(),
-        DataType::UInt16 => array.as_primitive::<UInt16Type>().value(row).to_string(),
-        DataType::UInt32 => array.as_primitive::<UInt32Type>().value(row).to_string(),
-        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).to_string(),
-        DataType::Date32 => date(i64::from(array.as_primitive::<Date32Type>().value(row))),
+        DataType::Float64 => shortest(primitive!(array, row, Float64Type)),
+        DataType::Float32 => match primitive!(array, row, Float32Type) {
+            value if value.is_nan() => String::new(),
+            value => format!("{value:?}"),
+        },
+        DataType::Float16 => match primitive!(array, row, Float16Type) {
+            value if value.is_nan() => String::new(),
+            value => value.to_string(),
+        },
+        DataType::Int8 => primitive!(array, row, Int8Type).to_string(),
+        DataType::Int16 => primitive!(array, row, Int16Type).to_string(),
+        DataType::Int32 => primitive!(array, row, Int32Type).to_string(),
+        DataType::Int64 => primitive!(array, row, Int64Type).to_string(),
+        DataType::UInt8 => primitive!(array, row, UInt8Type).to_string(),
+        DataType::UInt16 => primitive!(array, row, UInt16Type).to_string(),
+        DataType::UInt32 => primitive!(array, row, UInt32Type).to_string(),
+        DataType::UInt64 => primitive!(array, row, UInt64Type).to_string(),
+        DataType::Decimal32(..) => array.as_primitive::<Decimal32Type>().value_as_string(row),
+        DataType::Decimal64(..) => array.as_primitive::<Decimal64Type>().value_as_string(row),
         DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().value_as_string(row),
+        DataType::Decimal256(..) => array.as_primitive::<Decimal256Type>().value_as_string(row),
+        DataType::Date32 => date(i64::from(primitive!(array, row, Date32Type))),
+        DataType::Date64 => date(primitive!(array, row, Date64Type).div_euclid(86_400_000)),
+        DataType::Time32(TimeUnit::Second) => time(primitive!(array, row, Time32SecondType).into(), 1),
+        DataType::Time32(_) => time(primitive!(array, row, Time32MillisecondType).into(), 1_000),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            time(primitive!(array, row, Time64MicrosecondType), 1_000_000)
+        }
+        DataType::Time64(_) => time(primitive!(array, row, Time64NanosecondType), 1_000_000_000),
         DataType::Timestamp(unit, zone) => {
             let (value, per_second) = match unit {
-                TimeUnit::Second => (array.as_primitive::<TimestampSecondType>().value(row), 1),
-                TimeUnit::Millisecond => (array.as_primitive::<TimestampMillisecondType>().value(row), 1_000),
-                TimeUnit::Microsecond => {
-                    (array.as_primitive::<TimestampMicrosecondType>().value(row), 1_000_000)
-                }
-                TimeUnit::Nanosecond => {
-                    (array.as_primitive::<TimestampNanosecondType>().value(row), 1_000_000_000)
-                }
+                TimeUnit::Second => (primitive!(array, row, TimestampSecondType), 1),
+                TimeUnit::Millisecond => (primitive!(array, row, TimestampMillisecondType), 1_000),
+                TimeUnit::Microsecond => (primitive!(array, row, TimestampMicrosecondType), 1_000_000),
+                TimeUnit::Nanosecond => (primitive!(array, row, TimestampNanosecondType), 1_000_000_000),
             };
             timestamp(value, per_second) + if zone.is_some() { "Z" } else { "" }
         }
         DataType::Binary => hexadecimal(array.as_binary::<i32>().value(row)),
         DataType::LargeBinary => hexadecimal(array.as_binary::<i64>().value(row)),
         DataType::BinaryView => hexadecimal(array.as_binary_view().value(row)),
+        DataType::FixedSizeBinary(_) => hexadecimal(array.as_fixed_size_binary().value(row)),
         DataType::Dictionary(..) => {
-            let dictionary = array.as_any_dictionary();
-            return text(dictionary.values(), dictionary.normalized_keys()[row]);
+            let (values, at) = looked_up(array, row);
+            return text(&values, at);
         }
-        // A list or a structure has no one text; Parquet output carries it whole.
-        _ => {
-            let data = array.slice(row, 1).to_data();
-            format!("<{}>", data.data_type())
-        }
+        _ => json(array, row),
     })
+}
+
+/// The values of a dictionary, and which of them a row has.
+fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
+    let one = array.slice(row, 1);
+    let dictionary = one.as_any_dictionary();
+    (dictionary.values().clone(), dictionary.normalized_keys()[0])
 }
 
 /// The shortest text that reads back as the same number.
@@ -157,17 +177,50 @@ pub(crate) fn shortest(value: f64) -> String {
 }
 
 /// A cell as JSON text.
-pub(crate) fn json(array: &ArrayRef, row: usize) -> String {
-    let as_written = array.data_type().is_integer()
-        || array.data_type().is_floating()
-        || *array.data_type() == DataType::Boolean;
-    match text(array, row) {
-        None => "null".into(),
-        Some(text) if as_written && !text.to_ascii_lowercase().contains(['n', 'i']) => text,
-        Some(text) if *array.data_type() == DataType::Boolean => text,
-        // Not a number and infinity cannot be written as numbers in JSON.
-        Some(text) if as_written && text.is_empty() => "null".into(),
-        Some(text) => serde_json::Value::String(text).to_string(),
+pub(crate) fn json(array: &dyn Array, row: usize) -> String {
+    if array.is_null(row) {
+        return "null".into();
+    }
+    let list = |items: ArrayRef| {
+        let items: Vec<String> = (0..items.len()).map(|item| json(&items, item)).collect();
+        format!("[{}]", items.join(","))
+    };
+    let field = |name: &str, value: String| format!("{}:{value}", serde_json::Value::from(name));
+    match array.data_type() {
+        DataType::List(_) => list(array.as_list::<i32>().value(row)),
+        DataType::LargeList(_) => list(array.as_list::<i64>().value(row)),
+        DataType::FixedSizeList(..) => list(array.as_fixed_size_list().value(row)),
+        DataType::Struct(fields) => {
+            let columns = fields.iter().zip(array.as_struct().columns());
+            let fields: Vec<String> =
+                columns.map(|(about, column)| field(about.name(), json(column, row))).collect();
+            format!("{{{}}}", fields.join(","))
+        }
+        DataType::Map(..) => {
+            let entries = array.as_map().value(row);
+            let (keys, values) = (entries.column(0), entries.column(1));
+            let fields: Vec<String> = (0..entries.len())
+                .map(|at| field(&text(keys, at).unwrap_or_default(), json(values, at)))
+                .collect();
+            format!("{{{}}}", fields.join(","))
+        }
+        DataType::Dictionary(..) => {
+            let (values, at) = looked_up(array, row);
+            json(&values, at)
+        }
+        DataType::Boolean => array.as_boolean().value(row).to_string(),
+        kind if kind.is_integer() || kind.is_floating() => match text(array, row) {
+            None => "null".into(),
+            // Not a number and infinity cannot be written as numbers in JSON.
+            Some(text) if text.is_empty() => "null".into(),
+            Some(text) if text.contains("inf") => serde_json::Value::String(text).to_string(),
+            Some(text) => text,
+        },
+        // A kind that this reader does not know: its name, rather than nothing.
+        kind if kind.is_nested() || matches!(kind, DataType::Interval(_) | DataType::Duration(_)) => {
+            serde_json::Value::String(format!("<{kind}>")).to_string()
+        }
+        _ => text(array, row).map_or("null".into(), |text| serde_json::Value::String(text).to_string()),
     }
 }
 
@@ -195,9 +248,14 @@ fn date(days: i64) -> String {
 }
 
 fn timestamp(value: i64, per_second: i64) -> String {
-    let (seconds, fraction) = (value.div_euclid(per_second), value.rem_euclid(per_second));
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let mut text = format!("{}T{:02}:{:02}:{:02}", date(days), second / 3600, second / 60 % 60, second % 60);
+    let day = 86_400 * per_second;
+    format!("{}T{}", date(value.div_euclid(day)), time(value.rem_euclid(day), per_second))
+}
+
+/// A time of day.
+fn time(value: i64, per_second: i64) -> String {
+    let (second, fraction) = (value.div_euclid(per_second), value.rem_euclid(per_second));
+    let mut text = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
     if fraction > 0 {
         let digits = per_second.ilog10() as usize;
         text += format!(".{fraction:0digits$}").trim_end_matches('0');

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Place};
 use crate::number::{self, Cell};
+use crate::numbers::Numbers;
 use std::path::Path;
 
 /// What a column is for, in a scan.
@@ -27,6 +28,18 @@ pub(crate) struct Ask {
     pub(crate) evaluators: usize,
     /// Whether the place of each row in the text is wanted.
     pub(crate) records: bool,
+    /// By evaluator: the weighted sum of each row is wanted, and cheapest while its scores are read.
+    pub(crate) weights: Option<Vec<f64>>,
+}
+
+impl Ask {
+    /// What a column weighs in the sums, where they are wanted.
+    pub(crate) fn weight(&self, column: usize) -> Option<f64> {
+        match (&self.weights, self.uses[column]) {
+            (Some(weights), Use::Score { evaluator, sign }) => Some(weights[evaluator] * sign),
+            _ => None,
+        }
+    }
 }
 
 /// Rows as a scan hands them over: scores row after row or column after column, NaN where missing.
@@ -35,6 +48,8 @@ pub struct Batch {
     pub(crate) rows: usize,
     pub(crate) evaluators: usize,
     pub(crate) scores: Layout,
+    /// The weighted sum of each row, where it was made while reading.
+    pub(crate) sums: Vec<f64>,
     pub(crate) rewards: Vec<f64>,
     pub(crate) probabilities: Vec<f64>,
     pub(crate) keys: Vec<Box<str>>,
@@ -45,7 +60,7 @@ pub struct Batch {
 #[derive(Debug)]
 pub(crate) enum Layout {
     Rows(Vec<f64>),
-    Columns(Vec<Vec<f64>>),
+    Columns(Vec<Numbers>),
 }
 
 impl Default for Layout {
@@ -71,9 +86,8 @@ impl Batch {
             for start in (0..self.rows).step_by(STRETCH) {
                 let end = (start + STRETCH).min(self.rows);
                 for (j, column) in columns.iter().enumerate() {
-                    for (i, &value) in column[start..end].iter().enumerate() {
-                        rows[(start + i) * self.evaluators + j] = value;
-                    }
+                    let places = &mut rows[start * self.evaluators + j..end * self.evaluators];
+                    column.spread(start, places, self.evaluators);
                 }
             }
             self.scores = Layout::Rows(rows);
@@ -88,7 +102,7 @@ impl Batch {
     pub fn score(&self, row: usize, evaluator: usize) -> f64 {
         match &self.scores {
             Layout::Rows(rows) => rows[row * self.evaluators + evaluator],
-            Layout::Columns(columns) => columns[evaluator][row],
+            Layout::Columns(columns) => columns[evaluator].get(row),
         }
     }
 
@@ -107,9 +121,13 @@ impl Batch {
         &self.keys
     }
 
-    /// `sum_j w_j x_j` of each row; NaN where a score is missing.
-    pub(crate) fn dots(&self, weights: &[f64], out: &mut Vec<f64>) {
+    /// `sum_j w_j x_j` of each row, by the weights that the scan was told; NaN where a score is missing.
+    pub(crate) fn dots(&mut self, weights: &[f64], out: &mut Vec<f64>) {
         out.clear();
+        if self.sums.len() == self.rows {
+            std::mem::swap(out, &mut self.sums);
+            return;
+        }
         match &self.scores {
             Layout::Rows(rows) => out.extend(
                 rows.chunks_exact(self.evaluators)
@@ -119,9 +137,7 @@ impl Batch {
                 // The same additions in the same order as above: the same value to the last bit.
                 out.resize(self.rows, 0.0);
                 for (column, &w) in columns.iter().zip(weights) {
-                    for (sum, &x) in out.iter_mut().zip(column) {
-                        *sum += x * w;
-                    }
+                    column.add_to(out, w);
                 }
             }
         }
@@ -148,7 +164,7 @@ pub(crate) fn number_for(
 }
 
 #[cold]
-fn bad_number(path: &Path, place: Place, column: &str, cell: Cell, shown: &[u8]) -> Error {
+pub(crate) fn bad_number(path: &Path, place: Place, column: &str, cell: Cell, shown: &[u8]) -> Error {
     let mut value: String = String::from_utf8_lossy(shown.trim_ascii()).chars().take(60).collect();
     if value.len() < shown.trim_ascii().len() && value.chars().count() == 60 {
         value.push('…');

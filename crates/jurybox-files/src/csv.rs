@@ -111,9 +111,9 @@ pub(crate) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Resu
     let mut sink = Sink { path, delimiter, ask, scores: Vec::new(), batch: &mut batch, line: 1 };
     sink.scores.reserve(block.len() / 64 * ask.evaluators);
     if memchr(b'"', block).is_some() {
-        sink.careful(block)?;
+        sink.records(block, |sink, at| sink.careful_record(block, at))?;
     } else {
-        sink.plain(block)?;
+        sink.records(block, |sink, at| sink.plain_record(block, at))?;
     }
     let scores = std::mem::take(&mut sink.scores);
     batch.scores = Layout::Rows(scores);
@@ -130,17 +130,21 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// A block without quotes.
-    fn plain(&mut self, block: &[u8]) -> Result<(), Error> {
+    /// Every record of a block, by the way that `record` knows; blank lines are passed over.
+    #[inline]
+    fn records(
+        &mut self,
+        block: &[u8],
+        mut record: impl FnMut(&mut Self, usize) -> Result<usize, Error>,
+    ) -> Result<(), Error> {
         let mut at = 0;
         while at < block.len() {
             if let Some(skip) = blank_line(&block[at..]) {
                 at += skip;
                 self.line += 1;
-                continue;
+            } else {
+                at = record(self, at)?;
             }
-            at = self.plain_record(block, at)?;
-            self.line += 1;
         }
         if self.ask.records {
             self.batch.starts.push(block.len());
@@ -148,7 +152,7 @@ impl Sink<'_> {
         Ok(())
     }
 
-    /// Parses the record at `at`; returns where the next one begins.
+    /// Parses the record at `start` in a block without quotes; returns where the next one begins.
     #[inline]
     fn plain_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         self.open_row(start);
@@ -173,6 +177,7 @@ impl Sink<'_> {
             }
             at = end + 1;
         }
+        self.line += 1;
         Ok(at)
     }
 
@@ -197,34 +202,20 @@ impl Sink<'_> {
         Ok((cell_number(self.path, Place::Line(self.line), &self.ask.names[column], cell)?, end))
     }
 
-    /// A block with quotes somewhere.
-    fn careful(&mut self, block: &[u8]) -> Result<(), Error> {
-        let mut at = 0;
-        while at < block.len() {
-            if let Some(skip) = blank_line(&block[at..]) {
-                at += skip;
-                self.line += 1;
-                continue;
-            }
-            let end = match record_end(block, at, self.delimiter) {
-                Some(end) => end,
-                // Only the last record of a file may lack its line end; an open quote swallows what follows it.
-                None if closed(&block[at..], self.delimiter) => block.len(),
-                None => {
-                    return Err(Error::OpenQuote { path: self.path.into(), place: Place::Line(self.line) });
-                }
-            };
-            self.careful_record(&block[at..end], at)?;
-            self.line += memchr_iter(b'\n', &block[at..end]).count() as u64;
-            at = end;
-        }
-        if self.ask.records {
-            self.batch.starts.push(block.len());
-        }
-        Ok(())
+    /// The same in a block with quotes somewhere.
+    fn careful_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
+        let end = match record_end(block, start, self.delimiter) {
+            Some(end) => end,
+            // Only the last record of a file may lack its line end; an open quote swallows what follows it.
+            None if closed(&block[start..], self.delimiter) => block.len(),
+            None => return Err(Error::OpenQuote { path: self.path.into(), place: Place::Line(self.line) }),
+        };
+        self.cells_of(&block[start..end], start)?;
+        self.line += memchr_iter(b'\n', &block[start..end]).count() as u64;
+        Ok(end)
     }
 
-    fn careful_record(&mut self, record: &[u8], start: usize) -> Result<(), Error> {
+    fn cells_of(&mut self, record: &[u8], start: usize) -> Result<(), Error> {
         self.open_row(start);
         let row = self.scores.len() - self.ask.evaluators;
         let mut found = 0;

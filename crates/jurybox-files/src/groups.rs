@@ -1,10 +1,13 @@
 //! Parquet: telling the columns, and reading stretches of row groups, only the columns asked for.
 
 use crate::arrow;
-use crate::ask::{Ask, Batch, Layout, Use, number_for};
+use crate::ask::{Ask, Batch, Layout, Use, bad_number};
 use crate::error::{Error, Place};
+use crate::numbers::Numbers;
+use crate::pages::Pages;
 use crate::positioned::Positioned;
 use crate::roles::Found;
+use crate::shelf::Shelf;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ProjectionMask;
@@ -14,7 +17,10 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Rows that one thread reads at a stretch.
 const STRETCH: usize = 1 << 17;
@@ -27,9 +33,15 @@ pub(crate) struct Stretch {
     group: usize,
     start: usize,
     rows: usize,
+    /// Its share of the file's bytes.
+    bytes: u64,
 }
 
 impl Stretch {
+    pub(crate) fn bytes(self) -> u64 {
+        self.bytes
+    }
+
     pub(crate) fn rows(self) -> usize {
         self.rows
     }
@@ -40,7 +52,14 @@ pub(crate) fn open(path: &Path, file: &Positioned) -> Result<ArrowReaderMetadata
     if file.len() == 0 {
         return Err(Error::Empty { path: path.into() });
     }
-    ArrowReaderMetadata::load(file, ArrowReaderOptions::new()).map_err(|e| unreadable(path, file, &e))
+    guarded(|| ArrowReaderMetadata::load(file, ArrowReaderOptions::new()))
+        .map_err(|e| unreadable(path, file, &e))
+}
+
+/// Some damage makes the Parquet reader panic where it should refuse; to us that is an error like any other.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let damaged = |_| Err(ParquetError::General("it is damaged".into()));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)
 }
 
 /// What a failed read means: without its closing mark, a file that begins as Parquet was cut off.
@@ -76,8 +95,12 @@ pub(crate) fn columns(path: &Path, schema: &SchemaRef) -> Result<Vec<Found>, Err
 }
 
 /// The whole file, cut into stretches.
-pub(crate) fn stretches(metadata: &ArrowReaderMetadata) -> Vec<Stretch> {
+pub(crate) fn stretches(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Vec<Stretch> {
     let mut list = Vec::new();
+    let (all, size) = (metadata.metadata().file_metadata().num_rows().max(1) as f64, size.unwrap_or(0));
+    // Up to the end of a row, so that the shares add up to the file.
+    let until = |row: usize| (size as f64 * (row as f64 / all)).round() as u64;
+    let mut first = 0;
     for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
         let rows = usize::try_from(about.num_rows()).unwrap_or(0);
         // A row group a little over the size is not worth a second start.
@@ -85,9 +108,11 @@ pub(crate) fn stretches(metadata: &ArrowReaderMetadata) -> Vec<Stretch> {
         for piece in 0..pieces {
             let (start, end) = (rows * piece / pieces, rows * (piece + 1) / pieces);
             if end > start {
-                list.push(Stretch { group, start, rows: end - start });
+                let bytes = until(first + end) - until(first + start);
+                list.push(Stretch { group, start, rows: end - start, bytes });
             }
         }
+        first += rows;
     }
     list
 }
@@ -99,6 +124,7 @@ pub(crate) fn read(
     metadata: &ArrowReaderMetadata,
     stretch: Stretch,
     ask: &Ask,
+    shelf: &mut Shelf,
     mut each: impl FnMut(Batch, Option<RecordBatch>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let whole = metadata.metadata().row_group(stretch.group).num_rows() as usize == stretch.rows;
@@ -108,9 +134,16 @@ pub(crate) fn read(
     let wanted: Vec<usize> =
         (0..ask.uses.len()).filter(|&column| ask.records || ask.uses[column] != Use::Skip).collect();
     let mut row = 0;
-    let reader = reader(file, metadata, &wanted, vec![stretch.group], selection, BATCH);
-    for arrays in reader.map_err(|e| broken(path, &e))? {
-        let arrays = arrays.map_err(|e| broken(path, &e))?;
+    if !ask.records
+        && let Some(pages) =
+            guarded(|| pages(file, metadata, stretch, &wanted, ask)).map_err(|e| broken(path, &e))?
+    {
+        return from_pages(path, pages, stretch, ask, shelf, each);
+    }
+    let reader = guarded(|| reader(file, metadata, &wanted, vec![stretch.group], selection, BATCH));
+    let mut reader = reader.map_err(|e| broken(path, &e))?;
+    let mut next = || guarded(|| Ok(reader.next().transpose()?)).map_err(|e| broken(path, &e));
+    while let Some(arrays) = next()? {
         let batch = batch(path, &arrays, &wanted, ask).map_err(|e| e.moved_down(row))?;
         row += batch.rows as u64;
         each(batch, ask.records.then_some(arrays))?;
@@ -119,6 +152,105 @@ pub(crate) fn read(
         Ok(())
     } else {
         Err(broken(path, &format!("{} rows were announced and {row} found", stretch.rows)))
+    }
+}
+
+/// The pages of the wanted columns, each with its column, if all of them can be read as they are.
+///
+/// Evaluators come in their own order: sums add up in the order in which the other formats add them.
+fn pages(
+    file: &Positioned,
+    metadata: &ArrowReaderMetadata,
+    stretch: Stretch,
+    wanted: &[usize],
+    ask: &Ask,
+) -> Result<Option<Vec<(usize, Pages)>>, ParquetError> {
+    let mut columns = wanted.to_vec();
+    columns.sort_by_key(|&column| match ask.uses[column] {
+        Use::Score { evaluator, .. } => evaluator,
+        _ => usize::MAX,
+    });
+    let (file, rows) = (Arc::new(file.clone()), (stretch.start, stretch.rows));
+    let open = |column: usize| {
+        let pages = Pages::open(&file, metadata, stretch.group, column, rows)?;
+        Ok(pages.map(|pages| (column, pages)))
+    };
+    columns.into_iter().map(open).collect()
+}
+
+/// The numbers of a column over a stretch, part after part, and how much of the first part has been used.
+struct Strip {
+    column: usize,
+    parts: VecDeque<Numbers>,
+    used: usize,
+}
+
+/// Reads a stretch from the pages themselves, column after column. Batches end where a page of any column ends.
+fn from_pages(
+    path: &Path,
+    pages: Vec<(usize, Pages)>,
+    stretch: Stretch,
+    ask: &Ask,
+    shelf: &mut Shelf,
+    mut each: impl FnMut(Batch, Option<RecordBatch>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut sums = vec![0.0; if ask.weights.is_some() { stretch.rows } else { 0 }];
+    let mut strips = Vec::new();
+    for (column, mut pages) in pages {
+        let (mut row, mut parts) = (0, VecDeque::new());
+        while let Some(part) = guarded(|| pages.next(shelf)).map_err(|e| broken(path, &e))? {
+            // Added up and checked while the page is still in the cache.
+            let bad = match ask.weight(column) {
+                Some(weight) => part.add_to(&mut sums[row..], weight),
+                None => part.unusable(),
+            };
+            if let Some(bad) = bad {
+                return Err(infinite(path, &ask.names[column], row + bad, part.get(bad)));
+            }
+            row += part.len();
+            parts.push_back(part);
+        }
+        strips.push(Strip { column, parts, used: 0 });
+    }
+    let mut row = 0;
+    while row < stretch.rows {
+        let ready = |strip: &Strip| strip.parts.front().map_or(0, |part| part.len() - strip.used);
+        let rows = strips.iter().map(ready).fold(BATCH.min(stretch.rows - row), usize::min);
+        if rows == 0 {
+            return Err(broken(path, &"a column ends before its rows do"));
+        }
+        let mut batch = Batch { rows, evaluators: ask.evaluators, ..Batch::default() };
+        let mut scores = vec![Numbers::default(); ask.evaluators];
+        for strip in &mut strips {
+            let Some(part) = strip.parts.front() else { continue };
+            let numbers = part.slice(strip.used, strip.used + rows);
+            strip.used += rows;
+            if strip.used == part.len() {
+                strip.parts.pop_front();
+                strip.used = 0;
+            }
+            place(numbers, ask.uses[strip.column], &mut scores, &mut batch);
+        }
+        batch.scores = Layout::Columns(scores);
+        batch.sums = sums.get(row..row + rows).unwrap_or_default().to_vec();
+        row += rows;
+        each(batch, None)?;
+    }
+    Ok(())
+}
+
+fn infinite(path: &Path, column: &str, row: usize, value: f64) -> Error {
+    let (path, column, value) = (path.to_path_buf(), column.to_string(), value.to_string());
+    Error::Infinite { path, place: Place::Row(row as u64 + 1), column, value }
+}
+
+/// Puts the numbers of a column where they are wanted.
+fn place(numbers: Numbers, what: Use, scores: &mut [Numbers], batch: &mut Batch) {
+    match what {
+        Use::Score { evaluator, sign } => scores[evaluator] = numbers.signed(sign),
+        Use::Reward { sign } => batch.rewards = numbers.signed(sign).into_vec(),
+        Use::Probability => batch.probabilities = numbers.into_vec(),
+        Use::Skip | Use::Key => {}
     }
 }
 
@@ -143,34 +275,29 @@ fn reader(
 
 /// Arrays become numbers and keys.
 fn batch(path: &Path, arrays: &RecordBatch, wanted: &[usize], ask: &Ask) -> Result<Batch, Error> {
-    let mut columns = vec![Vec::new(); ask.evaluators];
+    let mut scores = vec![Numbers::default(); ask.evaluators];
     let mut batch = Batch { rows: arrays.num_rows(), evaluators: ask.evaluators, ..Batch::default() };
     for (array, &column) in arrays.columns().iter().zip(wanted) {
-        let numbers = |sign: f64| {
-            let mut values = arrow::numbers(array).map_err(|(row, cell, shown)| {
-                let place = Place::Row(row as u64 + 1);
-                match number_for(path, place, &ask.names[column], cell, shown.as_bytes()) {
-                    Err(error) => error,
-                    Ok(_) => broken(path, &"a number that is none"),
-                }
-            })?;
-            if sign < 0.0 {
-                values.iter_mut().for_each(|v| *v = -*v);
-            }
-            Ok::<_, Error>(values)
-        };
-        match ask.uses[column] {
+        let (name, what) = (&ask.names[column], ask.uses[column]);
+        match what {
             Use::Skip => {}
-            Use::Score { evaluator, sign } => columns[evaluator] = numbers(sign)?,
-            Use::Reward { sign } => batch.rewards = numbers(sign)?,
-            Use::Probability => batch.probabilities = numbers(1.0)?,
             Use::Key => {
                 batch.keys =
                     (0..batch.rows).map(|row| arrow::text(array, row).unwrap_or_default().into()).collect();
             }
+            Use::Score { .. } | Use::Reward { .. } | Use::Probability => {
+                let numbers = arrow::numbers(array).map_err(|(row, cell, shown)| {
+                    bad_number(path, Place::Row(row as u64 + 1), name, cell, shown.as_bytes())
+                })?;
+                let numbers = Numbers::Own(numbers);
+                if let Some(row) = numbers.unusable() {
+                    return Err(infinite(path, name, row, numbers.get(row)));
+                }
+                place(numbers, what, &mut scores, &mut batch);
+            }
         }
     }
-    batch.scores = Layout::Columns(columns);
+    batch.scores = Layout::Columns(scores);
     Ok(batch)
 }
 

@@ -4,10 +4,12 @@
 //! first bytes where it does not, so that a pipe needs no options.
 
 use crate::error::Error;
+use crate::watch::Counted;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How rows are written down.
 ///
@@ -47,6 +49,8 @@ pub(crate) struct Input {
     pub(crate) path: PathBuf,
     pub(crate) format: Format,
     origin: Origin,
+    /// Bytes on disk; a pipe does not tell.
+    pub(crate) size: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -85,7 +89,7 @@ impl Input {
             Some(format) => format,
             None => sniff(path, &head)?,
         };
-        Ok(Input { path: path.into(), format, origin: Origin::File })
+        Ok(Input { path: path.into(), format, origin: Origin::File, size: Some(about.len()) })
     }
 
     fn stdin(again: bool) -> Result<Input, Error> {
@@ -101,16 +105,17 @@ impl Input {
         let format = sniff(&path, &head)?;
         // Parquet is read from its end: it cannot be read from a pipe as it comes.
         if !again && format != Format::Parquet {
-            return Ok(Input { path, format, origin: Origin::Once(Mutex::new(Some(head))) });
+            let origin = Origin::Once(Mutex::new(Some(head)));
+            return Ok(Input { path, format, origin, size: None });
         }
         let mut kept = tempfile::tempfile().map_err(|e| Error::io(&path, "keep a copy on disk", e))?;
-        io::copy(&mut Cursor::new(head).chain(from), &mut kept)
+        let size = io::copy(&mut Cursor::new(head).chain(from), &mut kept)
             .map_err(|e| Error::io(&path, "keep a copy on disk", e))?;
-        Ok(Input { path, format, origin: Origin::Kept(kept) })
+        Ok(Input { path, format, origin: Origin::Kept(kept), size: Some(size) })
     }
 
-    /// The rows' text from the beginning, decompressed.
-    pub(crate) fn text(&self) -> Result<Box<dyn Read + Send>, Error> {
+    /// The rows' text from the beginning, decompressed; `bytes` counts what is read of the file.
+    pub(crate) fn text(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, Error> {
         let raw: Box<dyn Read + Send> = match &self.origin {
             Origin::Once(head) => {
                 let head = head.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -119,7 +124,8 @@ impl Input {
             }
             Origin::File | Origin::Kept(_) => Box::new(self.file()?),
         };
-        decompressed(raw).map_err(|e| Error::io(&self.path, "decompress", e))
+        let raw = Counted { from: raw, bytes: bytes.clone() };
+        decompressed(Box::new(raw)).map_err(|e| Error::io(&self.path, "decompress", e))
     }
 
     /// What the text begins with, for telling the columns; reading it does not use up a standard input.
@@ -127,7 +133,6 @@ impl Input {
         let text: Box<dyn Read + Send> = match &self.origin {
             Origin::Once(head) => {
                 let head = head.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
-                let known = head.len();
                 let mut begun = decompressed(Box::new(Cursor::new(head)))
                     .map_err(|e| Error::io(&self.path, "decompress", e))?;
                 // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
@@ -136,10 +141,9 @@ impl Input {
                 while let Ok(n @ 1..) = begun.read(&mut buffer) {
                     out.extend_from_slice(&buffer[..n]);
                 }
-                let _ = known;
                 return Ok(out);
             }
-            Origin::File | Origin::Kept(_) => self.text()?,
+            Origin::File | Origin::Kept(_) => self.text(&Arc::default())?,
         };
         let mut head = Vec::new();
         text.take(bytes as u64).read_to_end(&mut head).map_err(|e| self.reading(e))?;

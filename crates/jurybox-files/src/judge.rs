@@ -2,9 +2,8 @@
 
 use crate::ask::Batch;
 use crate::error::Error;
-use crate::table::{Table, Want};
 use jurybox::estimate::{Mean, Statistic};
-use jurybox::{Evaluators, Example, Jury, Scores, Spec};
+use jurybox::{Evaluators, Jury, Scores, Spec};
 
 /// What rows are ranked by.
 ///
@@ -34,6 +33,14 @@ impl Judge {
     /// Fixed weights by evaluator; those not named get none.
     pub fn weights(evaluators: &[String], pairs: &[(String, f64)]) -> Result<Judge, Error> {
         Ok(Judge::Weights(by_evaluator(evaluators, pairs, "--weights", Some(0.0))?))
+    }
+
+    /// The weights, where rows are valued by nothing else.
+    pub(crate) fn fixed_weights(&self) -> Option<&[f64]> {
+        match self {
+            Judge::Weights(weights) => Some(weights),
+            Judge::Jury(_) => None,
+        }
     }
 
     /// The value of each row of a batch.
@@ -131,72 +138,6 @@ pub fn by_evaluator(
         value.or(rest).ok_or_else(|| Error::Usage(format!("{option}: no value for the evaluator `{name}`")))
     });
     all.collect()
-}
-
-/// What a table teaches a jury.
-///
-/// ```
-/// let learnt = jurybox_files::Taught { rows: 10, labelled: 4, used: 4, passed_over: 0 };
-/// assert!(learnt.labelled <= learnt.rows);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Taught {
-    /// Rows read: all of them are observed.
-    pub rows: u64,
-    /// Rows with a reward.
-    pub labelled: u64,
-    /// Rewards that the policy learnt from.
-    pub used: u64,
-    /// Rewards that the policy does not learn from.
-    pub passed_over: u64,
-}
-
-/// Shows a jury every row of a table, and the rewards where the table has them.
-///
-/// Every batch is learnt apart and merged in the order of the rows: the state does not depend on the number of threads.
-///
-/// ```
-/// use jurybox_files::{Roles, Table, teach};
-///
-/// let dir = tempfile::tempdir()?;
-/// let path = dir.path().join("scores.csv");
-/// std::fs::write(&path, "a,b,verdict\n1,2,1\n3,4,\n")?;
-/// let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
-/// let table = Table::open(&[path], &roles, false)?;
-/// let mut jury = jurybox::Jury::new(&"lin-ucb".parse()?, jurybox::Evaluators::new(table.taken().evaluators())?)?;
-/// let taught = teach(&table, &mut jury)?;
-/// assert_eq!((taught.rows, taught.labelled), (2, 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn teach(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
-    let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
-    let width = blank.evaluators().len();
-    let want = Want { reward: table.taken().reward().is_some(), ..Want::default() };
-    let mut taught = Taught::default();
-    taught.rows = table.scan(
-        want,
-        |mut part| {
-            let mut jury = blank.clone();
-            let rewards = std::mem::take(&mut part.batch.rewards);
-            let values = part.batch.scores();
-            jury.observe(&scores(values, width)?)?;
-            let rows = values.chunks_exact(width).zip(&rewards).filter(|(_, reward)| !reward.is_nan());
-            let examples: Vec<Example<'_>> =
-                rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
-            let learnt = jury.learn(&examples)?;
-            Ok((jury, examples.len() as u64, learnt))
-        },
-        |_, (learnt, labelled, what)| {
-            taught.labelled += labelled;
-            taught.used += what.used;
-            taught.passed_over += what.passed_over;
-            Ok(jury.merge(&learnt)?)
-        },
-    )?;
-    if let Some(reward) = table.taken().reward().filter(|_| taught.labelled == 0) {
-        return Err(Error::NoReward { path: table.path().into(), column: reward.into() });
-    }
-    Ok(taught)
 }
 
 /// A jury over a table's evaluators.

@@ -101,7 +101,12 @@ pub fn rank(table: &Table, judge: &Judge, ask: RankAsk) -> Result<Ranking, Error
     }
     let floor = Floor::new();
     let arrays = table.files.iter().any(|source| matches!(source.kind, Kind::Parquet(..)));
-    let want = Want { key: ask.grouped, records: Records::OfText, ..Want::default() };
+    let want = Want {
+        key: ask.grouped,
+        records: Records::OfText,
+        weights: judge.fixed_weights(),
+        ..Want::default()
+    };
     // The scores of a Parquet row are kept with it: its columns need not be read a second time.
     let with_scores = ask.explain || arrays;
     let mut best = Best { ask, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };

@@ -1,140 +1,6 @@
-//! Pictures as SVG, written by hand: small, self-contained, the same bytes every time.
+//! Pages and the map of correlations, written by hand: small, self-contained, the same bytes every time.
 
 use std::fmt::Write;
-
-/// One line of a chart.
-#[derive(Debug, Clone)]
-pub(crate) struct Series {
-    pub(crate) name: String,
-    /// x, y and the half width of y's interval.
-    pub(crate) points: Vec<(f64, f64, f64)>,
-    /// A yardstick rather than a contender: grey and dashed.
-    pub(crate) reference: bool,
-}
-
-/// Okabe and Ito's colours: told apart by colour-blind readers too.
-pub(crate) const COLOURS: [&str; 7] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6a51a3"];
-
-/// Where and how large a chart is drawn.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame {
-    pub(crate) width: f64,
-    pub(crate) height: f64,
-    /// Room on the right for names; none means no names.
-    pub(crate) legend: f64,
-}
-
-const LEFT: f64 = 62.0;
-const TOP: f64 = 14.0;
-const BOTTOM: f64 = 44.0;
-
-#[expect(clippy::too_many_lines, reason = "one picture from top to bottom")]
-/// A chart of lines. Names stand at the right ends, moved apart where they would cover each other.
-pub(crate) fn lines(frame: Frame, x_label: &str, y_label: &str, series: &[Series]) -> String {
-    let Frame { width, height, legend } = frame;
-    let all = || series.iter().flat_map(|s| &s.points).filter(|p| p.0.is_finite() && p.1.is_finite());
-    let range = |values: &mut dyn Iterator<Item = f64>| {
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        if low > high {
-            (0.0, 1.0)
-        } else if low == high {
-            (low - 0.5, high + 0.5)
-        } else {
-            (low, high)
-        }
-    };
-    let (x_low, x_high) = range(&mut all().map(|p| p.0));
-    let spread = |p: &(f64, f64, f64)| if p.2.is_finite() { p.2 } else { 0.0 };
-    let (y_low, y_high) = range(&mut all().flat_map(|p| [p.1 - spread(p), p.1 + spread(p)]));
-    let pad = 0.04 * (y_high - y_low);
-    let (y_low, y_high) = (y_low - pad, y_high + pad);
-    let (right, bottom) = (width - legend - 12.0, height - BOTTOM);
-    let x = |v: f64| LEFT + (v - x_low) / (x_high - x_low) * (right - LEFT);
-    let y = |v: f64| bottom - (v - y_low) / (y_high - y_low) * (bottom - TOP);
-    let mut svg = open(width, height);
-    for tick in ticks(y_low, y_high) {
-        let at = y(tick);
-        let _ = write!(
-            svg,
-            r##"<line x1="{LEFT}" x2="{right:.1}" y1="{at:.1}" y2="{at:.1}" stroke="#e4e4e4"/>"##
-        );
-        let _ = write!(
-            svg,
-            r#"<text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
-            LEFT - 6.0,
-            at + 4.0,
-            short(tick)
-        );
-    }
-    for tick in ticks(x_low, x_high) {
-        let _ = write!(
-            svg,
-            r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
-            x(tick),
-            bottom + 16.0,
-            short(tick)
-        );
-    }
-    let _ = write!(
-        svg,
-        r##"<line x1="{LEFT}" x2="{right:.1}" y1="{bottom:.1}" y2="{bottom:.1}" stroke="#444"/>"##
-    );
-    let _ = write!(
-        svg,
-        r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
-        LEFT.midpoint(right),
-        height - 8.0,
-        escaped(x_label)
-    );
-    let middle = TOP.midpoint(bottom);
-    let _ = write!(
-        svg,
-        r#"<text transform="translate(13 {middle:.1}) rotate(-90)" text-anchor="middle">{}</text>"#,
-        escaped(y_label)
-    );
-    let mut ends = Vec::new();
-    let mut colours = COLOURS.iter().cycle();
-    for line in series {
-        let colour = if line.reference { "#888" } else { colours.next().copied().unwrap_or("#000") };
-        let dash = if line.reference { r#" stroke-dasharray="5 3""# } else { "" };
-        let points: Vec<String> =
-            line.points.iter().map(|p| format!("{:.1},{:.1}", x(p.0), y(p.1))).collect();
-        let _ = write!(
-            svg,
-            r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="1.8"{dash}/>"#,
-            points.join(" ")
-        );
-        for point in line.points.iter().filter(|p| p.2.is_finite() && p.2 > 0.0) {
-            let at = x(point.0);
-            let _ = write!(
-                svg,
-                r#"<line x1="{at:.1}" x2="{at:.1}" y1="{:.1}" y2="{:.1}" stroke="{colour}"/><circle cx="{at:.1}" cy="{:.1}" r="2.4" fill="{colour}"/>"#,
-                y(point.1 - point.2),
-                y(point.1 + point.2),
-                y(point.1)
-            );
-        }
-        if let Some(last) = line.points.last() {
-            ends.push((y(last.1), colour, line.name.as_str()));
-        }
-    }
-    if legend > 0.0 {
-        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut lowest = TOP - 14.0;
-        for (at, colour, name) in ends {
-            lowest = (at + 4.0).max(lowest + 14.0);
-            let _ = write!(
-                svg,
-                r#"<text x="{:.1}" y="{lowest:.1}" fill="{colour}">{}</text>"#,
-                right + 8.0,
-                escaped(name)
-            );
-        }
-    }
-    svg.push_str("</svg>");
-    svg
-}
 
 /// A map of correlations from -1 (blue) over 0 (white) to 1 (red), with the numbers in it.
 pub(crate) fn heat_map(names: &[String], value: impl Fn(usize, usize) -> f64) -> String {
@@ -145,13 +11,7 @@ pub(crate) fn heat_map(names: &[String], value: impl Fn(usize, usize) -> f64) ->
     let mut svg = open(margin + size + 70.0, size + margin * 0.75 + 16.0);
     for (i, name) in names.iter().enumerate() {
         let at = (i as f64 + 0.5) * cell;
-        let _ = write!(
-            svg,
-            r#"<text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
-            margin - 6.0,
-            at + 4.0,
-            escaped(name)
-        );
+        label(&mut svg, margin - 6.0, at + 4.0, "end", name);
         let _ = write!(
             svg,
             r#"<text transform="translate({:.1} {:.1}) rotate(40)">{}</text>"#,
@@ -182,6 +42,11 @@ pub(crate) fn heat_map(names: &[String], value: impl Fn(usize, usize) -> f64) ->
     svg
 }
 
+/// A word at a place.
+fn label(svg: &mut String, x: f64, y: f64, anchor: &str, text: &str) {
+    let _ = write!(svg, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{}</text>"#, escaped(text));
+}
+
 fn shade(value: f64) -> String {
     if value.is_nan() {
         return "#f4f4f4".into();
@@ -196,18 +61,6 @@ fn open(width: f64, height: f64) -> String {
     format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" font-family="system-ui, sans-serif" font-size="11.5" fill="#333" role="img">"##
     )
-}
-
-/// Round numbers within a range.
-fn ticks(low: f64, high: f64) -> Vec<f64> {
-    let rough = (high - low) / 5.0;
-    let power = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|m| m * power >= rough).unwrap_or(10.0) * power;
-    if !step.is_finite() || step <= 0.0 {
-        return Vec::new();
-    }
-    let first = (low / step).ceil();
-    (0..20).map(|i| (first + f64::from(i)) * step).take_while(|v| *v <= high + step * 1e-9).collect()
 }
 
 /// A number as people write it.
@@ -228,8 +81,12 @@ pub(crate) fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
-/// Text for HTML and SVG.
-pub(crate) fn escaped(text: &str) -> String {
+/// Text that may stand in HTML and SVG.
+///
+/// ```
+/// assert_eq!(jurybox_files::escaped("a < \"b\""), "a &lt; &quot;b&quot;");
+/// ```
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -240,11 +97,11 @@ pub(crate) fn page(title: &str, body: &str) -> String {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{0}</title>
 <style>
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62rem; margin: 2rem auto; padding: 0 1.2rem; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 68rem; margin: 2rem auto; padding: 0 1.2rem; }}
 h1 {{ font-size: 1.6rem; margin-bottom: .2rem; }} h2 {{ font-size: 1.2rem; margin: 2.2rem 0 .4rem; }} h3 {{ font-size: 1rem; margin: 1rem 0 .2rem; }}
 p.lead {{ color: #555; margin-top: 0; }}
 table {{ border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #e4e4e4; }}
+th, td {{ padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #e4e4e4; }}
 th {{ font-weight: 600; border-bottom: 2px solid #999; }} th:first-child, td:first-child {{ text-align: left; }}
 td, th {{ white-space: nowrap; }} td.bar {{ padding: 0 .4rem; }} td.bar svg {{ max-width: none; }} tr.reference td {{ color: #666; }}
 ul.warnings {{ background: #fff6e0; border-left: 4px solid #e69f00; padding: .6rem 1rem .6rem 2rem; }}

@@ -8,11 +8,15 @@ use crate::input::{Format, Input};
 use crate::positioned::Positioned;
 use crate::roles::{Found, Roles, Taken};
 use crate::scan::{Done, Part, in_order};
+use crate::shelf::Shelf;
+use crate::watch::{Progress, Watch};
 use crate::{csv, jsonl, sniff};
 use arrow_schema::DataType;
 use memchr::memchr_iter;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rows in one or more files, all with the same columns.
 ///
@@ -38,6 +42,7 @@ pub struct Table {
     taken: Taken,
     columns: Vec<String>,
     threads: usize,
+    pub(crate) watch: Watch,
 }
 
 /// One file of a table.
@@ -72,7 +77,7 @@ impl Kind {
 /// assert!(!want.key);
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Want {
+pub struct Want<'a> {
     /// The rewards.
     pub reward: bool,
     /// The logged probabilities.
@@ -81,6 +86,8 @@ pub struct Want {
     pub key: bool,
     /// The rows as they stand in the file.
     pub records: Records,
+    /// One weight per evaluator, where rows will be valued by their weighted sums.
+    pub weights: Option<&'a [f64]>,
 }
 
 /// Whether a pass keeps rows as they stand in the file.
@@ -138,13 +145,20 @@ impl Table {
         let taken = roles.take(&source.input.path, &first)?;
         let columns = source.names.clone();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Table { files, taken, columns, threads })
+        Ok(Table { files, taken, columns, threads, watch: Watch::default() })
     }
 
     /// The same table read by that many threads; the results are the same.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
+        self
+    }
+
+    /// The same table; `watch` is told how far each pass over it has come.
+    #[must_use]
+    pub fn watched(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.watch = Watch(Some(Arc::new(watch)));
         self
     }
 
@@ -173,7 +187,7 @@ impl Table {
     }
 
     /// What each column of a file is for.
-    fn ask(&self, source: &Source, want: Want) -> Ask {
+    fn ask(&self, source: &Source, want: Want<'_>) -> Ask {
         let taken = &self.taken;
         let uses = source.names.iter().map(|name| {
             if let Some(evaluator) = taken.evaluators.iter().position(|e| e.column == *name) {
@@ -197,6 +211,7 @@ impl Table {
                 Records::OfText => !matches!(source.kind, Kind::Parquet(..)),
                 Records::All => true,
             },
+            weights: want.weights.map(<[f64]>::to_vec),
         }
     }
 
@@ -204,7 +219,7 @@ impl Table {
     /// Returns how many rows there were.
     pub fn scan<T: Send>(
         &self,
-        want: Want,
+        want: Want<'_>,
         work: impl Fn(Part<'_>) -> Result<T, Error> + Sync,
         mut fold: impl FnMut(At, T) -> Result<(), Error>,
     ) -> Result<u64, Error> {
@@ -212,7 +227,9 @@ impl Table {
         let mut at = At::default();
         // Where the file being folded stands, in lines for text and in rows for Parquet.
         let mut place = self.first_place(0);
-        let units = Units { table: self, file: 0, open: None, pool: Vec::new() };
+        let bytes = Arc::new(AtomicU64::new(0));
+        let of = self.files.iter().map(|source| source.input.size).sum();
+        let units = Units { table: self, file: 0, open: None, pool: Vec::new(), bytes: bytes.clone() };
         let run = |unit: &mut Unit| {
             let source = &self.files[unit.file];
             let mut done = Done { file: unit.file, lines: 0, parts: Vec::new(), error: None };
@@ -238,6 +255,8 @@ impl Table {
                 return Err(error.moved_down(place));
             }
             place += done.lines;
+            let bytes = bytes.load(Ordering::Relaxed);
+            self.watch.tell(Progress::Rows { rows: at.row, bytes, of });
             Ok(())
         })?;
         Ok(at.row)
@@ -272,7 +291,7 @@ impl Source {
         match (&self.kind, unit.stretch) {
             (Kind::Parquet(handle, metadata), Some(stretch)) => {
                 *lines = stretch.rows() as u64;
-                groups::read(path, handle, metadata, stretch, ask, |batch, arrays| {
+                groups::read(path, handle, metadata, stretch, ask, &mut unit.shelf, |batch, arrays| {
                     each(Part { batch, text: &[], arrays, file })
                 })
             }
@@ -296,6 +315,7 @@ struct Unit {
     file: usize,
     text: Vec<u8>,
     stretch: Option<Stretch>,
+    shelf: Shelf,
 }
 
 /// All units of all files, in order.
@@ -304,6 +324,8 @@ struct Units<'a> {
     file: usize,
     open: Option<Open>,
     pool: Vec<u8>,
+    /// Bytes of the files that have been given out.
+    bytes: Arc<AtomicU64>,
 }
 
 enum Open {
@@ -323,6 +345,7 @@ impl Units<'_> {
                 Some(Open::Text(blocks)) => blocks.next(&source.input, &mut unit.text)?,
                 Some(Open::Stretches(list)) => {
                     unit.stretch = list.next();
+                    self.bytes.fetch_add(unit.stretch.map_or(0, Stretch::bytes), Ordering::Relaxed);
                     unit.stretch.is_some()
                 }
                 None => false,
@@ -339,12 +362,12 @@ impl Units<'_> {
     fn begin(&mut self, source: &Source) -> Result<Open, Error> {
         let ends = match &source.kind {
             Kind::Parquet(_, metadata) => {
-                return Ok(Open::Stretches(groups::stretches(metadata).into_iter()));
+                return Ok(Open::Stretches(groups::stretches(metadata, source.input.size).into_iter()));
             }
             Kind::Csv(header) => Ends::Quoted(header.delimiter),
             Kind::JsonLines => Ends::Lines,
         };
-        let mut text = source.input.text()?;
+        let mut text = source.input.text(&self.bytes)?;
         if let Kind::Csv(header) = &source.kind {
             self.pool.resize(header.bytes, 0);
             text.read_exact(&mut self.pool).map_err(|e| source.input.reading(e))?;

@@ -149,6 +149,8 @@ impl Writer {
     pub(crate) fn new(path: &Path, format: Format) -> Result<Writer, Error> {
         let name = path.to_string_lossy().into_owned();
         let aside = Aside::new(path)?;
+        // As messages are to name it: `-` is standard output.
+        let shown = aside.path.clone();
         let format = Format::of_name(&name).unwrap_or(format);
         let squeeze = |aside: Aside| -> Result<Squeeze, Error> {
             Ok(if has_ending(&name, "gz") {
@@ -165,7 +167,7 @@ impl Writer {
             Format::JsonLines => Form::JsonLines(squeeze(aside)?),
             Format::Parquet => Form::Parquet(Some(aside), None),
         };
-        Ok(Writer { path: path.into(), form })
+        Ok(Writer { path: shown, form })
     }
 
     pub(crate) fn write(&mut self, slab: &Slab) -> Result<(), Error> {

@@ -45,12 +45,7 @@ impl Contender {
     /// # Ok::<(), jurybox_lab::Error>(())
     /// ```
     pub fn list(text: &str) -> Result<Vec<Contender>, Error> {
-        let mut depth = 0_i32;
-        let separator = |c: char| {
-            depth += i32::from(matches!(c, '(' | '[')) - i32::from(matches!(c, ')' | ']'));
-            c == ',' && depth == 0
-        };
-        text.split(separator).map(|spec| Ok(Contender::of(spec.parse()?))).collect()
+        Ok(Spec::list(text)?.into_iter().map(Contender::of).collect())
     }
 
     /// The same under another name.

@@ -1,8 +1,8 @@
 //! The demo's page: what was caught, and how trust moved.
 
 use crate::demo::{CHARACTERS, Demo};
-use crate::plot::{Curve, Plot, Scale, escaped};
 use crate::reproduce::STYLE;
+use jurybox_files::{Curve, Plot, Scale, escaped};
 use std::fmt::Write;
 
 pub(crate) fn html(demo: &Demo) -> String {

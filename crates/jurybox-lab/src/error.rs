@@ -24,6 +24,9 @@ pub enum Error {
     /// The library refused a policy or its input.
     #[error(transparent)]
     Jury(#[from] jurybox::Error),
+    /// A table of scores cannot be read.
+    #[error(transparent)]
+    Table(#[from] jurybox_files::Error),
     /// A file or folder cannot be read or written.
     #[error("cannot read or write {}", path.display())]
     File {

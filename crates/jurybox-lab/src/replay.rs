@@ -5,6 +5,7 @@ use crate::runner::{Running, kept};
 use crate::trial::fnv;
 use jurybox::estimate::{Mle, Noise};
 use jurybox::{Evaluators, Example, Jury, Link, Pick, Scores, Spec};
+use jurybox_files::{Roles, Table, Want};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -22,45 +23,46 @@ pub(crate) struct Dataset {
 }
 
 impl Dataset {
-    /// Reads the named columns of a plain CSV file (no quotes), and one more as text.
+    /// Reads the named columns of a file, and one more as text. Every cell must be there.
     pub(crate) fn read(
         path: &Path,
         evaluators: &[&str],
         reward: &str,
         group: Option<&str>,
     ) -> Result<(Dataset, Vec<String>), Error> {
-        let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
-        let wrong = |reason: String| Error::Content { path: path.into(), reason };
-        let mut lines = text.lines();
-        let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
-        let column = |name: &str| {
-            header
-                .iter()
-                .position(|h| *h == name)
-                .ok_or_else(|| wrong(format!("there is no column `{name}`")))
+        let roles = Roles {
+            evaluators: evaluators.iter().map(|&name| name.into()).collect(),
+            reward: Some(reward.into()),
+            key: group.map(Into::into),
+            ..Roles::default()
         };
-        let wanted: Vec<usize> = evaluators.iter().map(|name| column(name)).collect::<Result<_, _>>()?;
-        let (reward_at, group_at) = (column(reward)?, group.map(column).transpose()?);
-        let mut data = Dataset {
-            names: evaluators.iter().map(|n| (*n).into()).collect(),
-            scores: vec![],
-            rewards: vec![],
-        };
+        let table = Table::open(&[path.into()], &roles, false)?;
+        let mut data = Dataset { names: table.taken().evaluators(), scores: vec![], rewards: vec![] };
         let mut groups = Vec::new();
-        for (at, line) in lines.enumerate() {
-            let cells: Vec<&str> = line.split(',').collect();
-            let cell = |column: usize| -> Result<f64, Error> {
-                let cell = cells.get(column).copied().unwrap_or_default();
-                let value = cell.parse().ok().filter(|v: &f64| v.is_finite());
-                value.ok_or_else(|| {
-                    wrong(format!("line {}: `{cell}` in `{}` is not a number", at + 2, header[column]))
-                })
-            };
-            for &j in &wanted {
-                data.scores.push(cell(j)?);
-            }
-            data.rewards.push(cell(reward_at)?);
-            groups.extend(group_at.map(|g| cells.get(g).copied().unwrap_or_default().to_string()));
+        table.scan(
+            Want { reward: true, key: group.is_some(), ..Want::default() },
+            |mut part| {
+                let keys: Vec<String> = part.batch.keys().iter().map(ToString::to_string).collect();
+                Ok((part.batch.scores().to_vec(), part.batch.rewards().to_vec(), keys))
+            },
+            |_, (scores, rewards, keys)| {
+                data.scores.extend(scores);
+                data.rewards.extend(rewards);
+                groups.extend(keys);
+                Ok(())
+            },
+        )?;
+        let width = data.names.len();
+        let missing = data
+            .scores
+            .iter()
+            .position(|x| x.is_nan())
+            .map(|at| (at / width, data.names[at % width].as_str()));
+        let missing =
+            missing.or_else(|| data.rewards.iter().position(|x| x.is_nan()).map(|row| (row, reward)));
+        if let Some((row, column)) = missing {
+            let reason = format!("row {}: `{column}` is missing", row + 1);
+            return Err(Error::Content { path: path.into(), reason });
         }
         Ok((data, groups))
     }
@@ -256,9 +258,12 @@ mod tests {
         let path = std::env::temp_dir().join(format!("jurybox-lab-bad-{}.csv", std::process::id()));
         std::fs::write(&path, "a,b,r\n1,2,3\n1,x,3\n").unwrap();
         let error = Dataset::read(&path, &["a", "b"], "r", None).unwrap_err().to_string();
-        assert!(error.contains("line 3: `x` in `b` is not a number"), "{error}");
+        assert!(error.contains("line 3, column `b`: `x` is not a number"), "{error}");
         let error = Dataset::read(&path, &["a", "z"], "r", None).unwrap_err().to_string();
         assert!(error.contains("no column `z`"), "{error}");
+        std::fs::write(&path, "a,b,r\n1,2,3\n1,,3\n").unwrap();
+        let error = Dataset::read(&path, &["a", "b"], "r", None).unwrap_err().to_string();
+        assert!(error.contains("row 2: `b` is missing"), "{error}");
         std::fs::remove_file(path).unwrap();
     }
 }

@@ -1,9 +1,9 @@
 //! From the records of many runs to one summary: what `jurybox simulate` prints.
 
-use crate::plot::{Curve, Plot, Scale};
 use crate::runner::Experiment;
 use crate::statistics::Estimate;
 use crate::trial::Record;
+use jurybox_files::{Curve, Plot, Scale};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -174,7 +174,8 @@ impl Summary {
             .filter_map(|(at, policy)| {
                 let points: Option<Vec<(f64, Estimate)>> =
                     policy.curve.iter().map(|point| Some((point.round as f64, of(point)?))).collect();
-                Some(Curve { style: Some(at), ..Curve::with_band(&policy.name, &points?) })
+                let points = points?.into_iter().map(|(round, e)| (round, e.mean, e.half_width));
+                Some(Curve { style: Some(at), ..Curve::with_band(&policy.name, points) })
             })
             .collect()
     }

@@ -344,6 +344,25 @@ impl Jury {
         Ok(())
     }
 
+    /// Adds what another has learnt from further items of the same round: together they count as one round.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let mut first = Jury::new(&"esag".parse()?, Evaluators::numbered(1)?)?;
+    /// let mut second = first.clone();
+    /// first.observe(&first.scores(&[0.2, 0.4])?)?;
+    /// second.observe(&second.scores(&[0.9])?)?;
+    /// first.merge_same_round(&second)?;
+    /// assert_eq!((first.seen().rounds, first.seen().items), (1, 3));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn merge_same_round(&mut self, other: &Jury) -> Result<(), Error> {
+        let both = self.seen.rounds > 0 && other.seen.rounds > 0;
+        self.merge(other)?;
+        self.seen.rounds -= u64::from(both);
+        Ok(())
+    }
+
     /// The policy and its options.
     pub fn spec(&self) -> &Spec {
         &self.spec

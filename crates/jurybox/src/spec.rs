@@ -37,6 +37,26 @@ impl Spec {
         self
     }
 
+    /// Policies separated by commas; commas within brackets belong to the options.
+    ///
+    /// ```
+    /// let list = jurybox::Spec::list("esag, eps-greedy(eps=0.1,slots=2)")?;
+    /// assert_eq!(list[1].to_string(), "eps-greedy(eps=0.1,slots=2)");
+    /// assert!(jurybox::Spec::list(" , ").is_err());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn list(text: &str) -> Result<Vec<Spec>, Error> {
+        let list: Vec<Spec> =
+            split_outside_brackets(text).into_iter().map(str::parse).collect::<Result<_, _>>()?;
+        if list.is_empty() {
+            return Err(Error::Policy {
+                policy: text.trim().into(),
+                reason: "name at least one policy".into(),
+            });
+        }
+        Ok(list)
+    }
+
     /// Which policy.
     pub fn name(&self) -> &str {
         &self.name
@@ -101,12 +121,13 @@ impl FromStr for Spec {
     }
 }
 
+/// The parts between commas that stand outside every bracket, empty ones left out.
 fn split_outside_brackets(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
     for (at, c) in text.char_indices() {
         match c {
-            '[' | '{' => depth += 1,
-            ']' | '}' => depth -= 1,
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
             ',' if depth == 0 => {
                 parts.push(&text[start..at]);
                 start = at + 1;

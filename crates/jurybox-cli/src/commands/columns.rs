@@ -1,5 +1,6 @@
 //! Options that every command over files shares: which files, and which column is what.
 
+use super::progress;
 use jurybox_files::{Roles, Table, expand};
 
 /// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
@@ -59,6 +60,11 @@ impl Columns {
         let mut table = Table::open(&expand(&self.files)?, &roles, special.again)?;
         if let Some(threads) = self.threads {
             table = table.with_threads(threads);
+        }
+        if !self.quiet
+            && let Some(watch) = progress::on_terminal()
+        {
+            table = table.watched(watch);
         }
         self.say(format_args!("{}", table.taken()));
         Ok(table)

@@ -4,7 +4,7 @@ use super::columns::{Columns, Special};
 use crate::output;
 use anyhow::bail;
 use jurybox::{Jury, Spec};
-use jurybox_files::{Error, seat, teach, write_whole};
+use jurybox_files::{Error, Table, seat, teach, write_whole};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,10 @@ pub(crate) struct Args {
     /// The column of rewards; empty where there is no verdict
     #[arg(long, value_name = "COLUMN")]
     reward: Option<String>,
+    /// The column that names the round of each row: rows that follow each other with the same value are one round, and
+    /// rounds are learnt in their order [default: each file is one round]
+    #[arg(long, value_name = "COLUMN")]
+    round: Option<String>,
     /// Which policy learns [default: that of the state, or the default policy]
     #[arg(long)]
     policy: Option<Spec>,
@@ -43,25 +47,28 @@ impl Args {
             );
         }
         let known = before.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
-        let table =
-            self.columns.open(&Special { reward: self.reward.as_ref(), known, ..Special::default() })?;
+        let table = self.columns.open(&Special {
+            reward: self.reward.as_ref(),
+            key: self.round.as_ref(),
+            known,
+            ..Special::default()
+        })?;
         let evaluators = table.taken().evaluators();
         let spec = self.policy.clone().unwrap_or_default();
         let mut jury = match before {
-            Some(jury) if jury.evaluators().names() == evaluators => jury,
-            Some(jury) => bail!(
-                "{} was learnt over the evaluators {}; this table has {}",
-                self.state.display(),
-                jury.evaluators().names().join(", "),
-                evaluators.join(", ")
-            ),
+            Some(jury) => {
+                same_evaluators(&jury, &table)?;
+                jury
+            }
             None => seat(&spec, &evaluators)?,
         };
         let taught = teach(&table, &mut jury)?;
         write_whole(&self.state, &jury.to_json())?;
         self.columns.say(format_args!(
-            "{} rows, {} with a reward, {} of them learnt from, by {}",
+            "{} rows in {} {}, {} with a reward, {} of them learnt from, by {}",
             taught.rows,
+            taught.rounds,
+            if taught.rounds == 1 { "round" } else { "rounds" },
             taught.labelled,
             taught.used,
             jury.spec()
@@ -132,6 +139,19 @@ impl MergeArgs {
         eprintln!("{} states, {} items, {} rewards", self.states.len(), seen.items, seen.used);
         Ok(())
     }
+}
+
+/// A state is of use only for the evaluators it was learnt over.
+pub(crate) fn same_evaluators(jury: &Jury, table: &Table) -> anyhow::Result<()> {
+    let (learnt, here) = (jury.evaluators().names(), table.taken().evaluators());
+    if learnt != here {
+        bail!(
+            "the state was learnt over the evaluators {}; this table has {}",
+            learnt.join(", "),
+            here.join(", ")
+        );
+    }
+    Ok(())
 }
 
 /// Reads a state file.

@@ -5,6 +5,7 @@ mod demo;
 mod lab;
 mod learn;
 mod policies;
+mod progress;
 mod rank;
 mod replay;
 mod report;

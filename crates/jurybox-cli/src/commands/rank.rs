@@ -1,9 +1,8 @@
 //! `jurybox rank`: the top K of a file.
 
 use super::columns::{Columns, Special, pair};
-use super::learn::read_state;
+use super::learn::{read_state, same_evaluators};
 use crate::output;
-use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{Format, Judge, RankAsk, Ranking, Table, by_evaluator, rank, score_all, seat, teach};
 use serde_json::json;
@@ -107,13 +106,7 @@ impl Args {
             return Ok(Judge::weights(&evaluators, &self.weights)?);
         }
         if let Some(jury) = state {
-            if jury.evaluators().names() != evaluators {
-                bail!(
-                    "the state was learnt over the evaluators {}; this table has {}",
-                    jury.evaluators().names().join(", "),
-                    evaluators.join(", ")
-                );
-            }
+            same_evaluators(&jury, table)?;
             return Ok(Judge::jury(jury)?);
         }
         // Told noise levels are for the policies that take them; without a name, that is esag.

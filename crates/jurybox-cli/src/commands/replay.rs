@@ -9,7 +9,8 @@ use std::path::PathBuf;
 /// Replay a history of scores and rewards under each policy.
 ///
 /// Rounds are drawn at random from the rows, or are the file's own with --round. Rewards are scaled to 0..1 by the range
-/// of the file before a policy learns from them, and reported as they are. The whole file is held in memory.
+/// of the file before a policy learns from them, and reported as they are. Scores, rewards and rounds of all rows are held
+/// in memory (8 bytes a number), because rounds are drawn from all of them; the other columns are not.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -66,7 +67,7 @@ impl Args {
         let defaults = ReplayAsk::default();
         let policies = match &self.policies {
             None => defaults.policies,
-            Some(list) => specs(list)?,
+            Some(list) => Spec::list(list)?,
         };
         let rounds = self.rounds.unwrap_or(if self.round.is_some() { usize::MAX } else { defaults.rounds });
         let ask = ReplayAsk {
@@ -92,22 +93,4 @@ impl Args {
             Ok(())
         }
     }
-}
-
-/// Policies separated by commas; those within parentheses belong to the options.
-fn specs(list: &str) -> Result<Vec<Spec>, jurybox::Error> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
-    for (at, c) in list.char_indices() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&list[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&list[start..]);
-    parts.into_iter().filter(|part| !part.trim().is_empty()).map(str::parse).collect()
 }

@@ -1,6 +1,7 @@
 //! `jurybox report`: which evaluators to trust.
 
 use super::columns::{Columns, Special};
+use super::learn::{read_state, same_evaluators};
 use crate::output;
 use jurybox_files::{report, write_whole};
 use std::path::PathBuf;
@@ -15,6 +16,9 @@ pub(crate) struct Args {
     /// The column of rewards; empty where there is no verdict
     #[arg(long, value_name = "COLUMN")]
     reward: Option<String>,
+    /// A state as written by `jurybox learn`: its weights with their intervals, and what has changed
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
     /// Where to write the page
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -25,8 +29,14 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let table = self.columns.open(&Special { reward: self.reward.as_ref(), ..Special::default() })?;
-        let report = report(&table)?;
+        let state = self.state.as_deref().map(read_state).transpose()?;
+        let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
+        let table =
+            self.columns.open(&Special { reward: self.reward.as_ref(), known, ..Special::default() })?;
+        if let Some(jury) = &state {
+            same_evaluators(jury, &table)?;
+        }
+        let report = report(&table, state.as_ref())?;
         if let Some(out) = &self.out {
             write_whole(out, &report.to_html())?;
         }

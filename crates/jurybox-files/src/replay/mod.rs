@@ -194,9 +194,9 @@ pub fn replay(table: &Table, ask: &ReplayAsk) -> Result<Outcome, Error> {
         warnings: Vec::new(),
     };
     if log.labelled() == log.rows() {
-        run::replayed(&log, ask, &mut outcome)?;
+        run::replayed(&log, ask, &table.watch, &mut outcome)?;
     } else {
-        offpolicy::estimated(&log, ask, &mut outcome)?;
+        offpolicy::estimated(&log, ask, &table.watch, &mut outcome)?;
     }
     share_the_lift(&mut outcome);
     Ok(outcome)

@@ -13,11 +13,17 @@ use super::run::{Player, Scale, in_parallel, next_round, references, seat};
 use super::{Estimates, Interval, Line, Log, Outcome, ReplayAsk, filled};
 use crate::error::Error;
 use crate::judge::scores;
+use crate::watch::Watch;
 use jurybox::Example;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-pub(super) fn estimated(log: &Log, ask: &ReplayAsk, outcome: &mut Outcome) -> Result<(), Error> {
+pub(super) fn estimated(
+    log: &Log,
+    ask: &ReplayAsk,
+    watch: &Watch,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
     outcome.ci95_over = "rows";
     let unknown = log.rows() - log.labelled();
     if log.probabilities.is_empty() {
@@ -60,7 +66,7 @@ pub(super) fn estimated(log: &Log, ask: &ReplayAsk, outcome: &mut Outcome) -> Re
         let player = if name == "hindsight" { Player::Fixed(model.clone()) } else { player };
         (name, player)
     }));
-    let frequencies = in_parallel(players.len(), |at| frequencies(log, ask, &players[at].1, &half))?;
+    let frequencies = in_parallel(players.len(), watch, |at| frequencies(log, ask, &players[at].1, &half))?;
     for (at, ((name, _), q)) in players.iter().zip(&frequencies).enumerate() {
         let estimates = estimate(log, q, &model);
         if estimates.effective_rows < 30.0 {

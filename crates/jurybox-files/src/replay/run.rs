@@ -4,6 +4,7 @@ use super::{CurvePoint, Interval, Line, Log, Outcome, ReplayAsk, filled, picks};
 use crate::error::Error;
 use crate::judge::scores;
 use crate::linear::t_quantile;
+use crate::watch::{Progress, Watch};
 use jurybox::{Evaluators, Example, Jury, Pick, Spec, TopK};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -43,7 +44,12 @@ struct Earned {
     chosen: Vec<picks::Chosen>,
 }
 
-pub(super) fn replayed(log: &Log, ask: &ReplayAsk, outcome: &mut Outcome) -> Result<(), Error> {
+pub(super) fn replayed(
+    log: &Log,
+    ask: &ReplayAsk,
+    watch: &Watch,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
     let standardised = log.standardised();
     let mut players: Vec<(String, Player)> =
         ask.policies.iter().map(|spec| (spec.to_string(), Player::Policy(spec.clone()))).collect();
@@ -56,7 +62,7 @@ pub(super) fn replayed(log: &Log, ask: &ReplayAsk, outcome: &mut Outcome) -> Res
     let scale = Scale::of(log);
     let rounds = outcome.rounds;
     let tasks = players.len() * ask.runs;
-    let results = in_parallel(tasks, |task| {
+    let results = in_parallel(tasks, watch, |task| {
         let (player, run) = (task / ask.runs, task % ask.runs);
         let keep = ask.picks.is_some() && player < policies;
         play(log, ask, &players[player].1, run as u64, rounds, scale, keep)
@@ -116,6 +122,7 @@ pub(super) fn seat(spec: &Spec, log: &Log, rounds: usize) -> Result<Jury, Error>
 /// Runs tasks on all cores; results in the order of the tasks.
 pub(super) fn in_parallel<T: Send>(
     tasks: usize,
+    watch: &Watch,
     work: impl Fn(usize) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(tasks.max(1));
@@ -131,6 +138,7 @@ pub(super) fn in_parallel<T: Send>(
                     let result = work(task);
                     let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     done.push((task, result));
+                    watch.tell(Progress::Runs { done: done.len(), of: tasks });
                 }
             });
         }

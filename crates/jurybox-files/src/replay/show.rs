@@ -1,7 +1,9 @@
 //! A replay for people: a table, a picture, a page.
 
 use super::{Line, Outcome};
-use crate::svg::{Frame, Series, escaped, lines, page, short, warnings};
+use crate::axis::Scale;
+use crate::plot::{Curve, Frame, Plot};
+use crate::svg::{escaped, page, short, warnings};
 use std::fmt::Write;
 
 impl Outcome {
@@ -52,14 +54,21 @@ impl Outcome {
 
     /// Reward per pick over the rounds, as a picture.
     pub fn to_svg(&self) -> String {
-        let series = |line: &Line, reference: bool| Series {
-            name: line.name.clone(),
-            points: line.curve.iter().map(|p| (p.round as f64, p.reward_per_pick, f64::NAN)).collect(),
-            reference,
+        let curve = |line: &Line| {
+            let points = line.curve.iter().map(|p| (p.round as f64, p.reward_per_pick));
+            Curve::new(&line.name, points.collect())
         };
-        let mut list: Vec<Series> = self.policies.iter().map(|line| series(line, false)).collect();
-        list.extend(self.references.iter().map(|line| series(line, true)));
-        lines(Frame { width: 860.0, height: 420.0, legend: 190.0 }, "round", "reward per pick so far", &list)
+        let mut curves: Vec<Curve> = self.policies.iter().map(curve).collect();
+        curves.extend(self.references.iter().map(|line| curve(line).as_reference()));
+        let plot = Plot {
+            title: String::new(),
+            x_label: "round".into(),
+            y_label: "reward per pick so far".into(),
+            x_scale: Scale::Linear,
+            y_scale: Scale::Linear,
+            curves,
+        };
+        plot.drawn(&Frame::tight(860.0, 420.0, 190.0))
     }
 
     /// A self-contained page.

@@ -5,6 +5,7 @@
 //! from the sample come the curves and what a top K would catch.
 
 mod gather;
+mod learnt;
 mod page;
 mod sampled;
 mod stats;
@@ -13,6 +14,7 @@ mod words;
 use crate::error::Error;
 use crate::table::Table;
 use gather::Gathered;
+use jurybox::Jury;
 use serde::Serialize;
 
 /// A report; the document of `jurybox report --json`.
@@ -36,8 +38,34 @@ pub struct Report {
     pub effective_evaluators: Option<f64>,
     /// What top K would catch under several ways of ranking.
     pub top: Vec<Catch>,
+    /// What a policy makes of the evaluators: that of the state where one was given, otherwise the default one.
+    pub policy: Policy,
     /// What a person should know.
     pub warnings: Vec<String>,
+}
+
+/// What a policy has learnt of the evaluators.
+#[derive(Debug, Clone, Serialize)]
+pub struct Policy {
+    /// The policy with its options.
+    pub name: String,
+    /// What it learnt from.
+    pub from: String,
+    /// One per evaluator, in their order; empty where the policy does not weigh them.
+    pub weights: Vec<LearntWeight>,
+    /// Evaluators that are not what they were, in words.
+    pub alarms: Vec<String>,
+}
+
+/// The weight that a policy gives an evaluator, per standard deviation of its scores.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LearntWeight {
+    /// The weight.
+    pub mean: f64,
+    /// The lower end of its 95% interval, where the policy knows one.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
 }
 
 /// What is known of one evaluator.
@@ -100,7 +128,7 @@ pub struct Catch {
     pub caught: f64,
 }
 
-/// Makes a report.
+/// Makes a report; with what `state` has learnt, where there is one.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table, report};
@@ -110,19 +138,23 @@ pub struct Catch {
 /// let rows: String = (0..200).map(|i| format!("{},{},7,{}\n", i % 10, 20 - i % 10, i % 10)).collect();
 /// std::fs::write(&path, format!("good,upside_down,constant,verdict\n{rows}"))?;
 /// let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
-/// let report = report(&Table::open(&[path], &roles, false)?)?;
+/// let report = report(&Table::open(&[path], &roles, false)?, None)?;
 /// assert!(report.warnings.iter().any(|w| w.contains("`constant`")));
 /// assert!(report.warnings.iter().any(|w| w.contains("`upside_down`")));
 /// assert!(report.to_html().starts_with("<!doctype html>"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn report(table: &Table) -> Result<Report, Error> {
+pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
     let gathered = Gathered::read(table)?;
     if let Some(column) = table.taken().reward().filter(|_| gathered.labelled == 0) {
         return Err(Error::NoReward { path: table.path().into(), column: column.into() });
     }
     let names = table.taken().evaluators();
     let (evaluators, errors, from) = stats::evaluators(&gathered, &names);
+    let policy = match state {
+        Some(jury) => learnt::of_state(jury, &evaluators),
+        None => learnt::of_sample(&gathered.sample, &evaluators)?,
+    };
     let mut report = Report {
         rows: gathered.rows,
         labelled: gathered.labelled,
@@ -132,6 +164,7 @@ pub fn report(table: &Table) -> Result<Report, Error> {
         effective_evaluators: stats::effective(&errors, &evaluators),
         error_correlation: errors,
         evaluators,
+        policy,
         top: Vec::new(),
         warnings: Vec::new(),
     };

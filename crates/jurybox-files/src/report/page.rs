@@ -1,7 +1,9 @@
 //! The report as a page, and as a table for the terminal.
 
-use super::{EvaluatorReport, Report};
-use crate::svg::{Frame, Series, escaped, heat_map, lines, page, short, warnings};
+use super::{EvaluatorReport, LearntWeight, Report};
+use crate::axis::Scale;
+use crate::plot::{Curve, Frame, Plot};
+use crate::svg::{escaped, heat_map, page, short, warnings};
 use std::fmt::Write;
 
 impl Report {
@@ -20,6 +22,7 @@ impl Report {
         body += &warnings(&self.warnings);
         body += "<h2>The evaluators</h2>";
         body += &self.evaluator_table();
+        body += &self.policy_table();
         body += &self.redundancy();
         body += &self.curves();
         body += &self.catch_table();
@@ -33,10 +36,11 @@ impl Report {
             .filter_map(|e| e.weight)
             .map(|w| w.value.abs() + w.ci95)
             .fold(0.0, f64::max);
-        let mut html = "<div class=\"scroll\"><table><tr><th>evaluator</th><th>weight</th><th></th><th>gain</th>\
-                        <th>offset</th><th>noise</th><th>correlation<br>with the reward</th><th>mean</th><th>sd</th>\
+        let mut html =
+            "<div class=\"scroll\"><table><tr><th>evaluator</th><th>weight</th><th></th><th>gain</th>\
+                        <th>offset</th><th>noise</th><th>correlation</th><th>mean</th><th>sd</th>\
                         <th>coverage</th></tr>"
-            .to_string();
+                .to_string();
         let some = |value: Option<f64>| value.map_or("–".into(), short);
         for about in self.by_weight() {
             let weight =
@@ -46,7 +50,9 @@ impl Report {
                 "<tr><td>{}</td><td>{weight}</td><td class=\"bar\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
                  <td>{}</td><td>{}</td><td>{:.0}%</td></tr>",
                 escaped(&about.name),
-                bar(about, largest),
+                about.weight.map_or(String::new(), |w| {
+                    bar(w.value, Some((w.value - w.ci95, w.value + w.ci95)), largest)
+                }),
                 some(about.gain),
                 some(about.offset),
                 some(about.noise),
@@ -60,7 +66,7 @@ impl Report {
         html += if self.from == "rewards" {
             "<p class=\"small\"><b>Weight</b>: how much one standard deviation of this score adds to the predicted \
              reward, the other scores being equal, with its 95% interval; a bar that crosses the line may be zero. \
-             <b>Gain, offset, noise</b>: score = offset + gain × reward, give or take the noise.</p>"
+             <b>Gain, offset, noise</b>: score = offset + gain × reward, give or take the noise. <b>Correlation</b>: with the reward.</p>"
         } else {
             "<p class=\"small\"><b>Weight</b>: the evaluator's say when all are combined by how well they agree, on \
              standardised scores, with its 95% interval. <b>Gain</b>: by how much its score rises with one standard \
@@ -68,6 +74,42 @@ impl Report {
              evaluators that share an error agree too.</p>"
         };
         html
+    }
+
+    /// What the policy makes of them, with its own intervals.
+    fn policy_table(&self) -> String {
+        let policy = &self.policy;
+        if policy.weights.is_empty() {
+            return String::new();
+        }
+        let reach = |w: &LearntWeight| {
+            [Some(w.mean), w.low, w.high].into_iter().flatten().map(f64::abs).fold(0.0, f64::max)
+        };
+        let largest = policy.weights.iter().map(reach).fold(0.0, f64::max);
+        let mut html = format!(
+            "<h2>What <code>{}</code> makes of them</h2><p>Learnt from {}.</p><div class=\"scroll\"><table>\
+             <tr><th>evaluator</th><th>weight</th><th></th><th>95% interval</th></tr>",
+            escaped(&policy.name),
+            escaped(&policy.from)
+        );
+        let mut rows: Vec<_> = self.evaluators.iter().zip(&policy.weights).collect();
+        rows.sort_by(|a, b| b.1.mean.abs().total_cmp(&a.1.mean.abs()));
+        for (about, weight) in rows {
+            let interval = match (weight.low, weight.high) {
+                (Some(low), Some(high)) => format!("{} to {}", short(low), short(high)),
+                _ => "–".into(),
+            };
+            let bar = bar(weight.mean, weight.low.zip(weight.high), largest);
+            let _ = write!(
+                html,
+                "<tr><td>{}</td><td>{}</td><td class=\"bar\">{bar}</td><td>{interval}</td></tr>",
+                escaped(&about.name),
+                short(weight.mean)
+            );
+        }
+        html + "</table></div><p class=\"small\">What one standard deviation of the score adds to what items are ranked \
+                by. A policy that has seen few rewards stays near what the scores alone suggest; the intervals say how \
+                far it may be off.</p>"
     }
 
     /// The evaluators, weightiest first.
@@ -105,14 +147,20 @@ impl Report {
             }
         );
         for about in self.by_weight() {
-            let points = about.curve.iter().map(|bin| (bin.score, bin.reward, bin.ci95)).collect();
-            let series = [Series { name: about.name.clone(), points, reference: false }];
-            let frame = Frame { width: 320.0, height: 200.0, legend: 0.0 };
+            let points = about.curve.iter().map(|bin| (bin.score, bin.reward, bin.ci95));
+            let plot = Plot {
+                title: String::new(),
+                x_label: "score".into(),
+                y_label: held.into(),
+                x_scale: Scale::Linear,
+                y_scale: Scale::Linear,
+                curves: vec![Curve::with_band(&about.name, points)],
+            };
             let _ = write!(
                 html,
                 "<figure style=\"margin:0\"><h3>{}</h3>{}</figure>",
                 escaped(&about.name),
-                lines(frame, "score", held, &series)
+                plot.drawn(&Frame::tight(320.0, 200.0, 0.0))
             );
         }
         html + "</div>"
@@ -197,16 +245,18 @@ impl Report {
 }
 
 /// A weight and its interval as a small bar around zero.
-fn bar(about: &EvaluatorReport, largest: f64) -> String {
-    let Some(weight) = about.weight.filter(|_| largest > 0.0) else { return String::new() };
-    let x = |v: f64| 70.0 + 66.0 * v / largest;
-    let (from, to) = (x(0.0).min(x(weight.value)), x(0.0).max(x(weight.value)));
+fn bar(value: f64, interval: Option<(f64, f64)>, largest: f64) -> String {
+    if largest <= 0.0 {
+        return String::new();
+    }
+    let x = |v: f64| 55.0 + 52.0 * v / largest;
+    let (from, to) = (x(0.0).min(x(value)), x(0.0).max(x(value)));
+    let reach = interval.map_or(String::new(), |(low, high)| {
+        format!("<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\" stroke=\"#222\"/>", x(low), x(high))
+    });
     format!(
-        "<svg viewBox=\"0 0 140 16\" width=\"140\" height=\"16\"><rect x=\"{from:.1}\" y=\"4\" width=\"{:.1}\" height=\"8\" \
-         fill=\"#0072b2\" fill-opacity=\".55\"/><line x1=\"70\" x2=\"70\" y1=\"0\" y2=\"16\" stroke=\"#999\"/>\
-         <line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\" stroke=\"#222\"/></svg>",
-        to - from,
-        x(weight.value - weight.ci95),
-        x(weight.value + weight.ci95)
+        "<svg viewBox=\"0 0 110 16\" width=\"110\" height=\"16\"><rect x=\"{from:.1}\" y=\"4\" width=\"{:.1}\" height=\"8\" \
+         fill=\"#0072b2\" fill-opacity=\".55\"/><line x1=\"55\" x2=\"55\" y1=\"0\" y2=\"16\" stroke=\"#999\"/>{reach}</svg>",
+        to - from
     )
 }

@@ -6,7 +6,7 @@ use super::Report;
 const FEW_LABELS: u64 = 100;
 
 pub(super) fn warnings(report: &Report) -> Vec<String> {
-    let mut list = Vec::new();
+    let mut list = report.policy.alarms.clone();
     let rewarded = report.from == "rewards";
     if report.reward.is_some() && report.labelled < FEW_LABELS {
         list.push(format!(

@@ -2,11 +2,11 @@
 
 use super::parts::{HORIZON, Key, RATIOS};
 use super::{Outcome, Part, Plan, Report};
-use crate::plot::{Curve, Plot, Scale};
 use crate::setting::{Setting, Truncation};
 use crate::world::World;
 use jurybox::Link;
 use jurybox::bounds::Problem;
+use jurybox_files::{Curve, Plot, Scale};
 
 /// A figure with the numbers behind it.
 ///

@@ -4,10 +4,10 @@ use super::claims::{Claim, Verdict, judge_sign, number};
 use super::figures::Figure;
 use super::parts::{JURIES, Key, READINGS};
 use super::{Outcome, Plan, Report};
-use crate::plot::{Curve, Plot, Scale};
 use crate::setting::Truncation;
 use crate::statistics::{Estimate, log_slope};
 use jurybox::Link;
+use jurybox_files::{Curve, Plot, Scale};
 use std::fmt::Write;
 
 /// A number of evaluators, and the gaps of each run: of the oracle, and of the average.
@@ -49,7 +49,8 @@ pub(super) fn add(_: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
                 let _ = writeln!(csv, "{name},{jury},{strategy},{},{},{}", e.mean, e.low(), e.high());
             }
             let of = name.trim_end_matches(",none").replace(',', ", ");
-            curves.push(Curve::with_band(&format!("{strategy}, {of}"), &points));
+            let points = points.iter().map(|(jury, e)| (*jury, e.mean, e.half_width));
+            curves.push(Curve::with_band(&format!("{strategy}, {of}"), points));
         }
         beats_average(report, link, truncation, &by_jury);
         shrinks(report, link, truncation, &by_jury);

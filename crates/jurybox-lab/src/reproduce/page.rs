@@ -2,7 +2,7 @@
 
 use super::claims::Verdict;
 use super::{Report, Table};
-use crate::plot::escaped;
+use jurybox_files::escaped;
 use std::fmt::Write;
 
 /// Style of the lab's pages: plain, readable, prints well.

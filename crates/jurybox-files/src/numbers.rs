@@ -1,0 +1,148 @@
+//! A column of numbers, where they lie: in memory of ours, or in the bytes of a page that was just decompressed.
+
+use crate::number::LIMIT;
+use bytes::Bytes;
+
+/// The numbers of a column; NaN = missing.
+#[derive(Debug, Clone)]
+pub(crate) enum Numbers {
+    Own(Vec<f64>),
+    /// Little-endian doubles, not aligned.
+    Doubles(Bytes),
+    /// Little-endian floats, not aligned.
+    Floats(Bytes),
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Numbers::Own(Vec::new())
+    }
+}
+
+/// Runs an expression with `$values` bound to an iterator over the numbers; each kind gets a loop of its own.
+macro_rules! each_kind {
+    ($numbers:expr, $values:ident => $body:expr) => {
+        match $numbers {
+            Numbers::Own(list) => {
+                let $values = list.iter().copied();
+                $body
+            }
+            Numbers::Doubles(bytes) => {
+                let $values = bytes.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes));
+                $body
+            }
+            Numbers::Floats(bytes) => {
+                let $values = bytes.as_chunks().0.iter().map(|&bytes| f64::from(f32::from_le_bytes(bytes)));
+                $body
+            }
+        }
+    };
+}
+
+impl Numbers {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Numbers::Own(list) => list.len(),
+            Numbers::Doubles(bytes) => bytes.len() / 8,
+            Numbers::Floats(bytes) => bytes.len() / 4,
+        }
+    }
+
+    /// The number of a row that is there.
+    pub(crate) fn get(&self, row: usize) -> f64 {
+        match self {
+            Numbers::Own(list) => list[row],
+            Numbers::Doubles(bytes) => f64::from_le_bytes(bytes.as_chunks().0[row]),
+            Numbers::Floats(bytes) => f64::from(f32::from_le_bytes(bytes.as_chunks().0[row])),
+        }
+    }
+
+    /// Some of the rows; the bytes of a page are shared, not copied.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> Numbers {
+        match self {
+            Numbers::Own(list) => Numbers::Own(list[from..to].to_vec()),
+            Numbers::Doubles(bytes) => Numbers::Doubles(bytes.slice(8 * from..8 * to)),
+            Numbers::Floats(bytes) => Numbers::Floats(bytes.slice(4 * from..4 * to)),
+        }
+    }
+
+    pub(crate) fn to_vec(&self) -> Vec<f64> {
+        each_kind!(self, values => values.collect())
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<f64> {
+        match self {
+            Numbers::Own(list) => list,
+            other => other.to_vec(),
+        }
+    }
+
+    /// Times 1 or -1.
+    #[must_use]
+    pub(crate) fn signed(self, sign: f64) -> Numbers {
+        if sign < 0.0 {
+            Numbers::Own(each_kind!(&self, values => values.map(|x| -x).collect()))
+        } else {
+            self
+        }
+    }
+
+    /// Adds `weight * x` to each sum. Returns the first row whose number no estimate could be made with.
+    pub(crate) fn add_to(&self, sums: &mut [f64], weight: f64) -> Option<usize> {
+        // Counted without stopping, so that the compiler may take several at a time.
+        let mut bad = 0_u64;
+        each_kind!(self, values => {
+            for (sum, x) in sums.iter_mut().zip(values) {
+                *sum += x * weight;
+                bad += u64::from(x.abs() > LIMIT);
+            }
+        });
+        if bad == 0 { None } else { self.unusable() }
+    }
+
+    /// Writes the numbers from `start` on into every `step`-th place.
+    pub(crate) fn spread(&self, start: usize, places: &mut [f64], step: usize) {
+        each_kind!(self, values => {
+            for (place, x) in places.iter_mut().step_by(step).zip(values.skip(start)) {
+                *place = x;
+            }
+        });
+    }
+
+    /// The first row whose number no estimate could be made with.
+    pub(crate) fn unusable(&self) -> Option<usize> {
+        let count = each_kind!(self, values => values.map(|x| u64::from(x.abs() > LIMIT)).sum::<u64>());
+        if count == 0 {
+            return None;
+        }
+        (0..self.len()).find(|&row| self.get(row).abs() > LIMIT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_holds_the_same_numbers() {
+        let list = [0.5, -2.0, f64::NAN, 1e30];
+        let doubles: Vec<u8> = list.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let floats: Vec<u8> = list.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect();
+        for (numbers, large) in [
+            (Numbers::Own(list.to_vec()), 1e30),
+            (Numbers::Doubles(doubles.into()), 1e30),
+            (Numbers::Floats(floats.into()), f64::from(1e30_f32)),
+        ] {
+            assert_eq!((numbers.len(), numbers.get(3), numbers.unusable()), (4, large, None));
+            assert_eq!(numbers.slice(0, 2).signed(-1.0).into_vec(), [-0.5, 2.0]);
+            let mut sums = [1.0; 2];
+            assert_eq!((numbers.slice(0, 2).add_to(&mut sums, 2.0), sums), (None, [2.0, -3.0]));
+            let mut places = [0.0; 4];
+            numbers.spread(1, &mut places[1..], 2);
+            assert!(places[1] == -2.0 && places[3].is_nan() && places[2] == 0.0);
+        }
+        assert_eq!(Numbers::Own(vec![1.0, -1e101]).unusable(), Some(1));
+        assert_eq!(Numbers::Own(vec![1.0, -1e101]).add_to(&mut [0.0; 2], 0.0), Some(1));
+        assert_eq!(Numbers::Doubles(f64::INFINITY.to_le_bytes().to_vec().into()).unusable(), Some(0));
+    }
+}

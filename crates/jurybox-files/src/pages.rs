@@ -1,0 +1,319 @@
+//! Numbers straight from the pages of a Parquet file, without a copy where a page holds them one after the other.
+//!
+//! Flat columns of doubles, floats and integers in the plain and dictionary encodings, which is how nearly every writer
+//! writes scores. For any other column the caller goes through Arrow arrays, which know all encodings.
+
+use crate::numbers::Numbers;
+use crate::positioned::Positioned;
+use crate::shelf::Shelf;
+use arrow_schema::DataType;
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use parquet::basic::{Compression, Encoding, Type};
+use parquet::column::page::{Page, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::serialized_reader::SerializedPageReader;
+use std::sync::Arc;
+
+/// The numbers of one column of a row group, page after page.
+pub(crate) struct Pages {
+    reader: SerializedPageReader<Positioned>,
+    physical: Type,
+    optional: bool,
+    /// Whether pages come compressed as zst, to be decompressed here; those of other kinds come decompressed.
+    packed: bool,
+    /// More bytes than that no page can have: those of the whole column, and of numbers, levels and indices of all rows.
+    largest: usize,
+    dictionary: Vec<f64>,
+    /// Rows of the row group: no page can have more.
+    rows: usize,
+    /// Rows still to be passed over, and then still to be handed out.
+    skip: usize,
+    left: usize,
+}
+
+impl Pages {
+    /// A stretch of rows of the column at this place of the schema, if its pages can be read here.
+    pub(crate) fn open(
+        file: &Arc<Positioned>,
+        metadata: &ArrowReaderMetadata,
+        group: usize,
+        column: usize,
+        (skip, left): (usize, usize),
+    ) -> Result<Option<Pages>> {
+        let schema = metadata.parquet_schema();
+        let Some(leaf) = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == column)
+        else {
+            return Ok(None);
+        };
+        let (about, group) = (schema.column(leaf), metadata.metadata().row_group(group));
+        let flat = about.max_rep_level() == 0 && about.max_def_level() <= 1;
+        let optional = about.max_def_level() == 1;
+        let physical = about.physical_type();
+        let number = matches!(
+            (physical, metadata.schema().field(column).data_type()),
+            (Type::DOUBLE, DataType::Float64)
+                | (Type::FLOAT, DataType::Float32)
+                | (Type::INT32, DataType::Int32)
+                | (Type::INT64, DataType::Int64)
+        );
+        let chunk = group.column(leaf);
+        let known = |encoding| {
+            use Encoding::{PLAIN, PLAIN_DICTIONARY, RLE, RLE_DICTIONARY};
+            matches!(encoding, PLAIN | RLE | RLE_DICTIONARY | PLAIN_DICTIONARY)
+        };
+        if !flat || !number || !chunk.encodings().all(known) {
+            return Ok(None);
+        }
+        let rows = usize::try_from(group.num_rows()).unwrap_or(0);
+        let whole = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
+        let packed = matches!(chunk.compression(), Compression::ZSTD(_));
+        // Told that they are not compressed, the reader hands out pages as they are.
+        let as_they_are = || chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build();
+        let chunk = if packed { &as_they_are()? } else { chunk };
+        let reader = SerializedPageReader::new(file.clone(), chunk, rows, None)?;
+        Ok(Some(Pages {
+            reader,
+            physical,
+            optional,
+            packed,
+            largest: whole.min(24 * rows + (1 << 16)),
+            dictionary: Vec::new(),
+            rows,
+            skip,
+            left,
+        }))
+    }
+
+    /// The next numbers: what a page has of the stretch; `None` when it is through.
+    pub(crate) fn next(&mut self, shelf: &mut Shelf) -> Result<Option<Numbers>> {
+        while self.left > 0 {
+            let Some(about) = self.reader.peek_next_page()? else { return Err(ended()) };
+            match about.num_rows.or(about.num_levels) {
+                // Passed over without decompressing it.
+                Some(rows) if !about.is_dict && rows <= self.skip => {
+                    self.reader.skip_next_page()?;
+                    self.skip -= rows;
+                }
+                _ => {
+                    let page = self.load(shelf)?;
+                    let from = self.skip.min(page.len());
+                    let to = page.len().min(from + self.left);
+                    self.skip -= from;
+                    self.left -= to - from;
+                    if to > from {
+                        return Ok(Some(page.slice(from, to)));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The numbers of the next page of data.
+    fn load(&mut self, shelf: &mut Shelf) -> Result<Numbers> {
+        loop {
+            let Some(page) = self.reader.get_next_page()? else { return Err(ended()) };
+            let (levels, values, count, encoding) = match page {
+                Page::DictionaryPage { buf, num_values, .. } => {
+                    let bytes = self.unpacked(buf, shelf)?;
+                    self.dictionary = plain(self.physical, &bytes, num_values as usize)?.into_vec();
+                    continue;
+                }
+                Page::DataPage { buf, num_values, encoding, .. } => {
+                    let bytes = self.unpacked(buf, shelf)?;
+                    let length = match bytes.first_chunk() {
+                        Some(&length) if self.optional => 4 + u32::from_le_bytes(length) as usize,
+                        _ => 0,
+                    };
+                    let levels = within(&bytes, length.min(4), length)?;
+                    (levels, bytes.slice(length..), num_values, encoding)
+                }
+                Page::DataPageV2 {
+                    buf,
+                    num_values,
+                    encoding,
+                    def_levels_byte_len,
+                    rep_levels_byte_len,
+                    is_compressed,
+                    ..
+                } => {
+                    let start = rep_levels_byte_len as usize;
+                    let end = start + def_levels_byte_len as usize;
+                    let levels = within(&buf, start, end)?;
+                    let values = buf.slice(end..);
+                    let packed = is_compressed && !values.is_empty();
+                    let values = if packed { self.unpacked(values, shelf)? } else { values };
+                    (levels, values, num_values, encoding)
+                }
+            };
+            let count = count as usize;
+            if count > self.rows {
+                return Err(damaged("a page announces more rows than its row group has"));
+            }
+            let mut present = count;
+            if self.optional {
+                present = 0;
+                runs(&levels, 1, count, |level, times| present += level as usize * times)?;
+            }
+            let numbers = match encoding {
+                Encoding::PLAIN => plain(self.physical, &values, present)?,
+                Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => self.looked_up(&values, present)?,
+                other => {
+                    return Err(damaged(&format!("a page is encoded as {other}, which was not announced")));
+                }
+            };
+            return if present == count { Ok(numbers) } else { with_gaps(&levels, count, &numbers) };
+        }
+    }
+
+    /// A page's bytes, decompressed where that is still to be done.
+    fn unpacked(&self, bytes: Bytes, shelf: &mut Shelf) -> Result<Bytes> {
+        if self.packed { shelf.unpacked(&bytes, self.largest) } else { Ok(bytes) }
+    }
+
+    /// Indices of the dictionary as the numbers they stand for.
+    fn looked_up(&self, bytes: &[u8], count: usize) -> Result<Numbers> {
+        let mut list = Vec::with_capacity(count);
+        let mut unknown = false;
+        if let Some((&width, indices)) = bytes.split_first() {
+            runs(indices, width, count, |index, times| match self.dictionary.get(index as usize) {
+                Some(&value) => list.extend(std::iter::repeat_n(value, times)),
+                None => unknown = true,
+            })?;
+        }
+        if unknown || list.len() != count {
+            return Err(damaged("a page refers to what is not in its dictionary"));
+        }
+        Ok(Numbers::Own(list))
+    }
+}
+
+/// Numbers one after the other.
+fn plain(physical: Type, bytes: &Bytes, count: usize) -> Result<Numbers> {
+    let size = if matches!(physical, Type::DOUBLE | Type::INT64) { 8 } else { 4 };
+    if count > bytes.len() / size {
+        return Err(damaged("a page is shorter than its numbers"));
+    }
+    let bytes = bytes.slice(..count * size);
+    Ok(match physical {
+        Type::DOUBLE => Numbers::Doubles(bytes),
+        Type::FLOAT => Numbers::Floats(bytes),
+        Type::INT32 => Numbers::Own(
+            bytes.as_chunks().0.iter().map(|&bytes| f64::from(i32::from_le_bytes(bytes))).collect(),
+        ),
+        _ => {
+            Numbers::Own(bytes.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect())
+        }
+    })
+}
+
+/// The numbers that are there at their places, NaN at the others.
+fn with_gaps(levels: &[u8], count: usize, numbers: &Numbers) -> Result<Numbers> {
+    let mut list = Vec::with_capacity(count);
+    let mut used = 0;
+    runs(levels, 1, count, |level, times| {
+        if level == 0 {
+            list.extend(std::iter::repeat_n(f64::NAN, times));
+        } else {
+            list.extend((used..used + times).map(|at| numbers.get(at)));
+            used += times;
+        }
+    })?;
+    Ok(Numbers::Own(list))
+}
+
+/// Parquet's hybrid of runs and packed bits: `each` gets every value with how many times it stands there.
+fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
+    let short = || damaged("a page ends within its levels or indices");
+    if width > 32 {
+        return Err(damaged("a page announces indices of more than 32 bits"));
+    }
+    let mut left = count;
+    while left > 0 {
+        let (mut header, mut shift) = (0_u64, 0);
+        loop {
+            let (&byte, rest) = bytes.split_first().ok_or_else(short)?;
+            bytes = rest;
+            header |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                break;
+            }
+            if shift > 56 {
+                return Err(short());
+            }
+        }
+        let times = usize::try_from(header >> 1).map_err(|_| short())?;
+        if header & 1 == 0 {
+            let (value, rest) = bytes.split_at_checked(usize::from(width).div_ceil(8)).ok_or_else(short)?;
+            bytes = rest;
+            let value = value.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+            let times = times.min(left);
+            if times == 0 {
+                return Err(short());
+            }
+            each(value, times);
+            left -= times;
+        } else {
+            // Eight values at a time; the last ones may be padding.
+            let length = times.checked_mul(usize::from(width)).ok_or_else(short)?;
+            let (packed, rest) = bytes.split_at_checked(length.min(bytes.len())).ok_or_else(short)?;
+            bytes = rest;
+            let here = times.saturating_mul(8).min(left);
+            if here == 0 || packed.len() * 8 < here * usize::from(width) {
+                return Err(short());
+            }
+            let (mut bits, mut held, mut from) = (0_u64, 0, packed.iter());
+            for _ in 0..here {
+                while held < width {
+                    bits |= u64::from(from.next().copied().unwrap_or(0)) << held;
+                    held += 8;
+                }
+                each(bits & ((1 << width) - 1), 1);
+                bits >>= width;
+                held -= width;
+            }
+            left -= here;
+        }
+    }
+    Ok(())
+}
+
+/// A part of a page that should be there.
+fn within(bytes: &Bytes, from: usize, to: usize) -> Result<Bytes> {
+    if to <= bytes.len() { Ok(bytes.slice(from..to)) } else { Err(damaged("a page ends within its levels")) }
+}
+
+fn ended() -> ParquetError {
+    damaged("a column ends before its rows do")
+}
+
+fn damaged(what: &str) -> ParquetError {
+    ParquetError::General(what.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(bytes: &[u8], width: u8, count: usize) -> Option<Vec<u64>> {
+        let mut list = Vec::new();
+        runs(bytes, width, count, |value, times| list.extend(std::iter::repeat_n(value, times))).ok()?;
+        Some(list)
+    }
+
+    #[test]
+    fn runs_and_packed_bits_are_those_of_the_format() {
+        // The format's own example: 0 to 7 in three bits each.
+        let packed = [0b0000_0011, 0b1000_1000, 0b1100_0110, 0b1111_1010];
+        assert_eq!(expanded(&packed, 3, 8).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(expanded(&packed, 3, 5).unwrap(), [0, 1, 2, 3, 4]);
+        // Five times 300 in two bytes, then the packed ones.
+        assert_eq!(expanded(&[10, 44, 1], 9, 5).unwrap(), [300; 5]);
+        // Cut off, no times at all, a header without end.
+        for bad in [&packed[..3], &[10, 44], &[0, 0, 0], &[], &[0xff; 12]] {
+            assert!(expanded(bad, 9, 8).is_none(), "{bad:?}");
+        }
+    }
+}

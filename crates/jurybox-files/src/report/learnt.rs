@@ -1,0 +1,65 @@
+//! What a policy makes of the evaluators: its weights, how sure it is of them, and what has changed.
+
+use super::gather::Sample;
+use super::{EvaluatorReport, LearntWeight, Policy};
+use crate::error::Error;
+use crate::judge::{scores, seat};
+use jurybox::options::Fraction;
+use jurybox::{Example, Jury, Reading, Spec};
+
+/// What a state says, whatever it was learnt from.
+pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> Policy {
+    let seen = jury.seen();
+    let from = format!("the state: {} items in {} rounds, {} rewards", seen.items, seen.rounds, seen.used);
+    said(jury.clone(), from, evaluators)
+}
+
+/// What the default policy makes of the sampled rows.
+pub(super) fn of_sample(sample: &Sample, evaluators: &[EvaluatorReport]) -> Result<Policy, Error> {
+    let names: Vec<String> = evaluators.iter().map(|about| about.name.clone()).collect();
+    let mut jury = seat(&Spec::default(), &names)?;
+    jury.observe(&scores(&sample.scores, sample.width)?)?;
+    let known = sample.rows().zip(&sample.rewards).filter(|(_, reward)| !reward.is_nan());
+    let examples: Vec<Example<'_>> =
+        known.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
+    jury.learn(&examples)?;
+    let from = format!("{} rows of this table, {} rewards", sample.rewards.len(), examples.len());
+    Ok(said(jury, from, evaluators))
+}
+
+fn said(mut jury: Jury, from: String, evaluators: &[EvaluatorReport]) -> Policy {
+    let intervals = Fraction::try_from(0.95).ok().and_then(|level| jury.weight_intervals(level));
+    let weights = match (&intervals, jury.weights()) {
+        (Some(intervals), _) => intervals
+            .iter()
+            .map(|w| LearntWeight { mean: w.mean, low: Some(w.low), high: Some(w.high) })
+            .collect(),
+        (None, Some(weights)) => {
+            weights.iter().map(|&mean| LearntWeight { mean, low: None, high: None }).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    // Per standard deviation of the scores, so that evaluators in different units can be compared.
+    let weights = weights.into_iter().zip(evaluators).map(|(w, about)| {
+        let times = |x: f64| if about.deviation > 0.0 { x * about.deviation } else { 0.0 };
+        LearntWeight { mean: times(w.mean), low: w.low.map(times), high: w.high.map(times) }
+    });
+    let alarm = |alarm: &jurybox::Alarm| {
+        let name = evaluators.get(alarm.evaluator).map_or("?", |about| about.name.as_str());
+        let what = match alarm.reading {
+            Reading::Spread => "the spread of its scores",
+            Reading::Agreement => "its agreement with the others",
+        };
+        let way = if alarm.after > alarm.before { "rose" } else { "fell" };
+        format!(
+            "`{name}` is not what it was: {what} {way} from about round {} on. Ask whoever runs it.",
+            alarm.since
+        )
+    };
+    Policy {
+        name: jury.spec().to_string(),
+        from,
+        alarms: jury.alarms().iter().map(alarm).collect(),
+        weights: weights.collect(),
+    }
+}

@@ -1,0 +1,88 @@
+//! Memory for decompressed pages, used again and again.
+//!
+//! A page is a megabyte or so. Fresh memory for each costs the kernel more time (clearing it) than scoring takes, so a
+//! thread keeps what it has: a page goes back on the shelf when nobody looks at it any more.
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+use std::sync::{Arc, Mutex, PoisonError};
+use zstd::bulk::Decompressor;
+use zstd::zstd_safe::get_frame_content_size;
+
+/// A thread's memory for pages, and its decompressor.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    spare: Spare,
+    zstd: Option<Decompressor<'static>>,
+}
+
+type Spare = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// Bytes that return to the shelf.
+struct Lent {
+    bytes: Vec<u8>,
+    spare: Spare,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(&mut self.bytes));
+    }
+}
+
+impl Shelf {
+    /// Decompresses zst into memory from the shelf, at most `limit` bytes.
+    pub(crate) fn unpacked(&mut self, packed: &[u8], limit: usize) -> Result<Bytes> {
+        let size = get_frame_content_size(packed).ok().flatten();
+        let size = size.and_then(|size| usize::try_from(size).ok()).map_or(limit, |size| size.min(limit));
+        let mut bytes = self.spare(size);
+        let failed = |e| ParquetError::External(Box::new(e));
+        let zstd = match &mut self.zstd {
+            Some(zstd) => zstd,
+            none => none.insert(Decompressor::new().map_err(failed)?),
+        };
+        zstd.decompress_to_buffer(packed, &mut bytes).map_err(failed)?;
+        Ok(Bytes::from_owner(Lent { bytes, spare: self.spare.clone() }))
+    }
+
+    /// Memory for that many bytes: the smallest on the shelf that is large enough, otherwise the largest, grown.
+    fn spare(&self, size: usize) -> Vec<u8> {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let fit = |at: &usize| {
+            let room = spare[*at].capacity();
+            if room >= size { (0, room) } else { (1, usize::MAX - room) }
+        };
+        let best = (0..spare.len()).min_by_key(fit);
+        let mut bytes = best.map_or_else(Vec::new, |at| spare.swap_remove(at));
+        bytes.clear();
+        bytes.reserve_exact(size);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_used_again_and_what_is_too_large_or_damaged_is_refused() {
+        let mut shelf = Shelf::default();
+        let text = b"all the same, all the same, all the same".repeat(100);
+        let packed = zstd::bulk::compress(&text, 3).unwrap();
+        let first = shelf.unpacked(&packed, 1 << 20).unwrap();
+        let place = first.as_ptr();
+        assert_eq!(*first, *text);
+        let second = shelf.unpacked(&packed, 1 << 20).unwrap();
+        assert_ne!(second.as_ptr(), place, "the first page is still looked at");
+        drop(first);
+        assert_eq!(shelf.unpacked(&packed, 1 << 20).unwrap().as_ptr(), place);
+        assert!(Shelf::default().unpacked(&packed, 1000).is_err());
+        assert!(shelf.unpacked(&packed[..packed.len() / 2], 1 << 20).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! Learning from files: what counts as a round, and in which order rows are shown.
+
+use crate::error::Error;
+use crate::judge::scores;
+use crate::table::{Table, Want};
+use jurybox::{Example, Jury, Learnt};
+
+/// What a table teaches a jury.
+///
+/// ```
+/// let learnt = jurybox_files::Taught { rounds: 1, rows: 10, labelled: 4, used: 4, passed_over: 0 };
+/// assert!(learnt.labelled <= learnt.rows);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Taught {
+    /// Rounds that the rows were shown in.
+    pub rounds: u64,
+    /// Rows read: all of them are observed.
+    pub rows: u64,
+    /// Rows with a reward.
+    pub labelled: u64,
+    /// Rewards that the policy learnt from.
+    pub used: u64,
+    /// Rewards that the policy does not learn from.
+    pub passed_over: u64,
+}
+
+impl Taught {
+    fn count(&mut self, labelled: usize, learnt: Learnt) {
+        self.labelled += labelled as u64;
+        self.used += learnt.used;
+        self.passed_over += learnt.passed_over;
+    }
+}
+
+/// Shows a jury every row of a table, and the rewards where the table has them.
+///
+/// Where the table has a column of rounds, each run of rows with the same value in it is a round, and rounds are shown in
+/// their order, which is what a policy that forgets needs; the rows of one round are held in memory. Otherwise each file
+/// is one round, its batches are learnt apart and merged. Either way the state depends neither on the number of threads
+/// nor on how the file is cut into batches. After an error the jury is as it was.
+///
+/// ```
+/// use jurybox_files::{Roles, Table, teach};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("scores.csv");
+/// std::fs::write(&path, "day,a,b,verdict\nmon,1,2,1\nmon,3,4,\ntue,5,6,0\n")?;
+/// let mut roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
+/// for (key, rounds) in [(None, 1), (Some("day".to_string()), 2)] {
+///     roles.key = key;
+///     let table = Table::open(std::slice::from_ref(&path), &roles, false)?;
+///     let mut jury = jurybox_files::seat(&"lin-ucb".parse()?, &table.taken().evaluators())?;
+///     let taught = teach(&table, &mut jury)?;
+///     assert_eq!((taught.rows, taught.labelled, taught.rounds), (3, 2, rounds));
+///     assert_eq!(jury.seen().rounds, rounds);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn teach(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
+    let mut after = jury.clone();
+    let mut taught = if table.taken().key.is_some() {
+        by_rounds(table, &mut after)?
+    } else {
+        by_files(table, &mut after)?
+    };
+    taught.rounds = after.seen().rounds - jury.seen().rounds;
+    if let Some(reward) = table.taken().reward().filter(|_| taught.labelled == 0) {
+        return Err(Error::NoReward { path: table.path().into(), column: reward.into() });
+    }
+    *jury = after;
+    Ok(taught)
+}
+
+/// Every file a round, its batches in parallel.
+fn by_files(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
+    let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
+    let want = Want { reward: table.taken().reward().is_some(), ..Want::default() };
+    let mut taught = Taught::default();
+    let (mut file, mut of_file) = (0, blank.clone());
+    taught.rows = table.scan(
+        want,
+        |mut part| {
+            let mut jury = blank.clone();
+            let rewards = std::mem::take(&mut part.batch.rewards);
+            let (labelled, learnt) = show(&mut jury, part.batch.scores(), &rewards)?;
+            Ok((jury, labelled, learnt))
+        },
+        |at, (learnt, labelled, what)| {
+            if at.file != file {
+                file = at.file;
+                jury.merge(&std::mem::replace(&mut of_file, blank.clone()))?;
+            }
+            taught.count(labelled, what);
+            Ok(of_file.merge_same_round(&learnt)?)
+        },
+    )?;
+    jury.merge(&of_file)?;
+    Ok(taught)
+}
+
+/// Rounds as the column of rounds says, one after the other.
+fn by_rounds(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
+    let width = jury.evaluators().len();
+    let want = Want { reward: table.taken().reward().is_some(), key: true, ..Want::default() };
+    let mut taught = Taught::default();
+    let (mut round, mut held, mut rewarded) = (None, Vec::new(), Vec::new());
+    taught.rows = table.scan(
+        want,
+        |mut part| {
+            let scores = part.batch.scores().to_vec();
+            Ok((scores, part.batch.rewards, part.batch.keys))
+        },
+        |_, (scores, rewards, keys)| {
+            for (row, key) in keys.into_iter().enumerate() {
+                if round.as_ref() != Some(&key) {
+                    if round.replace(key).is_some() {
+                        let (labelled, learnt) = show(jury, &held, &rewarded)?;
+                        taught.count(labelled, learnt);
+                    }
+                    held.clear();
+                    rewarded.clear();
+                }
+                held.extend_from_slice(&scores[row * width..(row + 1) * width]);
+                rewarded.extend(rewards.get(row));
+            }
+            Ok(())
+        },
+    )?;
+    let (labelled, learnt) = show(jury, &held, &rewarded)?;
+    taught.count(labelled, learnt);
+    Ok(taught)
+}
+
+/// Shows one round; returns how many of its rows have a reward, and what was learnt from them.
+fn show(jury: &mut Jury, values: &[f64], rewards: &[f64]) -> Result<(usize, Learnt), Error> {
+    let width = jury.evaluators().len();
+    jury.observe(&scores(values, width)?)?;
+    let rows = values.chunks_exact(width).zip(rewards).filter(|(_, reward)| !reward.is_nan());
+    let examples: Vec<Example<'_>> =
+        rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
+    Ok((examples.len(), jury.learn(&examples)?))
+}
