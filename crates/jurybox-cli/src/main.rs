@@ -27,6 +27,12 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    let speak = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !jurybox_files::panic_is_caught() {
+            speak(panic);
+        }
+    }));
     let cli = Cli::parse();
     match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,6 +17,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -59,7 +60,30 @@ pub(crate) fn open(path: &Path, file: &Positioned) -> Result<ArrowReaderMetadata
 /// Some damage makes the Parquet reader panic where it should refuse; to us that is an error like any other.
 fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let damaged = |_| Err(ParquetError::General("it is damaged".into()));
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)
+    let before = GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged);
+    GUARDED.set(before);
+    result
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread, now, would be the Parquet reader's answer to a damaged file, which becomes an error: a
+/// program's panic hook need not speak of it.
+///
+/// ```
+/// let speak = std::panic::take_hook();
+/// std::panic::set_hook(Box::new(move |panic| {
+///     if !jurybox_files::panic_is_caught() {
+///         speak(panic);
+///     }
+/// }));
+/// assert!(!jurybox_files::panic_is_caught());
+/// ```
+pub fn panic_is_caught() -> bool {
+    GUARDED.get()
 }
 
 /// What a failed read means: without its closing mark, a file that begins as Parquet was cut off.

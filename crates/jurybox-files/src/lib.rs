@@ -43,6 +43,7 @@ mod write;
 pub use ask::Batch;
 pub use axis::Scale;
 pub use error::{Error, Place};
+pub use groups::panic_is_caught;
 pub use input::{Format, expand};
 pub use judge::{Judge, by_evaluator, seat};
 pub use plot::{Curve, Frame, Plot};

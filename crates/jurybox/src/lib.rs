@@ -40,6 +40,7 @@
 pub mod bounds;
 mod error;
 pub mod estimate;
+mod insight;
 mod jury;
 mod kernel;
 mod link;
