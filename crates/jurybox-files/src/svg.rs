@@ -6,7 +6,7 @@ use std::fmt::Write;
 pub(crate) fn heat_map(names: &[String], value: impl Fn(usize, usize) -> f64) -> String {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
     let cell = if names.len() > 14 { 30.0 } else { 42.0 };
-    let margin = (longest * 6.6 + 14.0).min(220.0);
+    let margin = (longest * 7.2 + 16.0).min(220.0);
     let size = names.len() as f64 * cell;
     let mut svg = open(margin + size + 70.0, size + margin * 0.75 + 16.0);
     for (i, name) in names.iter().enumerate() {

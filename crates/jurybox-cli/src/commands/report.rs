@@ -16,6 +16,9 @@ pub(crate) struct Args {
     /// The column of rewards; empty where there is no verdict
     #[arg(long, value_name = "COLUMN")]
     reward: Option<String>,
+    /// The column of rounds, where there is one: no evaluator
+    #[arg(long, value_name = "COLUMN")]
+    round: Option<String>,
     /// A state as written by `jurybox learn`: its weights with their intervals, and what has changed
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
@@ -31,8 +34,12 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let state = self.state.as_deref().map(read_state).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
-        let table =
-            self.columns.open(&Special { reward: self.reward.as_ref(), known, ..Special::default() })?;
+        let table = self.columns.open(&Special {
+            reward: self.reward.as_ref(),
+            aside: self.round.iter().cloned().collect(),
+            known,
+            ..Special::default()
+        })?;
         if let Some(jury) = &state {
             same_evaluators(jury, &table)?;
         }

@@ -51,8 +51,12 @@ fn said(mut jury: Jury, from: String, evaluators: &[EvaluatorReport]) -> Policy 
             Reading::Agreement => "its agreement with the others",
         };
         let way = if alarm.after > alarm.before { "rose" } else { "fell" };
+        let sure = match 100.0 * alarm.confidence {
+            percent if percent > 99.99 => "more than 99.99".to_owned(),
+            percent => format!("{percent:.2}"),
+        };
         format!(
-            "`{name}` is not what it was: {what} {way} from about round {} on. Ask whoever runs it.",
+            "`{name}` is not what it was: {what} {way} from about round {} on ({sure}% sure). Ask whoever runs it.",
             alarm.since
         )
     };

@@ -1,11 +1,12 @@
 //! Drift: has an evaluator changed, since when, and how sure is that?
 //!
 //! The readings of each evaluator ([`Pulse`](crate::estimate::pulse::Pulse)) are compared before and after every joint
-//! between rungs of the ladder. The difference of the two means is measured against the scatter of the rounds, or of
-//! whole rungs around their own side's mean where that is larger: seasons and slow waves then count as scatter, not as
-//! news. The most telling joint is believed if chance would do as much, anywhere and in any evaluator, less than once in a
-//! thousand looks. What is older is then left out of the fit, and the search goes on in what remains: the window is long
-//! while nothing changes and short after a change, which is forgetting at a rate the data set.
+//! between rungs of the ladder, and before and after every rung, within which the change may have come. The difference of
+//! the two means is measured against the scatter of the rounds, or of whole rungs around their own side's mean where that
+//! is larger: seasons and slow waves then count as scatter, not as news. The most telling place is believed if chance would
+//! do as much, anywhere and in any evaluator, less than once in a thousand looks. What is older is then left out of the fit,
+//! and the search goes on in what remains: the window is long while nothing changes and short after a change, which is
+//! forgetting at a rate the data set.
 
 use super::state::Block;
 use crate::estimate::ladder::Ladder;
@@ -27,7 +28,7 @@ pub struct Alarm {
     pub evaluator: usize,
     /// What changed.
     pub reading: Reading,
-    /// The round from which on it is different, to within the rung it begins.
+    /// The round from which on it is different; it changed between this one and the end of the rung it begins.
     pub since: u64,
     /// The mean reading before and after.
     pub before: f64,
@@ -56,46 +57,69 @@ const RISK: f64 = 1e-3;
 /// Rounds needed on both sides of a change.
 const LEAST_ROUNDS: f64 = 8.0;
 
+/// The share of the largest change of agreement that makes an evaluator one of those who left.
+const LEAVER: f64 = 2.0 / 3.0;
+
 /// The first rung that the present still resembles, and the alarms, oldest first.
 pub(crate) fn search(ladder: &Ladder<Block>, evaluators: usize) -> (usize, Vec<Alarm>) {
     let rungs = ladder.rungs();
     let (mut first, mut alarms) = (0, Vec::new());
     while rungs.len() > first + 1 {
-        let comparisons = ((rungs.len() - first - 1) * evaluators * READINGS) as f64;
-        let mut found: Vec<(usize, Alarm)> = Vec::new();
-        for joint in first + 1..rungs.len() {
+        // A change at a joint, or within the rung that begins there, which is then left out.
+        let places: Vec<(usize, usize)> =
+            (first + 1..rungs.len()).flat_map(|joint| [(joint, joint), (joint, joint + 1)]).collect();
+        let comparisons = (places.len() * evaluators * READINGS) as f64;
+        let mut found: Vec<Found> = Vec::new();
+        for (joint, resume) in places {
             for evaluator in 0..evaluators {
                 for (at, reading) in [Reading::Spread, Reading::Agreement].into_iter().enumerate() {
                     let read = |range: std::ops::Range<usize>| -> Vec<Readings> {
                         rungs[range].iter().map(|rung| rung.value.pulse.of(evaluator, at)).collect()
                     };
-                    let (old, new) = (read(first..joint), read(joint..rungs.len()));
-                    if let Some((before, after, chance)) = compare(&old, &new) {
-                        let chance = chance * comparisons;
-                        if chance < RISK {
-                            let (since, confidence) = (rungs[joint].start, 1.0 - chance);
-                            found.push((
-                                joint,
-                                Alarm { evaluator, reading, since, before, after, confidence },
-                            ));
-                        }
+                    let (old, new) = (read(first..joint), read(resume..rungs.len()));
+                    let Some((before, after, z)) = compare(&old, &new) else { continue };
+                    let chance = 2.0 * normal::cdf(-z) * comparisons;
+                    if chance < RISK {
+                        let (since, confidence) = (rungs[joint].start, 1.0 - chance);
+                        let alarm = Alarm { evaluator, reading, since, before, after, confidence };
+                        found.push(Found { place: (joint, resume), z, alarm });
                     }
                 }
             }
         }
-        let Some((joint, _)) =
-            found.iter().max_by(|a, b| a.1.confidence.total_cmp(&b.1.confidence).then(b.0.cmp(&a.0)))
-        else {
+        // Chances of nearly nothing are all alike; the deviate still tells which place is the most telling.
+        let Some(place) = found.iter().max_by(|a, b| a.z.total_cmp(&b.z)).map(|found| found.place) else {
             break;
         };
-        first = *joint;
-        let joint = *joint;
-        alarms.extend(found.into_iter().filter(|(at, _)| *at == joint).map(|(_, alarm)| alarm));
+        first = place.1;
+        found.retain(|found| found.place == place);
+        name_the_leavers(&mut found);
+        alarms.extend(found.into_iter().map(|found| found.alarm));
     }
     (first, alarms)
 }
 
-/// Means before and after, and the probability of such a difference by chance.
+/// A change that was seen.
+struct Found {
+    /// The joint it is seen at, and the first rung after it.
+    place: (usize, usize),
+    /// How telling it is, as a normal deviate.
+    z: f64,
+    alarm: Alarm,
+}
+
+/// When one evaluator leaves the common opinion, the others agree less with the rest too. Only those whose agreement changed
+/// nearly as much as the most are named.
+fn name_the_leavers(found: &mut Vec<Found>) {
+    let change =
+        |alarm: &Alarm| if alarm.reading == Reading::Agreement { alarm.after - alarm.before } else { 0.0 };
+    let most = found.iter().map(|found| change(&found.alarm).abs()).fold(0.0, f64::max);
+    found.retain(|found| {
+        found.alarm.reading == Reading::Spread || change(&found.alarm).abs() >= LEAVER * most
+    });
+}
+
+/// Means before and after, and how telling their difference is, as a normal deviate.
 fn compare(old: &[Readings], new: &[Readings]) -> Option<(f64, f64, f64)> {
     let (before, after) = (pool(old), pool(new));
     if before.rounds < LEAST_ROUNDS || after.rounds < LEAST_ROUNDS {
@@ -120,7 +144,7 @@ fn compare(old: &[Readings], new: &[Readings]) -> Option<(f64, f64, f64)> {
     let t = (after.mean - before.mean) / error;
     // Student's t as a normal deviate (Wallace 1959).
     let z = (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * (freedom * (t * t / freedom).ln_1p()).sqrt();
-    Some((before.mean, after.mean, 2.0 * normal::cdf(-z)))
+    Some((before.mean, after.mean, z))
 }
 
 fn pool(side: &[Readings]) -> Readings {
