@@ -1,13 +1,14 @@
-//! The jury: a policy seated with named evaluators, and the border where input is checked.
+//! The jury: a policy seated with named evaluators, and its three verbs.
 
-use crate::error::{Error, EvaluatorLabel};
+use crate::border::check_k;
+use crate::error::Error;
 use crate::link::Link;
 use crate::pick::{Example, Learnt, Pick};
 use crate::policy::{AnyPolicy, Desk, Exploration};
-use crate::scores::{Evaluators, Scores, all_usable, usable, usable_or_missing};
+use crate::scores::{Evaluators, Scores};
+use crate::seen::Seen;
 use crate::spec::Spec;
 use rand::Rng;
-use serde::{Deserialize, Serialize};
 
 /// A policy at work over named evaluators: the three verbs, and a state that can be saved and merged.
 ///
@@ -47,30 +48,6 @@ pub struct Jury {
     pub(crate) policy: AnyPolicy,
     pub(crate) seen: Seen,
     desk: Desk,
-}
-
-/// How much a jury has seen.
-///
-/// ```
-/// let jury = jurybox::Jury::new(&"esag".parse()?, jurybox::Evaluators::numbered(3)?)?;
-/// assert_eq!(jury.seen().rounds, 0);
-/// # Ok::<(), jurybox::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Seen {
-    /// Rounds observed.
-    pub rounds: u64,
-    /// Items in them.
-    pub items: u64,
-    /// Scores that were missing.
-    pub missing: u64,
-    /// Scores that had to be moved into the range of the link. Many of them mean that the link does not fit.
-    pub clamped: u64,
-    /// Examples learnt from.
-    pub used: u64,
-    /// Examples that the policy does not learn from.
-    pub passed_over: u64,
 }
 
 impl Jury {
@@ -119,6 +96,20 @@ impl Jury {
     }
 
     /// As [`choose`](Self::choose), into a vector whose memory is used again: a steady state allocates nothing.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?;
+    /// let scores = jury.scores(&[0.1, 0.2, 0.9, 0.7])?;
+    /// let mut picks = Vec::new();
+    /// for _ in 0..3 {
+    ///     jury.choose_into(&scores, 1, &mut rng, &mut picks)?;
+    ///     assert_eq!(picks[0].item, 1);
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn choose_into<R: Rng + ?Sized>(
         &mut self,
         scores: &Scores<'_>,
@@ -161,6 +152,18 @@ impl Jury {
     }
 
     /// One round: choose and observe, in the order that the policy asks for.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(2)?)?;
+    /// let scores = jury.scores(&[1.0, 2.0, 3.0, 4.0])?;
+    /// assert_eq!(jury.round(&scores, 1, &mut rng)?.len(), 1); // blind: esag observes a round after choosing from it
+    /// assert_eq!(jury.round(&scores, 1, &mut rng)?[0].item, 1);
+    /// assert_eq!(jury.seen().rounds, 2);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn round<R: Rng + ?Sized>(
         &mut self,
         scores: &Scores<'_>,
@@ -172,7 +175,7 @@ impl Jury {
         Ok(picks)
     }
 
-    /// As [`round`](Self::round), into a vector whose memory is used again.
+    /// As [`round`](Self::round), into a vector whose memory is used again, as with [`choose_into`](Self::choose_into).
     pub fn round_into<R: Rng + ?Sized>(
         &mut self,
         scores: &Scores<'_>,
@@ -214,7 +217,8 @@ impl Jury {
         Ok(picks)
     }
 
-    /// As [`round_from_pool`](Self::round_from_pool), into a vector whose memory is used again.
+    /// As [`round_from_pool`](Self::round_from_pool), into a vector whose memory is used again, as with
+    /// [`choose_into`](Self::choose_into).
     pub fn round_from_pool_into<R: Rng + ?Sized>(
         &mut self,
         pool: &Scores<'_>,
@@ -334,12 +338,7 @@ impl Jury {
                 self.spec, other.spec
             )));
         }
-        self.seen.rounds += other.seen.rounds;
-        self.seen.items += other.seen.items;
-        self.seen.missing += other.seen.missing;
-        self.seen.clamped += other.seen.clamped;
-        self.seen.used += other.seen.used;
-        self.seen.passed_over += other.seen.passed_over;
+        self.seen.add(other.seen);
         Ok(())
     }
 
@@ -378,54 +377,31 @@ impl Jury {
     }
 
     /// Whether a round is to be observed before choosing from it; [`round`](Self::round) takes care of it.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let evaluators = Evaluators::numbered(2)?;
+    /// assert!(Jury::new(&"adaptive".parse()?, evaluators.clone())?.observes_first());
+    /// assert!(!Jury::new(&"esag".parse()?, evaluators)?.observes_first()); // the paper's letter
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn observes_first(&self) -> bool {
         self.policy.observes_first()
     }
 
     /// How much of the next round will be given to chance.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// # use rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let jury = Jury::new(&"eps-greedy(eps=0.1,slots=2)".parse()?, Evaluators::numbered(2)?)?;
+    /// assert_eq!((jury.exploration().eps, jury.exploration().slots), (0.1, Some(2)));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn exploration(&self) -> Exploration {
         self.policy.exploration()
     }
-
-    pub(crate) fn check_round(&self, scores: &Scores<'_>) -> Result<(), Error> {
-        let (found, expected) = (scores.evaluators(), self.evaluators.len());
-        if found == expected {
-            Ok(())
-        } else {
-            Err(Error::Width { what: "the round".into(), found, expected })
-        }
-    }
-
-    fn check_example(&self, at: usize, example: &Example<'_>) -> Result<(), Error> {
-        let (found, expected) = (example.scores.len(), self.evaluators.len());
-        if found != expected {
-            return Err(Error::Width { what: format!("example {at}"), found, expected });
-        }
-        if !all_usable(example.scores)
-            && let Some(column) = example.scores.iter().position(|&v| !usable_or_missing(v))
-        {
-            let name = self.evaluators.names().get(column).cloned();
-            let evaluator = EvaluatorLabel { column, name };
-            return Err(Error::Score { item: at, evaluator, value: example.scores[column] });
-        }
-        if !usable(example.reward) {
-            return Err(Error::Reward { example: at, value: example.reward });
-        }
-        if let Some(receipt) = example.receipt {
-            let p = receipt.inclusion_probability;
-            if !(p > 0.0 && p <= 1.0) {
-                let reason = format!("inclusion probability {p} is not above 0 and at most 1");
-                return Err(Error::Receipt { example: at, reason });
-            }
-            if let Some(reason) = self.policy.check_receipt(example) {
-                return Err(Error::Receipt { example: at, reason });
-            }
-        }
-        Ok(())
-    }
-}
-
-fn check_k(k: usize, scores: &Scores<'_>) -> Result<(), Error> {
-    let items = scores.items();
-    if k == 0 || k > items { Err(Error::K { k, items }) } else { Ok(()) }
 }

@@ -37,6 +37,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod border;
 pub mod bounds;
 mod error;
 pub mod estimate;
@@ -54,12 +55,13 @@ mod policy;
 mod rank;
 mod saved;
 mod scores;
+mod seen;
 mod small_round;
 mod spec;
 mod weights;
 
 pub use error::{Error, EvaluatorLabel};
-pub use jury::{Jury, Seen};
+pub use jury::Jury;
 pub use link::Link;
 pub use nearest::nearest;
 pub use oracle::{absolute_regret, gap, relative_regret};
@@ -67,5 +69,6 @@ pub use pick::{Example, Learnt, Pick, Receipt};
 pub use policy::{Alarm, Entry, Exploration, Interval, Links, Reading, SigmaOrigin, policies};
 pub use rank::{Ranked, TopK, top_k};
 pub use scores::{Evaluators, Scores};
+pub use seen::Seen;
 pub use spec::Spec;
 pub use weights::Weights;

@@ -4,8 +4,9 @@
 //! before it is used: a file from outside can be refused, but it can not make a policy compute nonsense.
 
 use crate::error::Error;
-use crate::jury::{Jury, Seen};
+use crate::jury::Jury;
 use crate::scores::Evaluators;
+use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,0 +1,50 @@
+//! What a jury refuses, before anything changes.
+
+use crate::error::{Error, EvaluatorLabel};
+use crate::jury::Jury;
+use crate::pick::Example;
+use crate::scores::{Scores, all_usable, usable, usable_or_missing};
+
+impl Jury {
+    pub(crate) fn check_round(&self, scores: &Scores<'_>) -> Result<(), Error> {
+        let (found, expected) = (scores.evaluators(), self.evaluators.len());
+        if found == expected {
+            Ok(())
+        } else {
+            Err(Error::Width { what: "the round".into(), found, expected })
+        }
+    }
+
+    pub(crate) fn check_example(&self, at: usize, example: &Example<'_>) -> Result<(), Error> {
+        let (found, expected) = (example.scores.len(), self.evaluators.len());
+        if found != expected {
+            return Err(Error::Width { what: format!("example {at}"), found, expected });
+        }
+        if !all_usable(example.scores)
+            && let Some(column) = example.scores.iter().position(|&v| !usable_or_missing(v))
+        {
+            let name = self.evaluators.names().get(column).cloned();
+            let evaluator = EvaluatorLabel { column, name };
+            return Err(Error::Score { item: at, evaluator, value: example.scores[column] });
+        }
+        if !usable(example.reward) {
+            return Err(Error::Reward { example: at, value: example.reward });
+        }
+        if let Some(receipt) = example.receipt {
+            let p = receipt.inclusion_probability;
+            if !(p > 0.0 && p <= 1.0) {
+                let reason = format!("inclusion probability {p} is not above 0 and at most 1");
+                return Err(Error::Receipt { example: at, reason });
+            }
+            if let Some(reason) = self.policy.check_receipt(example) {
+                return Err(Error::Receipt { example: at, reason });
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn check_k(k: usize, scores: &Scores<'_>) -> Result<(), Error> {
+    let items = scores.items();
+    if k == 0 || k > items { Err(Error::K { k, items }) } else { Ok(()) }
+}
