@@ -3,14 +3,15 @@
 use crate::number::{self, Cell};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type,
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
-    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, IntervalDayTimeType,
+    IntervalMonthDayNanoType, IntervalYearMonthType, Time32MillisecondType, Time32SecondType,
+    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use std::sync::Arc;
 
 /// Whether a column of this type can hold scores.
@@ -152,6 +153,26 @@ pub(crate) fn text(array: &dyn Array, row: usize) -> Option<String> {
             };
             timestamp(value, per_second) + if zone.is_some() { "Z" } else { "" }
         }
+        DataType::Duration(unit) => {
+            let (value, per_second) = match unit {
+                TimeUnit::Second => (primitive!(array, row, DurationSecondType), 1),
+                TimeUnit::Millisecond => (primitive!(array, row, DurationMillisecondType), 1_000),
+                TimeUnit::Microsecond => (primitive!(array, row, DurationMicrosecondType), 1_000_000),
+                TimeUnit::Nanosecond => (primitive!(array, row, DurationNanosecondType), 1_000_000_000),
+            };
+            duration(0, 0, value, per_second)
+        }
+        DataType::Interval(IntervalUnit::YearMonth) => {
+            duration(primitive!(array, row, IntervalYearMonthType), 0, 0, 1)
+        }
+        DataType::Interval(IntervalUnit::DayTime) => {
+            let span = primitive!(array, row, IntervalDayTimeType);
+            duration(0, span.days, span.milliseconds.into(), 1_000)
+        }
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let span = primitive!(array, row, IntervalMonthDayNanoType);
+            duration(span.months, span.days, span.nanoseconds, 1_000_000_000)
+        }
         DataType::Binary => hexadecimal(array.as_binary::<i32>().value(row)),
         DataType::LargeBinary => hexadecimal(array.as_binary::<i64>().value(row)),
         DataType::BinaryView => hexadecimal(array.as_binary_view().value(row)),
@@ -217,9 +238,7 @@ pub(crate) fn json(array: &dyn Array, row: usize) -> String {
             Some(text) => text,
         },
         // A kind that this reader does not know: its name, rather than nothing.
-        kind if kind.is_nested() || matches!(kind, DataType::Interval(_) | DataType::Duration(_)) => {
-            serde_json::Value::String(format!("<{kind}>")).to_string()
-        }
+        kind if kind.is_nested() => serde_json::Value::String(format!("<{kind}>")).to_string(),
         _ => text(array, row).map_or("null".into(), |text| serde_json::Value::String(text).to_string()),
     }
 }
@@ -252,15 +271,29 @@ fn timestamp(value: i64, per_second: i64) -> String {
     format!("{}T{}", date(value.div_euclid(day)), time(value.rem_euclid(day), per_second))
 }
 
+/// A span of time: months, days, and a number of parts of a second.
+fn duration(months: i32, days: i32, value: i64, per_second: i64) -> String {
+    let part = |count: i32, unit: char| if count == 0 { String::new() } else { format!("{count}{unit}") };
+    let calendar = part(months, 'M') + &part(days, 'D');
+    if value == 0 && !calendar.is_empty() {
+        return format!("P{calendar}");
+    }
+    let sign = if value < 0 { "-" } else { "" };
+    let (value, per_second) = (value.unsigned_abs(), per_second.unsigned_abs());
+    format!("P{calendar}T{sign}{}{}S", value / per_second, fraction(value % per_second, per_second))
+}
+
+/// Parts of a second behind the point; nothing where there are none.
+fn fraction(parts: u64, per_second: u64) -> String {
+    let digits = per_second.ilog10() as usize;
+    if parts == 0 { String::new() } else { format!(".{parts:0digits$}").trim_end_matches('0').into() }
+}
+
 /// A time of day.
 fn time(value: i64, per_second: i64) -> String {
-    let (second, fraction) = (value.div_euclid(per_second), value.rem_euclid(per_second));
-    let mut text = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
-    if fraction > 0 {
-        let digits = per_second.ilog10() as usize;
-        text += format!(".{fraction:0digits$}").trim_end_matches('0');
-    }
-    text
+    let (second, parts) = (value.div_euclid(per_second), value.rem_euclid(per_second));
+    let fraction = fraction(parts.unsigned_abs(), per_second.unsigned_abs());
+    format!("{:02}:{:02}:{:02}{fraction}", second / 3600, second / 60 % 60, second % 60)
 }
 
 #[cfg(test)]
@@ -276,5 +309,14 @@ mod tests {
         }
         assert_eq!(timestamp(1_700_000_000_250, 1000), "2023-11-14T22:13:20.25");
         assert_eq!(timestamp(-1, 1), "1969-12-31T23:59:59");
+        for (span, says) in [
+            (duration(0, 0, 90_500, 1_000), "PT90.5S"),
+            (duration(0, 0, -1, 1_000_000), "PT-0.000001S"),
+            (duration(14, -2, 0, 1), "P14M-2D"),
+            (duration(1, 0, i64::MIN, 1), "P1MT-9223372036854775808S"),
+            (duration(0, 0, 0, 1), "PT0S"),
+        ] {
+            assert_eq!(span, says);
+        }
     }
 }

@@ -4,9 +4,9 @@ use arrow_array::builder::Float64Builder;
 use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, StringDictionaryBuilder};
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array,
-    Int64Array, RecordBatch, StringArray, StructArray, Time32MillisecondArray, TimestampMicrosecondArray,
-    UInt64Array,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DurationMillisecondArray,
+    Float32Array, Float64Array, Int64Array, RecordBatch, StringArray, StructArray, Time32MillisecondArray,
+    TimestampMicrosecondArray, UInt64Array,
 };
 use jurybox_files::{Format, Judge, RankAsk, Roles, Table, rank, score_all};
 use parquet::arrow::ArrowWriter;
@@ -64,6 +64,7 @@ fn batch() -> RecordBatch {
             ),
         ),
         ("hash", Arc::new(BinaryArray::from_opt_vec(vec![Some(b"\x00\xff"), Some(b""), None]))),
+        ("took", Arc::new(DurationMillisecondArray::from(vec![Some(1_500), Some(-1), None]))),
         ("flag", Arc::new(BooleanArray::from(vec![Some(true), Some(false), None]))),
         ("big", Arc::new(UInt64Array::from(vec![Some(u64::MAX), Some(1), None]))),
         ("id", Arc::new(Int64Array::from(vec![Some(i64::MIN), Some(7), None]))),
@@ -103,19 +104,19 @@ fn into_json_lines_as_json() {
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let cells = |row: usize| -> Vec<&serde_json::Value> {
             let names = [
-                "tags", "about", "counts", "label", "seen", "day", "hour", "price", "hash", "flag", "big",
-                "id",
+                "tags", "about", "counts", "label", "seen", "day", "hour", "price", "hash", "took", "flag",
+                "big", "id",
             ];
             names.iter().map(|name| &rows[row][*name]).collect()
         };
         let first = serde_json::json!([
             ["a \"b\"", null], {"lang": "en", "length": 0.5}, {"x,y": 1.5}, "spam", "2023-11-14T22:13:20.25Z", "2024-02-29",
-            "01:00:00.5", "123.45", "00ff", true, u64::MAX, i64::MIN
+            "01:00:00.5", "123.45", "00ff", "PT1.5S", true, u64::MAX, i64::MIN
         ]);
         assert_eq!(serde_json::json!(cells(0)), first);
         let second = serde_json::json!([
             [], {"lang": null, "length": null}, {}, "ham", "1969-12-31T23:59:59.999999Z", "1970-01-01", "00:00:00", "-0.05",
-            "", false, 1, 7
+            "", "PT-0.001S", false, 1, 7
         ]);
         assert_eq!(serde_json::json!(cells(1)), second);
         let nested_nulls = serde_json::json!({"lang": null, "length": null});
@@ -130,7 +131,7 @@ fn into_csv_as_text() {
     let dir = tempfile::tempdir().unwrap();
     for path in written(dir.path(), "out.csv") {
         let text = std::fs::read_to_string(path).unwrap();
-        let first = r#","[""a \""b\"""",null]","{""lang"":""en"",""length"":0.5}","{""x,y"":1.5}",spam,2023-11-14T22:13:20.25Z,2024-02-29,01:00:00.5,123.45,00ff,true,18446744073709551615,-9223372036854775808"#;
+        let first = r#","[""a \""b\"""",null]","{""lang"":""en"",""length"":0.5}","{""x,y"":1.5}",spam,2023-11-14T22:13:20.25Z,2024-02-29,01:00:00.5,123.45,00ff,PT1.5S,true,18446744073709551615,-9223372036854775808"#;
         assert!(text.lines().nth(1).unwrap().ends_with(first), "{text}");
         assert!(text.lines().nth(3).unwrap().ends_with(",,,,,,,,"), "{text}");
     }
