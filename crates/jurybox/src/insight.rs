@@ -9,7 +9,7 @@ use crate::scores::Scores;
 impl Jury {
     /// The present estimate of the gains, where the policy has one; for `esag` up to a common factor.
     pub fn alpha(&mut self) -> Option<&[f64]> {
-        self.policy.alpha()
+        self.prepare().alpha()
     }
 
     /// The present weights of the evaluators, where the policy has them.
@@ -25,12 +25,12 @@ impl Jury {
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn weights(&mut self) -> Option<&[f64]> {
-        self.policy.weights()
+        self.prepare().weights()
     }
 
     /// The weights with intervals that hold them with that probability, where the policy knows how sure it is.
     pub fn weight_intervals(&mut self, level: Fraction) -> Option<Vec<Interval>> {
-        self.policy.weight_intervals(level.get())
+        self.prepare().weight_intervals(level.get())
     }
 
     /// The reward of each item with an interval that holds it with that probability, where the policy can say.
@@ -53,12 +53,12 @@ impl Jury {
     /// ```
     pub fn predict(&mut self, scores: &Scores<'_>, level: Fraction) -> Result<Option<Vec<Interval>>, Error> {
         self.check_round(scores)?;
-        Ok(self.policy.predict(scores, level.get()))
+        Ok(self.prepare().predict(scores, level.get()))
     }
 
     /// Evaluators that are not what they were, where the policy watches for that: `adaptive(forget=true)`.
     pub fn alarms(&mut self) -> &[Alarm] {
-        self.policy.alarms()
+        self.prepare().alarms()
     }
 
     /// The noise levels in use, where the policy uses any, and where they come from.
@@ -73,6 +73,6 @@ impl Jury {
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn sigma(&mut self) -> Option<(&[f64], &SigmaOrigin)> {
-        self.policy.sigma()
+        self.prepare().sigma()
     }
 }

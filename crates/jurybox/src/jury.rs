@@ -47,6 +47,8 @@ pub struct Jury {
     pub(crate) evaluators: Evaluators,
     pub(crate) policy: AnyPolicy,
     pub(crate) seen: Seen,
+    /// Whether the state has changed since the policy last brought up to date what it derives from it.
+    stale: bool,
     desk: Desk,
 }
 
@@ -54,7 +56,14 @@ impl Jury {
     /// Seats the policy that the spec names; it has learnt nothing yet.
     pub fn new(spec: &Spec, evaluators: Evaluators) -> Result<Self, Error> {
         let policy = AnyPolicy::seat(spec, evaluators.len())?;
-        Ok(Jury { spec: spec.clone(), evaluators, policy, seen: Seen::default(), desk: Desk::new() })
+        Ok(Jury {
+            spec: spec.clone(),
+            evaluators,
+            policy,
+            seen: Seen::default(),
+            stale: true,
+            desk: Desk::new(),
+        })
     }
 
     /// Checks a round's scores, one row per item; errors name the evaluator.
@@ -119,6 +128,7 @@ impl Jury {
     ) -> Result<(), Error> {
         self.check_round(scores)?;
         check_k(k, scores)?;
+        self.prepare();
         std::mem::swap(picks, &mut self.desk.picks);
         self.policy.choose(scores, k, rng, &mut self.desk);
         std::mem::swap(picks, &mut self.desk.picks);
@@ -138,7 +148,7 @@ impl Jury {
     /// ```
     pub fn observe(&mut self, scores: &Scores<'_>) -> Result<(), Error> {
         self.check_round(scores)?;
-        self.policy.observe(scores);
+        self.stale |= self.policy.observe(scores);
         self.seen.rounds += 1;
         self.seen.items += scores.items() as u64;
         if !scores.is_complete() {
@@ -266,6 +276,7 @@ impl Jury {
                 learnt.passed_over += 1;
             }
         }
+        self.stale |= learnt.used > 0;
         self.seen.used += learnt.used;
         self.seen.passed_over += learnt.passed_over;
         Ok(learnt)
@@ -289,6 +300,7 @@ impl Jury {
     pub fn inclusion_probabilities(&mut self, scores: &Scores<'_>, k: usize) -> Result<Vec<f64>, Error> {
         self.check_round(scores)?;
         check_k(k, scores)?;
+        self.prepare();
         self.policy.inclusion(scores, k, &mut self.desk);
         Ok(self.desk.probabilities.clone())
     }
@@ -306,6 +318,7 @@ impl Jury {
     /// ```
     pub fn values(&mut self, scores: &Scores<'_>) -> Result<Vec<f64>, Error> {
         self.check_round(scores)?;
+        self.prepare();
         self.policy.values(scores, &mut self.desk);
         Ok(self.desk.values.clone())
     }
@@ -338,6 +351,7 @@ impl Jury {
                 self.spec, other.spec
             )));
         }
+        self.stale = true;
         self.seen.add(other.seen);
         Ok(())
     }
@@ -359,6 +373,14 @@ impl Jury {
         self.merge(other)?;
         self.seen.rounds -= u64::from(both);
         Ok(())
+    }
+
+    /// Has the policy bring up to date what it derives from its state, if that has changed.
+    pub(crate) fn prepare(&mut self) -> &AnyPolicy {
+        if std::mem::take(&mut self.stale) {
+            self.policy.prepare();
+        }
+        &self.policy
     }
 
     /// The policy and its options.

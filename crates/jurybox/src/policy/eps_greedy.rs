@@ -62,7 +62,6 @@ pub(crate) struct EpsGreedy {
     state: State,
     gains: Gains,
     nodes: Vec<MleNode>,
-    stale: bool,
 }
 
 impl Policy for EpsGreedy {
@@ -133,7 +132,6 @@ impl Policy for EpsGreedy {
             },
             options,
             nodes: Vec::new(),
-            stale: true,
         })
     }
 
@@ -142,7 +140,6 @@ impl Policy for EpsGreedy {
     }
 
     fn state_mut(&mut self) -> &mut State {
-        self.stale = true;
         &mut self.state
     }
 
@@ -151,10 +148,6 @@ impl Policy for EpsGreedy {
     }
 
     fn prepare(&mut self) {
-        if !self.stale {
-            return;
-        }
-        self.stale = false;
         let lambda = self.options.lambda.map_or(1.0 / self.gains.alpha.len() as f64, Positive::get);
         self.state.mle.solve(lambda, &mut self.gains.alpha, &mut self.nodes);
         self.gains.update_sigma(&self.state.noise);
@@ -178,9 +171,9 @@ impl Policy for EpsGreedy {
         Exploration { eps, slots: self.options.slots.map(|slots| slots.get() as usize) }
     }
 
-    fn observe(&mut self, scores: &Scores<'_>) {
+    fn observe(&mut self, scores: &Scores<'_>) -> bool {
         self.state.rounds += 1;
-        self.stale |= self.state.noise.observe(scores);
+        self.state.noise.observe(scores)
     }
 
     fn learn(&mut self, example: &Example<'_>) -> bool {
@@ -191,7 +184,6 @@ impl Policy for EpsGreedy {
         }
         self.state.mle.learn(example.scores, example.reward);
         self.state.noise.learn(example.scores, example.reward);
-        self.stale = true;
         true
     }
 

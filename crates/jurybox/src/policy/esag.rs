@@ -112,13 +112,14 @@ impl Policy for Esag {
         self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
     }
 
-    fn observe(&mut self, scores: &Scores<'_>) {
+    fn observe(&mut self, scores: &Scores<'_>) -> bool {
         let inverse = inverted(self.link, scores, &mut self.inverse);
         self.state.mean.observe(&inverse);
         if !scores.is_complete() {
             self.state.spread.observe(&inverse);
         }
         self.state.noise.observe(scores);
+        true
     }
 
     /// The rewards are not looked at, unless the noise levels are to come from them.

@@ -44,7 +44,6 @@ pub(crate) struct EvalUcb {
     gains: Gains,
     estimate: Vec<f64>,
     row: Vec<f64>,
-    stale: bool,
 }
 
 impl Policy for EvalUcb {
@@ -76,7 +75,6 @@ impl Policy for EvalUcb {
             },
             estimate: vec![0.0; evaluators],
             row: Vec::new(),
-            stale: true,
         })
     }
 
@@ -85,7 +83,6 @@ impl Policy for EvalUcb {
     }
 
     fn state_mut(&mut self) -> &mut State {
-        self.stale = true;
         &mut self.state
     }
 
@@ -94,10 +91,6 @@ impl Policy for EvalUcb {
     }
 
     fn prepare(&mut self) {
-        if !self.stale {
-            return;
-        }
-        self.stale = false;
         self.state.ratio.alpha_into(&mut self.estimate);
         self.gains.alpha.clone_from(&self.estimate);
         self.gains.update_sigma(&self.state.noise);
@@ -112,8 +105,8 @@ impl Policy for EvalUcb {
         self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
     }
 
-    fn observe(&mut self, scores: &Scores<'_>) {
-        self.stale |= self.state.noise.observe(scores);
+    fn observe(&mut self, scores: &Scores<'_>) -> bool {
+        self.state.noise.observe(scores)
     }
 
     fn learn(&mut self, example: &Example<'_>) -> bool {
@@ -121,7 +114,6 @@ impl Policy for EvalUcb {
         self.link.inverse_into(example.scores, &mut self.row);
         self.state.ratio.learn(&self.row, example.reward);
         self.state.noise.learn(example.scores, example.reward);
-        self.stale = true;
         true
     }
 

@@ -126,8 +126,9 @@ impl Policy for Exp4p {
         probabilities.iter_mut().for_each(|p| *p = p.min(1.0));
     }
 
-    fn observe(&mut self, _: &Scores<'_>) {
+    fn observe(&mut self, _: &Scores<'_>) -> bool {
         self.state.rounds += 1;
+        false
     }
 
     fn learn(&mut self, example: &Example<'_>) -> bool {

@@ -47,7 +47,6 @@ pub(crate) struct LinUcb {
     whitening: Vec<f64>,
     beta: f64,
     row: Vec<f64>,
-    stale: bool,
 }
 
 /// Items worked on side by side: one vector instruction serves several.
@@ -84,7 +83,6 @@ impl Policy for LinUcb {
             whitening: Vec::new(),
             beta: 0.0,
             row: Vec::new(),
-            stale: true,
         })
     }
 
@@ -93,7 +91,6 @@ impl Policy for LinUcb {
     }
 
     fn state_mut(&mut self) -> &mut Ridge {
-        self.stale = true;
         &mut self.state
     }
 
@@ -102,10 +99,6 @@ impl Policy for LinUcb {
     }
 
     fn prepare(&mut self) {
-        if !self.stale {
-            return;
-        }
-        self.stale = false;
         self.state.system(&mut self.gram, &mut self.products);
         let ridge = factor_with_ridge(&mut self.cholesky, &self.gram, self.lambda);
         self.theta.clone_from(&self.products);
@@ -144,7 +137,6 @@ impl Policy for LinUcb {
         self.row.clear();
         self.link.inverse_into(example.scores, &mut self.row);
         self.state.learn(&self.row, example.reward);
-        self.stale = true;
         true
     }
 

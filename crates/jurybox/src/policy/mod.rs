@@ -130,7 +130,7 @@ pub(crate) trait Policy: Clone {
 
     fn state(&self) -> &Self::State;
 
-    /// The state, to be changed from outside: whatever was derived from it is stale afterwards.
+    /// The state, to be changed from outside.
     fn state_mut(&mut self) -> &mut Self::State;
 
     /// Whether a round's scores should be observed before choosing from it, instead of after as in the paper.
@@ -143,7 +143,7 @@ pub(crate) trait Policy: Clone {
         Link::Identity
     }
 
-    /// Brings what is derived from the state up to date. Called before choosing.
+    /// Brings what is derived from the state up to date. Called before it is used, if the state has changed since.
     fn prepare(&mut self) {}
 
     /// The value of each item, into `desk.values`.
@@ -166,8 +166,10 @@ pub(crate) trait Policy: Clone {
         explore::inclusion(self.exploration(), k, desk);
     }
 
-    /// Sees a round's scores.
-    fn observe(&mut self, _scores: &Scores<'_>) {}
+    /// Sees a round's scores; true if that may change what is derived from the state.
+    fn observe(&mut self, _scores: &Scores<'_>) -> bool {
+        false
+    }
 
     /// Learns from an example; false if this policy does not learn from such a one.
     fn learn(&mut self, _example: &Example<'_>) -> bool {

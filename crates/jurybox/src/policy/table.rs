@@ -122,35 +122,30 @@ impl AnyPolicy {
         each!(self, p => p.exploration())
     }
 
+    pub(crate) fn prepare(&mut self) {
+        each!(self, p => p.prepare());
+    }
+
     pub(crate) fn choose<R: Rng + ?Sized>(
-        &mut self,
+        &self,
         scores: &Scores<'_>,
         k: usize,
         rng: &mut R,
         desk: &mut Desk,
     ) {
-        each!(self, p => {
-            p.prepare();
-            p.choose(scores, k, rng, desk);
-        });
+        each!(self, p => p.choose(scores, k, rng, desk));
     }
 
-    pub(crate) fn inclusion(&mut self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
-        each!(self, p => {
-            p.prepare();
-            p.inclusion(scores, k, desk);
-        });
+    pub(crate) fn inclusion(&self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
+        each!(self, p => p.inclusion(scores, k, desk));
     }
 
-    pub(crate) fn values(&mut self, scores: &Scores<'_>, desk: &mut Desk) {
-        each!(self, p => {
-            p.prepare();
-            p.values(scores, desk);
-        });
+    pub(crate) fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
+        each!(self, p => p.values(scores, desk));
     }
 
-    pub(crate) fn observe(&mut self, scores: &Scores<'_>) {
-        each!(self, p => p.observe(scores));
+    pub(crate) fn observe(&mut self, scores: &Scores<'_>) -> bool {
+        each!(self, p => p.observe(scores))
     }
 
     pub(crate) fn learn(&mut self, example: &Example<'_>) -> bool {
@@ -161,46 +156,28 @@ impl AnyPolicy {
         each!(self, p => p.check_receipt(example))
     }
 
-    pub(crate) fn alpha(&mut self) -> Option<&[f64]> {
-        each!(self, p => {
-            p.prepare();
-            p.alpha()
-        })
+    pub(crate) fn alpha(&self) -> Option<&[f64]> {
+        each!(self, p => p.alpha())
     }
 
-    pub(crate) fn weight_intervals(&mut self, level: f64) -> Option<Vec<Interval>> {
-        each!(self, p => {
-            p.prepare();
-            p.weight_intervals(level)
-        })
+    pub(crate) fn weight_intervals(&self, level: f64) -> Option<Vec<Interval>> {
+        each!(self, p => p.weight_intervals(level))
     }
 
-    pub(crate) fn predict(&mut self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
-        each!(self, p => {
-            p.prepare();
-            p.predict(scores, level)
-        })
+    pub(crate) fn predict(&self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
+        each!(self, p => p.predict(scores, level))
     }
 
-    pub(crate) fn alarms(&mut self) -> &[Alarm] {
-        each!(self, p => {
-            p.prepare();
-            p.alarms()
-        })
+    pub(crate) fn alarms(&self) -> &[Alarm] {
+        each!(self, p => p.alarms())
     }
 
-    pub(crate) fn weights(&mut self) -> Option<&[f64]> {
-        each!(self, p => {
-            p.prepare();
-            p.weights()
-        })
+    pub(crate) fn weights(&self) -> Option<&[f64]> {
+        each!(self, p => p.weights())
     }
 
-    pub(crate) fn sigma(&mut self) -> Option<(&[f64], &SigmaOrigin)> {
-        each!(self, p => {
-            p.prepare();
-            p.sigma()
-        })
+    pub(crate) fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
+        each!(self, p => p.sigma())
     }
 
     pub(crate) fn state_as_json(&self) -> Result<Value, serde_json::Error> {

@@ -193,7 +193,7 @@ impl Policy for Adaptive {
         Exploration { eps: self.options.audit.get(), slots: Some(self.options.slots.get() as usize) }
     }
 
-    fn observe(&mut self, scores: &Scores<'_>) {
+    fn observe(&mut self, scores: &Scores<'_>) -> bool {
         let clock = self.state.ladder.clock();
         self.state.ladder.open().scores.observe(scores);
         for row in scores.rows() {
@@ -204,6 +204,7 @@ impl Policy for Adaptive {
         }
         self.state.ladder.tick(&self.empty);
         self.fresh.items += scores.items() as u64;
+        true
     }
 
     /// One of the draws, each as likely, then the best by it and the audit slots.
