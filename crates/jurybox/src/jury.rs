@@ -376,6 +376,7 @@ impl Jury {
     }
 
     /// Has the policy bring up to date what it derives from its state, if that has changed.
+    #[inline]
     pub(crate) fn prepare(&mut self) -> &AnyPolicy {
         if std::mem::take(&mut self.stale) {
             self.policy.prepare();

@@ -145,8 +145,9 @@ pub(crate) fn all_usable(values: &[f64]) -> bool {
             sums[lane] += chunk[lane].abs();
         }
     }
-    let sum = rest.iter().fold(sums.iter().sum::<f64>(), |sum, value| sum + value.abs());
-    usable(sum) || values.iter().all(|&value| usable(value))
+    let [a, b, c, d, e, f, g, h] = sums;
+    let sum = ((a + e) + (c + g)) + ((b + f) + (d + h));
+    usable(rest.iter().fold(sum, |sum, value| sum + value.abs())) || values.iter().all(|&value| usable(value))
 }
 
 /// The names of the evaluators, in the order of the columns: at least one, none empty, no two alike.

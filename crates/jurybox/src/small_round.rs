@@ -46,7 +46,7 @@ impl SmallRound {
         for key in keys.iter_mut() {
             *key |= falling(values[*key as usize]) & !ITEM_BITS;
         }
-        keys.sort_unstable();
+        sort(keys);
         best.extend(keys.iter().map(|key| {
             let item = key & ITEM_BITS;
             Ranked { item, value: values[item as usize] }
@@ -58,6 +58,28 @@ impl SmallRound {
         best.truncate(k);
         Some(clear)
     }
+}
+
+/// Sorts distinct keys; few of them by counting for each how many are smaller, which leaves nothing to guess.
+fn sort(keys: &mut [u64]) {
+    const FEW: usize = 24;
+    if keys.len() > FEW {
+        return keys.sort_unstable();
+    }
+    let (mut place, mut sorted) = ([0; FEW], [0; FEW]);
+    for (j, &key) in keys.iter().enumerate() {
+        let mut larger = 0;
+        for (&other, place) in keys[..j].iter().zip(&mut place) {
+            let is_larger = usize::from(other > key);
+            *place += is_larger;
+            larger += is_larger;
+        }
+        place[j] = j - larger;
+    }
+    for (&key, &place) in keys.iter().zip(&place) {
+        sorted[place] = key;
+    }
+    keys.copy_from_slice(&sorted[..keys.len()]);
 }
 
 /// A whole number that falls as the value rises.
