@@ -31,6 +31,20 @@ pub struct RankAsk {
     pub grouped: bool,
 }
 
+impl RankAsk {
+    /// Refuses what cannot be asked, before anything is read; [`rank`] does so too.
+    ///
+    /// ```
+    /// assert!(jurybox_files::RankAsk::default().check().is_err()); // k = 0
+    /// ```
+    pub fn check(&self) -> Result<(), Error> {
+        if self.k == 0 {
+            return Err(Error::Usage("-k 0: ask for at least one row".into()));
+        }
+        Ok(())
+    }
+}
+
 /// The best rows of a table, best first.
 ///
 /// ```
@@ -96,9 +110,7 @@ impl Ranking {
 
 /// Ranks the rows of a table.
 pub fn rank(table: &Table, judge: &Judge, ask: RankAsk) -> Result<Ranking, Error> {
-    if ask.k == 0 {
-        return Err(Error::Usage("-k 0: ask for at least one row".into()));
-    }
+    ask.check()?;
     let floor = Floor::new();
     let arrays = table.files.iter().any(|source| matches!(source.kind, Kind::Parquet(..)));
     let want = Want {

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn persistent_items_keep_the_pool_full_and_lift_the_oracle() {
+    fn with_persistent_items_the_pool_runs_out_of_good_ones() {
         let fresh = Setting { rounds: 100, ratio: 10.0, ..Setting::default() };
         let stays = Setting { twists: Twists { persistent: true, ..Twists::default() }, ..fresh.clone() };
         let (fresh, stays) = (play(&fresh, &["uniform"]), play(&stays, &["uniform"]));

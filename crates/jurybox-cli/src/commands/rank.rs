@@ -60,6 +60,9 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let ask =
+            RankAsk { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
+        ask.check()?;
         let state = self.state.as_deref().map(read_state).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
         let one_pass = state.is_some() || !self.weights.is_empty();
@@ -77,8 +80,6 @@ impl Args {
             self.columns.say(format_args!("{rows} rows scored"));
             return Ok(());
         }
-        let ask =
-            RankAsk { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
         let ranking = rank(&table, &judge, ask)?;
         if (self.k as u64) > ranking.rows() {
             self.columns.say(format_args!(
