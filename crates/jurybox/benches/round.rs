@@ -144,6 +144,7 @@ struct Seated {
     rng: ChaCha8Rng,
     picks: Vec<jurybox::Pick>,
     logistic: bool,
+    at: u64,
 }
 
 impl Seated {
@@ -161,12 +162,13 @@ impl Seated {
             rng: ChaCha8Rng::seed_from_u64(2),
             picks: Vec::new(),
             logistic: name.starts_with("glm-"),
+            at: 0,
         }
     }
 
     fn round(&mut self, table: &[f64], rewards: &[f64]) {
         let scores = self.jury.scores(table).expect("sound scores");
-        self.jury.round_into(&scores, K, &mut self.rng, &mut self.picks).expect("a sound round");
+        self.jury.round_into(&scores, self.at, K, &mut self.rng, &mut self.picks).expect("a sound round");
         let examples: [Example<'_>; K] = std::array::from_fn(|i| {
             let pick = &self.picks[i];
             Example {
@@ -175,7 +177,8 @@ impl Seated {
                 receipt: Some(&pick.receipt),
             }
         });
-        self.jury.learn(&examples).expect("sound examples");
+        self.jury.learn(&examples, self.at).expect("sound examples");
+        self.at += 1;
     }
 }
 

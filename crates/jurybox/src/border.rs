@@ -1,29 +1,22 @@
-//! What a jury refuses, before anything changes.
+//! What a jury and its fits refuse, before anything changes.
 
 use crate::error::{Error, EvaluatorLabel};
+use crate::estimate::ladder::LATEST;
+use crate::evaluators::Evaluators;
 use crate::jury::Jury;
 use crate::pick::Example;
 use crate::scores::{Scores, all_usable, usable, usable_or_missing};
 
 impl Jury {
-    pub(crate) fn check_round(&self, scores: &Scores<'_>) -> Result<(), Error> {
-        let (found, expected) = (scores.evaluators(), self.evaluators.len());
-        if found == expected {
-            Ok(())
-        } else {
-            Err(Error::Width { what: "the round".into(), found, expected })
-        }
-    }
-
     pub(crate) fn check_example(&self, at: usize, example: &Example<'_>) -> Result<(), Error> {
-        let (found, expected) = (example.scores.len(), self.evaluators.len());
+        let (found, expected) = (example.scores.len(), self.evaluators().len());
         if found != expected {
             return Err(Error::Width { what: format!("example {at}"), found, expected });
         }
         if !all_usable(example.scores)
             && let Some(column) = example.scores.iter().position(|&v| !usable_or_missing(v))
         {
-            let name = self.evaluators.names().get(column).cloned();
+            let name = self.evaluators().names().nth(column).map(Into::into);
             let evaluator = EvaluatorLabel { column, name };
             return Err(Error::Score { item: at, evaluator, value: example.scores[column] });
         }
@@ -44,7 +37,16 @@ impl Jury {
     }
 }
 
+pub(crate) fn check_width(scores: &Scores<'_>, evaluators: &Evaluators) -> Result<(), Error> {
+    let (found, expected) = (scores.evaluators(), evaluators.len());
+    if found == expected { Ok(()) } else { Err(Error::Width { what: "the round".into(), found, expected }) }
+}
+
 pub(crate) fn check_k(k: usize, scores: &Scores<'_>) -> Result<(), Error> {
     let items = scores.items();
     if k == 0 || k > items { Err(Error::K { k, items }) } else { Ok(()) }
+}
+
+pub(crate) fn check_time(at: u64) -> Result<(), Error> {
+    if at <= LATEST { Ok(()) } else { Err(Error::Time { at }) }
 }

@@ -73,6 +73,12 @@ pub enum Error {
         /// What was wrong with it.
         reason: String,
     },
+    /// A time so late that no sum could be made with it.
+    #[error("time {at} is later than 2^62, the latest there is")]
+    Time {
+        /// The time itself.
+        at: u64,
+    },
     /// A list of evaluators that cannot be seated.
     #[error("evaluators: {0}")]
     Evaluators(String),
@@ -90,6 +96,30 @@ pub enum Error {
     /// A state that cannot be read.
     #[error("this is not a state that can be read: {0}")]
     State(String),
+}
+
+impl Error {
+    /// A word for the kind of error that stays the same from version to version, for programs that act on it.
+    ///
+    /// ```
+    /// let error = jurybox::Scores::new(&[0.2, f64::INFINITY], 2).unwrap_err();
+    /// assert_eq!(error.code(), "score");
+    /// ```
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Score { .. } => "score",
+            Error::Shape { .. } => "shape",
+            Error::Width { .. } => "width",
+            Error::K { .. } => "k",
+            Error::Reward { .. } => "reward",
+            Error::Receipt { .. } => "receipt",
+            Error::Time { .. } => "time",
+            Error::Evaluators(_) => "evaluators",
+            Error::Policy { .. } => "policy",
+            Error::Merge(_) => "merge",
+            Error::State(_) => "state",
+        }
+    }
 }
 
 /// An evaluator as an error names it: by its name where that is known, by its column where not.

@@ -1,20 +1,25 @@
-//! The jury: a policy seated with named evaluators, and its three verbs.
+//! The jury: a policy seated with named evaluators. It learns, and gives fits that rank.
 
-use crate::border::check_k;
+use crate::border::{check_k, check_time, check_width};
 use crate::error::Error;
+use crate::evaluators::Evaluators;
+use crate::fitted::{self, Fitted};
 use crate::link::Link;
 use crate::pick::{Example, Learnt, Pick};
-use crate::policy::{AnyPolicy, Desk, Exploration};
-use crate::scores::{Evaluators, Scores};
+use crate::policy::{AnyPolicy, AnyRank};
+use crate::schedule::{Renewal, Schedule};
+use crate::scores::Scores;
+use crate::scratch::Scratch;
 use crate::seen::Seen;
 use crate::spec::Spec;
 use rand::Rng;
 
-/// A policy at work over named evaluators: the three verbs, and a state that can be saved and merged.
+/// A policy that learns over named evaluators: its state can be saved and merged, and [`fit`](Jury::fit) makes of it what
+/// ranks.
 ///
 /// ```
 /// use jurybox::{Evaluators, Example, Jury};
-/// use rand::SeedableRng;
+/// use jurybox::rand::SeedableRng;
 /// use rand_chacha::ChaCha8Rng;
 ///
 /// let evaluators = Evaluators::new(["toxicity", "spam", "reports"])?;
@@ -30,13 +35,14 @@ use rand::Rng;
 ///     0.2, 0.9, 1.0,
 /// ];
 /// let scores = jury.scores(&table)?;
-/// let picks = jury.round(&scores, 2, &mut rng)?;
+/// let now = 0; // the number of the round, or a timestamp
+/// let picks = jury.round(&scores, now, 2, &mut rng)?;
 /// assert_eq!(picks.len(), 2);
 ///
 /// // Later, in any order, the verdicts come in.
 /// for pick in &picks {
 ///     let reward = if pick.item == 0 { 1.0 } else { 0.0 };
-///     jury.learn(&[Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) }])?;
+///     jury.learn(&[Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) }], now)?;
 /// }
 /// assert_eq!(jury.seen().used, 2);
 /// # Ok::<(), jurybox::Error>(())
@@ -44,156 +50,185 @@ use rand::Rng;
 #[derive(Debug, Clone)]
 pub struct Jury {
     spec: Spec,
-    pub(crate) evaluators: Evaluators,
+    evaluators: Evaluators,
     pub(crate) policy: AnyPolicy,
     pub(crate) seen: Seen,
-    /// Whether the state has changed since the policy last brought up to date what it derives from it.
-    stale: bool,
-    desk: Desk,
+    pub(crate) schedule: Schedule,
+    /// The fit in use by rounds: always the one that the schedule says, once it has been made.
+    rank: Option<AnyRank>,
+    scratch: Scratch,
+    row: Vec<f64>,
 }
 
 impl Jury {
     /// Seats the policy that the spec names; it has learnt nothing yet.
+    ///
+    /// Any policy takes `inverted=[columns]`, which turns those evaluators to [`Direction::Low`](crate::Direction::Low).
+    ///
+    /// ```
+    /// use jurybox::{Direction, Evaluators, Jury};
+    /// let jury = Jury::new(&"adaptive(inverted=[1])".parse()?, Evaluators::numbered(2)?)?;
+    /// assert_eq!(jury.evaluators().as_slice()[1].direction, Direction::Low);
+    /// assert_eq!(jury.spec().to_string(), "adaptive");
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn new(spec: &Spec, evaluators: Evaluators) -> Result<Self, Error> {
-        let policy = AnyPolicy::seat(spec, evaluators.len())?;
+        let (spec, turned) = spec.clone().take_inverted()?;
+        let refuse = |reason| Error::Policy { policy: spec.to_string(), reason };
+        let evaluators = evaluators.turned(&turned).map_err(refuse)?;
+        let policy = AnyPolicy::seat(&spec, evaluators.len())?;
         Ok(Jury {
-            spec: spec.clone(),
+            spec,
             evaluators,
             policy,
             seen: Seen::default(),
-            stale: true,
-            desk: Desk::new(),
+            schedule: Schedule::Due,
+            rank: None,
+            scratch: Scratch::new(),
+            row: Vec::new(),
         })
     }
 
     /// Checks a round's scores, one row per item; errors name the evaluator.
     ///
     /// ```
-    /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// # use jurybox::{Evaluators, Jury};
     /// let jury = Jury::new(&"average".parse()?, Evaluators::new(["spam", "abuse"])?)?;
     /// let error = jury.scores(&[0.1, f64::INFINITY]).unwrap_err();
     /// assert!(error.to_string().starts_with("item 0, evaluator `abuse` (#1): score inf"));
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn scores<'a>(&self, values: &'a [f64]) -> Result<Scores<'a>, Error> {
-        Scores::new(values, self.evaluators.len()).map_err(|error| self.evaluators.name_in(error))
+        Scores::of(values, &self.evaluators)
     }
 
-    /// Picks `k` items. Nothing that was learnt changes.
+    /// Sees a round's scores, whatever was chosen from it; each item once.
+    ///
+    /// `at` is the time of the round: its number, or a timestamp in any whole unit. What keeps time files by it, so that rounds
+    /// may be shown in any order, and apart, and merged.
     ///
     /// ```
-    /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-    /// let mut jury = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?;
-    /// let scores = jury.scores(&[0.1, 0.2, 0.9, 0.7, 0.4, 0.4])?;
-    /// let picks = jury.choose(&scores, 2, &mut rng)?;
-    /// assert_eq!(picks.iter().map(|pick| pick.item).collect::<Vec<_>>(), [1, 2]); // best first
-    /// # Ok::<(), jurybox::Error>(())
-    /// ```
-    pub fn choose<R: Rng + ?Sized>(
-        &mut self,
-        scores: &Scores<'_>,
-        k: usize,
-        rng: &mut R,
-    ) -> Result<Vec<Pick>, Error> {
-        let mut picks = Vec::new();
-        self.choose_into(scores, k, rng, &mut picks)?;
-        Ok(picks)
-    }
-
-    /// As [`choose`](Self::choose), into a vector whose memory is used again: a steady state allocates nothing.
-    ///
-    /// ```
-    /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-    /// let mut jury = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?;
-    /// let scores = jury.scores(&[0.1, 0.2, 0.9, 0.7])?;
-    /// let mut picks = Vec::new();
-    /// for _ in 0..3 {
-    ///     jury.choose_into(&scores, 1, &mut rng, &mut picks)?;
-    ///     assert_eq!(picks[0].item, 1);
-    /// }
-    /// # Ok::<(), jurybox::Error>(())
-    /// ```
-    pub fn choose_into<R: Rng + ?Sized>(
-        &mut self,
-        scores: &Scores<'_>,
-        k: usize,
-        rng: &mut R,
-        picks: &mut Vec<Pick>,
-    ) -> Result<(), Error> {
-        self.check_round(scores)?;
-        check_k(k, scores)?;
-        self.prepare();
-        std::mem::swap(picks, &mut self.desk.picks);
-        self.policy.choose(scores, k, rng, &mut self.desk);
-        std::mem::swap(picks, &mut self.desk.picks);
-        Ok(())
-    }
-
-    /// Sees a round's scores, whatever was chosen from it.
-    ///
-    /// ```
-    /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// # use jurybox::{Evaluators, Jury};
     /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(2)?)?;
-    /// jury.observe(&jury.scores(&[1.0, 2.0, 3.0, 4.0])?)?;
-    /// assert_eq!(jury.alpha(), Some(&[2.0, 3.0][..])); // the mean score of each evaluator
+    /// jury.observe(&jury.scores(&[1.0, 2.0, 3.0, 4.0])?, 0)?;
+    /// assert_eq!((jury.seen().rounds, jury.seen().items), (1, 2));
     /// # Ok::<(), jurybox::Error>(())
     /// ```
-    pub fn observe(&mut self, scores: &Scores<'_>) -> Result<(), Error> {
-        self.check_round(scores)?;
-        self.stale |= self.policy.observe(scores);
-        self.seen.rounds += 1;
-        self.seen.items += scores.items() as u64;
-        if !scores.is_complete() {
-            self.seen.missing += scores.values().iter().filter(|v| v.is_nan()).count() as u64;
-        }
+    pub fn observe(&mut self, scores: &Scores<'_>, at: u64) -> Result<(), Error> {
+        check_width(scores, &self.evaluators)?;
+        check_time(at)?;
+        let items = scores.items() as u64;
+        self.schedule.before_change(&self.policy, &self.seen, &self.seen.and(items, 0));
         let link = self.policy.link();
-        if link != Link::Identity {
-            self.seen.clamped += scores.values().iter().filter(|&&v| link.clamps(v)).count() as u64;
+        let mut buffer = std::mem::take(&mut self.scratch.oriented);
+        let oriented = self.evaluators.oriented(link, scores, &mut buffer);
+        let changed = self.policy.observe(&oriented, at);
+        self.scratch.oriented = buffer;
+        self.schedule.after_change(&self.policy, changed);
+        let mut more = Seen { rounds: 1, items, ..Seen::default() };
+        if !scores.is_complete() {
+            more.missing = scores.values().iter().filter(|v| v.is_nan()).count() as u64;
         }
+        if link != Link::Identity {
+            more.clamped = scores.values().iter().filter(|&&v| link.clamps(v)).count() as u64;
+        }
+        self.seen.add(more);
         Ok(())
     }
 
-    /// One round: choose and observe, in the order that the policy asks for.
+    /// Learns from examples, whenever they come. Either all of them are sound, or none is taken in.
+    ///
+    /// `at` is the time of the round that the items came from, not of their verdicts: what is learnt is how scores went with
+    /// rewards then.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
+    /// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(2)?)?;
+    /// let history = [
+    ///     Example { scores: &[0.9, 0.1], reward: 1.0, receipt: None },
+    ///     Example { scores: &[0.2, f64::NAN], reward: 0.0, receipt: None },
+    /// ];
+    /// assert_eq!(jury.learn(&history, 0)?.used, 2);
+    /// assert!(jury.learn(&[Example { reward: f64::NAN, ..history[0] }], 0).is_err());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn learn(&mut self, examples: &[Example<'_>], at: u64) -> Result<Learnt, Error> {
+        for (place, example) in examples.iter().enumerate() {
+            self.check_example(place, example)?;
+        }
+        check_time(at)?;
+        if examples.is_empty() {
+            return Ok(Learnt::default());
+        }
+        self.schedule.before_change(&self.policy, &self.seen, &self.seen.and(0, examples.len() as u64));
+        let mut learnt = Learnt::default();
+        let turn = self.evaluators.any_low();
+        for example in examples {
+            let used = if turn {
+                self.row.clear();
+                self.evaluators.orient_row(self.policy.link(), example.scores, &mut self.row);
+                self.policy.learn(&Example { scores: &self.row, ..*example }, at)
+            } else {
+                self.policy.learn(example, at)
+            };
+            *(if used { &mut learnt.used } else { &mut learnt.passed_over }) += 1;
+        }
+        self.schedule.after_change(&self.policy, learnt.used > 0);
+        self.seen.add(Seen { used: learnt.used, passed_over: learnt.passed_over, ..Seen::default() });
+        Ok(learnt)
+    }
+
+    /// What ranks, by all that has been learnt up to now: a pure function of the state. Equal bytes, equal fits.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(2)?)?;
+    /// jury.observe(&jury.scores(&[1.0, 2.0, 3.0, 4.0])?, 0)?;
+    /// let again = Jury::from_bytes(&jury.to_bytes())?;
+    /// assert_eq!(jury.fit().weights(), again.fit().weights());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn fit(&self) -> Fitted {
+        let mut rank = self.policy.room();
+        self.policy.fit(&self.seen, &mut rank);
+        Fitted::new(self.spec.clone(), self.evaluators.clone(), self.policy.link(), rank)
+    }
+
+    /// One round: choose and observe, in the order that the policy asks for, by a fit that is renewed when enough has changed.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// # use jurybox::rand::SeedableRng;
     /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
     /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(2)?)?;
     /// let scores = jury.scores(&[1.0, 2.0, 3.0, 4.0])?;
-    /// assert_eq!(jury.round(&scores, 1, &mut rng)?.len(), 1); // blind: esag observes a round after choosing from it
-    /// assert_eq!(jury.round(&scores, 1, &mut rng)?[0].item, 1);
+    /// assert_eq!(jury.round(&scores, 0, 1, &mut rng)?.len(), 1); // blind: esag observes a round after choosing from it
+    /// assert_eq!(jury.round(&scores, 1, 1, &mut rng)?[0].item, 1);
     /// assert_eq!(jury.seen().rounds, 2);
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn round<R: Rng + ?Sized>(
         &mut self,
         scores: &Scores<'_>,
+        at: u64,
         k: usize,
         rng: &mut R,
     ) -> Result<Vec<Pick>, Error> {
         let mut picks = Vec::new();
-        self.round_into(scores, k, rng, &mut picks)?;
+        self.round_into(scores, at, k, rng, &mut picks)?;
         Ok(picks)
     }
 
-    /// As [`round`](Self::round), into a vector whose memory is used again, as with [`choose_into`](Self::choose_into).
+    /// As [`round`](Self::round), into a vector whose memory is used again: a steady state allocates nothing.
     pub fn round_into<R: Rng + ?Sized>(
         &mut self,
         scores: &Scores<'_>,
+        at: u64,
         k: usize,
         rng: &mut R,
         picks: &mut Vec<Pick>,
     ) -> Result<(), Error> {
-        self.round_from_pool_into(scores, scores, k, rng, picks)
+        self.round_from_pool_into(scores, scores, at, k, rng, picks)
     }
 
     /// One round where items stay until they are picked: chooses from the whole pool, observes what is new in it.
@@ -203,136 +238,82 @@ impl Jury {
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
-    /// # use rand::SeedableRng;
+    /// # use jurybox::rand::SeedableRng;
     /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
     /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(1)?)?;
     /// let first = jury.scores(&[4.0, 0.0, 2.0])?;
-    /// jury.round_from_pool(&first, &first, 1, &mut rng)?;
+    /// jury.round_from_pool(&first, &first, 0, 1, &mut rng)?;
     /// // Say that the first item was picked. The other two are still there when one more arrives.
     /// let (pool, new) = (jury.scores(&[0.0, 2.0, 6.0])?, jury.scores(&[6.0])?);
-    /// let picks = jury.round_from_pool(&pool, &new, 1, &mut rng)?;
+    /// let picks = jury.round_from_pool(&pool, &new, 1, 1, &mut rng)?;
     /// assert_eq!(picks[0].item, 2);
-    /// assert_eq!(jury.alpha(), Some(&[3.0][..])); // the mean of 4, 0, 2 and 6
+    /// assert_eq!(jury.fit().alpha(), Some(&[3.0][..])); // the mean of 4, 0, 2 and 6
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn round_from_pool<R: Rng + ?Sized>(
         &mut self,
         pool: &Scores<'_>,
         new: &Scores<'_>,
+        at: u64,
         k: usize,
         rng: &mut R,
     ) -> Result<Vec<Pick>, Error> {
         let mut picks = Vec::new();
-        self.round_from_pool_into(pool, new, k, rng, &mut picks)?;
+        self.round_from_pool_into(pool, new, at, k, rng, &mut picks)?;
         Ok(picks)
     }
 
-    /// As [`round_from_pool`](Self::round_from_pool), into a vector whose memory is used again, as with
-    /// [`choose_into`](Self::choose_into).
+    /// As [`round_from_pool`](Self::round_from_pool), into a vector whose memory is used again.
     pub fn round_from_pool_into<R: Rng + ?Sized>(
         &mut self,
         pool: &Scores<'_>,
         new: &Scores<'_>,
+        at: u64,
         k: usize,
         rng: &mut R,
         picks: &mut Vec<Pick>,
     ) -> Result<(), Error> {
-        self.check_round(pool)?;
-        self.check_round(new)?;
+        check_width(pool, &self.evaluators)?;
+        check_width(new, &self.evaluators)?;
+        check_time(at)?;
         check_k(k, pool)?;
         if self.policy.observes_first() {
-            self.observe(new)?;
-            self.choose_into(pool, k, rng, picks)
+            self.observe(new, at)?;
+        }
+        self.bring_fit_up_to_date();
+        if let Some(rank) = &self.rank {
+            let (evaluators, link) = (&self.evaluators, self.policy.link());
+            fitted::choose(rank, evaluators, link, pool, k, rng, &mut self.scratch, picks);
+        }
+        if !self.policy.observes_first() {
+            self.observe(new, at)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the fit that the schedule says, unless it is in place.
+    fn bring_fit_up_to_date(&mut self) {
+        let due = matches!(self.schedule, Schedule::Due);
+        if self.rank.is_some() && !due {
+            return;
+        }
+        let rank = self.rank.get_or_insert_with(|| self.policy.room());
+        if let Schedule::Past(past) = &self.schedule {
+            past.0.fit(&past.1, rank);
         } else {
-            self.choose_into(pool, k, rng, picks)?;
-            self.observe(new)
+            self.policy.fit(&self.seen, rank);
+            self.schedule = Schedule::Current;
         }
-    }
-
-    /// Learns from examples, whenever they come. Either all of them are sound, or none is taken in.
-    ///
-    /// ```
-    /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-    /// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(2)?)?;
-    /// let history = [
-    ///     Example { scores: &[0.9, 0.1], reward: 1.0, receipt: None },
-    ///     Example { scores: &[0.2, f64::NAN], reward: 0.0, receipt: None },
-    /// ];
-    /// assert_eq!(jury.learn(&history)?.used, 2);
-    /// assert!(jury.learn(&[Example { reward: f64::NAN, ..history[0] }]).is_err());
-    /// # Ok::<(), jurybox::Error>(())
-    /// ```
-    pub fn learn(&mut self, examples: &[Example<'_>]) -> Result<Learnt, Error> {
-        for (at, example) in examples.iter().enumerate() {
-            self.check_example(at, example)?;
-        }
-        let mut learnt = Learnt::default();
-        for example in examples {
-            if self.policy.learn(example) {
-                learnt.used += 1;
-            } else {
-                learnt.passed_over += 1;
-            }
-        }
-        self.stale |= learnt.used > 0;
-        self.seen.used += learnt.used;
-        self.seen.passed_over += learnt.passed_over;
-        Ok(learnt)
-    }
-
-    /// The probability of each item to be picked by [`choose`](Self::choose); they sum to `k`.
-    ///
-    /// ```
-    /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-    /// let mut jury = Jury::new(&"eps-greedy-all(eps=0.4)".parse()?, Evaluators::numbered(1)?)?;
-    /// jury.learn(&[Example { scores: &[1.0], reward: 1.0, receipt: None }])?;
-    /// let scores = jury.scores(&[3.0, 1.0, 2.0, 0.0])?;
-    /// let pi = jury.inclusion_probabilities(&scores, 2)?;
-    /// for (found, expected) in pi.iter().zip([0.8, 0.2, 0.8, 0.2]) {
-    ///     assert!((found - expected).abs() < 1e-12);
-    /// }
-    /// # Ok::<(), jurybox::Error>(())
-    /// ```
-    pub fn inclusion_probabilities(&mut self, scores: &Scores<'_>, k: usize) -> Result<Vec<f64>, Error> {
-        self.check_round(scores)?;
-        check_k(k, scores)?;
-        self.prepare();
-        self.policy.inclusion(scores, k, &mut self.desk);
-        Ok(self.desk.probabilities.clone())
-    }
-
-    /// The value that each item would be ranked by, exploration aside.
-    ///
-    /// ```
-    /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-    /// let mut jury = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?;
-    /// let scores = jury.scores(&[1.0, 2.0, f64::NAN, 5.0])?;
-    /// assert_eq!(jury.values(&scores)?, [1.5, 5.0]);
-    /// # Ok::<(), jurybox::Error>(())
-    /// ```
-    pub fn values(&mut self, scores: &Scores<'_>) -> Result<Vec<f64>, Error> {
-        self.check_round(scores)?;
-        self.prepare();
-        self.policy.values(scores, &mut self.desk);
-        Ok(self.desk.values.clone())
     }
 
     /// Adds what another jury with the same policy, options and evaluators has learnt.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
     /// let mut here = Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(1)?)?;
     /// let mut there = here.clone();
-    /// here.learn(&[Example { scores: &[1.0], reward: 1.0, receipt: None }])?;
-    /// there.learn(&[Example { scores: &[2.0], reward: 0.0, receipt: None }])?;
+    /// here.learn(&[Example { scores: &[1.0], reward: 1.0, receipt: None }], 0)?;
+    /// there.learn(&[Example { scores: &[2.0], reward: 0.0, receipt: None }], 1)?;
     /// here.merge(&there)?;
     /// assert_eq!(here.seen().used, 2);
     /// # Ok::<(), jurybox::Error>(())
@@ -341,8 +322,7 @@ impl Jury {
         if self.evaluators != other.evaluators {
             return Err(Error::Merge(format!(
                 "one is over the evaluators {}, the other over {}",
-                self.evaluators.names().join(", "),
-                other.evaluators.names().join(", ")
+                self.evaluators, other.evaluators
             )));
         }
         if self.spec != other.spec || !self.policy.merge(&other.policy) {
@@ -351,7 +331,7 @@ impl Jury {
                 self.spec, other.spec
             )));
         }
-        self.stale = true;
+        self.schedule = Schedule::Due;
         self.seen.add(other.seen);
         Ok(())
     }
@@ -362,8 +342,8 @@ impl Jury {
     /// # use jurybox::{Evaluators, Jury};
     /// let mut first = Jury::new(&"esag".parse()?, Evaluators::numbered(1)?)?;
     /// let mut second = first.clone();
-    /// first.observe(&first.scores(&[0.2, 0.4])?)?;
-    /// second.observe(&second.scores(&[0.9])?)?;
+    /// first.observe(&first.scores(&[0.2, 0.4])?, 0)?;
+    /// second.observe(&second.scores(&[0.9])?, 0)?;
     /// first.merge_same_round(&second)?;
     /// assert_eq!((first.seen().rounds, first.seen().items), (1, 3));
     /// # Ok::<(), jurybox::Error>(())
@@ -375,13 +355,35 @@ impl Jury {
         Ok(())
     }
 
-    /// Has the policy bring up to date what it derives from its state, if that has changed.
-    #[inline]
-    pub(crate) fn prepare(&mut self) -> &AnyPolicy {
-        if std::mem::take(&mut self.stale) {
-            self.policy.prepare();
-        }
-        &self.policy
+    /// Seats other evaluators in place of these: what was learnt stays with the names, newcomers begin with nothing, those
+    /// no longer named are forgotten. An old label goes on teaching with the scores it has.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// let mut jury = Jury::new(&"adaptive".parse()?, Evaluators::new(["spam", "abuse"])?)?;
+    /// jury.learn(&[Example { scores: &[0.9, 0.1], reward: 1.0, receipt: None }], 0)?;
+    /// jury.reseat(Evaluators::new(["spam", "abuse", "newcomer"])?)?;
+    /// jury.learn(&[Example { scores: &[0.8, 0.3, 0.5], reward: 1.0, receipt: None }], 1)?;
+    /// jury.reseat(Evaluators::new(["newcomer", "spam"])?)?;
+    /// assert_eq!(jury.seen().used, 2);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn reseat(&mut self, evaluators: Evaluators) -> Result<(), Error> {
+        let columns = evaluators.columns_in(&self.evaluators)?;
+        let spec = self.spec.with_columns(&columns)?;
+        let mut policy = AnyPolicy::seat(&spec, evaluators.len())?;
+        policy.take_columns(&self.policy, &columns);
+        *self = Jury {
+            spec,
+            evaluators,
+            policy,
+            seen: self.seen,
+            schedule: Schedule::Due,
+            rank: None,
+            scratch: Scratch::new(),
+            row: Vec::new(),
+        };
+        Ok(())
     }
 
     /// The policy and its options.
@@ -402,9 +404,7 @@ impl Jury {
     /// Whether a round is to be observed before choosing from it; [`round`](Self::round) takes care of it.
     ///
     /// ```
-    /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// # use jurybox::{Evaluators, Jury};
     /// let evaluators = Evaluators::numbered(2)?;
     /// assert!(Jury::new(&"adaptive".parse()?, evaluators.clone())?.observes_first());
     /// assert!(!Jury::new(&"esag".parse()?, evaluators)?.observes_first()); // the paper's letter
@@ -414,17 +414,8 @@ impl Jury {
         self.policy.observes_first()
     }
 
-    /// How much of the next round will be given to chance.
-    ///
-    /// ```
-    /// # use jurybox::{Evaluators, Example, Jury};
-    /// # use rand::SeedableRng;
-    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
-    /// let jury = Jury::new(&"eps-greedy(eps=0.1,slots=2)".parse()?, Evaluators::numbered(2)?)?;
-    /// assert_eq!((jury.exploration().eps, jury.exploration().slots), (0.1, Some(2)));
-    /// # Ok::<(), jurybox::Error>(())
-    /// ```
-    pub fn exploration(&self) -> Exploration {
-        self.policy.exploration()
+    /// Whether a fit is made from every state, so that the schedule says nothing.
+    pub(crate) fn fits_every_change(&self) -> bool {
+        self.policy.renewal() == Renewal::EveryChange
     }
 }

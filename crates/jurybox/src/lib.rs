@@ -7,28 +7,28 @@
 //!
 //! # The design in four sentences
 //!
-//! A [`Jury`] is a policy seated with named evaluators; it checks every input at the border, so that what is inside can be
-//! plain mathematics. A policy has three verbs, [`choose`](Jury::choose), [`observe`](Jury::observe) and
-//! [`learn`](Jury::learn), and no memory of "the last round": what it needs to learn from a pick travels in the pick's
-//! [`Receipt`]. What is learnt is a value that can be saved, and two of them [merge](Jury::merge) into what one jury would
-//! have learnt from both, in whatever order. The crate does no I/O, reads no clock and starts no thread; the only chance is
-//! in the generator that the caller passes in.
+//! A [`Jury`] learns: it [observes](Jury::observe) every round's scores and [learns](Jury::learn) from what verdicts were worth,
+//! with no memory of "the last round", because what it needs to learn from a pick travels in the pick's [`Receipt`]. What it has
+//! learnt is a value that can be saved, and two of them [merge](Jury::merge) into what one jury would have learnt from both, in
+//! whatever order. A [`Fitted`] ranks: [`Jury::fit`] is a pure function of that value, and its result never changes, so that any
+//! number of threads can share it. The crate does no I/O, reads no clock and starts no thread; time is an input, and the only
+//! chance is in the generator that the caller passes in.
 //!
 //! # Example
 //!
 //! ```
 //! use jurybox::{Evaluators, Example, Jury};
-//! use rand::SeedableRng;
+//! use jurybox::rand::SeedableRng;
 //! use rand_chacha::ChaCha8Rng;
 //!
 //! let mut jury = Jury::new(&"esag(sigma=[0.1,0.3])".parse()?, Evaluators::new(["classifier", "rules"])?)?;
 //! let mut rng = ChaCha8Rng::seed_from_u64(1);
-//! for _ in 0..3 {
+//! for round in 0..3 {
 //!     let table = [0.9, 0.6, 0.2, 0.4, 0.7, 0.9, 0.1, 0.0];
 //!     let scores = jury.scores(&table)?;
-//!     for pick in jury.round(&scores, 2, &mut rng)? {
+//!     for pick in jury.round(&scores, round, 2, &mut rng)? {
 //!         let reward = scores.row(pick.item)[0]; // here a person would look at the item
-//!         jury.learn(&[Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) }])?;
+//!         jury.learn(&[Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) }], round)?;
 //!     }
 //! }
 //! let saved = jury.to_json();
@@ -39,9 +39,11 @@
 
 mod border;
 pub mod bounds;
+mod contributions;
 mod error;
 pub mod estimate;
-mod insight;
+mod evaluators;
+mod fitted;
 mod jury;
 mod kernel;
 mod link;
@@ -54,21 +56,31 @@ mod pick;
 mod policy;
 mod rank;
 mod saved;
+mod schedule;
 mod scores;
+mod scratch;
 mod seen;
 mod small_round;
 mod spec;
 mod weights;
 
+pub use contributions::Contributions;
 pub use error::{Error, EvaluatorLabel};
+pub use evaluators::{Direction, Evaluator, Evaluators};
+pub use fitted::Fitted;
 pub use jury::Jury;
 pub use link::Link;
 pub use nearest::nearest;
 pub use oracle::{absolute_regret, gap, relative_regret};
 pub use pick::{Example, Learnt, Pick, Receipt};
-pub use policy::{Alarm, Entry, Exploration, Interval, Links, Reading, SigmaOrigin, policies};
+pub use policy::{
+    Alarm, Entry, Exploration, Interval, Links, OptionEntry, OptionKind, Reading, SigmaOrigin, policies,
+};
+/// The generators of chance that signatures here name.
+pub use rand;
 pub use rank::{Ranked, TopK, top_k};
-pub use scores::{Evaluators, Scores};
+pub use scores::Scores;
+pub use scratch::Scratch;
 pub use seen::Seen;
 pub use spec::Spec;
 pub use weights::Weights;

@@ -104,6 +104,19 @@ impl Symmetric {
         self.order == order && self.packed.len() == offset(order) && self.packed.iter().all(|v| v.is_finite())
     }
 
+    /// The same with rows and columns in other places: for each to come, where it stands now; zeros where it is new.
+    pub(crate) fn reseated(&self, columns: &[Option<usize>]) -> Symmetric {
+        let mut out = Symmetric::zeros(columns.len());
+        for (i, from_i) in columns.iter().enumerate() {
+            for (j, from_j) in columns[..=i].iter().enumerate() {
+                if let (Some(from_i), Some(from_j)) = (from_i, from_j) {
+                    out.set(i, j, self.get(*from_i, *from_j));
+                }
+            }
+        }
+        out
+    }
+
     /// The rows and columns named by `keep`.
     pub(crate) fn principal(&self, keep: &[usize]) -> Symmetric {
         let mut part = Symmetric::zeros(keep.len());

@@ -1,17 +1,21 @@
 //! A jury saved: one versioned JSON document, or a compact binary form of the same.
 //!
-//! Both hold the policy's spec, the names of the evaluators, the counters and the state. What is read back is checked
-//! before it is used: a file from outside can be refused, but it can not make a policy compute nonsense.
+//! Both hold the policy's spec, the evaluators, the counters, the state, and where rounds still rank by an earlier state,
+//! that too: a jury read back does what the one that was saved would have done. What is read is checked before it is used:
+//! a file from outside can be refused, but it can not make a policy compute nonsense.
 
 use crate::error::Error;
+use crate::evaluators::Evaluators;
 use crate::jury::Jury;
-use crate::scores::Evaluators;
+use crate::policy::AnyPolicy;
+use crate::schedule::Schedule;
 use crate::seen::Seen;
+use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The version of the saved form. A reader refuses versions that it does not know.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const MAGIC: &[u8; 8] = b"jurybox\0";
 
 #[derive(Serialize, Deserialize)]
@@ -23,6 +27,19 @@ struct Saved<S> {
     evaluators: Evaluators,
     seen: Seen,
     state: S,
+    rounds_rank_by: RankBy<S>,
+}
+
+/// What the fit in use by rounds was made from.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RankBy<S> {
+    /// The state as it is when the next round comes.
+    NextState,
+    /// The state as it was saved.
+    ThisState,
+    /// An earlier one.
+    EarlierState { seen: Seen, state: S },
 }
 
 /// Saving and reading back.
@@ -41,8 +58,8 @@ impl Jury {
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn to_json(&self) -> String {
-        let state = self.policy.state_as_json().expect("a state is plain data");
-        let mut json = serde_json::to_string_pretty(&self.saved(state)).expect("and so is what is around it");
+        let saved = self.saved(|policy| policy.state_as_json().expect("a state is plain data"));
+        let mut json = serde_json::to_string_pretty(&saved).expect("and so is what is around it");
         json.push('\n');
         json
     }
@@ -56,9 +73,7 @@ impl Jury {
             _ => return Err(Error::State("it does not begin as a Jurybox state does".into())),
         }
         let saved: Saved<Value> = serde_json::from_value(value).map_err(|e| Error::State(e.to_string()))?;
-        let (mut jury, state) = Jury::unsaved(saved)?;
-        jury.policy.restore_json(state, jury.evaluators.len())?;
-        Ok(jury)
+        Jury::unsaved(saved, |policy, state, evaluators| policy.restore_json(state, evaluators))
     }
 
     /// The whole jury in a compact binary form.
@@ -75,10 +90,10 @@ impl Jury {
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        let state = self.policy.state_as_bytes().expect("a state is plain data");
+        let saved = self.saved(|policy| policy.state_as_bytes().expect("a state is plain data"));
         let mut bytes = MAGIC.to_vec();
         bytes.extend(VERSION.to_le_bytes());
-        bytes.extend(postcard::to_allocvec(&self.saved(state)).expect("and so is what is around it"));
+        bytes.extend(postcard::to_allocvec(&saved).expect("and so is what is around it"));
         bytes
     }
 
@@ -93,26 +108,48 @@ impl Jury {
             version => return Err(wrong_version(u64::from(version))),
         }
         let saved: Saved<Vec<u8>> = postcard::from_bytes(body).map_err(|e| Error::State(e.to_string()))?;
-        let (mut jury, state) = Jury::unsaved(saved)?;
-        jury.policy.restore_bytes(&state, jury.evaluators.len())?;
-        Ok(jury)
+        Jury::unsaved(saved, |policy, state, evaluators| policy.restore_bytes(&state, evaluators))
     }
 
-    fn saved<S>(&self, state: S) -> Saved<S> {
+    fn saved<S>(&self, state_of: impl Fn(&AnyPolicy) -> S) -> Saved<S> {
         Saved {
             format: "jurybox".into(),
             version: VERSION,
             policy: self.spec().to_string(),
-            evaluators: self.evaluators.clone(),
+            evaluators: self.evaluators().clone(),
             seen: self.seen,
-            state,
+            state: state_of(&self.policy),
+            rounds_rank_by: match &self.schedule {
+                _ if self.fits_every_change() => RankBy::NextState,
+                Schedule::Due => RankBy::NextState,
+                Schedule::Current => RankBy::ThisState,
+                Schedule::Past(past) => RankBy::EarlierState { seen: past.1, state: state_of(&past.0) },
+            },
         }
     }
 
-    fn unsaved<S>(saved: Saved<S>) -> Result<(Jury, S), Error> {
-        let mut jury = Jury::new(&saved.policy.parse()?, saved.evaluators)?;
+    fn unsaved<S>(
+        saved: Saved<S>,
+        restore: impl Fn(&mut AnyPolicy, S, usize) -> Result<(), Error>,
+    ) -> Result<Jury, Error> {
+        let spec: Spec = saved.policy.parse()?;
+        let mut jury = Jury::new(&spec, saved.evaluators)?;
+        if jury.spec() != &spec {
+            return Err(Error::State("its policy turns evaluators that have directions of their own".into()));
+        }
+        let width = jury.evaluators().len();
+        let mut earlier = jury.policy.clone();
+        restore(&mut jury.policy, saved.state, width)?;
         jury.seen = saved.seen;
-        Ok((jury, saved.state))
+        jury.schedule = match saved.rounds_rank_by {
+            RankBy::NextState => Schedule::Due,
+            RankBy::ThisState => Schedule::Current,
+            RankBy::EarlierState { seen, state } => {
+                restore(&mut earlier, state, width)?;
+                Schedule::Past(Box::new((earlier, seen)))
+            }
+        };
+        Ok(jury)
     }
 }
 

@@ -4,8 +4,8 @@
 //! *missing* and never zero.
 
 use crate::error::{Error, EvaluatorLabel};
+use crate::evaluators::Evaluators;
 use crate::link::Link;
-use serde::{Deserialize, Serialize};
 
 /// The largest magnitude of a score or a reward. Beyond it squares overflow and one value would poison a state for
 /// good, so it is refused at the border.
@@ -50,6 +50,11 @@ impl<'a> Scores<'a> {
         Ok(Scores::trusted(values, evaluators, complete))
     }
 
+    /// Checks a table for these evaluators; errors name the evaluator.
+    pub(crate) fn of(values: &'a [f64], evaluators: &Evaluators) -> Result<Self, Error> {
+        Scores::new(values, evaluators.len()).map_err(|error| evaluators.name_in(error))
+    }
+
     /// How many items the round has.
     pub fn items(&self) -> usize {
         self.items
@@ -88,28 +93,29 @@ impl<'a> Scores<'a> {
         Scores { values, evaluators, items: values.len() / evaluators, complete, inverse: None }
     }
 
-    /// The same scores, with g^-1 of each taken into `room`: juries that assume this link then do not take it again. For
+    /// The same scores, with g^-1 of each taken into `buffer`: juries that assume this link then do not take it again. For
     /// those who show one round to several juries.
     ///
     /// ```
     /// use jurybox::{Evaluators, Jury, Link, Scores};
     ///
-    /// let mut room = Vec::new();
+    /// let mut buffer = Vec::new();
     /// let scores = Scores::new(&[0.2, 0.9, 0.6, 0.5], 2)?;
-    /// let ready = scores.with_inverse(Link::Logistic, &mut room);
+    /// let ready = scores.with_inverse(Link::Logistic, &mut buffer);
     /// let mut jury = Jury::new(&"glm-esag".parse()?, Evaluators::numbered(2)?)?;
-    /// jury.observe(&ready)?;
-    /// assert_eq!(jury.values(&ready)?, jury.values(&scores)?);
+    /// jury.observe(&ready, 0)?;
+    /// let fitted = jury.fit();
+    /// assert_eq!(fitted.values(&ready)?, fitted.values(&scores)?);
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     #[must_use]
-    pub fn with_inverse(self, link: Link, room: &'a mut Vec<f64>) -> Self {
+    pub fn with_inverse(self, link: Link, buffer: &'a mut Vec<f64>) -> Self {
         if link == Link::Identity {
             return self;
         }
-        room.clear();
-        link.inverse_into(self.values, room);
-        Scores { inverse: Some((link, room)), ..self }
+        buffer.clear();
+        link.inverse_into(self.values, buffer);
+        Scores { inverse: Some((link, buffer)), ..self }
     }
 
     /// The scores on the inverse link's scale, where that costs nothing: the identity's are the scores themselves, others
@@ -150,88 +156,6 @@ pub(crate) fn all_usable(values: &[f64]) -> bool {
     usable(rest.iter().fold(sum, |sum, value| sum + value.abs())) || values.iter().all(|&value| usable(value))
 }
 
-/// The names of the evaluators, in the order of the columns: at least one, none empty, no two alike.
-///
-/// ```
-/// use jurybox::Evaluators;
-///
-/// let evaluators = Evaluators::new(["toxicity", "spam"])?;
-/// assert_eq!(evaluators.len(), 2);
-/// assert_eq!(evaluators.position("spam"), Some(1));
-/// assert!(Evaluators::new(["spam", "spam"]).is_err());
-/// # Ok::<(), jurybox::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<String>", into = "Vec<String>")]
-pub struct Evaluators(Vec<String>);
-
-impl Evaluators {
-    /// Takes the names, or says which one cannot be used.
-    pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<Self, Error> {
-        Self::try_from(names.into_iter().map(Into::into).collect::<Vec<String>>())
-    }
-
-    /// `n` evaluators without names of their own: `e1`, `e2`, ...
-    pub fn numbered(n: usize) -> Result<Self, Error> {
-        Self::new((1..=n).map(|j| format!("e{j}")))
-    }
-
-    /// How many there are; never zero.
-    #[expect(clippy::len_without_is_empty, reason = "never empty by construction")]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// The names in column order.
-    pub fn names(&self) -> &[String] {
-        &self.0
-    }
-
-    /// The column of a name.
-    pub fn position(&self, name: &str) -> Option<usize> {
-        self.0.iter().position(|n| n == name)
-    }
-
-    /// Puts the name into an error that knows only the column.
-    pub(crate) fn name_in(&self, error: Error) -> Error {
-        match error {
-            Error::Score { item, mut evaluator, value } => {
-                evaluator.name = self.0.get(evaluator.column).cloned();
-                Error::Score { item, evaluator, value }
-            }
-            other => other,
-        }
-    }
-}
-
-impl TryFrom<Vec<String>> for Evaluators {
-    type Error = Error;
-
-    fn try_from(names: Vec<String>) -> Result<Self, Error> {
-        if names.is_empty() {
-            return Err(Error::Evaluators("the list is empty; name at least one".into()));
-        }
-        let mut seen = std::collections::HashMap::with_capacity(names.len());
-        for (column, name) in names.iter().enumerate() {
-            if name.trim().is_empty() {
-                return Err(Error::Evaluators(format!("#{column} has an empty name; give it one")));
-            }
-            if let Some(first) = seen.insert(name.as_str(), column) {
-                return Err(Error::Evaluators(format!(
-                    "#{first} and #{column} are both named `{name}`; names must differ"
-                )));
-            }
-        }
-        Ok(Evaluators(names))
-    }
-}
-
-impl From<Evaluators> for Vec<String> {
-    fn from(evaluators: Evaluators) -> Self {
-        evaluators.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,11 +175,11 @@ mod tests {
 
     #[test]
     fn an_inverse_is_of_the_link_it_was_taken_of() {
-        let (table, mut room) = ([0.2, 0.9, f64::NAN, 1.5], vec![7.0]);
+        let (table, mut buffer) = ([0.2, 0.9, f64::NAN, 1.5], vec![7.0]);
         let scores = Scores::new(&table, 2).unwrap();
         assert!(scores.inverse(Link::Logistic).is_none());
         assert_eq!(scores.inverse(Link::Identity).unwrap().values().as_ptr(), table.as_ptr());
-        let ready = scores.with_inverse(Link::Probit, &mut room);
+        let ready = scores.with_inverse(Link::Probit, &mut buffer);
         assert!(ready.inverse(Link::Logistic).is_none());
         assert_eq!(ready.row(0), scores.row(0));
         let inverse = ready.inverse(Link::Probit).unwrap();
@@ -269,13 +193,5 @@ mod tests {
         assert!(matches!(Scores::new(&[1.0, 2.0, 3.0], 2), Err(Error::Shape { values: 3, evaluators: 2 })));
         assert!(matches!(Scores::new(&[], 0), Err(Error::Shape { .. })));
         assert_eq!(Scores::new(&[], 3).unwrap().items(), 0);
-    }
-
-    #[test]
-    fn names_are_checked() {
-        assert!(Evaluators::new(Vec::<String>::new()).unwrap_err().to_string().contains("empty"));
-        assert!(Evaluators::new(["a", " "]).unwrap_err().to_string().contains("#1"));
-        assert!(Evaluators::new(["a", "b", "a"]).unwrap_err().to_string().contains("#0 and #2"));
-        assert!(serde_json::from_str::<Evaluators>(r#"["a","a"]"#).is_err());
     }
 }

@@ -27,13 +27,20 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// With a round of so many items more, and so many examples at the most.
+    pub(crate) fn and(mut self, items: u64, examples: u64) -> Seen {
+        self.items = self.items.saturating_add(items);
+        self.used = self.used.saturating_add(examples);
+        self
+    }
+
     /// Adds what another has seen.
     pub(crate) fn add(&mut self, other: Seen) {
-        self.rounds += other.rounds;
-        self.items += other.items;
-        self.missing += other.missing;
-        self.clamped += other.clamped;
-        self.used += other.used;
-        self.passed_over += other.passed_over;
+        self.rounds = self.rounds.saturating_add(other.rounds);
+        self.items = self.items.saturating_add(other.items);
+        self.missing = self.missing.saturating_add(other.missing);
+        self.clamped = self.clamped.saturating_add(other.clamped);
+        self.used = self.used.saturating_add(other.used);
+        self.passed_over = self.passed_over.saturating_add(other.passed_over);
     }
 }

@@ -1,6 +1,7 @@
 //! A policy and its options as text: `eps-greedy(eps=0.1, slots=2)`.
 
 use crate::error::Error;
+use crate::policy::{OptionKind, policies};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -55,6 +56,36 @@ impl Spec {
             });
         }
         Ok(list)
+    }
+
+    /// The same without `inverted`, the columns of evaluators that point the other way, which any policy may be told: they
+    /// are a matter of the evaluators.
+    pub(crate) fn take_inverted(mut self) -> Result<(Self, Vec<usize>), Error> {
+        let Some(value) = self.options.remove("inverted") else { return Ok((self, Vec::new())) };
+        let columns = serde_json::from_value(value.clone()).map_err(|_| Error::Policy {
+            policy: self.to_string(),
+            reason: format!("inverted={value} is not a list of columns, such as [0,2]"),
+        })?;
+        Ok((self, columns))
+    }
+
+    /// The same for evaluators in other columns: options with one value per evaluator follow them.
+    pub(crate) fn with_columns(&self, columns: &[Option<usize>]) -> Result<Self, Error> {
+        let mut spec = self.clone();
+        let entry = policies().iter().find(|entry| entry.name == self.name);
+        let per_evaluator = entry
+            .iter()
+            .flat_map(|entry| entry.all_options())
+            .filter(|option| matches!(option.kind, OptionKind::OnePerEvaluator | OptionKind::Noise));
+        for option in per_evaluator {
+            let Some(Value::Array(list)) = spec.options.get_mut(option.name) else { continue };
+            let moved: Option<Vec<Value>> = columns.iter().map(|from| list.get((*from)?).cloned()).collect();
+            *list = moved.ok_or_else(|| Error::Policy {
+                policy: self.to_string(),
+                reason: format!("{} has one value per evaluator, and none for a newcomer", option.name),
+            })?;
+        }
+        Ok(spec)
     }
 
     /// Which policy.

@@ -1,5 +1,6 @@
 //! Weights: how scores become one value per item.
 
+use crate::contributions::Contributions;
 use crate::kernel;
 use crate::scores::Scores;
 
@@ -65,33 +66,56 @@ impl Weights {
         self.prior = prior;
     }
 
+    /// What each evaluator adds to the value of an item whose scores are already on the inverse link's scale.
+    pub(crate) fn contributions(&self, row: &[f64]) -> Contributions {
+        let total: f64 = self.information.iter().sum();
+        let none = || vec![0.0; row.len()];
+        let terms = || row.iter().zip(&self.w).map(|(x, w)| if x.is_nan() { 0.0 } else { w * x });
+        if total <= 0.0 {
+            return Contributions { base: 0.0, each: none() };
+        }
+        let spoke = row.iter().zip(&self.information).filter(|(x, _)| !x.is_nan());
+        let precision = self.prior.precision + spoke.map(|(_, information)| information).sum::<f64>();
+        if precision <= 0.0 {
+            return Contributions { base: f64::NEG_INFINITY, each: none() };
+        }
+        Contributions {
+            base: self.prior.precision * self.prior.mean / precision,
+            each: terms().map(|term| total * term / precision).collect(),
+        }
+    }
+
     /// The weights, one per evaluator.
     pub fn as_slice(&self) -> &[f64] {
         &self.w
     }
 
-    /// The value of each item of a round whose scores are already on the inverse link's scale.
+    /// The value of each item of a round whose scores are already on the inverse link's scale. One formula for every item,
+    /// whatever is missing of the others.
     pub fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         kernel::dot_rows(scores.values(), &self.w, out);
+        let total: f64 = self.information.iter().sum();
+        let Prior { mean, precision } = self.prior;
+        if total > 0.0 && precision > 0.0 {
+            let (shift, share) = (precision * mean / (precision + total), total / (precision + total));
+            out.iter_mut().for_each(|value| *value = shift + share * *value);
+        }
         if scores.is_complete() {
             return;
         }
-        let total: f64 = self.information.iter().sum();
         if total <= 0.0 {
             // Nothing is known of anybody: all items tie, those without scores too.
             out.fill(0.0);
             return;
         }
-        for (value, row) in out.iter_mut().zip(scores.rows()) {
+        for (value, row) in out.iter_mut().zip(scores.rows()).filter(|(value, _)| value.is_nan()) {
             let (mut sum, mut present) = (0.0, 0.0);
-            for (j, &x) in row.iter().enumerate() {
-                if !x.is_nan() {
-                    sum += self.w[j] * x;
-                    present += self.information[j];
-                }
+            for (j, &x) in row.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
+                sum += self.w[j] * x;
+                present += self.information[j];
             }
-            let evidence = self.prior.precision * self.prior.mean + total * sum;
-            let precision = self.prior.precision + present;
+            let evidence = precision * mean + total * sum;
+            let precision = precision + present;
             *value = if precision > 0.0 { evidence / precision } else { f64::NEG_INFINITY };
         }
     }
@@ -106,8 +130,15 @@ mod tests {
         let mut weights = Weights::default();
         weights.set(&[1.0, 1.0], &[1.0, 1.0], Prior::normal(0.5, 1.0));
         let mut values = Vec::new();
-        weights.values(&Scores::new(&[2.0, f64::NAN, f64::NAN, f64::NAN, 2.0, 2.0], 2).unwrap(), &mut values);
+        let table = [2.0, f64::NAN, f64::NAN, f64::NAN, 2.0, 2.0];
+        weights.values(&Scores::new(&table, 2).unwrap(), &mut values);
         // Closed form: (mean/var + sum alpha x/sigma^2) / (1/var + sum alpha^2/sigma^2).
         assert_eq!(values, [f64::midpoint(0.5, 2.0), 0.5, (0.5 + 4.0) / 3.0]);
+        // However the rows are cut into rounds.
+        for (row, value) in table.chunks(2).zip(&values) {
+            let mut alone = Vec::new();
+            weights.values(&Scores::new(row, 2).unwrap(), &mut alone);
+            assert_eq!(alone, [*value]);
+        }
     }
 }

@@ -33,14 +33,19 @@ fn rounds(
 
 /// Plays the rounds, learning at once; the mean reward per pick over the last third.
 fn play(jury: &mut Jury, rounds: &[(Vec<f64>, Vec<f64>)]) -> f64 {
+    play_from(jury, rounds, 0)
+}
+
+/// The same, the first round at that time.
+fn play_from(jury: &mut Jury, rounds: &[(Vec<f64>, Vec<f64>)], first: u64) -> f64 {
     let width = jury.evaluators().len();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let (mut sum, mut count) = (0.0, 0.0);
     for (t, (rewards, table)) in rounds.iter().enumerate() {
-        let view = jury.scores(table).unwrap();
-        for pick in jury.round(&view, 8, &mut rng).unwrap() {
+        let (view, at) = (jury.scores(table).unwrap(), first + t as u64);
+        for pick in jury.round(&view, at, 8, &mut rng).unwrap() {
             let scores = &table[pick.item * width..(pick.item + 1) * width];
-            jury.learn(&[Example { scores, reward: rewards[pick.item], receipt: Some(&pick.receipt) }])
+            jury.learn(&[Example { scores, reward: rewards[pick.item], receipt: Some(&pick.receipt) }], at)
                 .unwrap();
             if 3 * t >= 2 * rounds.len() {
                 sum += rewards[pick.item];
@@ -99,7 +104,7 @@ fn rewards_of_any_sign_and_scale_give_the_same_picks() {
             .collect();
         let mut jury = seated("adaptive", J);
         play(&mut jury, &changed);
-        picks_after(&mut jury, 3)
+        picks_after(&jury, 3)
     };
     let plain = picks(1.0, 0.0);
     assert_eq!(picks(1e6, -3e6), plain);
@@ -123,7 +128,8 @@ fn duplicates_binary_and_heavy_tailed_rewards_do_no_harm() {
     let heavy = transform(&|r| (3.0 * r).exp());
     let mut jury = seated("adaptive", J);
     play(&mut jury, &heavy);
-    let weights = jury.weights().unwrap();
+    let fitted = jury.fit();
+    let weights = fitted.weights().unwrap();
     // The first three are one evaluator, the next two another, the last sees nothing.
     let seeing = weights[..3].iter().sum::<f64>().min(weights[3..5].iter().sum());
     assert!(seeing > 3.0 * weights[5].abs(), "{weights:?}");
@@ -151,22 +157,22 @@ fn intervals_cover() {
         for _ in 0..40 {
             let table: Vec<f64> = (0..80).map(|_| normal(&mut rng)).collect();
             let view = jury.scores(&table).unwrap();
-            jury.observe(&view).unwrap();
+            jury.observe(&view, 0).unwrap();
             for row in table.chunks(4).take(5) {
                 let reward =
                     row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>() + 0.5 * normal(&mut rng);
-                jury.learn(&[Example { scores: row, reward, receipt: None }]).unwrap();
+                jury.learn(&[Example { scores: row, reward, receipt: None }], 0).unwrap();
             }
         }
-        let level = Fraction::try_from(0.9).unwrap();
-        for (interval, truth) in jury.weight_intervals(level).unwrap().iter().zip(weights) {
+        let (fitted, level) = (jury.fit(), Fraction::try_from(0.9).unwrap());
+        for (interval, truth) in fitted.weight_intervals(level).unwrap().iter().zip(weights) {
             assert!(interval.low < interval.high);
             inside += i32::from(interval.low < truth && truth < interval.high);
             total += 1;
         }
         let table: Vec<f64> = (0..40).map(|_| normal(&mut rng)).collect();
         let view = jury.scores(&table).unwrap();
-        for (interval, row) in jury.predict(&view, level).unwrap().unwrap().iter().zip(table.chunks(4)) {
+        for (interval, row) in fitted.predict(&view, level).unwrap().unwrap().iter().zip(table.chunks(4)) {
             let reward = row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>() + 0.5 * normal(&mut rng);
             covered += i32::from(interval.low < reward && reward < interval.high);
             asked += 1;
@@ -187,7 +193,7 @@ fn breaking(t: usize, r: f64, rng: &mut ChaCha8Rng) -> Vec<f64> {
 fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
     let mut jury = seated("adaptive(forget=true)", J);
     play(&mut jury, &rounds(240, 7, breaking));
-    let alarms = jury.alarms().to_vec();
+    let alarms = jury.fit().alarms().to_vec();
     let spread = alarms.iter().find(|a| a.reading == Reading::Spread).unwrap();
     assert_eq!((spread.evaluator, spread.since), (2, 160), "{alarms:?}");
     assert!(spread.confidence > 0.999 && spread.after > spread.before);
@@ -195,12 +201,13 @@ fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
     // A change in the middle of a long rung, seen from afar, is one change of each reading.
     let mut jury = seated("adaptive(forget=true)", J);
     play(&mut jury, &rounds(400, 9, |t, r, rng| breaking(t.saturating_sub(8), r, rng)));
-    let spread: Vec<_> = jury.alarms().iter().filter(|a| a.reading == Reading::Spread).collect();
+    let fitted = jury.fit();
+    let spread: Vec<_> = fitted.alarms().iter().filter(|a| a.reading == Reading::Spread).collect();
     assert!(matches!(spread[..], [one] if (128..=168).contains(&one.since)), "{spread:?}");
     let steady = (0..20).filter(|&seed| {
         let mut jury = seated("adaptive(forget=true)", J);
         play(&mut jury, &rounds(240, 100 + seed, |_, r, rng| breaking(0, r, rng)));
-        !jury.alarms().is_empty()
+        !jury.fit().alarms().is_empty()
     });
     assert_eq!(steady.count(), 0);
 }
@@ -217,25 +224,49 @@ fn forgetting_pays_after_a_change_and_costs_little_before() {
 }
 
 #[test]
-fn with_forgetting_states_merge_on_a_common_clock_in_any_order() {
-    let data = rounds(90, 9, breaking);
-    let part = |range: std::ops::Range<usize>| {
+fn with_time_halves_learnt_apart_are_the_whole_and_raise_the_same_alarm() {
+    let data = rounds(240, 7, breaking);
+    let mut whole = seated("adaptive(forget=true)", J);
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let log: Vec<Logged> = data
+        .iter()
+        .zip(0..)
+        .map(|((rewards, table), at)| {
+            let picks = whole.round(&whole.scores(table).unwrap(), at, 8, &mut rng).unwrap();
+            let logged = Logged { at, scores: table.clone(), rewards: rewards.clone(), picks };
+            learn(&mut whole, &logged);
+            logged
+        })
+        .collect();
+    // Two machines that take turns, and one that learns the first half last.
+    let part = |keep: &dyn Fn(u64) -> bool| {
         let mut jury = seated("adaptive(forget=true)", J);
-        play(&mut jury, &data[range]);
+        log.iter().filter(|logged| keep(logged.at)).for_each(|logged| {
+            observe(&mut jury, logged);
+            learn(&mut jury, logged);
+        });
         jury
     };
-    let (a, b, c) = (part(0..20), part(20..75), part(75..90));
-    let merged = |juries: [&Jury; 3]| {
-        let mut all = juries[0].clone();
-        all.merge(juries[1]).unwrap();
-        all.merge(juries[2]).unwrap();
-        all
-    };
-    let first = merged([&a, &b, &c]);
-    assert_same_state(&merged([&c, &a, &b]), &first, "forgetting, another order");
-    assert_same_state(&merged([&b, &c, &a]), &first, "forgetting, yet another");
-    let back = Jury::from_bytes(&first.to_bytes()).unwrap();
-    assert_same_state(&back, &first, "forgetting, read back");
+    let (even, odd) = (part(&|at| at % 2 == 0), part(&|at| at % 2 == 1));
+    let (early, late, all) = (part(&|at| at < 130), part(&|at| at >= 130), part(&|_| true));
+    for (a, b) in [(&even, &odd), (&odd, &even), (&late, &early)] {
+        let mut merged = a.clone();
+        merged.merge(b).unwrap();
+        assert_same_state(&merged, &all, "time");
+        assert_eq!(picks_after(&merged, 3), picks_after(&whole, 3));
+        let alarms = merged.fit().alarms().to_vec();
+        assert_eq!(alarms.len(), whole.fit().alarms().len());
+        assert!(alarms.iter().all(|alarm| (alarm.evaluator, alarm.since) == (2, 160)), "{alarms:?}");
+    }
+    // Timestamps in seconds, a round an hour, are round numbers times the tick.
+    let mut hourly = seated("adaptive(forget=true,tick=3600)", J);
+    for logged in &log {
+        let logged = Logged { at: 3600 * logged.at + 1800, ..logged.clone() };
+        observe(&mut hourly, &logged);
+        learn(&mut hourly, &logged);
+    }
+    assert!(hourly.fit().alarms().iter().all(|alarm| alarm.since == 160 * 3600));
+    assert_eq!(picks_after(&hourly, 3), picks_after(&whole, 3));
 }
 
 #[test]
@@ -254,7 +285,8 @@ fn gross_errors_among_the_verdicts_do_not_rule_the_fit() {
         .collect();
     let mut jury = seated("adaptive", 4);
     play(&mut jury, &verdicts);
-    let weights = jury.weights().unwrap();
+    let fitted = jury.fit();
+    let weights = fitted.weights().unwrap();
     let (seeing, blind) = (weights[0].min(weights[1]), weights[2].abs().max(weights[3].abs()));
     assert!(seeing > 3.0 * blind, "{weights:?}");
 }

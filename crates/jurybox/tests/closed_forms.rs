@@ -27,7 +27,7 @@ fn esag_is_the_running_mean_of_all_scores_on_the_inverse_links_scale() {
                 .map(|&x| link.inverse(x))
                 .collect();
             let mean = column.iter().sum::<f64>() / column.len() as f64;
-            assert!((jury.alpha().unwrap()[j] - mean).abs() < 1e-12, "{text}");
+            assert!((jury.fit().alpha().unwrap()[j] - mean).abs() < 1e-12, "{text}");
         }
     }
 }
@@ -51,7 +51,7 @@ fn maximum_likelihood_with_the_identity_link_is_s_over_r_plus_lambda() {
             }
         }
         assert!(r > 0.0);
-        for (found, s) in jury.alpha().unwrap().iter().zip(s) {
+        for (found, s) in jury.fit().alpha().unwrap().iter().zip(s) {
             assert!((found - s / (r + lambda)).abs() < 1e-12, "{text}");
         }
     }
@@ -65,9 +65,9 @@ fn a_policy_told_the_truth_weighs_as_the_oracle() {
     let mut jury = seat(&Spec::new("esag").with("sigma", sigma.clone()), J);
     let rewards = [1.0, 2.0, 3.0];
     let table: Vec<f64> = rewards.iter().flat_map(|r| alpha.map(|a| a * r)).collect();
-    jury.observe(&Scores::new(&table, J).unwrap()).unwrap();
+    jury.observe(&Scores::new(&table, J).unwrap(), 0).unwrap();
     let oracle = Weights::oracle(&alpha, &sigma).unwrap();
-    for (w, o) in jury.weights().unwrap().iter().zip(oracle.as_slice()) {
+    for (w, o) in jury.fit().weights().unwrap().iter().zip(oracle.as_slice()) {
         assert!((w * 2.0 - o).abs() < 1e-12);
     }
 }
@@ -84,21 +84,21 @@ fn folding_the_current_round_in_removes_the_blind_first_round() {
     let view = Scores::new(&scores, J).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     // Blind: every item ties, every item has the same chance.
-    assert!(letter.inclusion_probabilities(&view, 5).unwrap().iter().all(|&p| p == 0.25));
-    let picks = past.round(&view, 5, &mut rng).unwrap();
+    assert!(letter.fit().inclusion_probabilities(&view, 5).unwrap().iter().all(|&p| p == 0.25));
+    let picks = past.round(&view, 0, 5, &mut rng).unwrap();
     assert!(picks.iter().all(|pick| pick.receipt.inclusion_probability == 1.0));
-    letter.round(&view, 5, &mut rng).unwrap();
+    letter.round(&view, 0, 5, &mut rng).unwrap();
     // From here on both have seen the same.
-    assert_eq!(letter.weights().unwrap(), past.weights().unwrap());
+    assert_eq!(letter.fit().weights().unwrap(), past.fit().weights().unwrap());
 }
 
 #[test]
 fn anytime_exploration_fades_as_one_over_the_cube_root_and_a_horizon_fixes_it() {
     let mut anytime = seat(&"eps-greedy".parse().unwrap(), J);
-    assert_eq!(anytime.exploration().eps, 1.0);
+    assert_eq!(anytime.fit().exploration().eps, 1.0);
     run(&mut anytime, &mut World::new(4, J, 0.0), 26, 10, 2, 4);
-    assert!((anytime.exploration().eps - 1.0 / 3.0).abs() < 1e-12);
-    let eps = |text: &str| seat(&text.parse().unwrap(), J).exploration().eps;
+    assert!((anytime.fit().exploration().eps - 1.0 / 3.0).abs() < 1e-12);
+    let eps = |text: &str| seat(&text.parse().unwrap(), J).fit().exploration().eps;
     assert!((eps("eps-greedy(horizon=1000)") - 0.1).abs() < 1e-12);
     assert!((eps("glm-eps-greedy-all(horizon=10000,scale=0.1,power=0.5)") - 0.001).abs() < 1e-12);
     assert_eq!(eps("greedy"), 0.0);
@@ -107,10 +107,10 @@ fn anytime_exploration_fades_as_one_over_the_cube_root_and_a_horizon_fixes_it() 
 #[test]
 fn clamped_scores_are_counted() {
     let mut jury = seat(&"glm-esag".parse().unwrap(), 2);
-    jury.observe(&Scores::new(&[0.5, 1.5, -0.1, f64::NAN], 2).unwrap()).unwrap();
+    jury.observe(&Scores::new(&[0.5, 1.5, -0.1, f64::NAN], 2).unwrap(), 0).unwrap();
     assert_eq!((jury.seen().clamped, jury.seen().missing), (2, 1));
     let mut linear = seat(&"esag".parse().unwrap(), 2);
-    linear.observe(&Scores::new(&[0.5, 1.5, -0.1, f64::NAN], 2).unwrap()).unwrap();
+    linear.observe(&Scores::new(&[0.5, 1.5, -0.1, f64::NAN], 2).unwrap(), 0).unwrap();
     assert_eq!(linear.seen().clamped, 0);
 }
 
@@ -119,7 +119,8 @@ fn it_says_where_the_noise_levels_come_from() {
     let origin = |text: &str, evaluators: usize| {
         let mut jury = seat(&text.parse().unwrap(), evaluators);
         run(&mut jury, &mut World::new(5, evaluators, 0.0), 100, 20, 5, 5);
-        let (sigma, origin) = jury.sigma().unwrap();
+        let fitted = jury.fit();
+        let (sigma, origin) = fitted.sigma().unwrap();
         assert!(sigma.iter().all(|&s| s > 0.0));
         origin.to_string()
     };
@@ -150,19 +151,19 @@ proptest! {
             let mut scaled = seat(&spec(&factors), J);
             let mut world = World::new(seed, J, 0.1);
             let (mut a, mut b) = (ChaCha8Rng::seed_from_u64(seed), ChaCha8Rng::seed_from_u64(seed));
-            for _ in 0..30 {
+            for at in 0..30 {
                 let (rewards, scores) = world.round(20);
                 let other: Vec<f64> = scores.iter().enumerate().map(|(i, x)| x * factors[i % J]).collect();
-                let picks = plain.round(&Scores::new(&scores, J).unwrap(), 5, &mut a).unwrap();
-                let picks_scaled = scaled.round(&Scores::new(&other, J).unwrap(), 5, &mut b).unwrap();
+                let picks = plain.round(&Scores::new(&scores, J).unwrap(), at, 5, &mut a).unwrap();
+                let picks_scaled = scaled.round(&Scores::new(&other, J).unwrap(), at, 5, &mut b).unwrap();
                 let items = |picks: &[jurybox::Pick]| {
                     let mut items: Vec<usize> = picks.iter().map(|pick| pick.item).collect();
                     items.sort_unstable();
                     items
                 };
                 prop_assert_eq!(items(&picks), items(&picks_scaled), "{}", name);
-                learn(&mut plain, &Logged { scores, rewards: rewards.clone(), picks });
-                learn(&mut scaled, &Logged { scores: other, rewards, picks: picks_scaled });
+                learn(&mut plain, &Logged { at, scores, rewards: rewards.clone(), picks });
+                learn(&mut scaled, &Logged { at, scores: other, rewards, picks: picks_scaled });
             }
         }
     }
@@ -181,7 +182,7 @@ proptest! {
             let mut rng = ChaCha8Rng::seed_from_u64(1);
             for _ in 0..3 {
                 let Ok(view) = jury.scores(&table) else { continue };
-                let Ok(picks) = jury.round(&view, k, &mut rng) else { continue };
+                let Ok(picks) = jury.round(&view, 0, k, &mut rng) else { continue };
                 let mut items: Vec<usize> = picks.iter().map(|pick| pick.item).collect();
                 items.sort_unstable();
                 items.dedup();
@@ -189,7 +190,7 @@ proptest! {
                 for pick in &picks {
                     let reward = rewards[pick.item];
                     let example = Example { scores: view.row(pick.item), reward, receipt: Some(&pick.receipt) };
-                    prop_assert_eq!(jury.learn(&[example]).is_ok(), reward.abs() <= 1e100);
+                    prop_assert_eq!(jury.learn(&[example], 0).is_ok(), reward.abs() <= 1e100);
                 }
             }
         }

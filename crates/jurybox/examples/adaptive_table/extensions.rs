@@ -72,7 +72,8 @@ fn staying_items(setting: Setting, name: &str, once: bool, seed: u64) -> f64 {
             let Contestant::Jury(jury, rng) = &mut contestant else { unreachable!("seated as a jury") };
             let pool = Scores::new(&scores, J).expect("sound scores");
             let new = Scores::new(&new.scores, J).expect("sound scores");
-            jury.round_from_pool(&pool, if once { &new } else { &pool }, K, rng).expect("a sound round")
+            jury.round_from_pool(&pool, if once { &new } else { &pool }, jury.seen().rounds, K, rng)
+                .expect("a sound round")
         };
         sum += contestant.learn(&scores, J, &picks, &rewards);
         let mut gone: Vec<usize> = picks.iter().map(|pick| pick.item).collect();

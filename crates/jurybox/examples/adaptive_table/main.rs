@@ -38,7 +38,9 @@ impl Contestant {
     fn choose(&mut self, table: &[f64], columns: usize) -> Vec<Pick> {
         let scores = Scores::new(table, columns).expect("sound scores");
         let items = match self {
-            Contestant::Jury(jury, rng) => return jury.round(&scores, K, rng).expect("a sound round"),
+            Contestant::Jury(jury, rng) => {
+                return jury.round(&scores, jury.seen().rounds, K, rng).expect("a sound round");
+            }
             Contestant::ZMean(moments) => {
                 moments.observe(&scores);
                 best(&scores.rows().map(|row| z_mean(moments, row)).collect::<Vec<_>>())
@@ -65,7 +67,7 @@ impl Contestant {
                     receipt: Some(&pick.receipt),
                 })
                 .collect();
-            jury.learn(&examples).expect("sound examples");
+            jury.learn(&examples, jury.seen().rounds).expect("sound examples");
         }
         picks.iter().map(|pick| rewards[pick.item]).sum()
     }

@@ -1,6 +1,6 @@
 //! Means and co-moments of complete rows: what least squares needs, in one pass and without cancellation.
 
-use super::{Statistic, finite};
+use super::{Statistic, finite, selected};
 use crate::matrix::Symmetric;
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +135,19 @@ impl Statistic for Joint {
             *mean += (theirs - *mean) * other.weight / total;
         }
         self.weight = total;
+    }
+
+    /// No complete row is left when a column is new.
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        if columns.contains(&None) {
+            return Joint::new(columns.len());
+        }
+        Joint {
+            weight: self.weight,
+            mean: selected(&self.mean, columns, 0.0),
+            spread: self.spread.reseated(columns),
+            deviation: Vec::new(),
+        }
     }
 
     fn is_sound(&self, columns: usize) -> bool {

@@ -1,19 +1,23 @@
 //! Time, kept coarsely: a statistic cut into rungs that get longer the older they are.
 //!
-//! The newest rungs span [`BASE`] rounds each; when three closed rungs of one length stand side by side, the two oldest
+//! Time is what the caller says it is, in whole steps such as rounds. The newest rungs span [`BASE`] steps each; when three closed rungs of one length stand side by side, the two oldest
 //! become one of twice the length, up to [`LONGEST`], and what is older still is one rung. Memory is constant, and the
-//! statistic of "the last n rounds" is known for about a dozen n. Where the cuts lie depends on the clock alone, so two
-//! ladders brought to the same clock have the same rungs and merge rung by rung, exactly, in any order.
+//! statistic of "the last n steps" is known for about a dozen n. Where the cuts lie depends on the latest time alone, and
+//! cuts only ever vanish: what comes late goes where it would lie by now had it come in time. So two ladders brought to the
+//! same time have the same rungs and merge rung by rung, exactly, in any order.
 
 use super::Statistic;
 use serde::{Deserialize, Serialize};
 
-/// Rounds in the shortest rung.
+/// Steps in the shortest rung.
 pub(crate) const BASE: u64 = 16;
-/// Rounds in the longest rung with an end.
+/// Steps in the longest rung with an end.
 pub(crate) const LONGEST: u64 = 1024;
 
-/// A statistic over time, on a clock of rounds.
+/// The latest time there is: far enough for nanoseconds, and none of the sums made with it can overflow.
+pub(crate) const LATEST: u64 = 1 << 62;
+
+/// A statistic over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "T: Statistic"))]
 pub(crate) struct Ladder<T: Statistic> {
@@ -24,7 +28,7 @@ pub(crate) struct Ladder<T: Statistic> {
     rungs: Vec<Rung<T>>,
 }
 
-/// What was seen from round `start` on, for `span` rounds.
+/// What was seen from `start` on, for `span` steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "T: Statistic"))]
 pub(crate) struct Rung<T: Statistic> {
@@ -46,7 +50,8 @@ impl<T: Statistic> Ladder<T> {
         self.running
     }
 
-    /// Rounds since the beginning.
+    /// The latest time.
+    #[cfg(test)]
     pub(crate) fn clock(&self) -> u64 {
         self.clock
     }
@@ -56,13 +61,30 @@ impl<T: Statistic> Ladder<T> {
         &self.rungs
     }
 
-    /// What is being written to now.
-    pub(crate) fn open(&mut self) -> &mut T {
-        &mut self.rungs.last_mut().expect("a ladder has an open rung").value
+    /// What holds that time: the newest rung, after the clock has been brought there, or an older one.
+    pub(crate) fn at(&mut self, time: u64, empty: &T) -> &mut T {
+        let mut rung = 0;
+        if self.running {
+            self.advance(time, empty);
+            rung = self.rungs.partition_point(|rung| rung.start <= time).saturating_sub(1);
+        }
+        &mut self.rungs[rung].value
     }
 
-    /// A round is over.
-    pub(crate) fn tick(&mut self, empty: &T) {
+    /// The same ladder, each rung changed.
+    pub(crate) fn map(&self, change: impl Fn(&T) -> T) -> Self {
+        let rungs = self.rungs.iter();
+        Ladder {
+            rungs: rungs
+                .map(|rung| Rung { start: rung.start, span: rung.span, value: change(&rung.value) })
+                .collect(),
+            running: self.running,
+            clock: self.clock,
+        }
+    }
+
+    /// A step of time goes by.
+    fn tick(&mut self, empty: &T) {
         if !self.running {
             return;
         }
@@ -103,9 +125,9 @@ impl<T: Statistic> Ladder<T> {
         self.rungs[at].value.merge(&next.value);
     }
 
-    /// Lets rounds go by in which nothing was seen.
-    pub(crate) fn advance(&mut self, clock: u64, empty: &T) {
-        // Past this many rounds everything is one rung, and the pattern of the others repeats with this period.
+    /// Lets time go by in which nothing was seen.
+    fn advance(&mut self, clock: u64, empty: &T) {
+        // Past this many steps everything is one rung, and the pattern of the others repeats with this period.
         const PERIOD: u64 = 8 * LONGEST;
         if clock.saturating_sub(self.clock) > 4 * PERIOD {
             let target = self.clock + 3 * PERIOD;
@@ -131,7 +153,7 @@ impl<T: Statistic> Ladder<T> {
 
     /// Whether the rungs are where this clock puts them, and each is sound.
     pub(crate) fn is_sound(&self, evaluators: usize) -> bool {
-        if self.clock > 1 << 53 || (!self.running && self.clock > 0) {
+        if self.clock > LATEST || (!self.running && self.clock > 0) {
             return false;
         }
         let mut reference = Ladder::new(self.running, Nothing);
@@ -149,6 +171,10 @@ struct Nothing;
 impl Statistic for Nothing {
     fn merge(&mut self, _: &Self) {}
 
+    fn reseated(&self, _: &[Option<usize>]) -> Self {
+        Nothing
+    }
+
     fn is_sound(&self, _: usize) -> bool {
         true
     }
@@ -164,8 +190,7 @@ mod tests {
         let empty = Joint::new(1);
         let mut ladder = Ladder::new(true, empty.clone());
         for t in from..from + rounds {
-            ladder.open().add(&[t as f64], 1.0);
-            ladder.tick(&empty);
+            ladder.at(t, &empty).add(&[t as f64], 1.0);
         }
         ladder
     }
@@ -177,6 +202,8 @@ mod tests {
             let weight: f64 = ladder.rungs().iter().map(|rung| rung.value.weight()).sum();
             assert_eq!(weight, rounds as f64);
             assert!(ladder.rungs().len() <= 19, "{}", ladder.rungs().len());
+            let newest = ladder.rungs().last().unwrap();
+            assert!(newest.value.weight() > 0.0 && newest.start < rounds);
             assert!(ladder.is_sound(1));
             // Rungs get longer with age.
             let spans: Vec<u64> = ladder.rungs().iter().map(|rung| rung.span).collect();
@@ -197,7 +224,7 @@ mod tests {
             assert_eq!(slow, fast);
         }
         let mut far = ladder(0, 3);
-        far.advance(1 << 53, &empty);
+        far.advance(LATEST, &empty);
         assert!(far.is_sound(1));
     }
 
@@ -205,7 +232,7 @@ mod tests {
         #[test]
         fn merging_is_associative_and_commutative_at_any_clocks(a in 0..3000_u64, b in 0..3000_u64, c in 0..3000_u64) {
             let empty = Joint::new(1);
-            let parts = [ladder(0, a), ladder(0, b), ladder(0, c)];
+            let parts = [ladder(0, a), ladder(a, b), ladder(a / 2, c)];
             let merged = |order: [usize; 3]| {
                 let mut all = parts[order[0]].clone();
                 all.merge(&parts[order[1]], &empty);
@@ -217,6 +244,18 @@ mod tests {
             for (x, y) in first.rungs().iter().zip(second.rungs()) {
                 prop_assert_eq!((x.start, x.span, x.value.weight()), (y.start, y.span, y.value.weight()));
                 prop_assert!((x.value.mean(0) - y.value.mean(0)).abs() < 1e-6);
+            }
+            // Halves of time are the whole, and what comes late goes where it belongs.
+            let mut halves = ladder(a, b);
+            halves.merge(&ladder(0, a), &empty);
+            let mut late = Ladder::new(true, empty.clone());
+            (0..a + b).rev().for_each(|t| late.at(t, &empty).add(&[t as f64], 1.0));
+            for (x, y) in [(&halves, &ladder(0, a + b)), (&late, &ladder(0, a + b))] {
+                prop_assert_eq!(x.clock(), y.clock());
+                for (x, y) in x.rungs().iter().zip(y.rungs()) {
+                    prop_assert_eq!((x.start, x.span, x.value.weight()), (y.start, y.span, y.value.weight()));
+                    prop_assert!((x.value.mean(0) - y.value.mean(0)).abs() < 1e-6);
+                }
             }
         }
     }

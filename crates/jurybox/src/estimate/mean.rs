@@ -1,6 +1,6 @@
 //! The running mean of all scores seen, chosen or not: what ESAG learns (Alg. 2, Lemma "error alpha linear").
 
-use super::{Statistic, finite};
+use super::{Statistic, finite, selected};
 use crate::kernel;
 use crate::scores::Scores;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,14 @@ impl Statistic for Mean {
     fn merge(&mut self, other: &Self) {
         for j in 0..self.mean.len() {
             self.absorb(j, other.count[j], other.mean[j]);
+        }
+    }
+
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        Mean {
+            count: selected(&self.count, columns, 0),
+            mean: selected(&self.mean, columns, 0.0),
+            sum: Vec::new(),
         }
     }
 

@@ -8,7 +8,7 @@
 //! the summary of the rewards costs less than 1e-4 against the full history (tested; about 1e-6 is typical).
 
 use super::rewards::{Node, Rewards};
-use super::{Statistic, add_all, finite};
+use super::{Statistic, add_all, finite, selected};
 use crate::link::Link;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,7 @@ impl Mle {
     /// As [`alpha`](Self::alpha), into buffers that are kept. What `alpha` holds is where the search for the roots begins:
     /// after a few new examples they have hardly moved.
     pub(crate) fn solve(&self, lambda: f64, alpha: &mut Vec<f64>, nodes: &mut Vec<Node>) {
+        alpha.clear();
         alpha.resize(self.products.len(), 0.0);
         // Rewards are put in units of the largest, and gains in units of its inverse, so that no scale is too far out.
         let reach = self.partial.iter().fold(self.complete.reach(), |reach, own| reach.max(own.reach()));
@@ -99,8 +100,7 @@ impl Mle {
             } else {
                 // At first, where g is replaced by its tangent at 0.
                 let tangent = (product - link.apply(0.0) * sum) / (link.derivative(0.0) * square + lambda);
-                let guess = if alpha[j] == 0.0 { tangent } else { alpha[j] };
-                root(link, nodes, product / reach, lambda / (reach * reach), guess * reach) / reach
+                root(link, nodes, product / reach, lambda / (reach * reach), tangent * reach) / reach
             };
         }
     }
@@ -108,11 +108,8 @@ impl Mle {
     /// Mean and variance of the rewards learnt from.
     pub(crate) fn reward_law(&self) -> (f64, f64) {
         let mut all = Rewards::new(false);
-        for part in [&self.complete, &self.incomplete] {
-            all.count += part.count;
-            all.sum += part.sum;
-            all.square += part.square;
-        }
+        all.merge_sums(&self.complete);
+        all.merge_sums(&self.incomplete);
         (all.mean(), all.variance())
     }
 }
@@ -200,6 +197,27 @@ impl Statistic for Mle {
                 mine.merge(theirs);
             }
         }
+    }
+
+    /// What was complete without a newcomer is incomplete with it.
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        let binned = self.link != Link::Identity;
+        let mut out = Mle::new(columns.len(), self.link);
+        out.products = selected(&self.products, columns, 0.0);
+        let grows = columns.contains(&None);
+        if !self.partial.is_empty() || grows {
+            out.partial = selected(&self.partial, columns, Rewards::new(binned));
+            out.incomplete = self.incomplete.clone();
+        }
+        if grows {
+            for (own, _) in out.partial.iter_mut().zip(columns).filter(|(_, from)| from.is_some()) {
+                own.merge(&self.complete);
+            }
+            out.incomplete.merge_sums(&self.complete);
+        } else {
+            out.complete = self.complete.clone();
+        }
+        out
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {

@@ -49,6 +49,11 @@ pub trait Statistic: Clone + Serialize + DeserializeOwned {
     /// Adds what another statistic of the same question has seen.
     fn merge(&mut self, other: &Self);
 
+    /// The same with the evaluators in other columns: for each column to come, where it stands now, or none if its
+    /// evaluator is new and has said nothing yet. Columns that are not named are forgotten.
+    #[must_use]
+    fn reseated(&self, columns: &[Option<usize>]) -> Self;
+
     /// Whether this could be a statistic over that many evaluators: right lengths, finite numbers. A state that comes
     /// from outside is asked before it is used.
     fn is_sound(&self, evaluators: usize) -> bool;
@@ -63,6 +68,8 @@ pub trait Statistic: Clone + Serialize + DeserializeOwned {
 impl Statistic for () {
     fn merge(&mut self, (): &()) {}
 
+    fn reseated(&self, _: &[Option<usize>]) -> Self {}
+
     fn is_sound(&self, _evaluators: usize) -> bool {
         true
     }
@@ -71,6 +78,11 @@ impl Statistic for () {
 /// A vector of one finite number per evaluator.
 pub(crate) fn finite(values: &[f64], len: usize) -> bool {
     values.len() == len && values.iter().all(|v| v.is_finite())
+}
+
+/// The entries of other columns, `new` where there was none.
+pub(crate) fn selected<T: Clone>(list: &[T], columns: &[Option<usize>], new: T) -> Vec<T> {
+    columns.iter().map(|from| from.map_or_else(|| new.clone(), |from| list[from].clone())).collect()
 }
 
 pub(crate) fn add_all(into: &mut [f64], from: &[f64]) {

@@ -135,6 +135,21 @@ impl Statistic for Moments {
         }
     }
 
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        let (old, new) = (self.evaluators(), columns.len());
+        let mut out = Moments::new(new);
+        out.count = self.count.reseated(columns);
+        out.spread = self.spread.reseated(columns);
+        for (i, from_i) in columns.iter().enumerate() {
+            for (j, from_j) in columns.iter().enumerate() {
+                if let (Some(from_i), Some(from_j)) = (from_i, from_j) {
+                    out.means[i * new + j] = self.means[from_i * old + from_j];
+                }
+            }
+        }
+        out
+    }
+
     fn is_sound(&self, evaluators: usize) -> bool {
         self.count.is_sound(evaluators)
             && self.count.packed().iter().all(|&n| n >= 0.0)

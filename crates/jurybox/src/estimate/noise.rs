@@ -5,7 +5,7 @@
 //! regression of the scores on the reward through the origin.
 
 use super::rewards::{bin_centre, bin_key};
-use super::{Statistic, add_all, finite};
+use super::{Statistic, add_all, finite, selected};
 use crate::link::Link;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,15 @@ impl Statistic for Noise {
             for (mine, theirs) in bin_at(&mut self.bins, *key, self.square.len()).iter_mut().zip(cells) {
                 add_all(mine, theirs);
             }
+        }
+    }
+
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        Noise {
+            link: self.link,
+            square: selected(&self.square, columns, 0.0),
+            count: selected(&self.count, columns, 0),
+            bins: self.bins.iter().map(|(key, cells)| (*key, selected(cells, columns, [0.0; 5]))).collect(),
         }
     }
 

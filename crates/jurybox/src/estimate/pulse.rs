@@ -104,6 +104,19 @@ impl Statistic for Pulse {
         add_all(&mut self.square, &other.square);
     }
 
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        let mut out = Pulse::new(columns.len());
+        for (to, from) in columns.iter().enumerate().filter_map(|(to, from)| Some((to, (*from)?))) {
+            for reading in 0..READINGS {
+                let (to, from) = (READINGS * to + reading, READINGS * from + reading);
+                out.count[to] = self.count[from];
+                out.sum[to] = self.sum[from];
+                out.square[to] = self.square[from];
+            }
+        }
+        out
+    }
+
     fn is_sound(&self, evaluators: usize) -> bool {
         let len = READINGS * evaluators;
         finite(&self.count, len) && finite(&self.sum, len) && finite(&self.square, len)

@@ -1,6 +1,6 @@
 //! The ratio estimator of EvalBasedUCB (Alg. 4): summed scores of the chosen items over their summed rewards.
 
-use super::{Statistic, add_all, finite};
+use super::{Statistic, add_all, finite, selected};
 use serde::{Deserialize, Serialize};
 
 /// `alpha_j = sum g^-1(phi_j) / sum r`, over the examples that evaluator j scored.
@@ -86,6 +86,14 @@ impl Statistic for Ratio {
         self.reward_square += other.reward_square;
         add_all(&mut self.scores, &other.scores);
         add_all(&mut self.rewards, &other.rewards);
+    }
+
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        Ratio {
+            scores: selected(&self.scores, columns, 0.0),
+            rewards: selected(&self.rewards, columns, 0.0),
+            ..self.clone()
+        }
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {

@@ -62,10 +62,15 @@ impl Rewards {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: &Rewards) {
+    /// Adds count, sum and squares of another, without its bins.
+    pub(crate) fn merge_sums(&mut self, other: &Rewards) {
         self.count += other.count;
         self.sum += other.sum;
         self.square += other.square;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Rewards) {
+        self.merge_sums(other);
         for bin in &other.bins {
             self.add_to_bin(bin);
         }

@@ -8,7 +8,7 @@
 //! With missing scores each entry is a sum over the examples that have both scores, scaled up to the whole number of
 //! examples: the available-case estimate.
 
-use super::{Statistic, add_all, finite};
+use super::{Statistic, add_all, finite, selected};
 use crate::matrix::{Cholesky, Symmetric};
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,30 @@ impl Statistic for Ridge {
         } else {
             self.pairs.add(&other.pairs);
         }
+    }
+
+    /// What was complete without a newcomer is incomplete with it.
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        let mut out = Ridge {
+            complete: self.complete,
+            incomplete: self.incomplete,
+            gram: self.gram.reseated(columns),
+            products: selected(&self.products, columns, 0.0),
+            pairs: if self.pairs.order() == 0 { Symmetric::zeros(0) } else { self.pairs.reseated(columns) },
+        };
+        if columns.contains(&None) && self.examples() > 0 {
+            if out.pairs.order() == 0 {
+                out.pairs = Symmetric::zeros(columns.len());
+            }
+            for i in (0..columns.len()).filter(|&i| columns[i].is_some()) {
+                for j in (0..=i).filter(|&j| columns[j].is_some()) {
+                    out.pairs.set(i, j, out.pairs.get(i, j) + self.complete as f64);
+                }
+            }
+            out.incomplete += out.complete;
+            out.complete = 0;
+        }
+        out
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {

@@ -6,7 +6,7 @@
 //! seen is exact too. Distinct rows are therefore kept with equal chances, each with its multiplicity: a share computed
 //! from the sample has a standard error of about `0.5 / sqrt(capacity)`, and is exact until the sample is full.
 
-use super::Statistic;
+use super::{Statistic, selected};
 use crate::scores::usable_or_missing;
 use serde::{Deserialize, Serialize};
 
@@ -123,6 +123,13 @@ impl Statistic for Sample {
         }
     }
 
+    /// Rows keep the keys they were drawn by, so that the sample stays fair beside rows that come later.
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        let kept =
+            self.kept.iter().map(|kept| Kept { values: selected(&kept.values, columns, f64::NAN), ..*kept });
+        Sample { width: columns.len(), capacity: self.capacity, kept: kept.collect() }
+    }
+
     fn is_sound(&self, width: usize) -> bool {
         self.width == width
             && self.kept.len() <= self.capacity
@@ -131,7 +138,6 @@ impl Statistic for Sample {
                 kept.count > 0
                     && kept.values.len() == width
                     && kept.values.iter().all(|&v| usable_or_missing(v))
-                    && kept.key == key_of(&kept.values)
             })
     }
 

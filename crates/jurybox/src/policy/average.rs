@@ -3,12 +3,18 @@
 //! **Assumes** that all evaluators speak in the same units and deserve the same trust. **In the paper:** the baseline of
 //! Fig. 1a. **Costs** O(J) an item; learns nothing. An item without any score comes last.
 
-use super::{Desk, Entry, Links, NoOptions, Policy};
+use super::{Entry, Links, NoOptions, Policy, Rank};
+use crate::contributions::Contributions;
 use crate::link::Link;
 use crate::scores::Scores;
+use crate::scratch::Scratch;
+use crate::seen::Seen;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Average(());
+pub(crate) struct Average {
+    nothing: (),
+    evaluators: usize,
+}
 
 impl Policy for Average {
     const ENTRIES: &'static [Entry] = &[Entry {
@@ -16,33 +22,66 @@ impl Policy for Average {
         links: Links::Identity,
         assumes: "every evaluator in the same units and equally good: the plain mean of the scores",
         paper: "baseline of Fig. 1a",
+        options: &[],
     }];
     type Options = NoOptions;
     type State = ();
+    type Rank = Mean;
 
-    fn seat(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
-        Ok(Average(()))
+    fn seat(_: &Entry, _: Link, _: NoOptions, evaluators: usize) -> Result<Self, String> {
+        Ok(Average { nothing: (), evaluators })
     }
 
     fn state(&self) -> &() {
-        &self.0
+        &self.nothing
     }
 
     fn state_mut(&mut self) -> &mut () {
-        &mut self.0
+        &mut self.nothing
     }
 
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        desk.values.clear();
-        desk.values.extend(scores.rows().map(|row| {
-            let (mut sum, mut present) = (0.0, 0.0);
-            for &x in row {
-                if !x.is_nan() {
-                    sum += x;
-                    present += 1.0;
-                }
-            }
+    fn room(&self) -> Mean {
+        Mean { weights: vec![1.0 / self.evaluators as f64; self.evaluators] }
+    }
+
+    fn fit(&self, _: &Seen, _: &mut Mean) {}
+}
+
+/// Ranks by the mean of what is there.
+#[derive(Debug, Clone)]
+pub(crate) struct Mean {
+    weights: Vec<f64>,
+}
+
+impl Rank for Mean {
+    fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
+        scratch.values.clear();
+        scratch.values.extend(scores.rows().map(|row| {
+            let (sum, present) = sum_and_count(row);
             if present > 0.0 { sum / present } else { f64::NEG_INFINITY }
         }));
     }
+
+    fn contributions(&self, row: &[f64]) -> Option<Contributions> {
+        let (_, present) = sum_and_count(row);
+        Some(Contributions {
+            base: if present > 0.0 { 0.0 } else { f64::NEG_INFINITY },
+            each: row.iter().map(|x| if x.is_nan() { 0.0 } else { x / present }).collect(),
+        })
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(&self.weights)
+    }
+}
+
+fn sum_and_count(row: &[f64]) -> (f64, f64) {
+    let (mut sum, mut present) = (0.0, 0.0);
+    for &x in row {
+        if !x.is_nan() {
+            sum += x;
+            present += 1.0;
+        }
+    }
+    (sum, present)
 }

@@ -16,14 +16,14 @@
 //! **Exploration.** eps = T^(-1/3) where `horizon=T` is set, the anytime t^(-1/3) where not; `scale` and `power` change it
 //! (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), `eps` fixes it, and `slots` explores only so many of the K places.
 
-use super::gains::{Gains, NoiseState, SigmaOrigin};
-use super::{Desk, Entry, Exploration, Links, Policy, inverted};
-use crate::estimate::{Mle, MleNode, Statistic};
+use super::gains::{ByGains, Gains, NoiseState, SIGMA};
+use super::{Entry, Exploration, Links, OptionEntry, OptionKind, Policy};
+use crate::estimate::{Mle, Statistic};
 use crate::link::Link;
 use crate::options::{Count, Positive, Probability, Sigma};
 use crate::pick::Example;
 use crate::scores::Scores;
-use crate::weights::Prior;
+use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
 /// See the module's documentation; `lambda` is the ridge of the likelihood, 1/J by default.
@@ -39,9 +39,58 @@ pub(crate) struct Options {
     slots: Option<Count>,
 }
 
+const LAMBDA: OptionEntry = OptionEntry {
+    name: "lambda",
+    kind: OptionKind::Number,
+    default: "none",
+    range: "above 0",
+    help: "the ridge of the likelihood; one over the number of evaluators when not set",
+};
+
+const GREEDY: &[OptionEntry] = &[SIGMA, LAMBDA];
+
+const EXPLORING: &[OptionEntry] = &[
+    SIGMA,
+    LAMBDA,
+    OptionEntry {
+        name: "eps",
+        kind: OptionKind::Number,
+        default: "none",
+        range: "0 to 1",
+        help: "the probability that a round explores, fixed; goes without horizon, scale and power",
+    },
+    OptionEntry {
+        name: "horizon",
+        kind: OptionKind::Count,
+        default: "none",
+        range: "from 1 on",
+        help: "the number of rounds T, for eps = scale T^-power; the rounds so far when not set",
+    },
+    OptionEntry {
+        name: "scale",
+        kind: OptionKind::Number,
+        default: "1",
+        range: "above 0",
+        help: "the factor of eps = scale T^-power",
+    },
+    OptionEntry {
+        name: "power",
+        kind: OptionKind::Number,
+        default: "0.3333333333333333",
+        range: "0 to 1",
+        help: "the power of eps = scale T^-power",
+    },
+    OptionEntry {
+        name: "slots",
+        kind: OptionKind::Count,
+        default: "none",
+        range: "from 1 on",
+        help: "how many of the K places an exploring round draws at random; all when not set",
+    },
+];
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
-    rounds: u64,
     mle: Mle,
     noise: NoiseState,
 }
@@ -61,7 +110,6 @@ pub(crate) struct EpsGreedy {
     options: Options,
     state: State,
     gains: Gains,
-    nodes: Vec<MleNode>,
 }
 
 impl Policy for EpsGreedy {
@@ -71,40 +119,47 @@ impl Policy for EpsGreedy {
             links: Links::Identity,
             assumes: "score = alpha * r + noise; explores whole rounds and learns gains from explored items only",
             paper: "Alg. 1, Theorem 1, identity link",
+            options: EXPLORING,
         },
         Entry {
             name: "glm-eps-greedy",
             links: Links::Glm,
             assumes: "score = g(alpha * r) + noise, g known; explores, and learns gains from explored items only",
             paper: "Alg. 1, Theorem 1",
+            options: EXPLORING,
         },
         Entry {
             name: "eps-greedy-all",
             links: Links::Identity,
             assumes: "as eps-greedy, but learns from every pick: faster, with the bias of picking by the noise",
             paper: "Alg. 3, identity link",
+            options: EXPLORING,
         },
         Entry {
             name: "glm-eps-greedy-all",
             links: Links::Glm,
             assumes: "as glm-eps-greedy, but learns from every pick: faster, with the bias of picking by the noise",
             paper: "Alg. 3",
+            options: EXPLORING,
         },
         Entry {
             name: "greedy",
             links: Links::Identity,
             assumes: "eps-greedy-all that never explores",
             paper: "Greedy of the appendix, identity link",
+            options: GREEDY,
         },
         Entry {
             name: "glm-greedy",
             links: Links::Glm,
             assumes: "glm-eps-greedy-all that never explores",
             paper: "GLM-Greedy of the appendix",
+            options: GREEDY,
         },
     ];
     type Options = Options;
     type State = State;
+    type Rank = ByGains;
 
     fn seat(entry: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         let explores = !entry.name.ends_with("greedy") || entry.name.ends_with("eps-greedy");
@@ -126,12 +181,10 @@ impl Policy for EpsGreedy {
             explores,
             gains: Gains::seat(&options.sigma, evaluators)?,
             state: State {
-                rounds: 0,
                 mle: Mle::new(evaluators, link),
                 noise: NoiseState::new(&options.sigma, evaluators, link),
             },
             options,
-            nodes: Vec::new(),
         })
     }
 
@@ -147,36 +200,13 @@ impl Policy for EpsGreedy {
         self.link
     }
 
-    fn prepare(&mut self) {
-        let lambda = self.options.lambda.map_or(1.0 / self.gains.alpha.len() as f64, Positive::get);
-        self.state.mle.solve(lambda, &mut self.gains.alpha, &mut self.nodes);
-        self.gains.update_sigma(&self.state.noise);
-        let (mean, variance) = self.state.mle.reward_law();
-        let linear = self.link == Link::Identity;
-        self.gains.update_weights(if linear { Prior::normal(mean, variance) } else { Prior::default() });
+    /// The number of rounds counts where exploration goes by it.
+    fn observe(&mut self, scores: &Scores<'_>, _: u64) -> bool {
+        let counts = self.explores && self.options.horizon.is_none() && self.options.eps.is_none();
+        self.state.noise.observe(scores) || counts
     }
 
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
-    }
-
-    fn exploration(&self) -> Exploration {
-        if !self.explores {
-            return Exploration::NONE;
-        }
-        let rounds = self.options.horizon.map_or(self.state.rounds + 1, Count::get) as f64;
-        let scale = self.options.scale.map_or(1.0, Positive::get);
-        let power = self.options.power.map_or(1.0 / 3.0, Probability::get);
-        let eps = self.options.eps.map_or_else(|| (scale * rounds.powf(-power)).min(1.0), Probability::get);
-        Exploration { eps, slots: self.options.slots.map(|slots| slots.get() as usize) }
-    }
-
-    fn observe(&mut self, scores: &Scores<'_>) -> bool {
-        self.state.rounds += 1;
-        self.state.noise.observe(scores)
-    }
-
-    fn learn(&mut self, example: &Example<'_>) -> bool {
+    fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         // Without a receipt nobody can say that the item was not chosen for its scores.
         let explored = example.receipt.is_some_and(|receipt| receipt.explored);
         if self.samples == Samples::Explored && !explored {
@@ -187,28 +217,45 @@ impl Policy for EpsGreedy {
         true
     }
 
-    fn alpha(&self) -> Option<&[f64]> {
-        Some(&self.gains.alpha)
+    fn room(&self) -> ByGains {
+        ByGains::new(self.link, &self.gains)
     }
 
-    fn weights(&self) -> Option<&[f64]> {
-        Some(self.gains.weights.as_slice())
+    fn fit(&self, seen: &Seen, into: &mut ByGains) {
+        let lambda = self.options.lambda.map_or(1.0 / self.gains.alpha.len() as f64, Positive::get);
+        self.state.mle.solve(lambda, &mut into.gains.alpha, &mut into.nodes);
+        into.gains.update_sigma(&self.state.noise);
+        let prior = into.prior(self.state.mle.reward_law());
+        into.gains.update_weights(prior);
+        into.exploration = self.exploration(seen);
     }
+}
 
-    fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
-        Some((&self.gains.sigma, &self.gains.origin))
+impl EpsGreedy {
+    fn exploration(&self, seen: &Seen) -> Exploration {
+        if !self.explores {
+            return Exploration::NONE;
+        }
+        let rounds = self.options.horizon.map_or(seen.rounds.saturating_add(1), Count::get) as f64;
+        let scale = self.options.scale.map_or(1.0, Positive::get);
+        let power = self.options.power.map_or(1.0 / 3.0, Probability::get);
+        let eps = self.options.eps.map_or_else(|| (scale * rounds.powf(-power)).min(1.0), Probability::get);
+        Exploration { eps, slots: self.options.slots.map(|slots| slots.get() as usize) }
     }
 }
 
 impl Statistic for State {
     fn merge(&mut self, other: &Self) {
-        self.rounds += other.rounds;
         self.mle.merge(&other.mle);
         self.noise.merge(&other.noise);
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
         self.mle.is_sound(evaluators) && self.noise.is_sound(evaluators)
+    }
+
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        State { mle: self.mle.reseated(columns), noise: self.noise.reseated(columns) }
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {

@@ -17,13 +17,14 @@
 //! given the present ones, with the prior that the spread of the scores implies. That spread matters only where scores are
 //! missing, so it is learnt only from rounds where some are.
 
-use super::gains::{Gains, NoiseState, SigmaOrigin};
-use super::{Desk, Entry, Links, Policy, inverted};
+use super::gains::{ByGains, Gains, NoiseState, SIGMA};
+use super::{Entry, Links, OptionEntry, OptionKind, Policy, inverted};
 use crate::estimate::{Mean, Moments, Statistic};
 use crate::link::Link;
 use crate::options::Sigma;
 use crate::pick::Example;
 use crate::scores::Scores;
+use crate::seen::Seen;
 use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,17 @@ pub(crate) struct Options {
     sigma: Sigma,
     current_round: bool,
 }
+
+const OPTIONS: &[OptionEntry] = &[
+    SIGMA,
+    OptionEntry {
+        name: "current_round",
+        kind: OptionKind::Flag,
+        default: "false",
+        range: "true, false",
+        help: "observe a round before choosing from it, which removes the blind first round",
+    },
+];
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
@@ -59,16 +71,19 @@ impl Policy for Esag {
             links: Links::Identity,
             assumes: "score = alpha * r + noise, no offset; learns gains from the mean of all scores, never from rewards",
             paper: "Alg. 2, Theorem 2",
+            options: OPTIONS,
         },
         Entry {
             name: "glm-esag",
             links: Links::Glm,
             assumes: "score = g(alpha * r) + noise, g known; esag on the inverse link of the scores, which keeps a bias",
             paper: "Alg. 2 adapted, Sect. 6.1",
+            options: OPTIONS,
         },
     ];
     type Options = Options;
     type State = State;
+    type Rank = ByGains;
 
     fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         Ok(Esag {
@@ -100,19 +115,7 @@ impl Policy for Esag {
         self.link
     }
 
-    fn prepare(&mut self) {
-        self.gains.alpha.clear();
-        self.gains.alpha.extend_from_slice(self.state.mean.means());
-        self.gains.update_sigma(&self.state.noise);
-        let prior = if self.link == Link::Identity { self.prior() } else { Prior::default() };
-        self.gains.update_weights(prior);
-    }
-
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
-    }
-
-    fn observe(&mut self, scores: &Scores<'_>) -> bool {
+    fn observe(&mut self, scores: &Scores<'_>, _: u64) -> bool {
         let inverse = inverted(self.link, scores, &mut self.inverse);
         self.state.mean.observe(&inverse);
         if !scores.is_complete() {
@@ -123,29 +126,29 @@ impl Policy for Esag {
     }
 
     /// The rewards are not looked at, unless the noise levels are to come from them.
-    fn learn(&mut self, example: &Example<'_>) -> bool {
+    fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         self.state.noise.learn(example.scores, example.reward)
     }
 
-    fn alpha(&self) -> Option<&[f64]> {
-        Some(&self.gains.alpha)
+    fn room(&self) -> ByGains {
+        ByGains::new(self.link, &self.gains)
     }
 
-    fn weights(&self) -> Option<&[f64]> {
-        Some(self.gains.weights.as_slice())
-    }
-
-    fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
-        Some((&self.gains.sigma, &self.gains.origin))
+    fn fit(&self, _: &Seen, into: &mut ByGains) {
+        into.gains.alpha.clear();
+        into.gains.alpha.extend_from_slice(self.state.mean.means());
+        into.gains.update_sigma(&self.state.noise);
+        let prior = if self.link == Link::Identity { self.prior(&into.gains) } else { Prior::default() };
+        into.gains.update_weights(prior);
     }
 }
 
 impl Esag {
     /// The law of the reward in units of its mean, as the spread of the scores implies:
     /// `Var(phi_j) = alpha_j^2 Var(r) + sigma_j^2`, summed over the evaluators.
-    fn prior(&self) -> Prior {
+    fn prior(&self, gains: &Gains) -> Prior {
         let (mut signal, mut scale) = (0.0, 0.0);
-        for (j, (&alpha, &sigma)) in self.gains.alpha.iter().zip(&self.gains.sigma).enumerate() {
+        for (j, (&alpha, &sigma)) in gains.alpha.iter().zip(&gains.sigma).enumerate() {
             if let Some(variance) = self.state.spread.covariance(j, j).filter(|_| sigma.is_finite()) {
                 signal += variance - sigma * sigma;
                 scale += alpha * alpha;
@@ -164,6 +167,14 @@ impl Statistic for State {
 
     fn is_sound(&self, evaluators: usize) -> bool {
         self.mean.is_sound(evaluators) && self.spread.is_sound(evaluators) && self.noise.is_sound(evaluators)
+    }
+
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        State {
+            mean: self.mean.reseated(columns),
+            spread: self.spread.reseated(columns),
+            noise: self.noise.reseated(columns),
+        }
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {

@@ -12,14 +12,14 @@
 //! chosen by their noise, so there is no regret bound: the paper calls it a heuristic that does well when
 //! alpha / sigma is large. **In the paper:** Alg. 4, with one beta and squared norms. **Costs** O(J) an example and an item.
 
-use super::gains::{Gains, NoiseState, SigmaOrigin};
-use super::{Desk, Entry, Links, Policy, inverted};
+use super::gains::{ByGains, Gains, NoiseState, SIGMA};
+use super::{Entry, Links, OptionEntry, OptionKind, Policy};
 use crate::estimate::{Ratio, Statistic};
 use crate::link::Link;
 use crate::options::{Fraction, Sigma};
 use crate::pick::Example;
 use crate::scores::Scores;
-use crate::weights::Prior;
+use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
 /// `sigma`: noise levels. `delta`: the ball may miss the gains with this probability; 0.05 by default.
@@ -29,6 +29,17 @@ pub(crate) struct Options {
     sigma: Sigma,
     delta: Option<Fraction>,
 }
+
+const OPTIONS: &[OptionEntry] = &[
+    SIGMA,
+    OptionEntry {
+        name: "delta",
+        kind: OptionKind::Number,
+        default: "0.05",
+        range: "strictly between 0 and 1",
+        help: "the ball around the gains may miss them with this probability",
+    },
+];
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
@@ -42,7 +53,6 @@ pub(crate) struct EvalUcb {
     delta: f64,
     state: State,
     gains: Gains,
-    estimate: Vec<f64>,
     row: Vec<f64>,
 }
 
@@ -53,16 +63,19 @@ impl Policy for EvalUcb {
             links: Links::Identity,
             assumes: "score = alpha * r + noise, summed reward > 0; optimistic gains from every pick, no guarantee",
             paper: "Alg. 4, identity link",
+            options: OPTIONS,
         },
         Entry {
             name: "glm-eval-ucb",
             links: Links::Glm,
             assumes: "score = g(alpha * r) + noise, summed reward > 0; optimistic gains from every pick, no guarantee",
             paper: "Alg. 4",
+            options: OPTIONS,
         },
     ];
     type Options = Options;
     type State = State;
+    type Rank = ByGains;
 
     fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         Ok(EvalUcb {
@@ -73,7 +86,6 @@ impl Policy for EvalUcb {
                 ratio: Ratio::new(evaluators),
                 noise: NoiseState::new(&options.sigma, evaluators, link),
             },
-            estimate: vec![0.0; evaluators],
             row: Vec::new(),
         })
     }
@@ -90,26 +102,11 @@ impl Policy for EvalUcb {
         self.link
     }
 
-    fn prepare(&mut self) {
-        self.state.ratio.alpha_into(&mut self.estimate);
-        self.gains.alpha.clone_from(&self.estimate);
-        self.gains.update_sigma(&self.state.noise);
-        let beta = radius(&self.state.ratio, &self.gains.sigma, self.delta);
-        optimistic(&self.estimate, &self.gains.sigma, beta, &mut self.gains.alpha);
-        let (mean, variance) = self.state.ratio.reward_law();
-        let linear = self.link == Link::Identity;
-        self.gains.update_weights(if linear { Prior::normal(mean, variance) } else { Prior::default() });
-    }
-
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
-    }
-
-    fn observe(&mut self, scores: &Scores<'_>) -> bool {
+    fn observe(&mut self, scores: &Scores<'_>, _: u64) -> bool {
         self.state.noise.observe(scores)
     }
 
-    fn learn(&mut self, example: &Example<'_>) -> bool {
+    fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         self.row.clear();
         self.link.inverse_into(example.scores, &mut self.row);
         self.state.ratio.learn(&self.row, example.reward);
@@ -117,17 +114,20 @@ impl Policy for EvalUcb {
         true
     }
 
-    /// The centre of the ball, not the optimistic point.
-    fn alpha(&self) -> Option<&[f64]> {
-        Some(&self.estimate)
+    fn room(&self) -> ByGains {
+        ByGains::new(self.link, &self.gains)
     }
 
-    fn weights(&self) -> Option<&[f64]> {
-        Some(self.gains.weights.as_slice())
-    }
-
-    fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
-        Some((&self.gains.sigma, &self.gains.origin))
+    /// The gains that are shown are the centre of the ball; the weights are those of the optimistic point.
+    fn fit(&self, _: &Seen, into: &mut ByGains) {
+        self.state.ratio.alpha_into(&mut into.gains.alpha);
+        into.gains.update_sigma(&self.state.noise);
+        let beta = radius(&self.state.ratio, &into.gains.sigma, self.delta);
+        let mut z = std::mem::take(&mut into.numbers);
+        optimistic(&into.gains.alpha, &into.gains.sigma, beta, &mut z);
+        let prior = into.prior(self.state.ratio.reward_law());
+        into.gains.update_weights_for(&z, prior);
+        into.numbers = z;
     }
 }
 
@@ -189,6 +189,10 @@ impl Statistic for State {
 
     fn is_sound(&self, evaluators: usize) -> bool {
         self.ratio.is_sound(evaluators) && self.noise.is_sound(evaluators)
+    }
+
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        State { ratio: self.ratio.reseated(columns), noise: self.noise.reseated(columns) }
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {

@@ -15,13 +15,15 @@
 
 use super::explore::PickSlots;
 use super::rand::{column, mean_rank};
-use super::{Desk, Entry, Links, Policy};
-use crate::estimate::{Statistic, add_all, finite};
+use super::{Entry, Links, OptionEntry, OptionKind, Policy, Rank};
+use crate::estimate::{Statistic, add_all, finite, selected};
 use crate::link::Link;
 use crate::options::{Count, Finite, Fraction};
 use crate::pick::Example;
 use crate::rank::shares_of_top;
 use crate::scores::Scores;
+use crate::scratch::Scratch;
+use crate::seen::Seen;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
@@ -36,9 +38,39 @@ pub(crate) struct Options {
     high: Option<Finite>,
 }
 
+const OPTIONS: &[OptionEntry] = &[
+    OptionEntry {
+        name: "horizon",
+        kind: OptionKind::Count,
+        default: "none",
+        range: "from 1 on",
+        help: "the number of rounds T; the rounds so far when not set",
+    },
+    OptionEntry {
+        name: "delta",
+        kind: OptionKind::Number,
+        default: "0.05",
+        range: "strictly between 0 and 1",
+        help: "the guarantee may fail with this probability",
+    },
+    OptionEntry {
+        name: "low",
+        kind: OptionKind::Number,
+        default: "0",
+        range: "below high",
+        help: "the lowest reward; lower ones count as this",
+    },
+    OptionEntry {
+        name: "high",
+        kind: OptionKind::Number,
+        default: "1",
+        range: "above low",
+        help: "the highest reward; higher ones count as this",
+    },
+];
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
-    rounds: u64,
     /// Per evaluator: the importance-weighted reward of its advice.
     gain: Vec<f64>,
     /// Per evaluator: the estimated variance of that.
@@ -60,9 +92,11 @@ impl Policy for Exp4p {
         links: Links::Identity,
         assumes: "nothing but rewards in a known range; learns which single evaluator to follow, by importance weights",
         paper: "baseline Exp4.P, Beygelzimer et al. 2011",
+        options: OPTIONS,
     }];
     type Options = Options;
     type State = State;
+    type Rank = Mix;
 
     fn seat(_: &Entry, _: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         let (low, high) = (options.low.map_or(0.0, Finite::get), options.high.map_or(1.0, Finite::get));
@@ -74,7 +108,7 @@ impl Policy for Exp4p {
             delta: options.delta.map_or(0.05, Fraction::get),
             low,
             high,
-            state: State { rounds: 0, gain: vec![0.0; evaluators], variance: vec![0.0; evaluators] },
+            state: State { gain: vec![0.0; evaluators], variance: vec![0.0; evaluators] },
         })
     }
 
@@ -86,52 +120,12 @@ impl Policy for Exp4p {
         &mut self.state
     }
 
-    /// For those who want one order of the items: their mean rank among the evaluators, by the trust in each.
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        self.trust(scores.items(), &mut desk.numbers);
-        mean_rank(scores, &desk.numbers, &mut desk.values);
+    /// The number of rounds counts where no horizon is set.
+    fn observe(&mut self, _: &Scores<'_>, _: u64) -> bool {
+        self.horizon.is_none()
     }
 
-    fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, desk: &mut Desk) {
-        self.inclusion(scores, k, desk);
-        systematic(&desk.probabilities, k, rng.random(), &mut desk.drawn);
-        let (items, evaluators) = (scores.items(), scores.evaluators());
-        let mut slots = PickSlots::new(&mut desk.picks, k);
-        for &item in &desk.drawn {
-            // `inclusion` left every evaluator's advice, one after the other.
-            let advice = slots.push(item, desk.probabilities[item], false);
-            advice.extend((0..evaluators).map(|j| desk.inverse[j * items + item]));
-        }
-    }
-
-    fn inclusion(&self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
-        let (items, evaluators) = (scores.items(), scores.evaluators());
-        let Desk { values, probabilities, inverse: advice, top, numbers, drawn: _, picks: _ } = desk;
-        let p_min = self.p_min(items);
-        advice.clear();
-        for j in 0..evaluators {
-            column(scores, j, values);
-            shares_of_top(values, k, top, numbers);
-            advice.extend_from_slice(numbers);
-        }
-        self.trust(items, numbers);
-        probabilities.clear();
-        probabilities.resize(items, k as f64 * p_min);
-        for (own, &trust) in advice.chunks_exact(items).zip(&*numbers) {
-            for (probability, share) in probabilities.iter_mut().zip(own) {
-                // Advice is a law on the items: a share of the top K over K. K of it is drawn.
-                *probability += (1.0 - items as f64 * p_min) * trust * share;
-            }
-        }
-        probabilities.iter_mut().for_each(|p| *p = p.min(1.0));
-    }
-
-    fn observe(&mut self, _: &Scores<'_>) -> bool {
-        self.state.rounds += 1;
-        false
-    }
-
-    fn learn(&mut self, example: &Example<'_>) -> bool {
+    fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         let Some(receipt) = example.receipt.filter(|receipt| !receipt.advice.is_empty()) else {
             return false;
         };
@@ -155,25 +149,81 @@ impl Policy for Exp4p {
             .position(|a| !(0.0..=1.0).contains(a))
             .map(|j| format!("advice {} of evaluator #{j} is not a share between 0 and 1", advice[j]))
     }
-}
 
-impl Exp4p {
-    fn rounds(&self) -> f64 {
-        self.horizon.unwrap_or(self.state.rounds + 1) as f64
+    fn room(&self) -> Mix {
+        Mix { rounds: 1.0, delta: self.delta, gain: Vec::new(), variance: Vec::new() }
     }
 
+    fn fit(&self, seen: &Seen, into: &mut Mix) {
+        into.rounds = self.horizon.unwrap_or(seen.rounds.saturating_add(1)) as f64;
+        into.gain.clone_from(&self.state.gain);
+        into.variance.clone_from(&self.state.variance);
+    }
+}
+
+/// Draws from the mix of advice. How far to trust whom depends on the number of items too.
+#[derive(Debug, Clone)]
+pub(crate) struct Mix {
+    rounds: f64,
+    delta: f64,
+    gain: Vec<f64>,
+    variance: Vec<f64>,
+}
+
+impl Rank for Mix {
+    /// For those who want one order of the items: their mean rank among the evaluators, by the trust in each.
+    fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
+        self.trust(scores.items(), &mut scratch.numbers);
+        mean_rank(scores, &scratch.numbers, &mut scratch.values);
+    }
+
+    fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
+        self.inclusion(scores, k, scratch);
+        systematic(&scratch.probabilities, k, rng.random(), &mut scratch.drawn);
+        let (items, evaluators) = (scores.items(), scores.evaluators());
+        let mut slots = PickSlots::new(&mut scratch.picks, k);
+        for &item in &scratch.drawn {
+            // `inclusion` left every evaluator's advice, one after the other.
+            let advice = slots.push(item, scratch.probabilities[item], false);
+            advice.extend((0..evaluators).map(|j| scratch.inverse[j * items + item]));
+        }
+    }
+
+    fn inclusion(&self, scores: &Scores<'_>, k: usize, scratch: &mut Scratch) {
+        let (items, evaluators) = (scores.items(), scores.evaluators());
+        let Scratch { values, probabilities, inverse: advice, top, numbers, .. } = scratch;
+        let p_min = self.p_min(items);
+        advice.clear();
+        for j in 0..evaluators {
+            column(scores, j, values);
+            shares_of_top(values, k, top, numbers);
+            advice.extend_from_slice(numbers);
+        }
+        self.trust(items, numbers);
+        probabilities.clear();
+        probabilities.resize(items, k as f64 * p_min);
+        for (own, &trust) in advice.chunks_exact(items).zip(&*numbers) {
+            for (probability, share) in probabilities.iter_mut().zip(own) {
+                // Advice is a law on the items: a share of the top K over K. K of it is drawn.
+                *probability += (1.0 - items as f64 * p_min) * trust * share;
+            }
+        }
+        probabilities.iter_mut().for_each(|p| *p = p.min(1.0));
+    }
+}
+
+impl Mix {
     fn p_min(&self, items: usize) -> f64 {
         let items = items as f64;
-        ((self.state.gain.len() as f64).ln() / (items * self.rounds())).sqrt().min(1.0 / items)
+        ((self.gain.len() as f64).ln() / (items * self.rounds)).sqrt().min(1.0 / items)
     }
 
     /// The share of each evaluator in the mix. Advice is counted in shares of a top K here, so gains need no factor K.
     fn trust(&self, items: usize, out: &mut Vec<f64>) {
         let rate = self.p_min(items) / 2.0;
-        let evaluators = self.state.gain.len() as f64;
-        let bonus = ((evaluators / self.delta).ln() / (items as f64 * self.rounds())).sqrt();
+        let bonus = ((self.gain.len() as f64 / self.delta).ln() / (items as f64 * self.rounds)).sqrt();
         out.clear();
-        out.extend(self.state.gain.iter().zip(&self.state.variance).map(|(g, v)| rate * (g + bonus * v)));
+        out.extend(self.gain.iter().zip(&self.variance).map(|(g, v)| rate * (g + bonus * v)));
         let highest = out.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         out.iter_mut().for_each(|x| *x = (*x - highest).exp());
         let total: f64 = out.iter().sum();
@@ -205,9 +255,17 @@ fn systematic(probabilities: &[f64], k: usize, u: f64, out: &mut Vec<usize>) {
 
 impl Statistic for State {
     fn merge(&mut self, other: &Self) {
-        self.rounds += other.rounds;
         add_all(&mut self.gain, &other.gain);
         add_all(&mut self.variance, &other.variance);
+    }
+
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        // A newcomer starts level with the average of those it joins.
+        let level = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
+        State {
+            gain: selected(&self.gain, columns, level(&self.gain)),
+            variance: selected(&self.variance, columns, level(&self.variance)),
+        }
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
@@ -248,20 +306,22 @@ mod tests {
         let mut policy = Exp4p::seat(&Exp4p::ENTRIES[0], Link::Identity, options, 2).unwrap();
         policy.state.gain = vec![30.0, 3.0]; // some trust already, so the mix is uneven
         let base = policy.state.gain.clone();
-        let (mut desk, mut rng) = (Desk::new(), ChaCha8Rng::seed_from_u64(2));
+        let (mut scratch, mut rng) = (Scratch::new(), ChaCha8Rng::seed_from_u64(2));
+        let mut mix = policy.room();
+        policy.fit(&Seen::default(), &mut mix);
         let draws = 200_000;
         let mut sum = [0.0; 2];
         for _ in 0..draws {
-            policy.choose(&scores, 2, &mut rng, &mut desk);
+            mix.choose(&scores, 2, &mut rng, &mut scratch);
             let mut learner = policy.clone();
-            for pick in &desk.picks {
+            for pick in &scratch.picks {
                 let receipt: &Receipt = &pick.receipt;
                 let example = Example {
                     scores: scores.row(pick.item),
                     reward: rewards[pick.item],
                     receipt: Some(receipt),
                 };
-                assert!(learner.learn(&example));
+                assert!(learner.learn(&example, 0));
             }
             for j in 0..2 {
                 sum[j] += learner.state.gain[j] - base[j];

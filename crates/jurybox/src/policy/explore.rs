@@ -9,9 +9,9 @@
 //! it is drawn (m/n), or it is not and fewer than K - m of the better items are left, that is, at least `rho - (K - m)` of
 //! the `rho - 1` better ones were drawn: a hypergeometric tail. Ranks within a tie are averaged.
 
-use super::Desk;
 use crate::pick::{Pick, Receipt};
 use crate::rank::Place;
+use crate::scratch::Scratch;
 use rand::{Rng, RngExt};
 
 /// How much of a round is given to chance.
@@ -81,45 +81,50 @@ fn hypergeometric_tail(total: usize, marked: usize, draws: usize, at_least: usiz
     (lowest..=highest).map(mass).sum::<f64>().min(1.0)
 }
 
-/// Picks K items by `desk.values` into `desk.picks`: greedy ones best first, then the explored ones.
-pub(crate) fn choose<R: Rng + ?Sized>(exploration: Exploration, k: usize, rng: &mut R, desk: &mut Desk) {
-    let items = desk.values.len();
+/// Picks K items by `scratch.values` into `scratch.picks`: greedy ones best first, then the explored ones.
+pub(crate) fn choose<R: Rng + ?Sized>(
+    exploration: Exploration,
+    k: usize,
+    rng: &mut R,
+    scratch: &mut Scratch,
+) {
+    let items = scratch.values.len();
     let tie_seed = rng.next_u64();
     let exploring = exploration.eps > 0.0 && rng.random::<f64>() < exploration.eps;
-    desk.drawn.clear();
+    scratch.drawn.clear();
     if exploring {
-        draw(exploration.slots_of(k), items, rng, &mut desk.drawn);
+        draw(exploration.slots_of(k), items, rng, &mut scratch.drawn);
     }
     let mut clear = false;
-    if desk.drawn.is_empty() {
-        clear = desk.top.fill(k, tie_seed, &desk.values);
+    if scratch.drawn.is_empty() {
+        clear = scratch.top.fill(k, tie_seed, &scratch.values);
     } else {
-        desk.top.reset(k - desk.drawn.len(), tie_seed);
-        for (item, &value) in desk.values.iter().enumerate() {
-            if desk.drawn.binary_search(&item).is_err() {
-                desk.top.push(item as u64, value);
+        scratch.top.reset(k - scratch.drawn.len(), tie_seed);
+        for (item, &value) in scratch.values.iter().enumerate() {
+            if scratch.drawn.binary_search(&item).is_err() {
+                scratch.top.push(item as u64, value);
             }
         }
     }
     // Without exploration, and with no tie across the border, every pick was certain.
     let certain = clear && exploration.eps == 0.0;
-    let places = (!certain).then(|| Places::new(&desk.values, k, &mut desk.numbers));
+    let places = (!certain).then(|| Places::new(&scratch.values, k, &mut scratch.numbers));
     let probability = |value: f64| match &places {
         None => 1.0,
         Some(places) => exploration.probability(places.of(value), k, items),
     };
-    let mut slots = PickSlots::new(&mut desk.picks, k);
-    for ranked in desk.top.sorted() {
+    let mut slots = PickSlots::new(&mut scratch.picks, k);
+    for ranked in scratch.top.sorted() {
         slots.push(ranked.item as usize, probability(ranked.value), false);
     }
-    for &item in &desk.drawn {
-        slots.push(item, probability(desk.values[item]), true);
+    for &item in &scratch.drawn {
+        slots.push(item, probability(scratch.values[item]), true);
     }
 }
 
-/// The probability of each item under [`choose`], into `desk.probabilities`.
-pub(crate) fn inclusion(exploration: Exploration, k: usize, desk: &mut Desk) {
-    let Desk { values, probabilities, numbers, .. } = desk;
+/// The probability of each item under [`choose`], into `scratch.probabilities`.
+pub(crate) fn inclusion(exploration: Exploration, k: usize, scratch: &mut Scratch) {
+    let Scratch { values, probabilities, numbers, .. } = scratch;
     let places = Places::new(values, values.len(), numbers);
     probabilities.clear();
     probabilities.extend(values.iter().map(|&v| exploration.probability(places.of(v), k, values.len())));
@@ -132,14 +137,14 @@ enum Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn new(values: &'a [f64], questions: usize, room: &'a mut Vec<f64>) -> Self {
+    fn new(values: &'a [f64], questions: usize, buffer: &'a mut Vec<f64>) -> Self {
         if values.len().saturating_mul(questions) <= 1 << 14 {
             return Places::Count(values);
         }
-        room.clear();
-        room.extend_from_slice(values);
-        room.sort_unstable_by(|a, b| b.total_cmp(a));
-        Places::Sorted(room)
+        buffer.clear();
+        buffer.extend_from_slice(values);
+        buffer.sort_unstable_by(|a, b| b.total_cmp(a));
+        Places::Sorted(buffer)
     }
 
     fn of(&self, value: f64) -> Place {
@@ -213,8 +218,8 @@ mod tests {
     #[test]
     fn places_are_the_same_counted_and_sorted() {
         let values: Vec<f64> = (0..200).map(|i| f64::from(i * 7 % 31)).collect();
-        let mut room = Vec::new();
-        let sorted = Places::new(&values, 1 << 14, &mut room);
+        let mut buffer = Vec::new();
+        let sorted = Places::new(&values, 1 << 14, &mut buffer);
         for &value in &values {
             assert_eq!(sorted.of(value), Place::of(value, &values));
         }

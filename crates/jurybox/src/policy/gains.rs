@@ -3,12 +3,24 @@
 //! Each of them estimates the gains alpha in its own way; all of them then weigh as the oracle does (Lemmas 1 and 2), with
 //! noise levels that are given, or estimated where the caller has none.
 
-use crate::estimate::{Factor, Moments, Noise, Statistic};
+use super::{Exploration, OptionEntry, OptionKind, Rank, inverted};
+use crate::contributions::Contributions;
+use crate::estimate::{Factor, MleNode, Moments, Noise, Statistic};
 use crate::link::Link;
 use crate::options::{Positive, Sigma};
 use crate::scores::Scores;
+use crate::scratch::Scratch;
 use crate::weights::{Prior, Weights};
 use serde::{Deserialize, Serialize};
+
+/// The option that all of these policies have.
+pub(super) const SIGMA: OptionEntry = OptionEntry {
+    name: "sigma",
+    kind: OptionKind::Noise,
+    default: "unlabelled",
+    range: "a number above 0, a list of them, unlabelled, labelled",
+    help: "noise levels of the evaluators: known, or estimated from the scores alone or from the rewards",
+};
 
 /// What has been learnt about the noise levels; nothing where they are given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,6 +71,14 @@ impl Statistic for NoiseState {
             NoiseState::Given => true,
             NoiseState::Unlabelled(moments) => moments.is_sound(evaluators),
             NoiseState::Labelled(noise) => noise.is_sound(evaluators),
+        }
+    }
+
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        match self {
+            NoiseState::Given => NoiseState::Given,
+            NoiseState::Unlabelled(moments) => NoiseState::Unlabelled(moments.reseated(columns)),
+            NoiseState::Labelled(noise) => NoiseState::Labelled(noise.reseated(columns)),
         }
     }
 
@@ -161,6 +181,68 @@ impl Gains {
     /// The weights for the gains and noise levels in place.
     pub(crate) fn update_weights(&mut self, prior: Prior) {
         self.weights.set(&self.alpha, &self.sigma, prior);
+    }
+
+    /// The weights for other gains than those that are shown.
+    pub(crate) fn update_weights_for(&mut self, alpha: &[f64], prior: Prior) {
+        self.weights.set(alpha, &self.sigma, prior);
+    }
+}
+
+/// What the policies of the oracle's form pick by: weights on the inverse link's scale, and some exploration.
+#[derive(Debug, Clone)]
+pub(crate) struct ByGains {
+    pub(super) link: Link,
+    pub(super) gains: Gains,
+    pub(super) exploration: Exploration,
+    /// Buffers of a fit.
+    pub(super) nodes: Vec<MleNode>,
+    pub(super) numbers: Vec<f64>,
+}
+
+impl ByGains {
+    pub(super) fn new(link: Link, gains: &Gains) -> Self {
+        ByGains {
+            link,
+            gains: gains.clone(),
+            exploration: Exploration::NONE,
+            nodes: Vec::new(),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// A prior of the reward where the link lets one be used: with a curved link the weighted sum is no posterior mean.
+    pub(super) fn prior(&self, (mean, variance): (f64, f64)) -> Prior {
+        if self.link == Link::Identity { Prior::normal(mean, variance) } else { Prior::default() }
+    }
+}
+
+impl Rank for ByGains {
+    fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
+        let x = inverted(self.link, scores, &mut scratch.inverse);
+        self.gains.weights.values(&x, &mut scratch.values);
+    }
+
+    fn exploration(&self) -> Exploration {
+        self.exploration
+    }
+
+    fn contributions(&self, row: &[f64]) -> Option<Contributions> {
+        let mut x = Vec::with_capacity(row.len());
+        self.link.inverse_into(row, &mut x);
+        Some(self.gains.weights.contributions(&x))
+    }
+
+    fn alpha(&self) -> Option<&[f64]> {
+        Some(&self.gains.alpha)
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(self.gains.weights.as_slice())
+    }
+
+    fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
+        Some((&self.gains.sigma, &self.gains.origin))
     }
 }
 

@@ -12,13 +12,16 @@
 //!
 //! An item with missing scores is predicted by the regression on the scores it has; one with none comes last.
 
-use super::{Desk, Entry, Links, Policy, inverted};
+use super::{Entry, Links, OptionEntry, OptionKind, Policy, Rank, inverted};
+use crate::contributions::Contributions;
 use crate::estimate::{Ridge, factor_with_ridge};
 use crate::link::Link;
 use crate::matrix::{Cholesky, Symmetric};
 use crate::options::{Fraction, Positive};
 use crate::pick::Example;
 use crate::scores::Scores;
+use crate::scratch::Scratch;
+use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
 /// `lambda`: the ridge, 1/J by default. `delta`: confidence, 0.05. `noise`: standard deviation of the reward given the
@@ -33,12 +36,58 @@ pub(crate) struct Options {
     beta: Option<Positive>,
 }
 
+const OPTIONS: &[OptionEntry] = &[
+    OptionEntry {
+        name: "lambda",
+        kind: OptionKind::Number,
+        default: "none",
+        range: "above 0",
+        help: "the ridge; one over the number of evaluators when not set",
+    },
+    OptionEntry {
+        name: "delta",
+        kind: OptionKind::Number,
+        default: "0.05",
+        range: "strictly between 0 and 1",
+        help: "the confidence intervals may miss with this probability",
+    },
+    OptionEntry {
+        name: "noise",
+        kind: OptionKind::Number,
+        default: "0.1",
+        range: "above 0",
+        help: "the standard deviation of the reward given the scores",
+    },
+    OptionEntry {
+        name: "norm",
+        kind: OptionKind::Number,
+        default: "1",
+        range: "above 0",
+        help: "a bound on the length of the weights",
+    },
+    OptionEntry {
+        name: "beta",
+        kind: OptionKind::Number,
+        default: "none",
+        range: "above 0",
+        help: "the width of the intervals itself, instead of the formula of delta, noise and norm",
+    },
+];
+
 #[derive(Debug, Clone)]
 pub(crate) struct LinUcb {
     link: Link,
     lambda: f64,
     options: Options,
     state: Ridge,
+    row: Vec<f64>,
+}
+
+/// A ridge regression and how far it may be off.
+#[derive(Debug, Clone)]
+pub(crate) struct UpperBounds {
+    link: Link,
+    lambda: f64,
     gram: Symmetric,
     products: Vec<f64>,
     theta: Vec<f64>,
@@ -46,7 +95,6 @@ pub(crate) struct LinUcb {
     /// L^-1, packed row by row: the confidence norm of x is the length of L^-1 x.
     whitening: Vec<f64>,
     beta: f64,
-    row: Vec<f64>,
 }
 
 /// Items worked on side by side: one vector instruction serves several.
@@ -59,16 +107,19 @@ impl Policy for LinUcb {
             links: Links::Identity,
             assumes: "reward linear in the scores, no offset; ridge regression with optimism, learns from every pick",
             paper: "baseline, Abbasi-Yadkori et al. 2011",
+            options: OPTIONS,
         },
         Entry {
             name: "glm-lin-ucb",
             links: Links::Glm,
             assumes: "reward linear in the inverse link of the scores; otherwise as lin-ucb",
             paper: "GLM-LinUCB",
+            options: OPTIONS,
         },
     ];
     type Options = Options;
     type State = Ridge;
+    type Rank = UpperBounds;
 
     fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         Ok(LinUcb {
@@ -76,12 +127,6 @@ impl Policy for LinUcb {
             lambda: options.lambda.map_or(1.0 / evaluators as f64, Positive::get),
             options,
             state: Ridge::new(evaluators),
-            gram: Symmetric::zeros(evaluators),
-            products: Vec::new(),
-            theta: vec![0.0; evaluators],
-            cholesky: Cholesky::default(),
-            whitening: Vec::new(),
-            beta: 0.0,
             row: Vec::new(),
         })
     }
@@ -98,27 +143,49 @@ impl Policy for LinUcb {
         self.link
     }
 
-    fn prepare(&mut self) {
-        self.state.system(&mut self.gram, &mut self.products);
-        let ridge = factor_with_ridge(&mut self.cholesky, &self.gram, self.lambda);
-        self.theta.clone_from(&self.products);
-        self.cholesky.solve(&mut self.theta);
-        self.cholesky.inverse_factor(&mut self.whitening);
+    fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
+        self.row.clear();
+        self.link.inverse_into(example.scores, &mut self.row);
+        self.state.learn(&self.row, example.reward);
+        true
+    }
+
+    fn room(&self) -> UpperBounds {
+        UpperBounds {
+            link: self.link,
+            lambda: self.lambda,
+            gram: Symmetric::default(),
+            products: Vec::new(),
+            theta: Vec::new(),
+            cholesky: Cholesky::default(),
+            whitening: Vec::new(),
+            beta: 0.0,
+        }
+    }
+
+    fn fit(&self, _: &Seen, into: &mut UpperBounds) {
+        self.state.system(&mut into.gram, &mut into.products);
+        let ridge = factor_with_ridge(&mut into.cholesky, &into.gram, self.lambda);
+        into.theta.clone_from(&into.products);
+        into.cholesky.solve(&mut into.theta);
+        into.cholesky.inverse_factor(&mut into.whitening);
         let options = &self.options;
-        self.beta = options.beta.map_or_else(
+        into.beta = options.beta.map_or_else(
             || {
                 let delta = options.delta.map_or(0.05, Fraction::get);
                 let noise = options.noise.map_or(0.1, Positive::get);
                 let norm = options.norm.map_or(1.0, Positive::get);
-                let volume = self.cholesky.log_determinant() - self.theta.len() as f64 * ridge.ln();
+                let volume = into.cholesky.log_determinant() - into.theta.len() as f64 * ridge.ln();
                 noise * (2.0 * (1.0 / delta).ln() + volume.max(0.0)).sqrt() + ridge.sqrt() * norm
             },
             Positive::get,
         );
     }
+}
 
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        let Desk { inverse, values, numbers, .. } = desk;
+impl Rank for UpperBounds {
+    fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
+        let Scratch { inverse, values, numbers, .. } = scratch;
         let x = inverted(self.link, scores, inverse);
         values.clear();
         for block in x.values().chunks(LANES * x.evaluators()) {
@@ -127,17 +194,19 @@ impl Policy for LinUcb {
         if !x.is_complete() {
             for (value, row) in values.iter_mut().zip(x.rows()) {
                 if value.is_nan() {
-                    *value = self.value_of_present(row);
+                    *value = self.value_of_present(row).0;
                 }
             }
         }
     }
 
-    fn learn(&mut self, example: &Example<'_>) -> bool {
-        self.row.clear();
-        self.link.inverse_into(example.scores, &mut self.row);
-        self.state.learn(&self.row, example.reward);
-        true
+    /// The bonus for what is little known belongs to no evaluator alone.
+    fn contributions(&self, row: &[f64]) -> Option<Contributions> {
+        let mut x = Vec::with_capacity(row.len());
+        self.link.inverse_into(row, &mut x);
+        let (value, each) = self.value_of_present(&x);
+        let sum: f64 = each.iter().sum();
+        Some(Contributions { base: value - sum, each })
     }
 
     fn weights(&self) -> Option<&[f64]> {
@@ -145,7 +214,7 @@ impl Policy for LinUcb {
     }
 }
 
-impl LinUcb {
+impl UpperBounds {
     /// Values of up to [`LANES`] items; NaN where a score is missing.
     fn block_values(&self, block: &[f64], values: &mut Vec<f64>, columns: &mut Vec<f64>) {
         let width = self.theta.len();
@@ -180,20 +249,26 @@ impl LinUcb {
         }
     }
 
-    /// The value of an item by the regression on the scores it has.
-    fn value_of_present(&self, row: &[f64]) -> f64 {
+    /// The value of an item by the regression on the scores it has, and what each of them adds to it.
+    fn value_of_present(&self, row: &[f64]) -> (f64, Vec<f64>) {
+        let mut each = vec![0.0; row.len()];
         let present: Vec<usize> = (0..row.len()).filter(|&j| !row[j].is_nan()).collect();
         if present.is_empty() {
-            return f64::NEG_INFINITY;
+            return (f64::NEG_INFINITY, each);
         }
         let mut cholesky = Cholesky::default();
         factor_with_ridge(&mut cholesky, &self.gram.principal(&present), self.lambda);
         let x: Vec<f64> = present.iter().map(|&j| row[j]).collect();
         let mut leverage = x.clone();
         cholesky.solve(&mut leverage);
+        let mut theta: Vec<f64> = present.iter().map(|&j| self.products[j]).collect();
+        cholesky.solve(&mut theta);
+        for (&j, theta) in present.iter().zip(&theta) {
+            each[j] = theta * row[j];
+        }
         let mean: f64 = leverage.iter().zip(&present).map(|(l, &j)| l * self.products[j]).sum();
         let square: f64 = leverage.iter().zip(&x).map(|(l, x)| l * x).sum();
-        mean + self.beta * square.max(0.0).sqrt()
+        (mean + self.beta * square.max(0.0).sqrt(), each)
     }
 }
 
@@ -219,25 +294,26 @@ mod tests {
                 for _ in 0..30 {
                     let x: Vec<f64> = (0..width).map(|_| normal()).collect();
                     let reward = normal();
-                    policy.learn(&Example { scores: &x, reward, receipt: None });
+                    policy.learn(&Example { scores: &x, reward, receipt: None }, 0);
                     let x = nalgebra::DVector::from_vec(x);
                     v += &x * x.transpose();
                     b += x * reward;
                 }
-                policy.prepare();
+                let mut rank = policy.room();
+                policy.fit(&Seen::default(), &mut rank);
                 let inverse = v.clone().try_inverse().unwrap();
                 let theta = &inverse * b;
                 let volume = v.determinant().ln() - width as f64 * lambda.ln();
                 let beta = 0.1 * (2.0 * 20_f64.ln() + volume).sqrt() + lambda.sqrt();
                 let table: Vec<f64> = (0..width * 19).map(|_| normal()).collect();
-                let mut desk = Desk::new();
-                policy.values(&Scores::new(&table, width).unwrap(), &mut desk);
-                assert_eq!(desk.values.len(), 19);
-                for (row, value) in table.chunks(width).zip(&desk.values) {
+                let mut scratch = Scratch::new();
+                rank.values(&Scores::new(&table, width).unwrap(), &mut scratch);
+                assert_eq!(scratch.values.len(), 19);
+                for (row, value) in table.chunks(width).zip(&scratch.values) {
                     let x = nalgebra::DVector::from_row_slice(row);
                     let direct = theta.dot(&x) + beta * (x.transpose() * &inverse * &x)[0].sqrt();
                     assert!((value - direct).abs() < 1e-9, "{lambda} {width}: {value} {direct}");
-                    assert!((policy.value_of_present(row) - direct).abs() < 1e-9);
+                    assert!((rank.value_of_present(row).0 - direct).abs() < 1e-9);
                 }
             }
         }

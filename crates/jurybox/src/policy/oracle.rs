@@ -3,11 +3,11 @@
 //! **Assumes** that it is told every gain alpha and every noise level sigma. **In the paper:** Lemmas 1 and 2; regret is
 //! measured against it. **Costs** O(J) an item; learns nothing.
 
-use super::gains::Gains;
-use super::{Desk, Entry, Links, Policy, inverted};
+use super::gains::{ByGains, Gains, SIGMA};
+use super::{Entry, Links, OptionEntry, OptionKind, Policy};
 use crate::link::Link;
 use crate::options::{Finite, Sigma};
-use crate::scores::Scores;
+use crate::seen::Seen;
 use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,22 @@ pub(crate) struct Options {
     alpha: Vec<Finite>,
     sigma: Sigma,
 }
+
+const OPTIONS: &[OptionEntry] = &[
+    OptionEntry {
+        name: "alpha",
+        kind: OptionKind::OnePerEvaluator,
+        default: "required",
+        range: "numbers, one per evaluator",
+        help: "the gain of each evaluator",
+    },
+    OptionEntry {
+        default: "required",
+        range: "a number above 0, or a list of them",
+        help: "the noise level of each evaluator",
+        ..SIGMA
+    },
+];
 
 #[derive(Debug, Clone)]
 pub(crate) struct Oracle {
@@ -32,9 +48,11 @@ impl Policy for Oracle {
         links: Links::Any,
         assumes: "told every gain (alpha) and noise level (sigma); the yardstick for regret",
         paper: "Lemmas 1 and 2",
+        options: OPTIONS,
     }];
     type Options = Options;
     type State = ();
+    type Rank = ByGains;
 
     fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         if options.alpha.len() != evaluators {
@@ -64,15 +82,10 @@ impl Policy for Oracle {
         self.link
     }
 
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        self.gains.weights.values(&inverted(self.link, scores, &mut desk.inverse), &mut desk.values);
+    fn room(&self) -> ByGains {
+        ByGains::new(self.link, &self.gains)
     }
 
-    fn alpha(&self) -> Option<&[f64]> {
-        Some(&self.gains.alpha)
-    }
-
-    fn weights(&self) -> Option<&[f64]> {
-        Some(self.gains.weights.as_slice())
-    }
+    /// All that it knows it was told.
+    fn fit(&self, _: &Seen, _: &mut ByGains) {}
 }

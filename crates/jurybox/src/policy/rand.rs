@@ -5,10 +5,12 @@
 //! drawn evaluator did not score come last in its order.
 
 use super::explore::PickSlots;
-use super::{Desk, Entry, Links, NoOptions, Policy};
+use super::{Entry, Links, NoOptions, Policy, Rank};
 use crate::link::Link;
 use crate::rank::shares_of_top;
 use crate::scores::Scores;
+use crate::scratch::Scratch;
+use crate::seen::Seen;
 use rand::{Rng, RngExt};
 
 #[derive(Debug, Clone)]
@@ -20,9 +22,11 @@ impl Policy for Rand {
         links: Links::Identity,
         assumes: "nothing: one evaluator drawn each round ranks the items alone",
         paper: "Rand of the appendix",
+        options: &[],
     }];
     type Options = NoOptions;
     type State = ();
+    type Rank = OneAtRandom;
 
     fn seat(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
         Ok(Rand(()))
@@ -36,32 +40,44 @@ impl Policy for Rand {
         &mut self.0
     }
 
-    /// For those who want one order of the items: their mean rank among the evaluators.
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        let trust = vec![1.0 / scores.evaluators() as f64; scores.evaluators()];
-        mean_rank(scores, &trust, &mut desk.values);
+    fn room(&self) -> OneAtRandom {
+        OneAtRandom
     }
 
-    fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, desk: &mut Desk) {
-        self.inclusion(scores, k, desk);
+    fn fit(&self, _: &Seen, _: &mut OneAtRandom) {}
+}
+
+/// Draws the evaluator that decides.
+#[derive(Debug, Clone)]
+pub(crate) struct OneAtRandom;
+
+impl Rank for OneAtRandom {
+    /// For those who want one order of the items: their mean rank among the evaluators.
+    fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
+        let trust = vec![1.0 / scores.evaluators() as f64; scores.evaluators()];
+        mean_rank(scores, &trust, &mut scratch.values);
+    }
+
+    fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
+        self.inclusion(scores, k, scratch);
         let drawn = rng.random_range(0..scores.evaluators());
-        column(scores, drawn, &mut desk.values);
-        desk.top.fill(k, rng.next_u64(), &desk.values);
-        let mut slots = PickSlots::new(&mut desk.picks, k);
-        for ranked in desk.top.sorted() {
+        column(scores, drawn, &mut scratch.values);
+        scratch.top.fill(k, rng.next_u64(), &scratch.values);
+        let mut slots = PickSlots::new(&mut scratch.picks, k);
+        for ranked in scratch.top.sorted() {
             let item = ranked.item as usize;
-            slots.push(item, desk.probabilities[item], false);
+            slots.push(item, scratch.probabilities[item], false);
         }
     }
 
-    fn inclusion(&self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
-        desk.probabilities.clear();
-        desk.probabilities.resize(scores.items(), 0.0);
+    fn inclusion(&self, scores: &Scores<'_>, k: usize, scratch: &mut Scratch) {
+        scratch.probabilities.clear();
+        scratch.probabilities.resize(scores.items(), 0.0);
         let share = 1.0 / scores.evaluators() as f64;
         for j in 0..scores.evaluators() {
-            column(scores, j, &mut desk.values);
-            shares_of_top(&desk.values, k, &mut desk.top, &mut desk.numbers);
-            for (probability, own) in desk.probabilities.iter_mut().zip(&desk.numbers) {
+            column(scores, j, &mut scratch.values);
+            shares_of_top(&scratch.values, k, &mut scratch.top, &mut scratch.numbers);
+            for (probability, own) in scratch.probabilities.iter_mut().zip(&scratch.numbers) {
                 *probability = (*probability + share * own).min(1.0); // J times 1/J may round to more
             }
         }

@@ -1,12 +1,16 @@
 //! The table of policies: one line each.
 
-use super::{Alarm, Desk, Entry, Exploration, Interval, Links, Policy, SigmaOrigin};
+use super::{Alarm, Entry, Exploration, Interval, Links, Policy, Rank, SigmaOrigin};
+use crate::contributions::Contributions;
 use crate::error::Error;
 use crate::estimate::Statistic;
 use crate::link::Link;
 use crate::nearest::nearest;
 use crate::pick::Example;
+use crate::schedule::Renewal;
 use crate::scores::Scores;
+use crate::scratch::Scratch;
+use crate::seen::Seen;
 use crate::spec::Spec;
 use rand::Rng;
 use serde_json::Value;
@@ -19,11 +23,23 @@ macro_rules! table {
             $($variant($policy),)*
         }
 
+        /// What any of them picks by.
+        #[derive(Debug, Clone)]
+        pub(crate) enum AnyRank {
+            $($variant(<$policy as Policy>::Rank),)*
+        }
+
         const ENTRIES: &[&[Entry]] = &[$(<$policy>::ENTRIES,)*];
 
         macro_rules! each {
             ($any:expr, $p:ident => $body:expr) => {
                 match $any { $(AnyPolicy::$variant($p) => $body,)* }
+            };
+        }
+
+        macro_rules! each_rank {
+            ($any:expr, $r:ident => $body:expr) => {
+                match $any { $(AnyRank::$variant($r) => $body,)* }
             };
         }
 
@@ -44,6 +60,33 @@ macro_rules! table {
                         true
                     })*
                     _ => false,
+                }
+            }
+
+            /// Takes over what another has learnt, its evaluators in other columns: for each column here, where it was
+            /// there, if it was. Both must be the same policy.
+            pub(crate) fn take_columns(&mut self, other: &AnyPolicy, columns: &[Option<usize>]) {
+                match (self, other) {
+                    $((AnyPolicy::$variant(mine), AnyPolicy::$variant(theirs)) => {
+                        *mine.state_mut() = theirs.state().reseated(columns);
+                    })*
+                    _ => {}
+                }
+            }
+
+            /// Room for a fit.
+            pub(crate) fn room(&self) -> AnyRank {
+                match self { $(AnyPolicy::$variant(p) => AnyRank::$variant(p.room()),)* }
+            }
+
+            /// Fits into room that this policy made.
+            pub(crate) fn fit(&self, seen: &Seen, into: &mut AnyRank) {
+                match (self, into) {
+                    $((AnyPolicy::$variant(p), AnyRank::$variant(rank)) => p.fit(seen, rank),)*
+                    (policy, other) => {
+                        *other = policy.room();
+                        policy.fit(seen, other);
+                    }
                 }
             }
         }
@@ -118,66 +161,20 @@ impl AnyPolicy {
         each!(self, p => p.link())
     }
 
-    pub(crate) fn exploration(&self) -> Exploration {
-        each!(self, p => p.exploration())
+    pub(crate) fn renewal(&self) -> Renewal {
+        each!(self, p => p.renewal())
     }
 
-    pub(crate) fn prepare(&mut self) {
-        each!(self, p => p.prepare());
+    pub(crate) fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
+        each!(self, p => p.observe(scores, at))
     }
 
-    pub(crate) fn choose<R: Rng + ?Sized>(
-        &self,
-        scores: &Scores<'_>,
-        k: usize,
-        rng: &mut R,
-        desk: &mut Desk,
-    ) {
-        each!(self, p => p.choose(scores, k, rng, desk));
-    }
-
-    pub(crate) fn inclusion(&self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
-        each!(self, p => p.inclusion(scores, k, desk));
-    }
-
-    pub(crate) fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        each!(self, p => p.values(scores, desk));
-    }
-
-    pub(crate) fn observe(&mut self, scores: &Scores<'_>) -> bool {
-        each!(self, p => p.observe(scores))
-    }
-
-    pub(crate) fn learn(&mut self, example: &Example<'_>) -> bool {
-        each!(self, p => p.learn(example))
+    pub(crate) fn learn(&mut self, example: &Example<'_>, at: u64) -> bool {
+        each!(self, p => p.learn(example, at))
     }
 
     pub(crate) fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
         each!(self, p => p.check_receipt(example))
-    }
-
-    pub(crate) fn alpha(&self) -> Option<&[f64]> {
-        each!(self, p => p.alpha())
-    }
-
-    pub(crate) fn weight_intervals(&self, level: f64) -> Option<Vec<Interval>> {
-        each!(self, p => p.weight_intervals(level))
-    }
-
-    pub(crate) fn predict(&self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
-        each!(self, p => p.predict(scores, level))
-    }
-
-    pub(crate) fn alarms(&self) -> &[Alarm] {
-        each!(self, p => p.alarms())
-    }
-
-    pub(crate) fn weights(&self) -> Option<&[f64]> {
-        each!(self, p => p.weights())
-    }
-
-    pub(crate) fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
-        each!(self, p => p.sigma())
     }
 
     pub(crate) fn state_as_json(&self) -> Result<Value, serde_json::Error> {
@@ -194,6 +191,59 @@ impl AnyPolicy {
 
     pub(crate) fn restore_bytes(&mut self, state: &[u8], evaluators: usize) -> Result<(), Error> {
         each!(self, p => restore(p, postcard::from_bytes(state).map_err(|e| e.to_string()), evaluators))
+    }
+}
+
+/// What is asked of a fit, whichever policy's it is.
+impl AnyRank {
+    pub(crate) fn exploration(&self) -> Exploration {
+        each_rank!(self, r => r.exploration())
+    }
+
+    pub(crate) fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
+        each_rank!(self, r => r.values(scores, scratch));
+    }
+
+    pub(crate) fn choose<R: Rng + ?Sized>(
+        &self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+        scratch: &mut Scratch,
+    ) {
+        each_rank!(self, r => r.choose(scores, k, rng, scratch));
+    }
+
+    pub(crate) fn inclusion(&self, scores: &Scores<'_>, k: usize, scratch: &mut Scratch) {
+        each_rank!(self, r => r.inclusion(scores, k, scratch));
+    }
+
+    pub(crate) fn contributions(&self, row: &[f64]) -> Option<Contributions> {
+        each_rank!(self, r => r.contributions(row))
+    }
+
+    pub(crate) fn alpha(&self) -> Option<&[f64]> {
+        each_rank!(self, r => r.alpha())
+    }
+
+    pub(crate) fn weights(&self) -> Option<&[f64]> {
+        each_rank!(self, r => r.weights())
+    }
+
+    pub(crate) fn weight_intervals(&self, level: f64) -> Option<Vec<Interval>> {
+        each_rank!(self, r => r.weight_intervals(level))
+    }
+
+    pub(crate) fn predict(&self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
+        each_rank!(self, r => r.predict(scores, level))
+    }
+
+    pub(crate) fn alarms(&self) -> &[Alarm] {
+        each_rank!(self, r => r.alarms())
+    }
+
+    pub(crate) fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
+        each_rank!(self, r => r.sigma())
     }
 }
 

@@ -3,9 +3,12 @@
 //! **Assumes** nothing and learns nothing. **In the paper:** "Rand, the fully random strategy" of the main text. It is
 //! what any lift is measured from, and the fairest sample for an audit: every item has probability K / K_t.
 
-use super::{Desk, Entry, Links, NoOptions, Policy};
+use super::{Entry, Links, NoOptions, Policy, Rank};
+use crate::contributions::Contributions;
 use crate::link::Link;
 use crate::scores::Scores;
+use crate::scratch::Scratch;
+use crate::seen::Seen;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Uniform(());
@@ -16,9 +19,11 @@ impl Policy for Uniform {
         links: Links::Identity,
         assumes: "nothing: K items at random, whatever their scores",
         paper: "Rand of the main text",
+        options: &[],
     }];
     type Options = NoOptions;
     type State = ();
+    type Rank = Ties;
 
     fn seat(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
         Ok(Uniform(()))
@@ -32,9 +37,24 @@ impl Policy for Uniform {
         &mut self.0
     }
 
-    /// Every item ties, and the tie rule draws.
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        desk.values.clear();
-        desk.values.resize(scores.items(), 0.0);
+    fn room(&self) -> Ties {
+        Ties
+    }
+
+    fn fit(&self, _: &Seen, _: &mut Ties) {}
+}
+
+/// Every item ties, and the tie rule draws.
+#[derive(Debug, Clone)]
+pub(crate) struct Ties;
+
+impl Rank for Ties {
+    fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
+        scratch.values.clear();
+        scratch.values.resize(scores.items(), 0.0);
+    }
+
+    fn contributions(&self, row: &[f64]) -> Option<Contributions> {
+        Some(Contributions { base: 0.0, each: vec![0.0; row.len()] })
     }
 }

@@ -32,6 +32,7 @@ pub fn specs(evaluators: usize) -> Vec<Spec> {
         "exp4p(horizon=50,low=-1,high=4)",
         "adaptive(audit=0.4,slots=2,sample=64)",
         "adaptive(draws=6,audit=0.2)",
+        "adaptive(forget=true,tick=2)",
     ] {
         specs.push(text.parse().unwrap());
     }
@@ -79,6 +80,7 @@ impl World {
 /// What one round left behind.
 #[derive(Clone)]
 pub struct Logged {
+    pub at: u64,
     pub scores: Vec<f64>,
     pub rewards: Vec<f64>,
     pub picks: Vec<Pick>,
@@ -94,12 +96,12 @@ pub fn run(
     seed: u64,
 ) -> Vec<Logged> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    (0..rounds)
-        .map(|_| {
+    (0..rounds as u64)
+        .map(|at| {
             let (rewards, scores) = world.round(items);
             let view = jury.scores(&scores).unwrap();
-            let picks = jury.round(&view, k, &mut rng).unwrap();
-            let logged = Logged { scores, rewards, picks };
+            let picks = jury.round(&view, at, k, &mut rng).unwrap();
+            let logged = Logged { at, scores, rewards, picks };
             learn(jury, &logged);
             logged
         })
@@ -108,7 +110,7 @@ pub fn run(
 
 pub fn observe(jury: &mut Jury, logged: &Logged) {
     let view = jury.scores(&logged.scores).unwrap();
-    jury.observe(&view).unwrap();
+    jury.observe(&view, logged.at).unwrap();
 }
 
 pub fn learn(jury: &mut Jury, logged: &Logged) {
@@ -124,17 +126,19 @@ pub fn learn_pick(jury: &mut Jury, logged: &Logged, pick: &Pick) {
         reward: logged.rewards[pick.item],
         receipt: Some(&pick.receipt),
     };
-    jury.learn(&[example]).unwrap();
+    jury.learn(&[example], logged.at).unwrap();
 }
 
-pub fn picks_after(jury: &mut Jury, seed: u64) -> Vec<usize> {
+/// Picks by a fit of the present state.
+pub fn picks_after(jury: &Jury, seed: u64) -> Vec<usize> {
+    let fitted = jury.fit();
     let mut world = World::new(seed, jury.evaluators().len(), 0.0);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut items = Vec::new();
     for _ in 0..5 {
         let (_, scores) = world.round(30);
-        let view = jury.scores(&scores).unwrap();
-        items.extend(jury.choose(&view, 7, &mut rng).unwrap().iter().map(|pick| pick.item));
+        let view = fitted.scores(&scores).unwrap();
+        items.extend(fitted.choose(&view, 7, &mut rng).unwrap().iter().map(|pick| pick.item));
     }
     items
 }

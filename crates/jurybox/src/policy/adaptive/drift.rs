@@ -18,8 +18,8 @@ use serde::Serialize;
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};
-/// let mut jury = Jury::new(&"adaptive(forget=true)".parse()?, Evaluators::numbered(4)?)?;
-/// assert!(jury.alarms().is_empty()); // nothing seen, nothing changed
+/// let jury = Jury::new(&"adaptive(forget=true)".parse()?, Evaluators::numbered(4)?)?;
+/// assert!(jury.fit().alarms().is_empty()); // nothing seen, nothing changed
 /// # Ok::<(), jurybox::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,7 +28,7 @@ pub struct Alarm {
     pub evaluator: usize,
     /// What changed.
     pub reading: Reading,
-    /// The round from which on it is different; it changed between this one and the end of the rung it begins.
+    /// The time from which on it is different; it changed between this one and the end of the rung it begins.
     pub since: u64,
     /// The mean reading before and after.
     pub before: f64,

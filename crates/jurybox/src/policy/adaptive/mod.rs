@@ -22,22 +22,24 @@
 //! weighting that its own picks do not contradict; `draws` or `audit` pay to find out.
 //!
 //! **Merges** exactly: moments add, and the samples of rows, chosen by a hash, are the same however the rows were split.
-//! Beyond `sample` labelled rows, curves rest on the sample, straight lines on every label. With `forget=true` a state has a
-//! clock of observed rounds; states are brought to the later clock, then added span by span.
+//! Beyond `sample` labelled rows, curves rest on the sample, straight lines on every label. With `forget=true` what was seen is
+//! filed by its time; states are brought to the later time, then added span by span.
 //!
 //! **In the paper:** nowhere; it uses Alg. 2's idea as one of its guesses, and folds the current round in first.
-//! **Costs** O(J) an item to value and O(J^2) to observe; a fit costs O(`sample` J^2) and is renewed when items or labels
-//! have grown by a tenth (with every round while there are few). Between fits values are those of the last one.
+//! **Costs** O(J) an item to value and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
+//! have grown by a tenth (with every round while there are few).
 //!
-//! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `inverted` (columns where low means
-//! high), `audit` and `slots` (the probability that a round explores, and places drawn at random then), `draws` (choose by one of
-//! so many posterior draws; inclusion probabilities are the exact average over them), `forget` (watch for drift).
+//! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `audit` and `slots` (the probability
+//! that a round explores, and places drawn at random then), `draws` (choose by one of so many posterior draws; inclusion
+//! probabilities are the exact average over them), `forget` (watch for drift), `tick` (how much time is one step).
 
 mod drift;
+mod explain;
 mod landscape;
 mod model;
 mod options;
 mod phases;
+mod posterior;
 mod regression;
 mod state;
 mod tails;
@@ -46,57 +48,26 @@ mod uncertainty;
 pub use self::drift::{Alarm, Reading};
 use self::landscape::Landscape;
 use self::model::Model;
-use self::options::{Curve, Options};
+use self::options::{Curve, OPTIONS, Options};
+use self::posterior::Posterior;
 use self::state::{Block, State};
 pub use self::uncertainty::Interval;
-use self::uncertainty::Uncertainty;
-use super::{Desk, Entry, Exploration, Links, Policy, explore};
+use super::{Entry, Exploration, Links, Policy};
 use crate::estimate::ladder::Ladder;
 use crate::estimate::{Sample, Statistic};
 use crate::link::Link;
 use crate::pick::Example;
+use crate::schedule::Renewal;
 use crate::scores::Scores;
-use rand::{Rng, RngExt};
+use crate::seen::Seen;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Adaptive {
     options: Options,
-    inverted: Vec<bool>,
+    evaluators: usize,
     state: State,
     empty: Box<Block>,
-    model: Option<Box<Model>>,
-    /// Rows and examples seen since the beginning of this process's fit; when to fit again.
-    fresh: Freshness,
-    alarms: Vec<Alarm>,
-    weights: Vec<f64>,
-    room: Vec<f64>,
-}
-
-/// When the next fit is due.
-#[derive(Debug, Clone, Copy, Default)]
-struct Freshness {
-    items: u64,
-    labels: u64,
-    next_items: u64,
-    next_labels: u64,
-}
-
-/// A fit is renewed when items or labels have grown by one in this many.
-const RENEWAL: u64 = 10;
-/// Below this many items or labels it is renewed with every round.
-const EAGER_ITEMS: u64 = 2000;
-const EAGER_LABELS: u64 = 300;
-
-impl Freshness {
-    fn is_due(&self) -> bool {
-        self.items >= self.next_items || self.labels >= self.next_labels
-    }
-
-    fn renew(&mut self) {
-        let next = |seen: u64, eager: u64| seen + 1 + if seen < eager { 0 } else { seen / RENEWAL };
-        self.next_items = next(self.items, EAGER_ITEMS);
-        self.next_labels = next(self.labels, EAGER_LABELS);
-    }
+    row: Vec<f64>,
 }
 
 /// An option that decides how much memory is used.
@@ -114,33 +85,25 @@ impl Policy for Adaptive {
         links: Links::Identity,
         assumes: "nothing but that scores carry some signal: learns scales, curves, noise and weights; the default",
         paper: "past the paper",
+        options: OPTIONS,
     }];
     type Options = Options;
     type State = State;
+    type Rank = Posterior;
 
     fn seat(_: &Entry, _: Link, options: Options, evaluators: usize) -> Result<Self, String> {
-        let mut inverted = vec![false; evaluators];
-        for &column in &options.inverted {
-            *inverted.get_mut(column).ok_or_else(|| {
-                format!("inverted: there is no column {column} among {evaluators} evaluators")
-            })? = true;
-        }
         let sample = within("sample", options.sample.get(), 1 << 20)?;
         within("draws", options.draws, 1024)?;
         let empty = Block::new(evaluators);
         Ok(Adaptive {
-            inverted,
+            evaluators,
             state: State {
                 ladder: Ladder::new(options.forget, empty.clone()),
                 unlabelled: Sample::new(evaluators, (sample / 2).max(2)),
                 labelled: Sample::new(evaluators + 1, sample),
             },
             empty: Box::new(empty),
-            model: None,
-            fresh: Freshness::default(),
-            alarms: Vec::new(),
-            weights: Vec::new(),
-            room: Vec::new(),
+            row: Vec::new(),
             options,
         })
     }
@@ -150,7 +113,6 @@ impl Policy for Adaptive {
     }
 
     fn state_mut(&mut self) -> &mut State {
-        self.model = None;
         &mut self.state
     }
 
@@ -158,133 +120,53 @@ impl Policy for Adaptive {
         true
     }
 
-    fn prepare(&mut self) {
-        if self.model.is_none() {
-            let items = |block: &Block| {
-                let scores = &block.scores;
-                (0..scores.evaluators()).map(|j| scores.count(j, j) as u64).max().unwrap_or(0)
-            };
-            self.fresh.items = self.state.ladder.rungs().iter().map(|rung| items(&rung.value)).sum();
-            self.fresh.labels = self.state.labelled.rows().map(|row| row.count).sum();
-        } else if !self.fresh.is_due() {
-            return;
-        }
-        self.fresh.renew();
-        let mut model = self.fit();
-        if self.options.draws > 0 {
-            model.draw(self.options.draws as usize);
-        }
-        self.weights.clear();
-        let width = self.inverted.len();
-        self.weights.extend((0..width).map(|j| model.landscape.scale[j] * model.slope(j)));
-        self.model = Some(Box::new(model));
+    fn renewal(&self) -> Renewal {
+        Renewal::Growth
     }
 
-    fn values(&self, scores: &Scores<'_>, desk: &mut Desk) {
-        if let Some(model) = &self.model {
-            model.values(scores, &mut desk.values);
-        } else {
-            desk.values.clear();
-            desk.values.resize(scores.items(), 0.0);
-        }
-    }
-
-    fn exploration(&self) -> Exploration {
-        Exploration { eps: self.options.audit.get(), slots: Some(self.options.slots.get() as usize) }
-    }
-
-    fn observe(&mut self, scores: &Scores<'_>) -> bool {
-        let clock = self.state.ladder.clock();
-        self.state.ladder.open().scores.observe(scores);
-        for row in scores.rows() {
-            self.state.unlabelled.offer(row, clock);
-        }
+    fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
+        let time = self.time(at);
+        let block = self.state.ladder.at(time, &self.empty);
+        block.scores.observe(scores);
         if self.options.forget {
-            self.state.ladder.open().pulse.observe(scores);
+            block.pulse.observe(scores);
         }
-        self.state.ladder.tick(&self.empty);
-        self.fresh.items += scores.items() as u64;
+        for row in scores.rows() {
+            self.state.unlabelled.offer(row, time);
+        }
         true
     }
 
-    /// One of the draws, each as likely, then the best by it and the audit slots.
-    fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, desk: &mut Desk) {
-        let Some(model) = self.model.as_ref().filter(|_| self.options.draws > 0) else {
-            self.values(scores, desk);
-            return explore::choose(self.exploration(), k, rng, desk);
-        };
-        self.inclusion(scores, k, desk);
-        let probabilities = std::mem::take(&mut desk.probabilities);
-        let member = (rng.random::<f64>() * model.members() as f64) as usize;
-        model.values_of(member, scores, &mut desk.values);
-        explore::choose(self.exploration(), k, rng, desk);
-        for pick in &mut desk.picks {
-            pick.receipt.inclusion_probability = probabilities[pick.item];
+    fn learn(&mut self, example: &Example<'_>, at: u64) -> bool {
+        let time = self.time(at);
+        self.row.clear();
+        self.row.extend_from_slice(example.scores);
+        self.row.push(example.reward);
+        self.state.labelled.offer(&self.row, time);
+        let block = self.state.ladder.at(time, &self.empty);
+        if self.row.iter().all(|x| !x.is_nan()) {
+            block.labelled.add(&self.row, 1.0);
         }
-        desk.probabilities = probabilities;
-    }
-
-    /// The average over the draws: exact, since they are the same until the next fit.
-    fn inclusion(&self, scores: &Scores<'_>, k: usize, desk: &mut Desk) {
-        let Some(model) = self.model.as_ref().filter(|_| self.options.draws > 0) else {
-            self.values(scores, desk);
-            return explore::inclusion(self.exploration(), k, desk);
-        };
-        let mut total = vec![0.0; scores.items()];
-        for member in 0..model.members() {
-            model.values_of(member, scores, &mut desk.values);
-            explore::inclusion(self.exploration(), k, desk);
-            for (sum, p) in total.iter_mut().zip(&desk.probabilities) {
-                *sum = (*sum + p / model.members() as f64).min(1.0); // n times 1/n may round to more
-            }
-        }
-        desk.probabilities = total;
-    }
-
-    fn weights(&self) -> Option<&[f64]> {
-        Some(&self.weights)
-    }
-
-    fn weight_intervals(&self, level: f64) -> Option<Vec<Interval>> {
-        self.model.as_ref().map(|model| Uncertainty::of(model).weights(model, level))
-    }
-
-    fn predict(&self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
-        let model = self.model.as_ref()?;
-        let uncertainty = Uncertainty::of(model);
-        Some(scores.rows().map(|row| uncertainty.predict(model, row, level)).collect())
-    }
-
-    fn alarms(&self) -> &[Alarm] {
-        &self.alarms
-    }
-
-    fn learn(&mut self, example: &Example<'_>) -> bool {
-        let clock = self.state.ladder.clock();
-        self.room.clear();
-        self.room.extend_from_slice(example.scores);
-        self.room.push(example.reward);
-        self.state.labelled.offer(&self.room, clock);
-        if self.room.iter().all(|x| !x.is_nan()) {
-            self.state.ladder.open().labelled.add(&self.room, 1.0);
-        }
-        self.fresh.labels += 1;
         true
     }
-}
 
-impl Adaptive {
+    fn room(&self) -> Posterior {
+        Posterior::new(Exploration {
+            eps: self.options.audit.get(),
+            slots: Some(self.options.slots.get() as usize),
+        })
+    }
+
     /// Fits what the present still resembles.
-    fn fit(&mut self) -> Model {
-        let evaluators = self.inverted.len();
+    fn fit(&self, _: &Seen, into: &mut Posterior) {
         let ladder = &self.state.ladder;
-        let (first, alarms) = drift::search(ladder, evaluators);
+        let (first, mut alarms) = drift::search(ladder, self.evaluators);
+        alarms.iter_mut().for_each(|alarm| alarm.since = alarm.since.saturating_mul(self.options.tick.get()));
         let since = if first == 0 { 0 } else { ladder.rungs()[first].start };
-        let mut whole = Block::new(evaluators);
+        let mut whole = Block::new(self.evaluators);
         for rung in &ladder.rungs()[first..] {
             whole.merge(&rung.value);
         }
-        self.alarms = alarms;
         let unlabelled = self.state.unlabelled.rows().filter(|row| row.clock >= since);
         let labelled = self.state.labelled.rows().filter(|row| row.clock >= since);
         let blocks = match self.options.curve {
@@ -292,7 +174,19 @@ impl Adaptive {
             Curve::Ranks => 2,
             Curve::Spline => 4,
         };
-        let landscape = Landscape::new(&whole.scores, &unlabelled, &self.inverted, blocks);
-        Model::fit(landscape, labelled, &whole.labelled)
+        let upright = vec![false; self.evaluators];
+        let landscape = Landscape::new(&whole.scores, &unlabelled, &upright, blocks);
+        let mut model = Model::fit(landscape, labelled, &whole.labelled);
+        if self.options.draws > 0 {
+            model.draw(self.options.draws as usize);
+        }
+        into.set(model, alarms);
+    }
+}
+
+impl Adaptive {
+    /// The step of the clock that a time belongs to; the clock stands still where time is not kept.
+    fn time(&self, at: u64) -> u64 {
+        if self.options.forget { at / self.options.tick.get() } else { 0 }
     }
 }

@@ -1,6 +1,7 @@
 //! What can be asked of `adaptive`.
 
 use crate::options::{Count, Probability};
+use crate::policy::{OptionEntry, OptionKind};
 use serde::{Deserialize, Serialize};
 
 /// Options of `adaptive`.
@@ -15,13 +16,66 @@ pub(crate) struct Options {
     pub(super) slots: Count,
     /// How many sets of weights are drawn from the posterior to choose by; 0 chooses by the mean.
     pub(super) draws: u64,
-    /// Columns of evaluators where a low score means a high reward.
-    pub(super) inverted: Vec<usize>,
     /// Whether to watch for drift and forget what no longer holds.
     pub(super) forget: bool,
+    /// How much of the caller's time is one step of the clock.
+    pub(super) tick: Count,
     /// How bent the relation of a score to the reward may be.
     pub(super) curve: Curve,
 }
+
+/// The same as data.
+pub(super) const OPTIONS: &[OptionEntry] = &[
+    OptionEntry {
+        name: "audit",
+        kind: OptionKind::Number,
+        default: "0",
+        range: "0 to 1",
+        help: "the probability that a round explores, so that what was missed can be estimated",
+    },
+    OptionEntry {
+        name: "slots",
+        kind: OptionKind::Count,
+        default: "1",
+        range: "from 1 on",
+        help: "how many of the K places an exploring round draws at random",
+    },
+    OptionEntry {
+        name: "draws",
+        kind: OptionKind::Count,
+        default: "0",
+        range: "0 to 1024",
+        help: "choose by one of so many posterior draws of the weights; 0 chooses by their mean",
+    },
+    OptionEntry {
+        name: "forget",
+        kind: OptionKind::Flag,
+        default: "false",
+        range: "true, false",
+        help: "watch for drift, raise alarms, and leave out what no longer holds",
+    },
+    OptionEntry {
+        name: "tick",
+        kind: OptionKind::Count,
+        default: "1",
+        range: "from 1 on",
+        help: "how much time is one step of the clock: 1 for round numbers, 3600 for an hour in seconds",
+    },
+    OptionEntry {
+        name: "curve",
+        kind: OptionKind::Word,
+        default: "spline",
+        range: "linear, ranks, spline",
+        help: "how bent the relation of a score to the reward may be",
+    },
+    OptionEntry {
+        name: "sample",
+        kind: OptionKind::Count,
+        default: "1024",
+        range: "1 to 1048576",
+        help: "labelled rows kept for what moments cannot tell; half as many unlabelled ones",
+    },
+];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -42,8 +96,8 @@ impl Default for Options {
             audit: Probability::try_from(0.0).expect("a probability"),
             slots: count(1),
             draws: 0,
-            inverted: Vec::new(),
             forget: false,
+            tick: count(1),
             curve: Curve::Spline,
         }
     }

@@ -40,6 +40,14 @@ impl Statistic for Block {
         self.pulse.merge(&other.pulse);
     }
 
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        Block {
+            scores: self.scores.reseated(columns),
+            labelled: self.labelled.reseated(&with_reward(columns, self.scores.evaluators())),
+            pulse: self.pulse.reseated(columns),
+        }
+    }
+
     fn is_sound(&self, evaluators: usize) -> bool {
         self.scores.is_sound(evaluators)
             && self.labelled.is_sound(evaluators + 1)
@@ -55,6 +63,14 @@ impl Statistic for State {
         self.labelled.merge(&other.labelled);
     }
 
+    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        State {
+            ladder: self.ladder.map(|block| block.reseated(columns)),
+            unlabelled: self.unlabelled.reseated(columns),
+            labelled: self.labelled.reseated(&with_reward(columns, self.evaluators())),
+        }
+    }
+
     fn is_sound(&self, evaluators: usize) -> bool {
         self.ladder.is_sound(evaluators)
             && self.unlabelled.is_sound(evaluators)
@@ -66,6 +82,11 @@ impl Statistic for State {
             && self.unlabelled.is_of_kind(&other.unlabelled)
             && self.labelled.is_of_kind(&other.labelled)
     }
+}
+
+/// The same columns, and the reward after the last one.
+fn with_reward(columns: &[Option<usize>], evaluators: usize) -> Vec<Option<usize>> {
+    columns.iter().copied().chain([Some(evaluators)]).collect()
 }
 
 impl State {

@@ -1,0 +1,275 @@
+//! Evaluators: who scores, and which way their scores point.
+
+use crate::error::Error;
+use crate::link::Link;
+use crate::scores::Scores;
+use serde::{Deserialize, Serialize};
+
+/// Which way an evaluator's scores point.
+///
+/// ```
+/// use jurybox::Direction;
+/// assert_eq!(Direction::default(), Direction::High);
+/// assert_eq!(serde_json::to_string(&Direction::Low).unwrap(), "\"low\"");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// A high score speaks for a high reward.
+    #[default]
+    High,
+    /// A low score speaks for a high reward.
+    Low,
+}
+
+/// A name and a direction.
+///
+/// ```
+/// use jurybox::{Direction, Evaluator};
+/// assert_eq!(Evaluator::from("toxicity").direction, Direction::High);
+/// assert_eq!(Evaluator::low("quality").direction, Direction::Low);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluator {
+    /// The name; no two evaluators of a jury share one.
+    pub name: String,
+    /// Which way its scores point.
+    #[serde(default)]
+    pub direction: Direction,
+}
+
+impl Evaluator {
+    /// An evaluator whose low scores speak for a high reward.
+    pub fn low(name: impl Into<String>) -> Self {
+        Evaluator { name: name.into(), direction: Direction::Low }
+    }
+}
+
+impl From<String> for Evaluator {
+    fn from(name: String) -> Self {
+        Evaluator { name, direction: Direction::High }
+    }
+}
+
+impl From<&str> for Evaluator {
+    fn from(name: &str) -> Self {
+        name.to_string().into()
+    }
+}
+
+impl From<&String> for Evaluator {
+    fn from(name: &String) -> Self {
+        name.clone().into()
+    }
+}
+
+/// The evaluators of a jury, in the order of the columns: at least one, none without a name, no two alike.
+///
+/// ```
+/// use jurybox::{Evaluator, Evaluators};
+///
+/// let evaluators = Evaluators::new(["toxicity", "spam"])?;
+/// assert_eq!(evaluators.len(), 2);
+/// assert_eq!(evaluators.position("spam"), Some(1));
+/// assert!(Evaluators::new(["spam", "spam"]).is_err());
+/// let mixed = Evaluators::new(["toxicity".into(), Evaluator::low("quality")])?;
+/// assert!(mixed.any_low());
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Evaluator>", into = "Vec<Evaluator>")]
+pub struct Evaluators(Vec<Evaluator>);
+
+/// More evaluators than this are refused: a state grows with the square of their number.
+pub(crate) const MOST_EVALUATORS: usize = 4096;
+
+impl Evaluators {
+    /// Takes the evaluators, or says which one cannot be used.
+    pub fn new<E: Into<Evaluator>>(evaluators: impl IntoIterator<Item = E>) -> Result<Self, Error> {
+        Self::try_from(evaluators.into_iter().map(Into::into).collect::<Vec<Evaluator>>())
+    }
+
+    /// `n` evaluators without names of their own: `e1`, `e2`, ...
+    pub fn numbered(n: usize) -> Result<Self, Error> {
+        Self::new((1..=n).map(|j| format!("e{j}")))
+    }
+
+    /// How many there are; never zero.
+    #[expect(clippy::len_without_is_empty, reason = "never empty by construction")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The evaluators in column order.
+    pub fn as_slice(&self) -> &[Evaluator] {
+        &self.0
+    }
+
+    /// The names in column order.
+    ///
+    /// ```
+    /// let evaluators = jurybox::Evaluators::numbered(2)?;
+    /// assert_eq!(evaluators.names().collect::<Vec<_>>(), ["e1", "e2"]);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
+        self.0.iter().map(|evaluator| evaluator.name.as_str())
+    }
+
+    /// The column of a name.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|evaluator| evaluator.name == name)
+    }
+
+    /// Whether the low scores of some evaluator speak for a high reward.
+    pub fn any_low(&self) -> bool {
+        self.0.iter().any(|evaluator| evaluator.direction == Direction::Low)
+    }
+
+    /// The same evaluators, those of these columns turned round; the error says which column does not exist.
+    pub(crate) fn turned(mut self, columns: &[usize]) -> Result<Self, String> {
+        for &column in columns {
+            let many = self.0.len();
+            let evaluator = self
+                .0
+                .get_mut(column)
+                .ok_or_else(|| format!("inverted: there is no column {column} among {many} evaluators"))?;
+            evaluator.direction = Direction::Low;
+        }
+        Ok(self)
+    }
+
+    /// Scores with those of [`Direction::Low`] turned round, so that inside a policy high is always high: within the range
+    /// of a link that has one, and about zero otherwise. Borrowed as they are where nothing is to be turned.
+    pub(crate) fn oriented<'a>(
+        &self,
+        link: Link,
+        scores: &Scores<'a>,
+        buffer: &'a mut Vec<f64>,
+    ) -> Scores<'a> {
+        if !self.any_low() {
+            return *scores;
+        }
+        buffer.clear();
+        for row in scores.rows() {
+            self.orient_row(link, row, buffer);
+        }
+        Scores::trusted(buffer, scores.evaluators(), scores.is_complete())
+    }
+
+    /// One row turned as [`oriented`](Self::oriented) does, appended to `out`.
+    pub(crate) fn orient_row(&self, link: Link, row: &[f64], out: &mut Vec<f64>) {
+        let mirror = if link == Link::Identity { 0.0 } else { 1.0 };
+        out.extend(row.iter().zip(&self.0).map(|(&x, evaluator)| match evaluator.direction {
+            Direction::High => x,
+            Direction::Low => mirror - x,
+        }));
+    }
+
+    /// For each of these evaluators, its column among others, or none if it is new there. An evaluator cannot turn round:
+    /// what was learnt of it was learnt of the other direction.
+    pub(crate) fn columns_in(&self, others: &Evaluators) -> Result<Vec<Option<usize>>, Error> {
+        self.0
+            .iter()
+            .map(|evaluator| match others.position(&evaluator.name) {
+                Some(at) if others.0[at].direction != evaluator.direction => Err(Error::Evaluators(format!(
+                    "`{}` cannot change its direction; remove it first, then add it anew",
+                    evaluator.name
+                ))),
+                at => Ok(at),
+            })
+            .collect()
+    }
+
+    /// Puts the name into an error that knows only the column.
+    pub(crate) fn name_in(&self, error: Error) -> Error {
+        match error {
+            Error::Score { item, mut evaluator, value } => {
+                evaluator.name = self.0.get(evaluator.column).map(|found| found.name.clone());
+                Error::Score { item, evaluator, value }
+            }
+            other => other,
+        }
+    }
+}
+
+impl std::fmt::Display for Evaluators {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (column, evaluator) in self.0.iter().enumerate() {
+            let comma = if column == 0 { "" } else { ", " };
+            let low = if evaluator.direction == Direction::Low { " (low)" } else { "" };
+            write!(f, "{comma}{}{low}", evaluator.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<Vec<Evaluator>> for Evaluators {
+    type Error = Error;
+
+    fn try_from(evaluators: Vec<Evaluator>) -> Result<Self, Error> {
+        if evaluators.is_empty() {
+            return Err(Error::Evaluators("the list is empty; name at least one".into()));
+        }
+        if evaluators.len() > MOST_EVALUATORS {
+            return Err(Error::Evaluators(format!(
+                "{} of them are too many; {MOST_EVALUATORS} is the most",
+                evaluators.len()
+            )));
+        }
+        let mut seen = std::collections::HashMap::with_capacity(evaluators.len());
+        for (column, evaluator) in evaluators.iter().enumerate() {
+            let name = evaluator.name.as_str();
+            if name.trim().is_empty() {
+                return Err(Error::Evaluators(format!("#{column} has an empty name; give it one")));
+            }
+            if let Some(first) = seen.insert(name, column) {
+                return Err(Error::Evaluators(format!(
+                    "#{first} and #{column} are both named `{name}`; names must differ"
+                )));
+            }
+        }
+        Ok(Evaluators(evaluators))
+    }
+}
+
+impl From<Evaluators> for Vec<Evaluator> {
+    fn from(evaluators: Evaluators) -> Self {
+        evaluators.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked() {
+        assert!(Evaluators::new(Vec::<String>::new()).unwrap_err().to_string().contains("empty"));
+        assert!(Evaluators::new(["a", " "]).unwrap_err().to_string().contains("#1"));
+        assert!(Evaluators::new(["a", "b", "a"]).unwrap_err().to_string().contains("#0 and #2"));
+        assert!(Evaluators::numbered(MOST_EVALUATORS + 1).unwrap_err().to_string().contains("too many"));
+        assert!(serde_json::from_str::<Evaluators>(r#"[{"name":"a"},{"name":"a"}]"#).is_err());
+    }
+
+    #[test]
+    fn low_scores_are_turned_within_the_range_of_the_link() {
+        let evaluators = Evaluators::new(["a".into(), Evaluator::low("b")]).unwrap();
+        let table = [0.2, 0.9, 0.5, f64::NAN];
+        let (scores, mut buffer) = (Scores::new(&table, 2).unwrap(), Vec::new());
+        let turned = evaluators.oriented(Link::Logistic, &scores, &mut buffer);
+        assert_eq!((turned.row(0)[0], turned.row(0)[1], turned.row(1)[0]), (0.2, 1.0 - 0.9, 0.5));
+        assert!(turned.row(1)[1].is_nan());
+        assert_eq!(evaluators.oriented(Link::Identity, &scores, &mut buffer).row(0), [0.2, -0.9]);
+    }
+
+    #[test]
+    fn columns_are_found_again_by_name() {
+        let old = Evaluators::new(["a", "b", "c"]).unwrap();
+        let new = Evaluators::new(["c", "d", "a"]).unwrap();
+        assert_eq!(new.columns_in(&old).unwrap(), [Some(2), None, Some(0)]);
+        let turned = Evaluators::new([Evaluator::low("a")]).unwrap();
+        assert!(turned.columns_in(&old).unwrap_err().to_string().contains("`a` cannot change"));
+    }
+}

@@ -1,0 +1,286 @@
+//! What ranks: a fit of what a jury has learnt, that never changes.
+
+use crate::border::{check_k, check_width};
+use crate::contributions::Contributions;
+use crate::error::Error;
+use crate::evaluators::Evaluators;
+use crate::link::Link;
+use crate::options::Fraction;
+use crate::pick::Pick;
+use crate::policy::{Alarm, AnyRank, Exploration, Interval, SigmaOrigin};
+use crate::scores::Scores;
+use crate::scratch::Scratch;
+use crate::spec::Spec;
+use rand::Rng;
+use std::sync::Arc;
+
+/// What ranks: a pure function of a jury's state, given by [`Jury::fit`](crate::Jury::fit).
+///
+/// It is owned, immutable and cheap to clone, and any number of threads can share it: everything takes `&self`. When to fit
+/// again is the caller's decision. Calls that are made often take a [`Scratch`] whose memory is used again.
+///
+/// ```
+/// use jurybox::{Evaluators, Example, Jury};
+/// use jurybox::rand::SeedableRng;
+/// use rand_chacha::ChaCha8Rng;
+///
+/// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::new(["toxicity", "spam"])?)?;
+/// jury.learn(&[Example { scores: &[0.9, 0.1], reward: 1.0, receipt: None }], 0)?;
+/// let fitted = jury.fit();
+///
+/// let table = [0.1, 0.2, 0.9, 0.7, 0.4, 0.4];
+/// let scores = fitted.scores(&table)?;
+/// let threads: Vec<Vec<usize>> = std::thread::scope(|scope| {
+///     let pick = || {
+///         let picks = fitted.choose(&scores, 2, &mut ChaCha8Rng::seed_from_u64(7)).unwrap();
+///         picks.iter().map(|pick| pick.item).collect()
+///     };
+///     let running: Vec<_> = (0..2).map(|_| scope.spawn(pick)).collect();
+///     running.into_iter().map(|thread| thread.join().unwrap()).collect()
+/// });
+/// assert_eq!(threads[0], threads[1]);
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Fitted(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    spec: Spec,
+    evaluators: Evaluators,
+    link: Link,
+    rank: AnyRank,
+}
+
+impl Fitted {
+    pub(crate) fn new(spec: Spec, evaluators: Evaluators, link: Link, rank: AnyRank) -> Self {
+        Fitted(Arc::new(Inner { spec, evaluators, link, rank }))
+    }
+
+    /// The policy and its options.
+    pub fn spec(&self) -> &Spec {
+        &self.0.spec
+    }
+
+    /// The evaluators, in the order of the columns.
+    pub fn evaluators(&self) -> &Evaluators {
+        &self.0.evaluators
+    }
+
+    /// Checks a round's scores, one row per item; errors name the evaluator.
+    pub fn scores<'a>(&self, values: &'a [f64]) -> Result<Scores<'a>, Error> {
+        Scores::of(values, &self.0.evaluators)
+    }
+
+    /// Picks `k` items, best first, explored ones last.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// # use jurybox::rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let fitted = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let scores = fitted.scores(&[0.1, 0.2, 0.9, 0.7, 0.4, 0.4])?;
+    /// let picks = fitted.choose(&scores, 2, &mut rng)?;
+    /// assert_eq!(picks.iter().map(|pick| pick.item).collect::<Vec<_>>(), [1, 2]);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn choose<R: Rng + ?Sized>(
+        &self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+    ) -> Result<Vec<Pick>, Error> {
+        let mut picks = Vec::new();
+        self.choose_into(scores, k, rng, &mut Scratch::new(), &mut picks)?;
+        Ok(picks)
+    }
+
+    /// As [`choose`](Self::choose), with memory that is used again: a steady state allocates nothing.
+    pub fn choose_into<R: Rng + ?Sized>(
+        &self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+        scratch: &mut Scratch,
+        picks: &mut Vec<Pick>,
+    ) -> Result<(), Error> {
+        self.check(scores)?;
+        check_k(k, scores)?;
+        choose(&self.0.rank, &self.0.evaluators, self.0.link, scores, k, rng, scratch, picks);
+        Ok(())
+    }
+
+    /// The probability of each item to be picked by [`choose`](Self::choose); they sum to `k`.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// let mut jury = Jury::new(&"eps-greedy-all(eps=0.4)".parse()?, Evaluators::numbered(1)?)?;
+    /// jury.learn(&[Example { scores: &[1.0], reward: 1.0, receipt: None }], 0)?;
+    /// let fitted = jury.fit();
+    /// let pi = fitted.inclusion_probabilities(&fitted.scores(&[3.0, 1.0, 2.0, 0.0])?, 2)?;
+    /// for (found, expected) in pi.iter().zip([0.8, 0.2, 0.8, 0.2]) {
+    ///     assert!((found - expected).abs() < 1e-12);
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn inclusion_probabilities(&self, scores: &Scores<'_>, k: usize) -> Result<Vec<f64>, Error> {
+        self.check(scores)?;
+        check_k(k, scores)?;
+        let (mut scratch, mut buffer) = (Scratch::new(), Vec::new());
+        let scores = self.0.evaluators.oriented(self.0.link, scores, &mut buffer);
+        self.0.rank.inclusion(&scores, k, &mut scratch);
+        Ok(scratch.probabilities)
+    }
+
+    /// The value that each item is ranked by, exploration aside.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let fitted = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// assert_eq!(fitted.values(&fitted.scores(&[1.0, 2.0, f64::NAN, 5.0])?)?, [1.5, 5.0]);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn values(&self, scores: &Scores<'_>) -> Result<Vec<f64>, Error> {
+        let mut scratch = Scratch::new();
+        self.values_with(scores, &mut scratch)?;
+        Ok(scratch.values)
+    }
+
+    /// As [`values`](Self::values), in memory that is used again.
+    pub fn values_with<'s>(&self, scores: &Scores<'_>, scratch: &'s mut Scratch) -> Result<&'s [f64], Error> {
+        self.check(scores)?;
+        let mut buffer = std::mem::take(&mut scratch.oriented);
+        let oriented = self.0.evaluators.oriented(self.0.link, scores, &mut buffer);
+        self.0.rank.values(&oriented, scratch);
+        scratch.oriented = buffer;
+        Ok(&scratch.values)
+    }
+
+    /// Why an item has its value: what each evaluator adds to it. They sum to the value. None where an item's value is a
+    /// question about the whole round, as with `rand` and `exp4p`, which rank by places.
+    pub fn contributions(&self, row: &[f64]) -> Result<Option<Contributions>, Error> {
+        let scores = self.scores(row)?;
+        if scores.items() != 1 {
+            return Err(Error::Width {
+                what: "the item".into(),
+                found: row.len(),
+                expected: self.0.evaluators.len(),
+            });
+        }
+        let mut buffer = Vec::new();
+        let oriented = self.0.evaluators.oriented(self.0.link, &scores, &mut buffer);
+        Ok(self.0.rank.contributions(oriented.row(0)))
+    }
+
+    /// The reward of each item with an interval that holds it with that probability, where the policy can say.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};
+    /// let mut jury = Jury::new(&Spec::default(), Evaluators::numbered(1)?)?;
+    /// let table: Vec<f64> = (0..40).map(f64::from).collect();
+    /// let scores = jury.scores(&table)?;
+    /// jury.observe(&scores, 0)?;
+    /// for row in scores.rows() {
+    ///     jury.learn(&[Example { scores: row, reward: 2.0 * row[0], receipt: None }], 0)?;
+    /// }
+    /// let (fitted, level) = (jury.fit(), Fraction::try_from(0.9).unwrap());
+    /// let predicted = fitted.predict(&scores, level)?.unwrap();
+    /// assert!(predicted[39].mean > predicted[0].mean);
+    /// assert_eq!(fitted.weight_intervals(level).unwrap().len(), 1);
+    /// assert!(fitted.alarms().is_empty());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn predict(&self, scores: &Scores<'_>, level: Fraction) -> Result<Option<Vec<Interval>>, Error> {
+        self.check(scores)?;
+        let mut buffer = Vec::new();
+        let oriented = self.0.evaluators.oriented(self.0.link, scores, &mut buffer);
+        Ok(self.0.rank.predict(&oriented, level.get()))
+    }
+
+    /// The weights of the evaluators, where the policy has them: what a unit of the score adds to the value, in the direction
+    /// in which the evaluator was said to point, on the inverse link's scale.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let fitted = Jury::new(&"oracle(alpha=[1,2],sigma=[1,1])".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let weights = fitted.weights().unwrap();
+    /// assert!((weights[0] * 1.0 + weights[1] * 2.0 - 1.0).abs() < 1e-12); // <w, alpha> = 1
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.0.rank.weights()
+    }
+
+    /// The weights with intervals that hold them with that probability, where the policy knows how sure it is.
+    pub fn weight_intervals(&self, level: Fraction) -> Option<Vec<Interval>> {
+        self.0.rank.weight_intervals(level.get())
+    }
+
+    /// The estimate of the gains, where the policy has one; for `esag` up to a common factor.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(2)?)?;
+    /// jury.observe(&jury.scores(&[1.0, 2.0, 3.0, 4.0])?, 0)?;
+    /// assert_eq!(jury.fit().alpha(), Some(&[2.0, 3.0][..])); // the mean score of each evaluator
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn alpha(&self) -> Option<&[f64]> {
+        self.0.rank.alpha()
+    }
+
+    /// The noise levels in use, where the policy uses any, and where they come from.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let fitted = Jury::new(&"esag".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let (_, origin) = fitted.sigma().unwrap();
+    /// assert!(origin.to_string().contains("2 evaluators are too few"));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
+        self.0.rank.sigma()
+    }
+
+    /// Evaluators that are not what they were, where the policy watches for that: `adaptive(forget=true)`.
+    pub fn alarms(&self) -> &[Alarm] {
+        self.0.rank.alarms()
+    }
+
+    /// How much of a round is given to chance.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let fitted = Jury::new(&"eps-greedy(eps=0.1,slots=2)".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// assert_eq!((fitted.exploration().eps, fitted.exploration().slots), (0.1, Some(2)));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn exploration(&self) -> Exploration {
+        self.0.rank.exploration()
+    }
+
+    fn check(&self, scores: &Scores<'_>) -> Result<(), Error> {
+        check_width(scores, &self.0.evaluators)
+    }
+}
+
+/// Picks by a fit, into `picks`; input has been checked.
+#[expect(clippy::too_many_arguments, reason = "the parts of a Fitted, which a jury has without being one")]
+#[inline]
+pub(crate) fn choose<R: Rng + ?Sized>(
+    rank: &AnyRank,
+    evaluators: &Evaluators,
+    link: Link,
+    scores: &Scores<'_>,
+    k: usize,
+    rng: &mut R,
+    scratch: &mut Scratch,
+    picks: &mut Vec<Pick>,
+) {
+    let mut buffer = std::mem::take(&mut scratch.oriented);
+    let oriented = evaluators.oriented(link, scores, &mut buffer);
+    std::mem::swap(picks, &mut scratch.picks);
+    rank.choose(&oriented, k, rng, scratch);
+    std::mem::swap(picks, &mut scratch.picks);
+    scratch.oriented = buffer;
+}

@@ -1,0 +1,123 @@
+//! What `adaptive` picks by: the fitted model, its alarms, and how sure it is.
+
+use super::drift::Alarm;
+use super::model::Model;
+use super::uncertainty::{Interval, Uncertainty};
+use crate::contributions::Contributions;
+use crate::policy::{Exploration, Rank, explore};
+use crate::scores::Scores;
+use crate::scratch::Scratch;
+use rand::{Rng, RngExt};
+use std::sync::OnceLock;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Posterior {
+    exploration: Exploration,
+    model: Option<Box<Model>>,
+    alarms: Vec<Alarm>,
+    weights: Vec<f64>,
+    /// Worked out when first asked for, from the model alone.
+    uncertainty: OnceLock<Uncertainty>,
+}
+
+impl Posterior {
+    /// Room for a fit.
+    pub(super) fn new(exploration: Exploration) -> Self {
+        Posterior {
+            exploration,
+            model: None,
+            alarms: Vec::new(),
+            weights: Vec::new(),
+            uncertainty: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn set(&mut self, model: Model, alarms: Vec<Alarm>) {
+        self.weights.clear();
+        let width = model.landscape.width();
+        self.weights.extend((0..width).map(|j| model.landscape.scale[j] * model.slope(j)));
+        self.alarms = alarms;
+        self.uncertainty = OnceLock::new();
+        self.model = Some(Box::new(model));
+    }
+
+    /// The model, where choosing goes by draws from it.
+    fn drawn(&self) -> Option<&Model> {
+        self.model.as_deref().filter(|model| model.members() > 1)
+    }
+
+    fn uncertainty(&self, model: &Model) -> &Uncertainty {
+        self.uncertainty.get_or_init(|| Uncertainty::of(model))
+    }
+}
+
+impl Rank for Posterior {
+    fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
+        if let Some(model) = &self.model {
+            model.values(scores, &mut scratch.values);
+        } else {
+            scratch.values.clear();
+            scratch.values.resize(scores.items(), 0.0);
+        }
+    }
+
+    fn exploration(&self) -> Exploration {
+        self.exploration
+    }
+
+    /// One of the draws, each as likely, then the best by it and the audit slots.
+    fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
+        let Some(model) = self.drawn() else {
+            self.values(scores, scratch);
+            return explore::choose(self.exploration, k, rng, scratch);
+        };
+        self.inclusion(scores, k, scratch);
+        let probabilities = std::mem::take(&mut scratch.probabilities);
+        let member = (rng.random::<f64>() * model.members() as f64) as usize;
+        model.values_of(member, scores, &mut scratch.values);
+        explore::choose(self.exploration, k, rng, scratch);
+        for pick in &mut scratch.picks {
+            pick.receipt.inclusion_probability = probabilities[pick.item];
+        }
+        scratch.probabilities = probabilities;
+    }
+
+    /// The average over the draws: exact, since a fit has the same ones for good.
+    fn inclusion(&self, scores: &Scores<'_>, k: usize, scratch: &mut Scratch) {
+        let Some(model) = self.drawn() else {
+            self.values(scores, scratch);
+            return explore::inclusion(self.exploration, k, scratch);
+        };
+        let mut total = vec![0.0; scores.items()];
+        for member in 0..model.members() {
+            model.values_of(member, scores, &mut scratch.values);
+            explore::inclusion(self.exploration, k, scratch);
+            for (sum, p) in total.iter_mut().zip(&scratch.probabilities) {
+                *sum = (*sum + p / model.members() as f64).min(1.0); // n times 1/n may round to more
+            }
+        }
+        scratch.probabilities = total;
+    }
+
+    fn contributions(&self, row: &[f64]) -> Option<Contributions> {
+        self.model.as_ref().map(|model| model.contributions(row))
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        Some(&self.weights)
+    }
+
+    fn weight_intervals(&self, level: f64) -> Option<Vec<Interval>> {
+        self.model.as_ref().map(|model| self.uncertainty(model).weights(model, level))
+    }
+
+    fn predict(&self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
+        let model = self.model.as_ref()?;
+        let uncertainty = self.uncertainty(model);
+        Some(scores.rows().map(|row| uncertainty.predict(model, row, level)).collect())
+    }
+
+    fn alarms(&self) -> &[Alarm] {
+        &self.alarms
+    }
+}

@@ -1,0 +1,136 @@
+//! What the table of policies says of each: what it assumes, where it stands in the paper, and its options as data.
+
+use crate::link::Link;
+use serde::Serialize;
+
+/// A name in the table of policies, and what a person should know before choosing it.
+///
+/// ```
+/// let esag = jurybox::policies().iter().find(|entry| entry.name == "esag").unwrap();
+/// assert!(esag.paper.contains("Alg. 2"));
+/// assert_eq!(esag.option("sigma").unwrap().default, "unlabelled");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// The name under which it is asked for.
+    pub name: &'static str,
+    /// Which links it can be asked to assume.
+    pub links: Links,
+    /// What it assumes and does, in one line.
+    pub assumes: &'static str,
+    /// Where it stands in the paper.
+    pub paper: &'static str,
+    /// What can be set, in the order in which a person would ask.
+    pub options: &'static [OptionEntry],
+}
+
+impl Entry {
+    /// The option of that name, if this policy has it. The link is an option of those that can be asked for one.
+    pub fn option(&self, name: &str) -> Option<&OptionEntry> {
+        self.all_options().find(|option| option.name == name)
+    }
+
+    /// Every option, the link included where there is a choice of links.
+    ///
+    /// ```
+    /// let names = |policy: &str| -> Vec<&str> {
+    ///     let entry = jurybox::policies().iter().find(|entry| entry.name == policy).unwrap();
+    ///     entry.all_options().map(|option| option.name).collect()
+    /// };
+    /// assert_eq!(names("esag"), ["sigma", "current_round"]);
+    /// assert_eq!(names("glm-esag"), ["sigma", "current_round", "link"]);
+    /// ```
+    pub fn all_options(&self) -> impl Iterator<Item = &OptionEntry> {
+        let link = match self.links {
+            Links::Identity => &[][..],
+            Links::Glm => &GLM_LINK[..],
+            Links::Any => &ANY_LINK[..],
+        };
+        self.options.iter().chain(link)
+    }
+}
+
+/// An option of a policy: what may be written for it in a [`Spec`](crate::Spec), and what it does.
+///
+/// ```
+/// let eps = jurybox::policies().iter().find(|p| p.name == "eps-greedy").unwrap().option("eps").unwrap();
+/// assert_eq!(eps.kind, jurybox::OptionKind::Number);
+/// assert_eq!((eps.default, eps.range), ("none", "0 to 1"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct OptionEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// What kind of value it takes.
+    pub kind: OptionKind,
+    /// The value it has when not set, as it would be written; `none` where leaving it out means something of its own.
+    pub default: &'static str,
+    /// The values it may have.
+    pub range: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+/// What kind of value an option takes.
+///
+/// ```
+/// assert_eq!(serde_json::to_string(&jurybox::OptionKind::OnePerEvaluator).unwrap(), "\"one-per-evaluator\"");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptionKind {
+    /// A number.
+    Number,
+    /// A whole number.
+    Count,
+    /// `true` or `false`.
+    Flag,
+    /// One of the words that the range lists.
+    Word,
+    /// A list of numbers, one per evaluator.
+    OnePerEvaluator,
+    /// A noise level: one number for all, a list with one per evaluator, or a word.
+    Noise,
+    /// A list of column numbers, from 0.
+    Columns,
+}
+
+const GLM_LINK: [OptionEntry; 1] = [OptionEntry {
+    name: "link",
+    kind: OptionKind::Word,
+    default: "logistic",
+    range: "logistic, probit",
+    help: "the curve g between a reward and the scores it gets",
+}];
+
+const ANY_LINK: [OptionEntry; 1] = [OptionEntry {
+    name: "link",
+    kind: OptionKind::Word,
+    default: "identity",
+    range: "identity, logistic, probit",
+    help: "the curve g between a reward and the scores it gets",
+}];
+
+/// The links that a policy's name stands for.
+///
+/// ```
+/// use jurybox::{Link, Links};
+/// assert_eq!(Links::Glm.default_link(), Link::Logistic);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Links {
+    /// The linear model; there is no `link` option.
+    Identity,
+    /// A `link` option: logistic (the default) or probit.
+    Glm,
+    /// A `link` option: identity (the default), logistic or probit.
+    Any,
+}
+
+impl Links {
+    /// The link assumed when none is asked for.
+    pub fn default_link(self) -> Link {
+        if self == Links::Glm { Link::Logistic } else { Link::Identity }
+    }
+}

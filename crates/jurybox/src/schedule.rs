@@ -1,0 +1,71 @@
+//! When a jury that plays rounds fits again.
+//!
+//! A fit can cost more than a round, and between two fits of a jury that has seen much nothing moves. So
+//! [`Jury::round`](crate::Jury::round) keeps a fit for a while. What it ranks by must then be part of its state, or two
+//! juries with the same bytes would rank differently: the schedule remembers the very state that the fit in use was made
+//! from, and that state is saved with the rest. A fit is a pure function, so it need not be saved itself.
+
+use crate::policy::AnyPolicy;
+use crate::seen::Seen;
+
+/// How often a policy asks to be fitted again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Renewal {
+    /// A fit is cheap: after every change.
+    EveryChange,
+    /// When items or labels have grown by a tenth; after every change while there are few.
+    Growth,
+}
+
+/// A fit is renewed when items or labels have grown by one in this many.
+const SHARE: u64 = 10;
+/// Below this many items or labels it is renewed with every change.
+const EAGER_ITEMS: u64 = 2000;
+const EAGER_LABELS: u64 = 300;
+
+impl Renewal {
+    /// Whether a fit made when `then` had been seen is to be made again now.
+    fn is_due(self, then: &Seen, now: &Seen) -> bool {
+        let next = |seen: u64, eager: u64| seen + 1 + if seen < eager { 0 } else { seen / SHARE };
+        match self {
+            Renewal::EveryChange => then != now,
+            Renewal::Growth => {
+                now.items >= next(then.items, EAGER_ITEMS) || now.used >= next(then.used, EAGER_LABELS)
+            }
+        }
+    }
+}
+
+/// What the fit in use was made from.
+#[derive(Debug, Clone)]
+pub(crate) enum Schedule {
+    /// Nothing that still counts: the next round fits.
+    Due,
+    /// The present state.
+    Current,
+    /// An earlier state, and what had been seen then.
+    Past(Box<(AnyPolicy, Seen)>),
+}
+
+impl Schedule {
+    /// The state is about to change from `policy` with `then` seen; after it at most `now` will have been seen.
+    pub(crate) fn before_change(&mut self, policy: &AnyPolicy, then: &Seen, now: &Seen) {
+        let renewal = policy.renewal();
+        let next = match self {
+            _ if renewal == Renewal::EveryChange => return,
+            Schedule::Due => return,
+            Schedule::Current if renewal.is_due(then, now) => Schedule::Due,
+            Schedule::Current => Schedule::Past(Box::new((policy.clone(), *then))),
+            Schedule::Past(past) if renewal.is_due(&past.1, now) => Schedule::Due,
+            Schedule::Past(_) => return,
+        };
+        *self = next;
+    }
+
+    /// Something was seen; `changed` says whether it can change a fit.
+    pub(crate) fn after_change(&mut self, policy: &AnyPolicy, changed: bool) {
+        if changed && policy.renewal() == Renewal::EveryChange {
+            *self = Schedule::Due;
+        }
+    }
+}
