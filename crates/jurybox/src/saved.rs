@@ -30,16 +30,16 @@ struct Saved<S> {
     rounds_rank_by: RankBy<S>,
 }
 
-/// What the fit in use by rounds was made from.
+/// The state that the fit in use by rounds was made from.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RankBy<S> {
-    /// The state as it is when the next round comes.
-    NextState,
-    /// The state as it was saved.
-    ThisState,
+    /// As it is when the next round comes.
+    Next,
+    /// As it was saved.
+    This,
     /// An earlier one.
-    EarlierState { seen: Seen, state: S },
+    Earlier { seen: Seen, state: S },
 }
 
 /// Saving and reading back.
@@ -73,7 +73,7 @@ impl Jury {
             _ => return Err(Error::State("it does not begin as a Jurybox state does".into())),
         }
         let saved: Saved<Value> = serde_json::from_value(value).map_err(|e| Error::State(e.to_string()))?;
-        Jury::unsaved(saved, |policy, state, evaluators| policy.restore_json(state, evaluators))
+        Jury::unsaved(saved, AnyPolicy::restore_json)
     }
 
     /// The whole jury in a compact binary form.
@@ -120,10 +120,10 @@ impl Jury {
             seen: self.seen,
             state: state_of(&self.policy),
             rounds_rank_by: match &self.schedule {
-                _ if self.fits_every_change() => RankBy::NextState,
-                Schedule::Due => RankBy::NextState,
-                Schedule::Current => RankBy::ThisState,
-                Schedule::Past(past) => RankBy::EarlierState { seen: past.1, state: state_of(&past.0) },
+                _ if self.fits_every_change() => RankBy::Next,
+                Schedule::Due => RankBy::Next,
+                Schedule::Current => RankBy::This,
+                Schedule::Past(past) => RankBy::Earlier { seen: past.1, state: state_of(&past.0) },
             },
         }
     }
@@ -142,9 +142,9 @@ impl Jury {
         restore(&mut jury.policy, saved.state, width)?;
         jury.seen = saved.seen;
         jury.schedule = match saved.rounds_rank_by {
-            RankBy::NextState => Schedule::Due,
-            RankBy::ThisState => Schedule::Current,
-            RankBy::EarlierState { seen, state } => {
+            RankBy::Next => Schedule::Due,
+            RankBy::This => Schedule::Current,
+            RankBy::Earlier { seen, state } => {
                 restore(&mut earlier, state, width)?;
                 Schedule::Past(Box::new((earlier, seen)))
             }

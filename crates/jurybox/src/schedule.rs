@@ -23,17 +23,10 @@ const SHARE: u64 = 10;
 const EAGER_ITEMS: u64 = 2000;
 const EAGER_LABELS: u64 = 300;
 
-impl Renewal {
-    /// Whether a fit made when `then` had been seen is to be made again now.
-    fn is_due(self, then: &Seen, now: &Seen) -> bool {
-        let next = |seen: u64, eager: u64| seen + 1 + if seen < eager { 0 } else { seen / SHARE };
-        match self {
-            Renewal::EveryChange => then != now,
-            Renewal::Growth => {
-                now.items >= next(then.items, EAGER_ITEMS) || now.used >= next(then.used, EAGER_LABELS)
-            }
-        }
-    }
+/// Whether a fit made when `then` had been seen is to be made again now, by [`Renewal::Growth`].
+fn is_due(then: &Seen, now: &Seen) -> bool {
+    let next = |seen: u64, eager: u64| seen.saturating_add(1 + if seen < eager { 0 } else { seen / SHARE });
+    now.items >= next(then.items, EAGER_ITEMS) || now.used >= next(then.used, EAGER_LABELS)
 }
 
 /// What the fit in use was made from.
@@ -50,16 +43,15 @@ pub(crate) enum Schedule {
 impl Schedule {
     /// The state is about to change from `policy` with `then` seen; after it at most `now` will have been seen.
     pub(crate) fn before_change(&mut self, policy: &AnyPolicy, then: &Seen, now: &Seen) {
-        let renewal = policy.renewal();
-        let next = match self {
-            _ if renewal == Renewal::EveryChange => return,
-            Schedule::Due => return,
-            Schedule::Current if renewal.is_due(then, now) => Schedule::Due,
-            Schedule::Current => Schedule::Past(Box::new((policy.clone(), *then))),
-            Schedule::Past(past) if renewal.is_due(&past.1, now) => Schedule::Due,
-            Schedule::Past(_) => return,
-        };
-        *self = next;
+        if policy.renewal() == Renewal::EveryChange {
+            return;
+        }
+        match self {
+            Schedule::Current if is_due(then, now) => *self = Schedule::Due,
+            Schedule::Current => *self = Schedule::Past(Box::new((policy.clone(), *then))),
+            Schedule::Past(past) if is_due(&past.1, now) => *self = Schedule::Due,
+            Schedule::Due | Schedule::Past(_) => {}
+        }
     }
 
     /// Something was seen; `changed` says whether it can change a fit.

@@ -50,8 +50,7 @@ fn a_steady_state_allocates_nothing() {
         // The same rounds again and again, so that rare rewards have opened their bins.
         let rounds: Vec<_> = (0..50).map(|_| world.round(20)).collect();
         let mut play = |times: usize| {
-            let mut at = 0;
-            for (rewards, table) in std::iter::repeat_n(&rounds, times).flatten() {
+            for ((rewards, table), at) in std::iter::repeat_n(&rounds, times).flatten().zip(0..) {
                 let scores = jury.scores(table).unwrap();
                 jury.round_into(&scores, at, 5, &mut rng, &mut picks).unwrap();
                 for pick in &picks {
@@ -60,7 +59,6 @@ fn a_steady_state_allocates_nothing() {
                         Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) };
                     jury.learn(&[example], at).unwrap();
                 }
-                at += 1;
             }
         };
         play(40);

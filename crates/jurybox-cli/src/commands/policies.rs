@@ -1,15 +1,18 @@
 //! `jurybox policies`: the table of policies.
 
 use crate::output;
-use jurybox::{Links, policies};
+use anyhow::anyhow;
+use jurybox::{Entry, policies};
 use std::fmt::Write;
 
-/// List every policy: what it assumes and where it stands in the paper.
+/// List every policy, or show one with its options.
 ///
 /// A policy is named on other commands with its options in parentheses, such as 'eps-greedy(eps=0.1)' or
-/// 'glm-esag(link=probit)'.
+/// 'glm-esag(link=probit)'. 'jurybox policies eps-greedy' shows what can be set there.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Show this policy with its options
+    name: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -17,20 +20,66 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
+        match &self.name {
+            Some(name) => self.show(find(name)?),
+            None => self.list(),
+        }
+    }
+
+    fn list(&self) -> anyhow::Result<()> {
         if self.json {
-            return output::document(&policies());
+            return output::document(&serde_json::json!({
+                "version": 2,
+                "policies": policies().iter().map(described).collect::<Vec<_>>(),
+            }));
         }
         let width = policies().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
         let mut text = String::new();
         for entry in policies() {
-            let link = match entry.links {
-                Links::Identity => "",
-                Links::Glm => "; link: logistic or probit",
-                Links::Any => "; link: identity, logistic or probit",
-            };
+            let names: Vec<&str> = entry.all_options().map(|option| option.name).collect();
+            let options = if names.is_empty() { String::new() } else { format!("; options: {}", names.join(", ")) };
             writeln!(text, "{:width$}  {}", entry.name, entry.assumes)?;
-            writeln!(text, "{:width$}  ({}{link})", "", entry.paper)?;
+            writeln!(text, "{:width$}  ({}{options})", "", entry.paper)?;
         }
         output::text_to_stdout(&text)
     }
+
+    fn show(&self, entry: &Entry) -> anyhow::Result<()> {
+        if self.json {
+            return output::document(&serde_json::json!({ "version": 2, "policies": [described(entry)] }));
+        }
+        let mut text = format!("{}: {}\nIn the paper: {}.\n", entry.name, entry.assumes, entry.paper);
+        if entry.all_options().next().is_none() {
+            text += "It has nothing to set.\n";
+        }
+        for option in entry.all_options() {
+            let default = match option.default {
+                "none" => "not set".to_string(),
+                "required" => "must be set".to_string(),
+                value => format!("{value} when not set"),
+            };
+            writeln!(text, "\n  {}  ({}; {default})\n      {}", option.name, option.range, option.help)?;
+        }
+        output::text_to_stdout(&text)
+    }
+}
+
+/// An entry with every option it has, the link included.
+fn described(entry: &Entry) -> serde_json::Value {
+    serde_json::json!({
+        "name": entry.name,
+        "assumes": entry.assumes,
+        "paper": entry.paper,
+        "options": entry.all_options().collect::<Vec<_>>(),
+    })
+}
+
+fn find(name: &str) -> anyhow::Result<&'static Entry> {
+    policies().iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let names = policies().iter().map(|entry| entry.name);
+        match jurybox::nearest(name, names) {
+            Some(near) => anyhow!("there is no policy `{name}`; did you mean `{near}`?"),
+            None => anyhow!("there is no policy `{name}`; `jurybox policies` lists them"),
+        }
+    })
 }
