@@ -88,6 +88,8 @@ impl Axis {
         if self.scale == Scale::Linear {
             return self.even_ticks();
         }
+        let most = ((self.to - self.from).abs() / 34.0).max(3.0) as usize;
+        let enough = if most < 6 { 3 } else { 4 };
         let decades = || self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         // As few a decade as leave enough of them; less than a decade may have to do with even ones.
         let ticks = [&[1.0][..], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]]
@@ -99,10 +101,9 @@ impl Axis {
                     .map(|v| (v, number::tick(v)))
                     .collect::<Vec<_>>()
             })
-            .find(|ticks| ticks.len() >= 4)
+            .find(|ticks| ticks.len() >= enough)
             .unwrap_or_else(|| self.even_ticks());
         // Many decades, or little room: every second, every third, ...
-        let most = ((self.to - self.from).abs() / 34.0).max(3.0) as usize;
         let every = ticks.len().div_ceil(most).max(1);
         ticks.into_iter().step_by(every).collect()
     }

@@ -3,7 +3,7 @@
 /// A colour by its purpose.
 ///
 /// [`Colour::Series`] gives everything that is followed through several drawings its own: Okabe and Ito's colours, safe for
-/// colour-blind readers, the strongest on paper first; from the ninth on they return, and [dashes](Curve#structfield.style)
+/// colour-blind readers, the strongest on paper first; from the ninth on they return, and [dashes](crate::Curve::style)
 /// tell them apart.
 ///
 /// ```
@@ -11,8 +11,6 @@
 /// assert_eq!(Colour::Muted.variable(), "var(--muted)");
 /// assert_eq!(Colour::Series(8).variable(), Colour::Series(0).variable());
 /// ```
-///
-/// [Curve#structfield.style]: crate::Curve#structfield.style
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
     /// What everything stands on.

@@ -30,7 +30,7 @@ pub fn page(title: &str, body: &str) -> String {
 const RULES: &str = "\
 *{box-sizing:border-box}
 body{margin:0;background:var(--background);color:var(--ink);font:400 16px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,Helvetica,Arial,sans-serif;font-variant-numeric:tabular-nums;-webkit-text-size-adjust:100%}
-main{max-width:58rem;margin:0 auto;padding:40px 24px 64px;overflow-wrap:break-word}
+main{max-width:64rem;margin:0 auto;padding:40px 24px 64px;overflow-wrap:break-word}
 h1{font-size:28px;line-height:1.25;font-weight:600;margin:0 0 8px}
 h2{font-size:20px;line-height:1.3;font-weight:600;margin:40px 0 8px}
 h3{font-size:14px;font-weight:600;margin:0 0 4px}
@@ -41,14 +41,14 @@ code{font:14px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 .lead{color:var(--muted)}
 .small,figcaption{color:var(--muted);font-size:14px}
 table{border-collapse:collapse;font-size:14px}
-th,td{padding:6px 10px;text-align:right;vertical-align:middle;white-space:nowrap;border-bottom:1px solid var(--hairline)}
+th,td{padding:6px 8px;text-align:right;vertical-align:middle;white-space:nowrap;border-bottom:1px solid var(--hairline)}
 tr:last-child td{border-bottom:0}
 th{font-size:12px;font-weight:600;color:var(--muted)}
 th:first-child,td:first-child{text-align:left;padding-left:0}
 th:last-child,td:last-child{padding-right:0}
 .words th,.words td{text-align:left;vertical-align:top;white-space:normal}
 .words td.n{text-align:right;white-space:nowrap}
-td.bar{padding:0 10px}
+td.bar{padding:0 8px}
 tr.reference td{color:var(--muted)}
 .good{color:var(--good);font-weight:600}
 .warn{color:var(--warn);font-weight:600}
@@ -66,7 +66,7 @@ td svg{display:inline-block;max-width:none;vertical-align:middle}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:16px;margin:16px 0}
 .grid figure{margin:0}
 .narrow{display:none}
-@media (max-width:44rem){
+@media (max-width:48rem){
 main{padding:24px 12px 40px}
 h1{font-size:20px}
 h2{font-size:16px;margin-top:32px}

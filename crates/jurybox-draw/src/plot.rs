@@ -72,7 +72,7 @@ pub struct Frame {
 impl Frame {
     /// A large picture with zero in it.
     const FULL: Frame =
-        Frame { width: 820.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page };
+        Frame { width: 860.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page };
 
     /// A picture with its axes close around what it shows.
     ///

@@ -10,7 +10,7 @@ const ELEMENTS: [&str; 28] = [
     "html", "head", "meta", "title", "style", "body", "main", "h1", "p", "ul", "li", "div", "table", "tr",
     "th", "td", "svg", "g", "rect", "path", "circle", "text", "figure", "h2", "h3", "b", "code", "span",
 ];
-const ATTRIBUTES: [&str; 36] = [
+const ATTRIBUTES: [&str; 32] = [
     "lang",
     "charset",
     "http-equiv",
@@ -43,10 +43,6 @@ const ATTRIBUTES: [&str; 36] = [
     "text-anchor",
     "transform",
     "pointer-events",
-    "id",
-    "style",
-    "xmlns",
-    "title",
 ];
 
 /// Reads a document strictly, and refuses what no drawing has; gives all its text and labels.

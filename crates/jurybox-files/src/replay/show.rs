@@ -5,7 +5,7 @@ use jurybox_draw::{Curve, Frame, Plot, Scale, escaped, page, short, warnings};
 use std::fmt::Write;
 
 /// Of the picture of the rounds.
-const FRAME: Frame = Frame::tight(820.0, 400.0, 190.0);
+const FRAME: Frame = Frame::tight(860.0, 400.0, 190.0);
 
 impl Outcome {
     /// A table for the terminal, best policy first.
