@@ -1,20 +1,17 @@
 //! The demo's page: what was caught, and how trust moved.
 
 use crate::demo::{CHARACTERS, Demo};
-use crate::reproduce::STYLE;
-use jurybox_files::{Curve, Plot, Scale, escaped};
+use jurybox_draw::{Bar, Curve, Plot, Scale, escaped, page, sparkline};
 use std::fmt::Write;
 
 pub(crate) fn html(demo: &Demo) -> String {
     let end = demo.standing();
     let more = 100.0 * (end.jurybox as f64 / end.average.max(1) as f64 - 1.0);
     let of_oracle = 100.0 * end.jurybox as f64 / end.oracle.max(1) as f64;
-    let mut page = String::new();
+    let mut body = String::new();
     let _ = write!(
-        page,
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Jurybox demo</title><style>{STYLE}</style>\
-         <h1>Of all these items, which deserve a person's time?</h1>\
-         <p>A review desk: every hour 100 posts come in, one in ten harmful, and there is time to look at ten. Six \
+        body,
+        "<p>A review desk: every hour 100 posts come in, one in ten harmful, and there is time to look at ten. Six \
          evaluators score every post. Some are good, one shouts, one knows nothing, one scores backwards; nobody has told \
          the desk which. Over {} hours Jurybox (policy <code>{}</code>) caught <b>{}</b> harmful posts; ranking by the \
          plain average of the scores caught {}; an oracle that knows everything about every evaluator caught {}. \
@@ -39,31 +36,42 @@ pub(crate) fn html(demo: &Demo) -> String {
         y_scale: Scale::Linear,
         curves,
     };
-    page.push_str("<h2>Harmful posts caught</h2>");
-    page.push_str(&plot("Caught so far", "harmful posts caught", caught.collect()).to_svg());
+    body.push_str("<h2>Harmful posts caught</h2>");
+    body.push_str(&figure(&plot("Caught so far", "harmful posts caught", caught.collect())));
     let influence = CHARACTERS.iter().enumerate().map(|(j, c)| {
         let points = demo.influence.iter().enumerate().map(|(i, shares)| (i as f64 + 1.0, 100.0 * shares[j]));
         Curve::new(c.name, points.collect())
     });
-    page.push_str("<h2>Whom it came to trust</h2>");
-    page.push_str(
-        &plot("Influence on the ranking", "influence, % (negative: read backwards)", influence.collect())
-            .to_svg(),
+    body.push_str("<h2>Whom it came to trust</h2>");
+    let influence =
+        plot("Influence on the ranking", "influence, % (negative: read backwards)", influence.collect());
+    body.push_str(&figure(&influence));
+    body.push_str(
+        "<div class=\"scroll\"><table class=\"words\"><tr><th>Evaluator</th><th>What it is (not told to Jurybox)</th>\
+         <th>Hour by hour</th><th colspan=\"2\">Influence at the end</th></tr>",
     );
-    page.push_str("<table><tr><th>Evaluator</th><th>What it is (not told to Jurybox)</th><th>Influence at the end</th></tr>");
-    for (c, (_, share)) in CHARACTERS.iter().zip(&end.weights) {
+    let largest = end.weights.iter().map(|(_, share)| share.abs()).fold(0.0, f64::max);
+    for (j, (c, (_, share))) in CHARACTERS.iter().zip(&end.weights).enumerate() {
+        let hours: Vec<f64> = demo.influence.iter().map(|shares| shares[j]).collect();
+        let bar = Bar { style: Some(j), ..Bar::new(c.name, *share, None) };
         let _ = write!(
-            page,
-            "<tr><td>{}</td><td>{}</td><td class=\"n\">{:+.0}%</td></tr>",
+            body,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{:+.0}%</td></tr>",
             escaped(c.name),
             escaped(c.what),
+            sparkline(c.name, &hours, j),
+            bar.cell(largest),
             100.0 * share
         );
     }
-    page.push_str(
-        "</table><h2>Now with your own</h2><p><code>jurybox policies</code> lists every way to choose and what it assumes; \
+    body.push_str(
+        "</table></div><h2>Now with your own</h2><p><code>jurybox policies</code> lists every way to choose and what it assumes; \
          <code>jurybox simulate --help</code> sets them against each other on desks like this one; <code>jurybox reproduce \
-         --out DIR</code> makes the figures of the paper behind it.</p></html>\n",
+         --out DIR</code> makes the figures of the paper behind it.</p>",
     );
-    page
+    page("Of all these items, which deserve a person's time?", &body)
+}
+
+fn figure(plot: &Plot) -> String {
+    format!("<figure>{}</figure>", plot.to_html())
 }

@@ -28,7 +28,7 @@ pub use checkpoints::checkpoints;
 pub use contender::Contender;
 pub use demo::{Demo, Standing};
 pub use error::Error;
-pub use jurybox_files::{Curve, Plot, Scale};
+pub use jurybox_draw::{Curve, Plot, Scale};
 pub use reproduce::{Claim, Figure, Part, Plan, Report, Table, Verdict, reproduce};
 pub use runner::{Experiment, Running, run_all};
 pub use setting::{Drift, Setting, Truncation, Twists};

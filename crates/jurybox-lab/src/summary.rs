@@ -3,7 +3,7 @@
 use crate::runner::Experiment;
 use crate::statistics::Estimate;
 use crate::trial::Record;
-use jurybox_files::{Curve, Plot, Scale};
+use jurybox_draw::{Curve, Plot, Scale};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write;

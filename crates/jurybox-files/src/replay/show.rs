@@ -1,10 +1,11 @@
 //! A replay for people: a table, a picture, a page.
 
 use super::{Line, Outcome};
-use crate::axis::Scale;
-use crate::plot::{Curve, Frame, Plot};
-use crate::svg::{escaped, page, short, warnings};
+use jurybox_draw::{Curve, Frame, Plot, Scale, escaped, page, short, warnings};
 use std::fmt::Write;
+
+/// Of the picture of the rounds.
+const FRAME: Frame = Frame::tight(860.0, 400.0, 190.0);
 
 impl Outcome {
     /// A table for the terminal, best policy first.
@@ -54,21 +55,24 @@ impl Outcome {
 
     /// Reward per pick over the rounds, as a picture.
     pub fn to_svg(&self) -> String {
+        self.plot().drawn(&FRAME.for_file())
+    }
+
+    fn plot(&self) -> Plot {
         let curve = |line: &Line| {
             let points = line.curve.iter().map(|p| (p.round as f64, p.reward_per_pick));
             Curve::new(&line.name, points.collect())
         };
         let mut curves: Vec<Curve> = self.policies.iter().map(curve).collect();
         curves.extend(self.references.iter().map(|line| curve(line).as_reference()));
-        let plot = Plot {
+        Plot {
             title: String::new(),
             x_label: "round".into(),
             y_label: "reward per pick so far".into(),
             x_scale: Scale::Linear,
             y_scale: Scale::Linear,
             curves,
-        };
-        plot.drawn(&Frame::tight(860.0, 420.0, 190.0))
+        }
     }
 
     /// A self-contained page.
@@ -77,7 +81,7 @@ impl Outcome {
             format!("<p class=\"lead\">{}</p>{}", escaped(&self.setting()), warnings(&self.warnings));
         let estimated = self.policies.iter().any(|line| line.estimates.is_some());
         if !self.policies.is_empty() {
-            body += "<table><tr><th>policy</th><th>reward per pick</th><th>95% interval</th><th>share of the lift</th>";
+            body += "<div class=\"scroll\"><table><tr><th>policy</th><th>reward per pick</th><th>95% interval</th><th>share of the lift</th>";
             body += if estimated { "<th>by inverse propensity</th><th>rows of evidence</th>" } else { "" };
             body += "</tr>";
             for line in self.lines() {
@@ -104,12 +108,13 @@ impl Outcome {
                 }
                 body += "</tr>";
             }
-            body += "</table><p class=\"small\">The share of the lift is (mean − uniform) / (hindsight − uniform): 0 is \
+            body += "</table></div><p class=\"small\">The share of the lift is (mean − uniform) / (hindsight − uniform): 0 is \
                      a random pick, 1 a linear regression fitted on all labels at once. In grey, what to hold the policies \
                      against; best is the true top K.</p>";
         }
         if !estimated && !self.policies.is_empty() {
-            let _ = write!(body, "<h2>Over the rounds</h2><div class=\"scroll\">{}</div>", self.to_svg());
+            let drawn = self.plot().in_both(&FRAME);
+            let _ = write!(body, "<h2>Over the rounds</h2><figure>{drawn}</figure>");
         }
         page("What each policy would have earned", &body)
     }

@@ -1,16 +1,17 @@
 //! The report as a page, and as a table for the terminal.
 
 use super::{EvaluatorReport, LearntWeight, Report};
-use crate::axis::Scale;
-use crate::plot::{Curve, Frame, Plot};
-use crate::svg::{escaped, heat_map, page, short, warnings};
+use jurybox_draw::{Bar, Curve, Frame, HeatMap, Plot, Scale, escaped, page, short, warnings};
 use std::fmt::Write;
+
+/// A map of more evaluators cannot be read, and its page not be opened.
+const MAPPED: usize = 60;
 
 impl Report {
     /// A self-contained page: nothing is loaded from elsewhere, and it prints.
     pub fn to_html(&self) -> String {
         let rewards = match &self.reward {
-            Some(column) => format!("{} with a reward in {column}", self.labelled),
+            Some(column) => format!("{} with a reward in {}", self.labelled, escaped(column)),
             None => "no rewards".into(),
         };
         let mut body = format!(
@@ -51,7 +52,7 @@ impl Report {
                  <td>{}</td><td>{}</td><td>{:.0}%</td></tr>",
                 escaped(&about.name),
                 about.weight.map_or(String::new(), |w| {
-                    bar(w.value, Some((w.value - w.ci95, w.value + w.ci95)), largest)
+                    self.bar(about, w.value, Some((w.value - w.ci95, w.value + w.ci95))).cell(largest)
                 }),
                 some(about.gain),
                 some(about.offset),
@@ -82,9 +83,7 @@ impl Report {
         if policy.weights.is_empty() {
             return String::new();
         }
-        let reach = |w: &LearntWeight| {
-            [Some(w.mean), w.low, w.high].into_iter().flatten().map(f64::abs).fold(0.0, f64::max)
-        };
+        let reach = |w: &LearntWeight| Bar::new("", w.mean, w.low.zip(w.high)).reach();
         let largest = policy.weights.iter().map(reach).fold(0.0, f64::max);
         let mut html = format!(
             "<h2>What <code>{}</code> makes of them</h2><p>Learnt from {}.</p><div class=\"scroll\"><table>\
@@ -99,7 +98,7 @@ impl Report {
                 (Some(low), Some(high)) => format!("{} to {}", short(low), short(high)),
                 _ => "–".into(),
             };
-            let bar = bar(weight.mean, weight.low.zip(weight.high), largest);
+            let bar = self.bar(about, weight.mean, weight.low.zip(weight.high)).cell(largest);
             let _ = write!(
                 html,
                 "<tr><td>{}</td><td>{}</td><td class=\"bar\">{bar}</td><td>{interval}</td></tr>",
@@ -120,9 +119,23 @@ impl Report {
         list
     }
 
+    /// A weight as a bar in the evaluator's own colour.
+    fn bar(&self, about: &EvaluatorReport, value: f64, interval: Option<(f64, f64)>) -> Bar {
+        Bar { style: self.style(about), ..Bar::new(&about.name, value, interval) }
+    }
+
+    /// Every evaluator has one look throughout the page.
+    fn style(&self, about: &EvaluatorReport) -> Option<usize> {
+        self.evaluators.iter().position(|other| other.name == about.name)
+    }
+
     fn redundancy(&self) -> String {
         let names: Vec<String> = self.evaluators.iter().map(|e| e.name.clone()).collect();
-        let map = heat_map(&names, |i, j| self.error_correlation[i][j]);
+        let map = HeatMap::new(&names, |i, j| self.error_correlation[i][j]).strongest(MAPPED).ordered();
+        let left_out = match names.len().saturating_sub(MAPPED) {
+            0 => String::new(),
+            _ => format!(" Shown are the {MAPPED} evaluators that go together most with another."),
+        };
         let worth = self.effective_evaluators.map_or(String::new(), |n| {
             format!(
                 "By their errors, these {} evaluators are worth <b>{n:.1}</b> independent ones. ",
@@ -131,7 +144,8 @@ impl Report {
         });
         format!(
             "<h2>Redundancy</h2><p>{worth}The map shows how their errors go together: 1 means two voices with one \
-             opinion, 0 that each adds its own.</p><div class=\"scroll\">{map}</div>"
+             opinion, 0 that each adds its own; alike ones stand side by side.{left_out}</p><figure>{}</figure>",
+            map.to_html()
         )
     }
 
@@ -154,13 +168,13 @@ impl Report {
                 y_label: held.into(),
                 x_scale: Scale::Linear,
                 y_scale: Scale::Linear,
-                curves: vec![Curve::with_band(&about.name, points)],
+                curves: vec![Curve { style: self.style(about), ..Curve::with_band(&about.name, points) }],
             };
             let _ = write!(
                 html,
-                "<figure style=\"margin:0\"><h3>{}</h3>{}</figure>",
+                "<figure><h3>{}</h3>{}</figure>",
                 escaped(&about.name),
-                plot.drawn(&Frame::tight(320.0, 200.0, 0.0))
+                plot.drawn(&Frame::tight(270.0, 190.0, 0.0))
             );
         }
         html + "</div>"
@@ -242,21 +256,4 @@ impl Report {
         }
         text
     }
-}
-
-/// A weight and its interval as a small bar around zero.
-fn bar(value: f64, interval: Option<(f64, f64)>, largest: f64) -> String {
-    if largest <= 0.0 {
-        return String::new();
-    }
-    let x = |v: f64| 55.0 + 52.0 * v / largest;
-    let (from, to) = (x(0.0).min(x(value)), x(0.0).max(x(value)));
-    let reach = interval.map_or(String::new(), |(low, high)| {
-        format!("<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\" stroke=\"#222\"/>", x(low), x(high))
-    });
-    format!(
-        "<svg viewBox=\"0 0 110 16\" width=\"110\" height=\"16\"><rect x=\"{from:.1}\" y=\"4\" width=\"{:.1}\" height=\"8\" \
-         fill=\"#0072b2\" fill-opacity=\".55\"/><line x1=\"55\" x2=\"55\" y1=\"0\" y2=\"16\" stroke=\"#999\"/>{reach}</svg>",
-        to - from
-    )
 }

@@ -35,7 +35,7 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
         } else if about.deviation.is_nan() || about.deviation == 0.0 {
             list.push(format!(
                 "`{name}` never varies (always {}): it cannot tell items apart.",
-                crate::svg::short(about.mean)
+                jurybox_draw::short(about.mean)
             ));
         } else if about.coverage < 0.5 {
             list.push(format!("`{name}` scored only {:.0}% of the rows.", 100.0 * about.coverage));

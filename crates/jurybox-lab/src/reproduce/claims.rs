@@ -351,7 +351,7 @@ fn bounds(claims: &mut Vec<Claim>, link: Link, regimes: &[&Outcome]) {
             if within { Verdict::Reproduced } else { Verdict::NotReproduced },
         ));
     };
-    let last = |curve: jurybox_files::Curve| curve.points.last().map_or(f64::INFINITY, |point| point.1);
+    let last = |curve: jurybox_draw::Curve| curve.points.last().map_or(f64::INFINITY, |point| point.1);
     let one = |outcome: &Outcome| last(eps_greedy_bound(outcome));
     under("theorem-1-holds", "Theorem 1 bounds the regret of eps-greedy", format!("{glm}eps-greedy"), &one);
     if link == Link::Identity {

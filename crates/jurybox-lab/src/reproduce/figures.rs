@@ -6,7 +6,7 @@ use crate::setting::{Setting, Truncation};
 use crate::world::World;
 use jurybox::Link;
 use jurybox::bounds::Problem;
-use jurybox_files::{Curve, Plot, Scale};
+use jurybox_draw::{Curve, Plot, Scale};
 
 /// A figure with the numbers behind it.
 ///

@@ -7,7 +7,7 @@ use super::{Outcome, Plan, Report};
 use crate::setting::Truncation;
 use crate::statistics::{Estimate, log_slope};
 use jurybox::Link;
-use jurybox_files::{Curve, Plot, Scale};
+use jurybox_draw::{Curve, Plot, Scale};
 use std::fmt::Write;
 
 /// A number of evaluators, and the gaps of each run: of the oracle, and of the average.

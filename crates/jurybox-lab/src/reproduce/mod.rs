@@ -18,7 +18,6 @@ mod theorem;
 
 pub use claims::{Claim, Verdict};
 pub use figures::Figure;
-pub(crate) use page::STYLE;
 pub use parts::Part;
 pub use tables::Table;
 

@@ -1,0 +1,181 @@
+//! Heat maps: a square of values around zero, such as correlations.
+
+use crate::colour::Colour;
+use crate::order::by_likeness;
+use crate::svg::{Ground, Svg, both, px, width_of};
+
+/// A map of values from -1 over 0 to 1 between every two of some names.
+///
+/// ```
+/// use jurybox_draw::HeatMap;
+/// let map = HeatMap::new(&["spam", "tone"], |i, j| if i == j { 1.0 } else { -0.25 });
+/// assert!(map.drawn(600.0).contains("spam, tone: -0.250"));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeatMap {
+    names: Vec<String>,
+    /// Row by row.
+    values: Vec<f64>,
+}
+
+/// How much of the end colours the strongest cells have: numbers stay readable on them.
+pub(crate) const DEPTH: f64 = 0.9;
+/// A cell at most; at least where its number is written in it; and at the very least.
+const LARGEST: f64 = 46.0;
+const NUMBERED: f64 = 34.0;
+const SMALLEST: f64 = 7.0;
+
+impl HeatMap {
+    /// A map in the order of the names; NaN is unknown.
+    ///
+    /// ```
+    /// let empty = jurybox_draw::HeatMap::new::<&str>(&[], |_, _| 0.0);
+    /// assert!(empty.drawn(300.0).starts_with("<svg"));
+    /// ```
+    pub fn new<S: AsRef<str>>(names: &[S], value: impl Fn(usize, usize) -> f64) -> HeatMap {
+        let n = names.len();
+        let values = (0..n * n).map(|at| value(at / n, at % n)).collect();
+        HeatMap { names: names.iter().map(|name| name.as_ref().to_string()).collect(), values }
+    }
+
+    /// The same with alike ones side by side, so that groups show as squares.
+    ///
+    /// ```
+    /// use jurybox_draw::HeatMap;
+    /// let twins = |i: usize, j: usize| if i % 2 == j % 2 { 0.9 } else { 0.0 };
+    /// let map = HeatMap::new(&["a", "b", "a's twin", "b's twin"], twins).ordered();
+    /// assert_eq!(map.names(), ["a", "a's twin", "b", "b's twin"]);
+    /// ```
+    #[must_use]
+    pub fn ordered(self) -> HeatMap {
+        let order = by_likeness(self.names.len(), |i, j| self.value(i, j));
+        self.only(&order)
+    }
+
+    /// The same with at most `most` names: those with the strongest value against another.
+    ///
+    /// ```
+    /// use jurybox_draw::HeatMap;
+    /// let map = HeatMap::new(&["a", "b", "c"], |i, j| if i + j == 3 { -0.8 } else { 0.1 });
+    /// assert_eq!(map.strongest(2).names(), ["b", "c"]);
+    /// ```
+    #[must_use]
+    pub fn strongest(self, most: usize) -> HeatMap {
+        let n = self.names.len();
+        let reach = |i: usize| {
+            let others = (0..n).filter(|j| *j != i).map(|j| self.value(i, j).abs());
+            others.filter(|v| v.is_finite()).fold(0.0, f64::max)
+        };
+        let mut chosen: Vec<(usize, f64)> = (0..n).map(|i| (i, reach(i))).collect();
+        chosen.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut kept: Vec<usize> = chosen.into_iter().take(most).map(|(i, _)| i).collect();
+        kept.sort_unstable();
+        self.only(&kept)
+    }
+
+    /// The names, in the order of the rows.
+    ///
+    /// ```
+    /// assert_eq!(jurybox_draw::HeatMap::new(&["spam"], |_, _| 1.0).names(), ["spam"]);
+    /// ```
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn only(&self, rows: &[usize]) -> HeatMap {
+        let names: Vec<&str> = rows.iter().map(|i| self.names[*i].as_str()).collect();
+        HeatMap::new(&names, |i, j| self.value(rows[i], rows[j]))
+    }
+
+    fn value(&self, i: usize, j: usize) -> f64 {
+        self.values[i * self.names.len() + j]
+    }
+
+    /// The map for a [`page`](crate::page), wide and narrow.
+    ///
+    /// ```
+    /// let map = jurybox_draw::HeatMap::new(&["spam"], |_, _| 1.0);
+    /// assert!(map.to_html().contains("class=\"wide\""));
+    /// ```
+    pub fn to_html(&self) -> String {
+        both(&self.drawn(820.0), &self.drawn(300.0))
+    }
+
+    /// The map for a page, at most this wide where its cells can still be seen.
+    pub fn drawn(&self, width: f64) -> String {
+        let n = self.names.len();
+        let longest = self.names.iter().map(|name| width_of(name)).fold(0.0, f64::max);
+        let margin = (longest + 12.0).min(0.36 * width);
+        let cell = ((width - margin - 2.0) / n.max(1) as f64).clamp(SMALLEST, LARGEST).floor();
+        let size = n as f64 * cell;
+        // Names of columns hang below at an angle; their ends fill the corner under the names of the rows.
+        let (cos, sin) = (0.766, 0.643);
+        let hang = (margin - 12.0).min(longest);
+        let scale_at = size + sin * hang + 26.0;
+        let whole = (margin + size + 2.0).max(margin.max(60.0) + 140.0);
+        let mut svg = Svg::new(whole, scale_at + 30.0, "Heat map", Ground::Page);
+        // Cells too small for words leave every second name out, or more of them.
+        let every = (13.0 / cell).ceil().max(1.0) as usize;
+        for (i, name) in self.names.iter().enumerate() {
+            let middle = (i as f64 + 0.5) * cell;
+            if i % every == 0 {
+                svg.name(margin - 6.0, middle + 4.0, "end", margin - 8.0, name);
+                let (x, y) = (margin + middle + 3.0, size + 12.0);
+                svg.raw(format_args!("<g transform=\"translate({} {}) rotate(-40)\">", px(x), px(y)));
+                let room = hang.min((x - 2.0) / cos);
+                svg.name(0.0, 0.0, "end", room, name);
+                svg.raw(format_args!("</g>"));
+            }
+            for j in 0..n {
+                self.write_cell(&mut svg, (i, j), (margin + j as f64 * cell, i as f64 * cell), cell);
+            }
+        }
+        write_scale(&mut svg, margin, scale_at);
+        svg.finish()
+    }
+
+    fn write_cell(&self, svg: &mut Svg, (i, j): (usize, usize), (x, y): (f64, f64), cell: f64) {
+        let value = self.value(i, j);
+        let gap = if cell >= 14.0 { 2.0 } else { 0.0 };
+        let shown = if value.is_nan() { "unknown".into() } else { format!("{value:.3}") };
+        svg.titled(&format!("{}, {}: {shown}", self.names[i], self.names[j]), |svg| {
+            shade(svg, value, (x, y), (cell - gap, cell - gap));
+            if cell >= NUMBERED {
+                let text = if value.is_nan() { "–".into() } else { signed(value) };
+                let middle = 0.5 * (cell - gap);
+                svg.word(x + middle, y + middle + 4.0, "middle", "font-size=\"11\"", &text);
+            }
+        });
+    }
+}
+
+fn signed(value: f64) -> String {
+    match format!("{value:.2}") {
+        zero if zero == "-0.00" => "0.00".into(),
+        text => text,
+    }
+}
+
+fn shade(svg: &mut Svg, value: f64, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    let (colour, share) = match value {
+        v if v.is_nan() => (Colour::Hairline, 0.5),
+        v => (if v > 0.0 { Colour::Warm } else { Colour::Cool }, DEPTH * v.abs().min(1.0)),
+    };
+    let (ground, colour) = (svg.colour(Colour::Surface), svg.colour(colour));
+    let place = format!("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", px(x), px(y), px(width), px(height));
+    svg.raw(format_args!("<rect {place} fill=\"{ground}\"/>"));
+    svg.raw(format_args!("<rect {place} fill=\"{colour}\" fill-opacity=\"{share:.3}\"/>"));
+}
+
+/// What the shades mean.
+fn write_scale(svg: &mut Svg, left: f64, top: f64) {
+    const STEPS: i32 = 8;
+    const WIDE: f64 = 15.0;
+    for step in -STEPS / 2..=STEPS / 2 {
+        let x = left + f64::from(step + STEPS / 2) * WIDE;
+        shade(svg, f64::from(step) / f64::from(STEPS / 2), (x, top), (WIDE, 8.0));
+    }
+    for (text, at) in [("-1", 0.5), ("0", 4.5), ("1", 8.5)] {
+        svg.aside(left + at * WIDE, top + 22.0, "middle", text);
+    }
+}

@@ -1,0 +1,137 @@
+//! The page around drawings: one document that needs nothing from elsewhere.
+
+use crate::colour::variables;
+use crate::escape::escaped;
+
+/// A page that loads nothing, runs nothing, reads well from 320 pixels on, follows the reader's light or dark mode, and
+/// prints.
+///
+/// The body is markup: what comes from outside has to pass [`escaped`] before it gets into it. It may use the classes of
+/// [`style`]: `lead` and `small` for paragraphs, `scroll` around tables, `words` for a table of text rather than numbers, `grid` for
+/// small drawings side by side.
+///
+/// ```
+/// let html = jurybox_draw::page("Q & A", "<p>Nothing yet.</p>");
+/// assert!(html.contains("<h1>Q &amp; A</h1>") && html.contains("default-src 'none'"));
+/// ```
+pub fn page(title: &str, body: &str) -> String {
+    let title = escaped(title);
+    let style = style();
+    format!(
+        "<!doctype html>\n\
+         <html lang=\"en\"><head><meta charset=\"utf-8\"/>\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\
+         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
+         <title>{title}</title>\n<style>\n{style}</style></head>\n<body><main>\n<h1>{title}</h1>\n{body}\n</main></body></html>\n"
+    )
+}
+
+const RULES: &str = "\
+*{box-sizing:border-box}
+body{margin:0;background:var(--background);color:var(--ink);font:400 16px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,Helvetica,Arial,sans-serif;font-variant-numeric:tabular-nums;-webkit-text-size-adjust:100%}
+main{max-width:64rem;margin:0 auto;padding:40px 24px 64px;overflow-wrap:break-word}
+h1{font-size:28px;line-height:1.25;font-weight:600;margin:0 0 8px}
+h2{font-size:20px;line-height:1.3;font-weight:600;margin:40px 0 8px}
+h3{font-size:14px;font-weight:600;margin:0 0 4px}
+p{margin:8px 0;max-width:44rem}
+b,strong{font-weight:600}
+a{color:var(--accent)}
+code{font:14px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+.lead{color:var(--muted)}
+.small,figcaption{color:var(--muted);font-size:14px}
+table{border-collapse:collapse;font-size:14px}
+th,td{padding:6px 8px;text-align:right;vertical-align:middle;white-space:nowrap;border-bottom:1px solid var(--hairline)}
+tr:last-child td{border-bottom:0}
+th{font-size:12px;font-weight:600;color:var(--muted)}
+th:first-child,td:first-child{text-align:left;padding-left:0}
+th:last-child,td:last-child{padding-right:0}
+.words th,.words td{text-align:left;vertical-align:top;white-space:normal}
+.words td.n{text-align:right;white-space:nowrap}
+td.bar{padding:0 8px}
+tr.reference td{color:var(--muted)}
+.good{color:var(--good);font-weight:600}
+.warn{color:var(--warn);font-weight:600}
+.bad{color:var(--bad);font-weight:600}
+.muted{color:var(--muted);font-weight:600}
+.scroll,figure,.warnings{background:var(--surface);border:1px solid var(--hairline);border-radius:8px;padding:16px;margin:16px 0}
+.scroll{overflow-x:auto}
+figcaption{margin-top:8px}
+.warnings{border-left:4px solid var(--warn);padding-left:32px;font-size:14px}
+.warnings li{margin:4px 0}
+.warnings li::marker{color:var(--warn)}
+svg{display:block;max-width:100%;height:auto;overflow:visible}
+svg svg{overflow:hidden}
+td svg{display:inline-block;max-width:none;vertical-align:middle}
+.grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:16px;margin:16px 0}
+.grid figure{margin:0}
+.narrow{display:none}
+@media (max-width:48rem){
+main{padding:24px 12px 40px}
+h1{font-size:20px}
+h2{font-size:16px;margin-top:32px}
+.scroll,figure{padding:12px}
+.wide{display:none}
+.narrow{display:block}
+.narrow svg{width:100%;max-width:26rem}
+.narrow svg svg{max-width:none}
+}
+@media print{
+body{font-size:11px}
+main{max-width:none;padding:0}
+.wide{display:block}
+.narrow{display:none}
+h2,h3{break-after:avoid}
+figure,tr,svg{break-inside:avoid}
+.scroll,figure{border:0;padding:0}
+}
+";
+
+/// The style sheet of [`page`]: the variables behind every [`Colour`](crate::Colour), light and dark, and the rules.
+///
+/// For pages whose shell must be another, such as those that run scripts of their own.
+///
+/// ```
+/// assert!(jurybox_draw::style().contains("prefers-color-scheme:dark"));
+/// ```
+pub fn style() -> String {
+    // On paper dark mode would cost ink: it is for screens.
+    format!(
+        ":root{{color-scheme:light dark;{}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n{RULES}",
+        variables(false),
+        variables(true)
+    )
+}
+
+/// A list of warnings, or nothing.
+///
+/// ```
+/// use jurybox_draw::warnings;
+/// assert_eq!(warnings(&[]), "");
+/// assert!(warnings(&["a < b".into()]).contains("a &lt; b"));
+/// ```
+pub fn warnings(list: &[String]) -> String {
+    if list.is_empty() {
+        return String::new();
+    }
+    let items =
+        list.iter().fold(String::new(), |items, warning| items + "<li>" + &escaped(warning) + "</li>");
+    format!("<ul class=\"warnings\">{items}</ul>")
+}
+
+/// A table of texts: the first column says what a row is, the others are numbers.
+///
+/// ```
+/// let html = jurybox_draw::table(&["policy", "regret"], &[["esag", "12"], ["<b>", "40"]]);
+/// assert!(html.contains("<td>&lt;b&gt;</td><td>40</td>"));
+/// ```
+pub fn table<S: AsRef<str>, R: AsRef<[S]>, H: AsRef<str>>(header: &[H], rows: &[R]) -> String {
+    let cells =
+        |html: String, text: &str, tag: &str| html + "<" + tag + ">" + &escaped(text) + "</" + tag + ">";
+    let head = header.iter().fold(String::new(), |html, name| cells(html, name.as_ref(), "th"));
+    let body = rows.iter().fold(String::new(), |html, row| {
+        let row = row.as_ref().iter().fold(String::new(), |html, cell| cells(html, cell.as_ref(), "td"));
+        html + "<tr>" + &row + "</tr>"
+    });
+    format!("<div class=\"scroll\"><table><tr>{head}</tr>{body}</table></div>")
+}

@@ -1,0 +1,384 @@
+//! Line plots: hairline grid, few ticks, names at the ends of their lines, values under the pointer.
+
+use crate::axis::{Axis, Scale};
+use crate::colour::{Colour, dashes};
+use crate::curve::Curve;
+use crate::hover::{self, Area};
+use crate::labels::{End, write_ends};
+use crate::number::short;
+use crate::svg::{Ground, Svg, both, px, width_of};
+use std::fmt::Write;
+
+/// A plot: title, axes and curves.
+///
+/// ```
+/// use jurybox_draw::{Curve, Plot, Scale};
+///
+/// let plot = Plot {
+///     title: "Regret".into(),
+///     x_label: "round".into(),
+///     y_label: "regret".into(),
+///     x_scale: Scale::Linear,
+///     y_scale: Scale::Linear,
+///     curves: vec![Curve::new("esag", vec![(0.0, 0.0), (10.0, 3.0)])],
+/// };
+/// let svg = plot.to_svg();
+/// assert!(svg.starts_with("<svg") && svg.contains("esag"));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plot {
+    /// What it shows; may be empty.
+    pub title: String,
+    /// Label of the horizontal axis.
+    pub x_label: String,
+    /// Label of the vertical axis.
+    pub y_label: String,
+    /// Scale of the horizontal axis.
+    pub x_scale: Scale,
+    /// Scale of the vertical axis.
+    pub y_scale: Scale,
+    /// The curves.
+    pub curves: Vec<Curve>,
+}
+
+/// How large a plot is, and how it is laid out.
+///
+/// ```
+/// use jurybox_draw::{Curve, Frame, Plot, Scale};
+/// let plot = Plot {
+///     title: String::new(),
+///     x_label: "score".into(),
+///     y_label: "reward".into(),
+///     x_scale: Scale::Linear,
+///     y_scale: Scale::Linear,
+///     curves: vec![Curve::with_band("spam", [(0.0, 5.1, 0.2), (1.0, 5.7, 0.1)])],
+/// };
+/// assert!(plot.drawn(&Frame::tight(320.0, 200.0, 0.0)).contains("width=\"320\""));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Frame {
+    /// Of the whole picture.
+    pub width: f64,
+    /// Of the whole picture.
+    pub height: f64,
+    /// Most room on the right for the names of the curves; none means no names.
+    pub legend: f64,
+    /// Whether the axes fit the curves and references closely, and intervals are bars: for estimates apart from each
+    /// other. Otherwise zero belongs to the picture, a far reference does not, and intervals are bands.
+    pub tight: bool,
+    ground: Ground,
+}
+
+impl Frame {
+    /// A large picture with zero in it.
+    const FULL: Frame =
+        Frame { width: 860.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page };
+
+    /// A picture with its axes close around what it shows.
+    ///
+    /// ```
+    /// assert!(jurybox_draw::Frame::tight(320.0, 200.0, 0.0).tight);
+    /// ```
+    pub const fn tight(width: f64, height: f64, legend: f64) -> Frame {
+        Frame { width, height, legend, tight: true, ground: Ground::Page }
+    }
+
+    /// The same for a file of its own: with its own ground, and colours that do not depend on a page.
+    ///
+    /// ```
+    /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
+    /// # let plot = Plot {
+    /// #     title: String::new(),
+    /// #     x_label: "score".into(),
+    /// #     y_label: "reward".into(),
+    /// #     x_scale: Scale::Linear,
+    /// #     y_scale: Scale::Linear,
+    /// #     curves: vec![Curve::new("spam", vec![(0.0, 5.1), (1.0, 5.7)])],
+    /// # };
+    /// let frame = Frame::tight(320.0, 200.0, 0.0);
+    /// assert!(plot.drawn(&frame).contains("var(--ink)"));
+    /// assert!(!plot.drawn(&frame.for_file()).contains("var("));
+    /// ```
+    #[must_use]
+    pub const fn for_file(self) -> Frame {
+        Frame { ground: Ground::File, ..self }
+    }
+
+    /// The same for a phone.
+    fn narrow(self) -> Frame {
+        Frame {
+            width: 300.0_f64.min(self.width),
+            height: self.height.min(260.0),
+            legend: self.legend.min(112.0),
+            ..self
+        }
+    }
+}
+
+/// Where the picture is within its frame, and its two axes.
+struct Layout {
+    left: f64,
+    right: f64,
+    top: f64,
+    floor: f64,
+    x: Axis,
+    y: Axis,
+}
+
+impl Plot {
+    /// The plot as a file of its own, in light colours.
+    ///
+    /// ```
+    /// # use jurybox_draw::{Curve, Plot, Scale};
+    /// # let plot = Plot {
+    /// #     title: String::new(),
+    /// #     x_label: "round".into(),
+    /// #     y_label: "regret".into(),
+    /// #     x_scale: Scale::Log,
+    /// #     y_scale: Scale::Log,
+    /// #     curves: vec![Curve::new("esag", vec![(1.0, 1.0), (10.0, 3.0)])],
+    /// # };
+    /// assert!(plot.to_svg().contains("xmlns"));
+    /// ```
+    pub fn to_svg(&self) -> String {
+        self.drawn(&Frame::FULL.for_file())
+    }
+
+    /// The plot for a [`page`](crate::page), wide and narrow.
+    ///
+    /// ```
+    /// # use jurybox_draw::{Curve, Plot, Scale};
+    /// # let plot = Plot {
+    /// #     title: String::new(),
+    /// #     x_label: "round".into(),
+    /// #     y_label: "regret".into(),
+    /// #     x_scale: Scale::Log,
+    /// #     y_scale: Scale::Log,
+    /// #     curves: vec![Curve::new("esag", vec![(1.0, 1.0), (10.0, 3.0)])],
+    /// # };
+    /// assert!(plot.to_html().contains("class=\"narrow\""));
+    /// ```
+    pub fn to_html(&self) -> String {
+        self.in_both(&Frame::FULL)
+    }
+
+    /// The plot for a page in a frame of one's own, and in one like it for phones.
+    ///
+    /// ```
+    /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
+    /// # let plot = Plot {
+    /// #     title: String::new(),
+    /// #     x_label: "round".into(),
+    /// #     y_label: "regret".into(),
+    /// #     x_scale: Scale::Linear,
+    /// #     y_scale: Scale::Linear,
+    /// #     curves: vec![Curve::new("esag", vec![(1.0, 1.0), (10.0, 3.0)])],
+    /// # };
+    /// assert_eq!(plot.in_both(&Frame::tight(860.0, 420.0, 190.0)).matches("<svg viewBox=\"0 0 ").count(), 2);
+    /// ```
+    pub fn in_both(&self, frame: &Frame) -> String {
+        both(&self.drawn(frame), &self.drawn(&frame.narrow()))
+    }
+
+    /// The plot in a frame of one's own.
+    pub fn drawn(&self, frame: &Frame) -> String {
+        let label = if self.title.is_empty() {
+            format!("{} by {}", self.y_label, self.x_label)
+        } else {
+            self.title.clone()
+        };
+        let mut svg = Svg::new(frame.width, frame.height, &label, frame.ground);
+        let layout = self.layout(frame);
+        self.write_axes(&mut svg, frame, &layout);
+        let Layout { left, right, top, floor, ref x, ref y } = layout;
+        let area = Area { x_label: &self.x_label, left, right, top, floor };
+        hover::strips(&mut svg, &self.curves, x, &area);
+        // A drawing within the drawing is a clip without a name that others on the page could have too.
+        let (w, h) = (px(right - left), px(floor - top));
+        let (l, t) = (px(left), px(top));
+        svg.raw(format_args!(
+            "<svg x=\"{l}\" y=\"{t}\" width=\"{w}\" height=\"{h}\" viewBox=\"{l} {t} {w} {h}\">"
+        ));
+        let looks = self.looks(&svg);
+        for (curve, look) in self.curves.iter().zip(&looks).filter(|(curve, _)| !curve.reference) {
+            if frame.tight {
+                bars(&mut svg, curve, x, y, &look.0);
+            } else {
+                band(&mut svg, curve, x, y, &look.0);
+            }
+        }
+        let mut ends = Vec::new();
+        for (curve, (colour, dash, width)) in self.curves.iter().zip(&looks) {
+            let last = curve.points.iter().rev().find_map(|p| Some((*p, (x.place(p.0)?, y.place(p.1)?))));
+            let Some((point, at)) = last else { continue };
+            let title = format!("{}\n{} {}", hover::value_of(curve, point), self.x_label, short(point.0));
+            line(&mut svg, curve, x, y, (colour, dash, *width), &title);
+            marks(&mut svg, curve, x, y, colour, &self.x_label);
+            ends.push(End {
+                at,
+                name: &curve.name,
+                title,
+                colour: colour.clone(),
+                dashes: dash,
+                width: *width,
+            });
+        }
+        svg.raw(format_args!("</svg>"));
+        if frame.legend > 0.0 {
+            write_ends(&mut svg, ends, right, frame.width - right, top, floor);
+        }
+        svg.finish()
+    }
+
+    fn layout(&self, frame: &Frame) -> Layout {
+        let longest = self.curves.iter().map(|curve| width_of(&curve.name)).fold(0.0, f64::max);
+        let legend = if frame.legend > 0.0 { (longest + 34.0).min(frame.legend) } else { 14.0 };
+        let titles = [&self.title, &self.y_label].into_iter().filter(|text| !text.is_empty()).count();
+        let (right, top) = (frame.width - legend, 14.0 + 19.0 * titles as f64);
+        let floor = frame.height - if self.x_label.is_empty() { 26.0 } else { 42.0 };
+        // Bounds may lie far above: on a log axis they belong to the picture, on a linear one they would flatten it.
+        let log = self.y_scale == Scale::Log;
+        let all = log || frame.tight;
+        let ys = self.curves.iter().filter(|curve| all || !curve.reference).flat_map(|curve| {
+            let band = curve.band.iter().flat_map(|b| [b.1, b.2]).filter(move |_| !log);
+            curve.points.iter().map(|p| p.1).chain(band)
+        });
+        let y = Axis::new(self.y_scale, ys, floor, top, frame.tight);
+        let widest = y.ticks().iter().map(|tick| width_of(&tick.1)).fold(0.0, f64::max);
+        let left = (widest + 14.0).max(30.0);
+        let xs = self.curves.iter().flat_map(|curve| curve.points.iter().map(|p| p.0));
+        let x = self.x_axis(xs, left, right, frame.tight);
+        Layout { left, right, top, floor, x, y }
+    }
+
+    /// Lines run to the edge, where their names are; single estimates keep off it.
+    fn x_axis(&self, xs: impl Iterator<Item = f64>, left: f64, right: f64, tight: bool) -> Axis {
+        let margin = if tight { 0.0 } else { 0.04 / 1.04 * (right - left) };
+        Axis::new(self.x_scale, xs, left, right + margin, tight)
+    }
+
+    fn write_axes(&self, svg: &mut Svg, frame: &Frame, layout: &Layout) {
+        let Layout { left, right, floor, ref x, ref y, .. } = *layout;
+        let mut above = 16.0;
+        if !self.title.is_empty() {
+            svg.word(0.0, above, "start", "font-size=\"14\" font-weight=\"600\"", &self.title);
+            above += 20.0;
+        }
+        if !self.y_label.is_empty() {
+            svg.aside(0.0, above, "start", &self.y_label);
+        }
+        let (hairline, muted) = (svg.colour(Colour::Hairline), svg.colour(Colour::Muted));
+        for (value, text) in y.ticks() {
+            let Some(at) = y.place(value) else { continue };
+            let stroke = if value == 0.0 { &muted } else { &hairline };
+            svg.raw(format_args!("<path d=\"M{} {at:.1}H{}\" stroke=\"{stroke}\"/>", px(left), px(right)));
+            svg.aside(left - 8.0, at + 4.0, "end", &text);
+        }
+        svg.raw(format_args!(
+            "<path d=\"M{} {}H{}\" stroke=\"{muted}\" stroke-opacity=\".6\"/>",
+            px(left),
+            px(floor),
+            px(right)
+        ));
+        for (value, text) in x.ticks() {
+            let Some(at) = x.place(value).filter(|at| *at <= right + 0.5) else { continue };
+            svg.raw(format_args!("<path d=\"M{at:.1} {}v4\" stroke=\"{muted}\"/>", px(floor)));
+            svg.aside(at, floor + 17.0, "middle", &text);
+        }
+        svg.aside(0.5 * (left + right), frame.height - 7.0, "middle", &self.x_label);
+    }
+
+    /// Colour, dashes and width of every curve.
+    fn looks(&self, svg: &Svg) -> Vec<(String, &'static str, f64)> {
+        let mut count = 0;
+        let mut looks = Vec::with_capacity(self.curves.len());
+        for curve in &self.curves {
+            if curve.reference {
+                looks.push((svg.colour(Colour::Muted), "1 3", 1.4));
+            } else {
+                let style = curve.style.unwrap_or(count);
+                looks.push((svg.colour(Colour::Series(style)), dashes(style), 1.8));
+                count += 1;
+            }
+        }
+        looks
+    }
+}
+
+/// Through all points that have a place, with a gap where one has none.
+fn path(points: impl Iterator<Item = (f64, f64)>, x: &Axis, y: &Axis) -> String {
+    let mut d = String::new();
+    let mut pen = false;
+    for (px, py) in points {
+        let place = x.place(px).zip(y.place(py));
+        if let Some((px, py)) = place {
+            // A point alone between gaps is a line without length, which round ends make a dot.
+            let _ = if pen { write!(d, "L{px:.1} {py:.1}") } else { write!(d, "M{px:.1} {py:.1}h0") };
+        }
+        pen = place.is_some();
+    }
+    d
+}
+
+type Look<'a> = (&'a str, &'a str, f64);
+
+fn line(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, look: Look<'_>, title: &str) {
+    let (colour, dash, width) = look;
+    let d = path(curve.points.iter().copied(), x, y);
+    let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
+    svg.titled(title, |svg| {
+        svg.raw(format_args!(
+            "<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" \
+             stroke-linecap=\"round\"{dash}/>"
+        ));
+    });
+}
+
+/// A dot for every point where they are few enough to be looked at one by one.
+fn marks(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str, x_label: &str) {
+    if curve.points.len() > 12 || curve.reference {
+        return;
+    }
+    for point in &curve.points {
+        let Some((px, py)) = x.place(point.0).zip(y.place(point.1)) else { continue };
+        let title = format!("{}\n{x_label} {}", hover::value_of(curve, *point), short(point.0));
+        svg.titled(&title, |svg| {
+            svg.raw(format_args!("<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"2.6\" fill=\"{colour}\"/>"));
+        });
+    }
+}
+
+fn band(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
+    // Below a log axis the band runs out of the picture; the clip cuts it.
+    let floor = |v: f64| if y.scale == Scale::Log { v.max(y.low / 10.0) } else { v };
+    let usable = || {
+        let log = y.scale == Scale::Log;
+        curve.band.iter().filter(move |b| b.1.is_finite() && b.2.is_finite() && (b.2 > 0.0 || !log))
+    };
+    let there = usable().map(|b| (b.0, b.2));
+    let back = usable().rev().map(|b| (b.0, floor(b.1)));
+    let mut d = String::new();
+    for (px, py) in there.chain(back).filter_map(|(px, py)| x.place(px).zip(y.place(py))) {
+        let _ = write!(d, "{}{px:.1} {py:.1}", if d.is_empty() { 'M' } else { 'L' });
+    }
+    if !d.is_empty() {
+        svg.raw(format_args!(
+            "<path d=\"{d}Z\" fill=\"{colour}\" fill-opacity=\".15\" pointer-events=\"none\"/>"
+        ));
+    }
+}
+
+/// An upright bar for every interval.
+fn bars(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
+    for band in &curve.band {
+        let Some(((at, low), high)) = x.place(band.0).zip(y.place(band.1)).zip(y.place(band.2)) else {
+            continue;
+        };
+        let title = format!("{}: {} to {}", curve.name, short(band.1), short(band.2));
+        svg.titled(&title, |svg| {
+            svg.raw(format_args!(
+                "<path d=\"M{at:.1} {low:.1}V{high:.1}\" stroke=\"{colour}\" stroke-opacity=\".55\"/>"
+            ));
+        });
+    }
+}
