@@ -30,6 +30,7 @@ fn on_files(error: &Error) -> Option<String> {
             "convert the file first, for instance with `iconv -f latin1 -t utf-8`".into()
         }
         Error::LongRecord { .. } => "is this a text file with line ends?".into(),
+        Error::LateKey { .. } => "put it on the first line, null where it is missing".into(),
         Error::DuplicateColumn { .. } => "rename one".into(),
         Error::NoEvaluator { .. } => "name them with --evaluators".into(),
         Error::NoneOfTheEvaluators { .. } => "name its columns with --evaluators, or leave the file out".into(),

@@ -128,6 +128,16 @@ pub enum Error {
         /// What the parser said.
         reason: String,
     },
+    /// A key of JSON lines that is no column, because the lines by which columns are told do not have it.
+    #[error("{}, {place}: the key `{key}` is on none of the first lines, by which columns are told", path.display())]
+    LateKey {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        place: Place,
+        /// The key.
+        key: String,
+    },
     /// Two columns of one name.
     #[error("{}: two columns are named `{column}` (the {first}. and the {second}.)", path.display())]
     DuplicateColumn {
@@ -269,46 +279,6 @@ pub enum Error {
     },
 }
 
-/// What a person should know though nothing failed.
-///
-/// ```
-/// let warning = jurybox_files::Warning::MissingColumn { path: "mon.csv".into(), column: "spam".into(), what: "scores" };
-/// assert_eq!(warning.to_string(), "mon.csv: there is no column `spam`: its scores are missing");
-/// assert_eq!(warning.code(), "missing-column");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Warning {
-    /// A column that is wanted, and that this file does not have.
-    MissingColumn {
-        /// The file.
-        path: PathBuf,
-        /// The column.
-        column: String,
-        /// What is missing with it.
-        what: &'static str,
-    },
-}
-
-impl Warning {
-    /// What kind of warning this is, in a word that stays the same whatever becomes of the message.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Warning::MissingColumn { .. } => "missing-column",
-        }
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Warning::MissingColumn { path, column, what } => {
-                write!(f, "{}: there is no column `{column}`: its {what} are missing", path.display())
-            }
-        }
-    }
-}
-
 /// Where in a file: a line of text (from 1), or a row of Parquet (from 1).
 ///
 /// ```
@@ -368,6 +338,7 @@ impl Error {
             Error::OpenQuote { .. } => "open-quote",
             Error::LongRecord { .. } => "long-record",
             Error::Json { .. } => "json",
+            Error::LateKey { .. } => "late-key",
             Error::DuplicateColumn { .. } => "duplicate-column",
             Error::UnknownColumn { .. } => "unknown-column",
             Error::NoEvaluator { .. } => "no-evaluator",
@@ -399,7 +370,8 @@ impl Error {
         | Error::NotUtf8 { place, .. }
         | Error::OpenQuote { place, .. }
         | Error::LongRecord { place, .. }
-        | Error::Json { place, .. } = &mut self
+        | Error::Json { place, .. }
+        | Error::LateKey { place, .. } = &mut self
         {
             match place {
                 Place::Line(n) | Place::Row(n) => *n += by,

@@ -49,9 +49,11 @@ impl Judge {
         match self {
             Judge::Weights(weights) => {
                 batch.dots(weights, out);
+                let mut scores = Vec::with_capacity(weights.len());
                 for row in 0..out.len() {
                     if out[row].is_nan() {
-                        let scores: Vec<f64> = (0..weights.len()).map(|j| batch.score(row, j)).collect();
+                        scores.clear();
+                        scores.extend((0..weights.len()).map(|j| batch.score(row, j)));
                         out[row] = weighed(weights, &scores);
                     }
                 }

@@ -7,7 +7,7 @@
 
 use crate::ask::Batch;
 use crate::error::Error;
-use crate::format::Record;
+use crate::format::{Record, memory};
 use arrow_array::RecordBatch;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -203,7 +203,7 @@ impl Part<'_> {
             let one = arrow_array::UInt64Array::from(vec![row as u64]);
             let taken = arrow_select::take::take_record_batch(arrays, &one);
             let refused = |e: arrow_schema::ArrowError| Error::Arrow {
-                path: "table in memory".into(),
+                path: memory::NAME.into(),
                 reason: e.to_string(),
             };
             return taken.map(Record::Row).map_err(refused);

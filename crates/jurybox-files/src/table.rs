@@ -1,11 +1,12 @@
 //! A table over one or more sources: its columns, and what they are taken for.
 
 use crate::ask::{Ask, Use};
-use crate::error::{Error, Warning};
-use crate::format::memory::{Memory, Stream};
+use crate::error::Error;
+use crate::format::memory::{self, Memory, Stream};
 use crate::format::{Format, Show, Source};
 use crate::input::Input;
 use crate::roles::{Found, Roles, Taken};
+use crate::warning::Warning;
 use crate::watch::{Progress, Watch};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use std::path::{Path, PathBuf};
@@ -126,7 +127,9 @@ impl Table {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_batches(batches: Vec<RecordBatch>, roles: &Roles) -> Result<Table, Error> {
-        let Some(first) = batches.first() else { return Err(Error::NoFiles) };
+        let Some(first) = batches.first() else {
+            return Err(Error::NoRows { path: memory::NAME.into() });
+        };
         let schema = first.schema();
         Table::of(vec![Box::new(Memory::new(&schema, batches)?)], roles)
     }

@@ -310,7 +310,7 @@ fn what_cannot_be_used_is_named_by_its_row() {
     // Nothing there, twice the same name, batches that do not go together.
     let code =
         |batches: Vec<RecordBatch>| Table::from_batches(batches, &Roles::default()).unwrap_err().code();
-    assert_eq!(code(vec![]), "no-files");
+    assert_eq!(code(vec![]), "no-rows");
     assert_eq!(code(vec![batch.slice(0, 0)]), "no-rows");
     assert_eq!(code(vec![batch.clone(), double(0, 0.0)]), "arrow");
     let twice = [("a", double(0, 0.0).column(0).clone()), ("a", double(0, 0.0).column(0).clone())];

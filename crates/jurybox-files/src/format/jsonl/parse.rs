@@ -75,11 +75,12 @@ pub(super) fn parse(path: &Path, block: &[u8], ask: &Ask) -> Result<Batch, Error
         let place = Place::Line(number);
         cells.fill(None);
         let mut deserializer = serde_json::Deserializer::from_slice(line);
-        let wanted = Wanted { columns: &columns, ask, cells: &mut cells };
-        wanted.deserialize(&mut deserializer).and_then(|()| deserializer.end()).map_err(|e| Error::Json {
-            path: path.into(),
-            place,
-            reason: reason(&e),
+        let mut late = None;
+        let wanted = Wanted { columns: &columns, ask, cells: &mut cells, late: &mut late };
+        let parsed = wanted.deserialize(&mut deserializer).and_then(|()| deserializer.end());
+        parsed.map_err(|e| match late {
+            Some(key) => Error::LateKey { path: path.into(), place, key },
+            None => Error::Json { path: path.into(), place, reason: reason(&e) },
         })?;
         batch.rows += 1;
         if ask.records {
@@ -145,6 +146,8 @@ struct Wanted<'a> {
     columns: &'a HashMap<&'a str, usize>,
     ask: &'a Ask,
     cells: &'a mut [Option<Box<RawValue>>],
+    /// A key that is no column.
+    late: &'a mut Option<String>,
 }
 
 impl<'de> DeserializeSeed<'de> for Wanted<'_> {
@@ -166,10 +169,8 @@ impl<'de> Visitor<'de> for Wanted<'_> {
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
             let Some(&column) = self.columns.get(&*key) else {
                 // It would be lost: the columns were told from the beginning of the file.
-                return Err(de::Error::custom(format!(
-                    "the key `{key}` is on none of the first lines, by which columns are told; put it on the first \
-                     line, null where it is missing"
-                )));
+                *self.late = Some(key.into_owned());
+                return Err(de::Error::custom("a late key"));
             };
             match Some(column).filter(|&column| self.ask.uses[column] != Use::Skip) {
                 Some(column) if self.cells[column].is_some() => {

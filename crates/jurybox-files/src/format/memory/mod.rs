@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What messages call a table in memory.
-const NAME: &str = "table in memory";
+pub(crate) const NAME: &str = "table in memory";
 
 /// Rows of one unit of work, and of one batch: its columns stay in the cache while they are used.
 const STRETCH: usize = 1 << 16;
@@ -42,17 +42,14 @@ impl Memory {
     pub(crate) fn new(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Memory, Error> {
         let columns = arrow::columns(Path::new(NAME), schema)?;
         let mut firsts = vec![0];
-        let mut bytes = 0;
         for (at, batch) in batches.iter().enumerate() {
             same_columns(schema, &batch.schema(), at)?;
             firsts.push(firsts[at] + batch.num_rows());
-            bytes += batch.columns().iter().map(|column| column.get_array_memory_size()).sum::<usize>();
         }
-        let rows = firsts[batches.len()];
-        if rows == 0 {
+        if firsts[batches.len()] == 0 {
             return Err(Error::NoRows { path: NAME.into() });
         }
-        Ok(Memory { batches, firsts, columns, width: (bytes / rows) as u64 })
+        Ok(Memory { batches, firsts, columns, width: row_bytes(schema) })
     }
 
     /// The rows from `start` on, up to `rows` of them, as slices of the batches that have them.
@@ -132,6 +129,11 @@ impl Source for Memory {
         let taken = arrow_select::interleave::interleave_record_batch(&batches, &places).map_err(unusable)?;
         Ok(arrow::slab(&taken, show))
     }
+}
+
+/// Bytes of a row, about: for showing how far a pass has come.
+fn row_bytes(schema: &SchemaRef) -> u64 {
+    8 * schema.fields().len() as u64
 }
 
 /// Pieces of batches become one batch of ours.

@@ -1,6 +1,6 @@
 //! A stream of record batches, read once, as they come: memory is bounded by the batch.
 
-use super::{NAME, parse, same_columns, unusable, whole};
+use super::{NAME, parse, row_bytes, same_columns, unusable, whole};
 use crate::ask::Ask;
 use crate::column::Slab;
 use crate::error::Error;
@@ -113,8 +113,8 @@ impl Cut for Units<'_> {
             let batch = batch.map_err(unusable)?;
             same_columns(self.schema, &batch.schema(), self.batches)?;
             self.batches += 1;
-            let bytes: usize = batch.columns().iter().map(|column| column.get_array_memory_size()).sum();
-            self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+            let bytes = row_bytes(self.schema) * batch.num_rows() as u64;
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
             self.held = Some(batch).filter(|batch| batch.num_rows() > 0);
         }
         unit.arrays = self.held.take().map(|batch| {
