@@ -4,6 +4,7 @@
 //! one document; what people read while it works goes to standard error. Errors become an exit code here and nowhere else.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod commands;
 mod output;
 
@@ -39,7 +40,10 @@ fn main() -> ExitCode {
         // The reader of our output has gone (`| head`): it has what it wanted.
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            match advice::on(&error) {
+                Some(advice) => eprintln!("error: {error:#}; {advice}"),
+                None => eprintln!("error: {error:#}"),
+            }
             ExitCode::FAILURE
         }
     }

@@ -20,14 +20,22 @@ pub(crate) enum Use {
     Key,
 }
 
-/// What each column of one file is for, in the file's order.
+impl Use {
+    pub(crate) fn is_score_of(self, wanted: usize) -> bool {
+        matches!(self, Use::Score { evaluator, .. } if evaluator == wanted)
+    }
+}
+
+/// What each column of one source is for, in the source's order.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     pub(crate) uses: Vec<Use>,
     pub(crate) names: Vec<String>,
     pub(crate) evaluators: usize,
-    /// Whether the place of each row in the text is wanted.
+    /// Whether whole rows are wanted: the place of each in the text, or every column.
     pub(crate) records: bool,
+    /// What is wanted that this source has no column for: then it is missing in every row.
+    pub(crate) lacking: Vec<Use>,
     /// By evaluator: the weighted sum of each row is wanted, and cheapest while its scores are read.
     pub(crate) weights: Option<Vec<f64>>,
 }
@@ -38,6 +46,23 @@ impl Ask {
         match (&self.weights, self.uses[column]) {
             (Some(weights), Use::Score { evaluator, sign }) => Some(weights[evaluator] * sign),
             _ => None,
+        }
+    }
+
+    /// Whether an evaluator has no column here.
+    pub(crate) fn lacks_a_score(&self) -> bool {
+        self.lacking.iter().any(|what| matches!(what, Use::Score { .. }))
+    }
+
+    /// Fills in what a source has no column for. (Scores are missing until a cell is read.)
+    pub(crate) fn complete(&self, batch: &mut Batch) {
+        for what in &self.lacking {
+            match what {
+                Use::Reward { .. } => batch.rewards = vec![f64::NAN; batch.rows],
+                Use::Probability => batch.probabilities = vec![f64::NAN; batch.rows],
+                Use::Key => batch.keys = vec![Box::from(""); batch.rows],
+                Use::Score { .. } | Use::Skip => {}
+            }
         }
     }
 }
@@ -95,6 +120,15 @@ impl Batch {
         match &self.scores {
             Layout::Rows(rows) => rows,
             Layout::Columns(_) => &[],
+        }
+    }
+
+    /// The same, taken out.
+    pub(crate) fn take_scores(&mut self) -> Vec<f64> {
+        self.scores();
+        match std::mem::take(&mut self.scores) {
+            Layout::Rows(rows) => rows,
+            Layout::Columns(_) => Vec::new(),
         }
     }
 

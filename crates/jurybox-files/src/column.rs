@@ -1,21 +1,39 @@
 //! Cells that travel along: kept as the file had them, turned into something else only when the output asks for it.
 
-use crate::arrow::{self, shortest};
+use crate::format::Show;
+use crate::format::arrow::{self, shortest};
 use crate::number::{self, Cell};
-use crate::{csv, jsonl};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
-use serde_json::value::RawValue;
+use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array, new_null_array};
+use arrow_schema::DataType;
+use std::fmt;
 use std::sync::Arc;
+
+/// Cells of a kind that only one format has.
+pub(crate) trait Cells: fmt::Debug + Send + Sync {
+    /// A cell for CSV: nothing where it is missing.
+    fn text(&self, row: usize) -> String;
+
+    /// A cell for JSON lines; `None` where the key is to be left out.
+    fn json(&self, row: usize) -> Option<String>;
+
+    /// All of them for Parquet.
+    fn array(&self) -> ArrayRef;
+
+    /// Some of the rows.
+    fn slice(&self, from: usize, to: usize) -> Arc<dyn Cells>;
+}
 
 /// One column of a slab.
 #[derive(Debug, Clone)]
 pub(crate) enum Column {
-    /// Text as it stood in a CSV file. Scores and rewards are known to be numbers; the rest stays text.
+    /// Text as it stood in a file. Scores and rewards are known to be numbers; the rest stays text.
     Text { cells: Vec<Box<str>>, numeric: bool },
-    /// Values as they stood in JSON lines; `None` where the key was absent.
-    Json { cells: Vec<Option<Box<RawValue>>>, numeric: bool },
-    /// An array as it stood in a Parquet file.
+    /// An array as it stood.
     Array(ArrayRef),
+    /// Cells that their format knows how to write.
+    Cells(Arc<dyn Cells>),
+    /// So many missing cells of a type: the file has no such column, another one has.
+    Missing(usize, DataType),
     /// Numbers that we add; NaN = missing.
     Number(Vec<f64>),
     /// Counts that we add.
@@ -43,58 +61,20 @@ impl Slab {
         }
     }
 
-    /// CSV records as columns, in the order of `names`; `header` is the file's own order.
-    pub(crate) fn of_csv(
-        names: &[String],
-        header: &csv::Header,
-        numeric: impl Fn(&str) -> bool,
-        records: &[&[u8]],
-    ) -> Slab {
-        let mut cells: Vec<Vec<Box<str>>> = vec![Vec::with_capacity(records.len()); header.names.len()];
-        for record in records {
-            let mut found = csv::cells(record, header.delimiter);
-            for column in &mut cells {
-                column.push(String::from_utf8_lossy(&found.next().unwrap_or_default()).into());
-            }
-        }
-        let mut slab = Slab { rows: records.len(), ..Slab::default() };
-        for name in names {
-            let at = header.names.iter().position(|other| other == name);
-            let cells =
-                at.map_or_else(|| vec![Box::from(""); records.len()], |at| std::mem::take(&mut cells[at]));
-            slab.push(name, Column::Text { cells, numeric: numeric(name) });
+    /// The columns that are to be shown, in their order; where the source has none of that name, its cells are missing.
+    pub(crate) fn new(rows: usize, show: &Show<'_>, mut column: impl FnMut(&str) -> Option<Column>) -> Slab {
+        let mut slab = Slab { rows, ..Slab::default() };
+        for found in show.columns {
+            let missing = || Column::Missing(rows, show.data_type(found));
+            slab.push(&found.name, column(&found.name).unwrap_or_else(missing));
         }
         slab
     }
 
-    /// JSON lines as columns. Every line has been parsed before, so one that cannot be is treated as empty.
-    pub(crate) fn of_json(names: &[String], numeric: impl Fn(&str) -> bool, records: &[&[u8]]) -> Slab {
-        let mut cells: Vec<Vec<Option<Box<RawValue>>>> = vec![Vec::with_capacity(records.len()); names.len()];
-        for record in records {
-            let mut fields = jsonl::fields(record).unwrap_or_default();
-            for (name, column) in names.iter().zip(&mut cells) {
-                let at = fields.iter().position(|(key, _)| key == name);
-                column.push(at.map(|at| fields.swap_remove(at).1));
-            }
-        }
-        let mut slab = Slab { rows: records.len(), ..Slab::default() };
-        for (name, cells) in names.iter().zip(cells) {
-            slab.push(name, Column::Json { cells, numeric: numeric(name) });
-        }
-        slab
-    }
-
-    /// Arrays as columns, in the order of `names`.
-    pub(crate) fn of_arrays(names: &[String], arrays: &RecordBatch) -> Slab {
-        let mut slab = Slab { rows: arrays.num_rows(), ..Slab::default() };
-        for name in names {
-            let column = arrays.column_by_name(name).map_or_else(
-                || Column::Text { cells: vec![Box::from(""); arrays.num_rows()], numeric: false },
-                |array| Column::Array(array.clone()),
-            );
-            slab.push(name, column);
-        }
-        slab
+    /// Some of the rows.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> Slab {
+        let columns = self.columns.iter().map(|column| column.slice(from, to)).collect();
+        Slab { names: self.names.clone(), columns, rows: to - from }
     }
 }
 
@@ -103,9 +83,8 @@ impl Column {
     pub(crate) fn text(&self, row: usize) -> String {
         match self {
             Column::Text { cells, .. } => cells[row].to_string(),
-            Column::Json { cells, .. } => {
-                cells[row].as_deref().map_or(String::new(), |raw| jsonl::plain(raw.get()))
-            }
+            Column::Cells(cells) => cells.text(row),
+            Column::Missing(..) => String::new(),
             Column::Array(array) => arrow::text(array, row).unwrap_or_default(),
             Column::Number(values) => shortest(values[row]),
             Column::Count(values) => values[row].to_string(),
@@ -121,7 +100,8 @@ impl Column {
                 _ => serde_json::Value::from(&*cells[row]).to_string(),
             },
             Column::Text { cells, numeric: false } => serde_json::Value::from(&*cells[row]).to_string(),
-            Column::Json { cells, .. } => return cells[row].as_deref().map(|raw| raw.get().into()),
+            Column::Cells(cells) => return cells.json(row),
+            Column::Missing(..) => return None,
             Column::Array(array) => arrow::json(array, row),
             Column::Number(values) if values[row].is_nan() => "null".into(),
             Column::Number(values) => shortest(values[row]),
@@ -147,20 +127,22 @@ impl Column {
             Column::Text { cells, numeric: false } => {
                 Arc::new(StringArray::from_iter_values(cells.iter().map(|cell| &**cell)))
             }
-            Column::Json { cells, numeric: true } => Arc::new(
-                cells
-                    .iter()
-                    .map(|cell| cell.as_deref().and_then(|raw| number(&jsonl::plain(raw.get()))))
-                    .collect::<Float64Array>(),
-            ),
-            Column::Json { cells, numeric: false } => Arc::new(
-                cells
-                    .iter()
-                    .map(|cell| {
-                        cell.as_deref().filter(|raw| raw.get() != "null").map(|raw| jsonl::plain(raw.get()))
-                    })
-                    .collect::<StringArray>(),
-            ),
+            Column::Cells(cells) => cells.array(),
+            Column::Missing(rows, data_type) => new_null_array(data_type, *rows),
+        }
+    }
+
+    /// Some of the rows.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> Column {
+        match self {
+            Column::Text { cells, numeric } => {
+                Column::Text { cells: cells[from..to].to_vec(), numeric: *numeric }
+            }
+            Column::Array(array) => Column::Array(array.slice(from, to - from)),
+            Column::Cells(cells) => Column::Cells(cells.slice(from, to)),
+            Column::Missing(_, data_type) => Column::Missing(to - from, data_type.clone()),
+            Column::Number(values) => Column::Number(values[from..to].to_vec()),
+            Column::Count(values) => Column::Count(values[from..to].to_vec()),
         }
     }
 }

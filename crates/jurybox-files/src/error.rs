@@ -1,4 +1,5 @@
-//! What can go wrong with a file, said so that a person can act on it: what, where, and what to do.
+//! What can go wrong with rows: what, where, the value, and a code that stays. What a person can do about it is for the
+//! program to say, which knows by which options or arguments they asked.
 
 use std::fmt;
 use std::io;
@@ -9,7 +10,8 @@ use std::path::PathBuf;
 /// ```
 /// use jurybox_files::{Error, Place};
 /// let error = Error::Ragged { path: "scores.csv".into(), place: Place::Line(3), found: 2, expected: 4 };
-/// assert_eq!(error.to_string(), "scores.csv, line 3: 2 cells, but the header has 4; every row needs one cell per column");
+/// assert_eq!(error.to_string(), "scores.csv, line 3: 2 cells, but the header has 4");
+/// assert_eq!(error.code(), "ragged-row");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,7 +23,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A directory where a file was expected.
-    #[error("{0}: is a directory; name its files, or a pattern such as '{0}/*.csv'", path.display())]
+    #[error("{}: is a directory", path.display())]
     Directory {
         /// What was asked for.
         path: PathBuf,
@@ -43,7 +45,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file without a byte in it.
-    #[error("{}: the file is empty; expected a header and rows, JSON lines, or Parquet", path.display())]
+    #[error("{}: the file is empty", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
@@ -55,7 +57,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A row with too few or too many cells.
-    #[error("{}, {place}: {found} cells, but the header has {expected}; every row needs one cell per column", path.display())]
+    #[error("{}, {place}: {found} cells, but the header has {expected}", path.display())]
     Ragged {
         /// The file.
         path: PathBuf,
@@ -67,7 +69,7 @@ pub enum Error {
         expected: usize,
     },
     /// A cell that should be a number.
-    #[error("{}, {place}, column `{column}`: `{value}` is not a number; correct it, leave the cell empty where the score is missing, or leave the column out with --ignore", path.display())]
+    #[error("{}, {place}, column `{column}`: `{value}` is not a number", path.display())]
     NotANumber {
         /// The file.
         path: PathBuf,
@@ -91,7 +93,7 @@ pub enum Error {
         value: String,
     },
     /// Bytes that are not text.
-    #[error("{}, {place}: not valid UTF-8; convert the file first, for instance with `iconv -f latin1 -t utf-8`", path.display())]
+    #[error("{}, {place}: not valid UTF-8", path.display())]
     NotUtf8 {
         /// The file.
         path: PathBuf,
@@ -107,7 +109,7 @@ pub enum Error {
         place: Place,
     },
     /// A record too long to be one.
-    #[error("{}, {place}: a record of more than {limit} bytes; is this a text file with line ends?", path.display())]
+    #[error("{}, {place}: a record of more than {limit} bytes", path.display())]
     LongRecord {
         /// The file.
         path: PathBuf,
@@ -126,8 +128,18 @@ pub enum Error {
         /// What the parser said.
         reason: String,
     },
+    /// A key of JSON lines that is no column, because the lines by which columns are told do not have it.
+    #[error("{}, {place}: the key `{key}` is on none of the first lines, by which columns are told", path.display())]
+    LateKey {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        place: Place,
+        /// The key.
+        key: String,
+    },
     /// Two columns of one name.
-    #[error("{}: two columns are named `{column}` (the {first}. and the {second}.); rename one", path.display())]
+    #[error("{}: two columns are named `{column}` (the {first}. and the {second}.)", path.display())]
     DuplicateColumn {
         /// The file.
         path: PathBuf,
@@ -138,23 +150,76 @@ pub enum Error {
         /// Position of the second.
         second: usize,
     },
-    /// A column that the file does not have.
-    #[error("{}: there is no column `{column}`; {hint}", path.display())]
+    /// A column that no file has.
+    #[error("{}: there is no column `{column}`; {}", path.display(), meant(nearest.as_deref(), columns))]
     UnknownColumn {
-        /// The file.
+        /// The first file.
         path: PathBuf,
         /// What was asked for.
         column: String,
-        /// The nearest name, or all of them.
-        hint: String,
+        /// The name most like it, where one is.
+        nearest: Option<String>,
+        /// Every column there is.
+        columns: Vec<String>,
     },
     /// No column is left to be an evaluator.
-    #[error("{}: no evaluator column is left: {reason}; name them with --evaluators", path.display())]
+    #[error("{}: no evaluator column is left: {}", path.display(), left(others))]
     NoEvaluator {
         /// The file.
         path: PathBuf,
-        /// What became of the columns.
-        reason: String,
+        /// The columns, and why each is no evaluator.
+        others: Vec<(String, &'static str)>,
+    },
+    /// Not one of the evaluators that are wanted has a column.
+    #[error("{}: it has a column of none of the evaluators {}", path.display(), evaluators.join(", "))]
+    NoneOfTheEvaluators {
+        /// The file.
+        path: PathBuf,
+        /// The evaluators.
+        evaluators: Vec<String>,
+    },
+    /// A number for an evaluator that the table does not have.
+    #[error("there is no evaluator `{evaluator}`; {}", meant(nearest.as_deref(), evaluators))]
+    UnknownEvaluator {
+        /// What was asked for.
+        evaluator: String,
+        /// The name most like it, where one is.
+        nearest: Option<String>,
+        /// Every evaluator there is.
+        evaluators: Vec<String>,
+    },
+    /// Two numbers for one evaluator.
+    #[error("`{evaluator}` is set twice")]
+    SetTwice {
+        /// The evaluator.
+        evaluator: String,
+    },
+    /// An evaluator for which a number is needed.
+    #[error("no value for the evaluator `{evaluator}`")]
+    NoValue {
+        /// The evaluator.
+        evaluator: String,
+    },
+    /// A column that cannot be inverted, because it is not read as a number.
+    #[error("column `{column}` cannot be inverted: it is neither an evaluator nor the reward")]
+    NotInvertible {
+        /// The column.
+        column: String,
+    },
+    /// No rows are asked for.
+    #[error("k = 0: at least one row must be asked for")]
+    NoneWanted,
+    /// No file is named.
+    #[error("no file is named")]
+    NoFiles,
+    /// Standard input named more than once.
+    #[error("standard input (`-`) is named twice, and can be read only once")]
+    StdinTwice,
+    /// A stream that has been read already.
+    #[error("{}: it can be read only once, and has been", path.display())]
+    ReadOnce {
+        /// The stream.
+        path: PathBuf,
     },
     /// A column asked to be two things.
     #[error("column `{column}` cannot be both {one} and {other}")]
@@ -175,7 +240,7 @@ pub enum Error {
         column: String,
     },
     /// A file that ends before it should.
-    #[error("{}: {what} ends early; the file is truncated or was still being written: copy it again", path.display())]
+    #[error("{}: {what} ends early; the file is truncated or was still being written", path.display())]
     Truncated {
         /// The file.
         path: PathBuf,
@@ -190,7 +255,15 @@ pub enum Error {
         /// What the reader said.
         reason: String,
     },
-    /// Something asked for that does not go together.
+    /// Arrow arrays that cannot be used.
+    #[error("{}: {reason}", path.display())]
+    Arrow {
+        /// What they are called.
+        path: PathBuf,
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// A replay that cannot be made.
     #[error("{0}")]
     Usage(String),
     /// The library's word.
@@ -228,7 +301,67 @@ impl fmt::Display for Place {
     }
 }
 
+/// What may have been meant: the nearest name, or else all of them.
+fn meant(nearest: Option<&str>, all: &[String]) -> String {
+    match nearest {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", all.join(", ")),
+    }
+}
+
+fn left(others: &[(String, &'static str)]) -> String {
+    let what = |(name, why): &(String, &str)| format!("`{name}` ({why})");
+    match others.iter().map(what).collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "every column is named as something else".into(),
+        some => format!("the other columns are {some}"),
+    }
+}
+
 impl Error {
+    /// What kind of error this is, in a word that stays the same whatever becomes of the message.
+    ///
+    /// ```
+    /// assert_eq!(jurybox_files::Error::NoFile { path: "a.csv".into() }.code(), "no-file");
+    /// ```
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NoFile { .. } => "no-file",
+            Error::Directory { .. } => "directory",
+            Error::NoMatch { .. } => "no-match",
+            Error::Io { .. } => "io",
+            Error::Empty { .. } => "empty",
+            Error::NoRows { .. } => "no-rows",
+            Error::Ragged { .. } => "ragged-row",
+            Error::NotANumber { .. } => "not-a-number",
+            Error::Infinite { .. } => "unusable-number",
+            Error::NotUtf8 { .. } => "not-utf8",
+            Error::OpenQuote { .. } => "open-quote",
+            Error::LongRecord { .. } => "long-record",
+            Error::Json { .. } => "json",
+            Error::LateKey { .. } => "late-key",
+            Error::DuplicateColumn { .. } => "duplicate-column",
+            Error::UnknownColumn { .. } => "unknown-column",
+            Error::NoEvaluator { .. } => "no-evaluator",
+            Error::NoneOfTheEvaluators { .. } => "none-of-the-evaluators",
+            Error::UnknownEvaluator { .. } => "unknown-evaluator",
+            Error::SetTwice { .. } => "set-twice",
+            Error::NoValue { .. } => "no-value",
+            Error::NotInvertible { .. } => "not-invertible",
+            Error::NoneWanted => "none-wanted",
+            Error::NoFiles => "no-files",
+            Error::StdinTwice => "stdin-twice",
+            Error::ReadOnce { .. } => "read-once",
+            Error::TwoRoles { .. } => "two-roles",
+            Error::NoReward { .. } => "no-reward",
+            Error::Truncated { .. } => "truncated",
+            Error::Parquet { .. } => "parquet",
+            Error::Arrow { .. } => "arrow",
+            Error::Usage(_) => "replay",
+            Error::Jury(_) => "jury",
+            Error::State { .. } => "state",
+        }
+    }
+
     /// The same error, found in a block that begins `by` lines or rows further down.
     pub(crate) fn moved_down(mut self, by: u64) -> Self {
         if let Error::Ragged { place, .. }
@@ -237,7 +370,8 @@ impl Error {
         | Error::NotUtf8 { place, .. }
         | Error::OpenQuote { place, .. }
         | Error::LongRecord { place, .. }
-        | Error::Json { place, .. } = &mut self
+        | Error::Json { place, .. }
+        | Error::LateKey { place, .. } = &mut self
         {
             match place {
                 Place::Line(n) | Place::Row(n) => *n += by,

@@ -1,47 +1,16 @@
-//! Where rows come from: files, patterns, standard input; plain, gz or zst; CSV, JSON lines or Parquet.
+//! Files, patterns, standard input; plain, gz or zst.
 //!
 //! Compression is told by the first bytes, not by the name. The format is told by the name where it says so and by the
 //! first bytes where it does not, so that a pipe needs no options.
 
 use crate::error::Error;
+pub(crate) use crate::format::Format;
 use crate::watch::Counted;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// How rows are written down.
-///
-/// ```
-/// use jurybox_files::Format;
-/// assert_eq!(Format::of_name("scores.csv.gz"), Some(Format::Csv));
-/// assert_eq!(Format::of_name("scores.parquet"), Some(Format::Parquet));
-/// assert_eq!(Format::of_name("scores"), None);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Comma-separated values with a header (or tabs, semicolons, bars: told by the header).
-    Csv,
-    /// One JSON object a line.
-    JsonLines,
-    /// Apache Parquet.
-    Parquet,
-}
-
-impl Format {
-    /// The format that a file's name says, whatever the compression.
-    pub fn of_name(name: &str) -> Option<Format> {
-        let name = name.to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-        match name.rsplit_once('.')?.1 {
-            "csv" | "tsv" | "tab" | "txt" => Some(Format::Csv),
-            "jsonl" | "ndjson" | "json" => Some(Format::JsonLines),
-            "parquet" | "pq" => Some(Format::Parquet),
-            _ => None,
-        }
-    }
-}
 
 /// One source of rows that can be read from its beginning.
 #[derive(Debug)]
@@ -103,8 +72,7 @@ impl Input {
             return Err(Error::Empty { path });
         }
         let format = sniff(&path, &head)?;
-        // Parquet is read from its end: it cannot be read from a pipe as it comes.
-        if !again && format != Format::Parquet {
+        if !again && format.about().streams {
             let origin = Origin::Once(Mutex::new(Some(head)));
             return Ok(Input { path, format, origin, size: None });
         }
@@ -119,7 +87,7 @@ impl Input {
         let raw: Box<dyn Read + Send> = match &self.origin {
             Origin::Once(head) => {
                 let head = head.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let head = head.ok_or_else(|| Error::Usage("standard input can be read only once".into()))?;
+                let head = head.ok_or_else(|| Error::ReadOnce { path: self.path.clone() })?;
                 Box::new(Cursor::new(head).chain(io::stdin()))
             }
             Origin::File | Origin::Kept(_) => Box::new(self.file()?),
@@ -200,15 +168,11 @@ fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send
 }
 
 fn sniff(path: &Path, head: &[u8]) -> Result<Format, Error> {
-    if head.starts_with(b"PAR1") {
-        return Ok(Format::Parquet);
-    }
     let mut text = vec![0; 256];
     let mut begun =
         decompressed(Box::new(Cursor::new(head.to_vec()))).map_err(|e| Error::io(path, "decompress", e))?;
     let n = begun.read(&mut text).map_err(|e| Error::io(path, "decompress", e))?;
-    let first = text[..n].iter().find(|b| !b.is_ascii_whitespace() && ![0xef, 0xbb, 0xbf].contains(*b));
-    Ok(if first == Some(&b'{') { Format::JsonLines } else { Format::Csv })
+    Ok(Format::of_text(&text[..n]))
 }
 
 /// The files that the arguments name, patterns expanded, in order.
@@ -234,7 +198,7 @@ pub fn expand(arguments: &[String]) -> Result<Vec<PathBuf>, Error> {
         }
     }
     if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-        return Err(Error::Usage("standard input (`-`) can be named only once".into()));
+        return Err(Error::StdinTwice);
     }
     Ok(paths)
 }

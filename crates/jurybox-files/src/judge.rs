@@ -2,6 +2,7 @@
 
 use crate::ask::Batch;
 use crate::error::Error;
+use crate::even::chunk_rows;
 use jurybox::estimate::{Mean, Statistic};
 use jurybox::{Evaluators, Jury, Scores, Spec};
 
@@ -32,7 +33,7 @@ impl Judge {
 
     /// Fixed weights by evaluator; those not named get none.
     pub fn weights(evaluators: &[String], pairs: &[(String, f64)]) -> Result<Judge, Error> {
-        Ok(Judge::Weights(by_evaluator(evaluators, pairs, "--weights", Some(0.0))?))
+        Ok(Judge::Weights(by_evaluator(evaluators, pairs, Some(0.0))?))
     }
 
     /// The weights, where rows are valued by nothing else.
@@ -48,18 +49,18 @@ impl Judge {
         match self {
             Judge::Weights(weights) => {
                 batch.dots(weights, out);
+                let mut scores = Vec::with_capacity(weights.len());
                 for row in 0..out.len() {
                     if out[row].is_nan() {
-                        let scores: Vec<f64> = (0..weights.len()).map(|j| batch.score(row, j)).collect();
+                        scores.clear();
+                        scores.extend((0..weights.len()).map(|j| batch.score(row, j)));
                         out[row] = weighed(weights, &scores);
                     }
                 }
                 Ok(())
             }
             Judge::Jury(jury) => {
-                let mut jury = jury.clone();
-                let values = jury.values(&scores(batch.scores(), jury.evaluators().len())?)?;
-                *out = values;
+                *out = by_jury(&mut jury.clone(), batch.scores())?;
                 Ok(())
             }
         }
@@ -71,7 +72,7 @@ impl Judge {
             Judge::Weights(weights) => {
                 Ok(rows.chunks_exact(width).map(|row| weighed(weights, row)).collect())
             }
-            Judge::Jury(jury) => Ok(jury.clone().values(&scores(rows, width)?)?),
+            Judge::Jury(jury) => by_jury(&mut jury.clone(), rows),
         }
     }
 
@@ -86,6 +87,27 @@ impl Judge {
 
 pub(crate) fn scores(values: &[f64], width: usize) -> Result<Scores<'_>, Error> {
     Ok(Scores::new(values, width)?)
+}
+
+/// The values of rows by a jury: complete rows and rows with gaps apart, so that the last bit of a value does not depend on
+/// which rows were read together with it.
+fn by_jury(jury: &mut Jury, rows: &[f64]) -> Result<Vec<f64>, Error> {
+    let width = jury.evaluators().len();
+    let has_gaps = |row: &[f64]| row.iter().any(|x| x.is_nan());
+    let kinds: Vec<bool> = rows.chunks_exact(width).map(has_gaps).collect();
+    if kinds.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(jury.values(&scores(rows, width)?)?);
+    }
+    let mut apart = [Vec::new(), Vec::new()];
+    for (row, &kind) in rows.chunks_exact(width).zip(&kinds) {
+        apart[usize::from(kind)].extend_from_slice(row);
+    }
+    let [complete, gaps] = apart;
+    let mut values = [
+        jury.values(&scores(&complete, width)?)?.into_iter(),
+        jury.values(&scores(&gaps, width)?)?.into_iter(),
+    ];
+    Ok(kinds.into_iter().map(|kind| values[usize::from(kind)].next().unwrap_or(f64::NAN)).collect())
 }
 
 /// The weighted sum over the scores that are there, scaled up to all weights; last of all where none is.
@@ -111,32 +133,30 @@ fn weighed(weights: &[f64], scores: &[f64]) -> f64 {
 ///
 /// ```
 /// let names = ["a".to_string(), "b".to_string()];
-/// let sigma = jurybox_files::by_evaluator(&names, &[("b".into(), 0.3)], "--sigma", None);
+/// let sigma = jurybox_files::by_evaluator(&names, &[("b".into(), 0.3)], None);
 /// assert!(sigma.unwrap_err().to_string().contains("`a`"));
 /// ```
 pub fn by_evaluator(
     evaluators: &[String],
     pairs: &[(String, f64)],
-    option: &str,
     rest: Option<f64>,
 ) -> Result<Vec<f64>, Error> {
     let mut values = vec![None; evaluators.len()];
     for (name, value) in pairs {
         let at = evaluators.iter().position(|e| e == name || e.strip_prefix('-') == Some(name));
         let Some(at) = at else {
-            let hint = match jurybox::nearest(name, evaluators.iter().map(String::as_str)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", evaluators.join(", ")),
-            };
-            return Err(Error::Usage(format!("{option}: there is no evaluator `{name}`; {hint}")));
+            let nearest = jurybox::nearest(name, evaluators.iter().map(String::as_str)).map(Into::into);
+            let (evaluator, evaluators) = (name.clone(), evaluators.to_vec());
+            return Err(Error::UnknownEvaluator { evaluator, nearest, evaluators });
         };
         if values[at].replace(*value).is_some() {
-            return Err(Error::Usage(format!("{option}: `{name}` is set twice")));
+            return Err(Error::SetTwice { evaluator: name.clone() });
         }
     }
-    let all = evaluators.iter().zip(values).map(|(name, value)| {
-        value.or(rest).ok_or_else(|| Error::Usage(format!("{option}: no value for the evaluator `{name}`")))
-    });
+    let all = evaluators
+        .iter()
+        .zip(values)
+        .map(|(name, value)| value.or(rest).ok_or_else(|| Error::NoValue { evaluator: name.clone() }));
     all.collect()
 }
 
@@ -151,18 +171,42 @@ pub fn seat(spec: &Spec, evaluators: &[String]) -> Result<Jury, Error> {
     Ok(Jury::new(spec, Evaluators::new(evaluators.to_vec())?)?)
 }
 
-/// The mean of each evaluator's scores over a batch.
-pub(crate) fn means(batch: &mut Batch) -> Result<Mean, Error> {
-    let width = batch.evaluators;
-    let mut mean = Mean::new(width);
-    mean.observe(&scores(batch.scores(), width)?);
-    Ok(mean)
+/// The mean of each evaluator's scores over all rows, the same to the last bit however they come in.
+pub(crate) struct Means {
+    mean: Mean,
+    width: usize,
+    chunk: usize,
+    /// Rows that do not make a chunk yet.
+    held: Vec<f64>,
 }
 
-pub(crate) fn merge_means(into: &mut Option<Mean>, from: Option<Mean>) {
-    match (into, from) {
-        (Some(into), Some(from)) => into.merge(&from),
-        (into @ None, from) => *into = from,
-        (Some(_), None) => {}
+impl Means {
+    pub(crate) fn new(width: usize) -> Self {
+        Means { mean: Mean::new(width), width, chunk: chunk_rows(width) * width, held: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, mut rows: &[f64]) -> Result<(), Error> {
+        while !rows.is_empty() {
+            let (here, rest) = rows.split_at(rows.len().min(self.chunk - self.held.len()));
+            self.held.extend_from_slice(here);
+            rows = rest;
+            if self.held.len() == self.chunk {
+                self.take_in()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self) -> Result<(), Error> {
+        let mut mean = Mean::new(self.width);
+        mean.observe(&scores(&self.held, self.width)?);
+        self.held.clear();
+        self.mean.merge(&mean);
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Vec<f64>, Error> {
+        self.take_in()?;
+        Ok(self.mean.means().to_vec())
     }
 }

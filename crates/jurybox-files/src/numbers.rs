@@ -1,6 +1,8 @@
-//! A column of numbers, where they lie: in memory of ours, or in the bytes of a page that was just decompressed.
+//! A column of numbers, where they lie: in memory of ours, in the bytes of a page that was just decompressed, or in
+//! somebody's array.
 
 use crate::number::LIMIT;
+use arrow_array::{Float32Array, Float64Array};
 use bytes::Bytes;
 
 /// The numbers of a column; NaN = missing.
@@ -11,12 +13,10 @@ pub(crate) enum Numbers {
     Doubles(Bytes),
     /// Little-endian floats, not aligned.
     Floats(Bytes),
-}
-
-impl Default for Numbers {
-    fn default() -> Self {
-        Numbers::Own(Vec::new())
-    }
+    /// Without nulls.
+    Array64(Float64Array),
+    /// Without nulls.
+    Array32(Float32Array),
 }
 
 /// Runs an expression with `$values` bound to an iterator over the numbers; each kind gets a loop of its own.
@@ -35,16 +35,31 @@ macro_rules! each_kind {
                 let $values = bytes.as_chunks().0.iter().map(|&bytes| f64::from(f32::from_le_bytes(bytes)));
                 $body
             }
+            Numbers::Array64(array) => {
+                let $values = array.values().iter().copied();
+                $body
+            }
+            Numbers::Array32(array) => {
+                let $values = array.values().iter().map(|&value| f64::from(value));
+                $body
+            }
         }
     };
 }
 
 impl Numbers {
+    /// So many missing scores.
+    pub(crate) fn missing(rows: usize) -> Numbers {
+        Numbers::Own(vec![f64::NAN; rows])
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             Numbers::Own(list) => list.len(),
             Numbers::Doubles(bytes) => bytes.len() / 8,
             Numbers::Floats(bytes) => bytes.len() / 4,
+            Numbers::Array64(array) => array.len(),
+            Numbers::Array32(array) => array.len(),
         }
     }
 
@@ -54,15 +69,19 @@ impl Numbers {
             Numbers::Own(list) => list[row],
             Numbers::Doubles(bytes) => f64::from_le_bytes(bytes.as_chunks().0[row]),
             Numbers::Floats(bytes) => f64::from(f32::from_le_bytes(bytes.as_chunks().0[row])),
+            Numbers::Array64(array) => array.value(row),
+            Numbers::Array32(array) => f64::from(array.value(row)),
         }
     }
 
-    /// Some of the rows; the bytes of a page are shared, not copied.
+    /// Some of the rows; pages and arrays are shared, not copied.
     pub(crate) fn slice(&self, from: usize, to: usize) -> Numbers {
         match self {
             Numbers::Own(list) => Numbers::Own(list[from..to].to_vec()),
             Numbers::Doubles(bytes) => Numbers::Doubles(bytes.slice(8 * from..8 * to)),
             Numbers::Floats(bytes) => Numbers::Floats(bytes.slice(4 * from..4 * to)),
+            Numbers::Array64(array) => Numbers::Array64(array.slice(from, to - from)),
+            Numbers::Array32(array) => Numbers::Array32(array.slice(from, to - from)),
         }
     }
 
@@ -132,6 +151,8 @@ mod tests {
             (Numbers::Own(list.to_vec()), 1e30),
             (Numbers::Doubles(doubles.into()), 1e30),
             (Numbers::Floats(floats.into()), f64::from(1e30_f32)),
+            (Numbers::Array64(list.to_vec().into()), 1e30),
+            (Numbers::Array32(list.map(|x| x as f32).to_vec().into()), f64::from(1e30_f32)),
         ] {
             assert_eq!((numbers.len(), numbers.get(3), numbers.unusable()), (4, large, None));
             assert_eq!(numbers.slice(0, 2).signed(-1.0).into_vec(), [-0.5, 2.0]);

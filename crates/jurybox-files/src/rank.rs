@@ -1,26 +1,26 @@
 //! The top K of a table: one pass, in memory of order K.
 //!
 //! Each thread values its rows and sends on only those that may still be among the best: not below the K-th best value
-//! that is known by then, nor below the K-th best of the batch. Text rows travel with their record, so nothing is read
-//! twice; of a Parquet file the columns that were not needed for ranking are read for the K winners only.
+//! that is known by then, nor below the K-th best of the batch. Rows that cannot be read again travel with their record; of
+//! the others, the columns that were not needed for ranking are read for the K winners only.
 
 use crate::error::Error;
-use crate::judge::{Judge, means, merge_means};
+use crate::format::Record;
+use crate::judge::{Judge, Means};
 use crate::scan::Part;
-use crate::table::{At, Kind, Records, Table, Want};
+use crate::table::{At, Records, Table, Want};
 use jurybox::TopK;
-use jurybox::estimate::Mean;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a ranking is to be.
 ///
 /// ```
-/// let ask = jurybox_files::RankAsk { k: 10, ..Default::default() };
-/// assert!(!ask.explain);
+/// let options = jurybox_files::RankOptions { k: 10, ..Default::default() };
+/// assert!(!options.explain);
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RankAsk {
+pub struct RankOptions {
     /// How many rows to keep, within each group where there are groups.
     pub k: usize,
     /// The seed of the tie rule.
@@ -31,15 +31,15 @@ pub struct RankAsk {
     pub grouped: bool,
 }
 
-impl RankAsk {
+impl RankOptions {
     /// Refuses what cannot be asked, before anything is read; [`rank`] does so too.
     ///
     /// ```
-    /// assert!(jurybox_files::RankAsk::default().check().is_err()); // k = 0
+    /// assert!(jurybox_files::RankOptions::default().check().is_err()); // k = 0
     /// ```
     pub fn check(&self) -> Result<(), Error> {
         if self.k == 0 {
-            return Err(Error::Usage("-k 0: ask for at least one row".into()));
+            return Err(Error::NoneWanted);
         }
         Ok(())
     }
@@ -48,14 +48,14 @@ impl RankAsk {
 /// The best rows of a table, best first.
 ///
 /// ```
-/// use jurybox_files::{Judge, RankAsk, Roles, Table, rank};
+/// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
 /// let judge = Judge::weights(&table.taken().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
-/// let ranking = rank(&table, &judge, RankAsk { k: 2, ..RankAsk::default() })?;
+/// let ranking = rank(&table, &judge, RankOptions { k: 2, ..RankOptions::default() })?;
 /// assert_eq!(ranking.rows(), 3);
 /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
 /// assert_eq!(rows, [2, 0]);
@@ -92,7 +92,7 @@ pub(crate) struct Candidate {
     row: usize,
     value: f64,
     key: Option<Box<str>>,
-    pub(crate) record: Box<[u8]>,
+    pub(crate) record: Record,
     pub(crate) scores: Box<[f64]>,
 }
 
@@ -109,39 +109,43 @@ impl Ranking {
 }
 
 /// Ranks the rows of a table.
-pub fn rank(table: &Table, judge: &Judge, ask: RankAsk) -> Result<Ranking, Error> {
-    ask.check()?;
+pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Ranking, Error> {
+    options.check()?;
     let floor = Floor::new();
-    let arrays = table.files.iter().any(|source| matches!(source.kind, Kind::Parquet(..)));
+    let by_number = table.sources.iter().any(|source| source.by_number());
     let want = Want {
-        key: ask.grouped,
-        records: Records::OfText,
+        key: options.grouped,
+        records: Records::Passing,
         weights: judge.fixed_weights(),
         ..Want::default()
     };
-    // The scores of a Parquet row are kept with it: its columns need not be read a second time.
-    let with_scores = ask.explain || arrays;
-    let mut best = Best { ask, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
-    let (mut mean, mut files) = (None::<Mean>, vec![0; table.files.len()]);
+    // Where rows are fetched later, their scores are kept: those columns need not be read a second time.
+    let with_scores = options.explain || by_number;
+    let mut best =
+        Best { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
+    let mut means = options.explain.then(|| Means::new(table.taken().evaluators.len()));
+    let mut files = vec![0; table.sources.len()];
     let rows = table.scan(
         want,
         |mut part| {
             let mut values = Vec::new();
             judge.values(&mut part.batch, &mut values)?;
-            let mean = if ask.explain { Some(means(&mut part.batch)?) } else { None };
-            let chosen = if ask.grouped {
-                best_of_groups(&values, part.batch.keys(), ask.k)
+            let scores = if options.explain { part.batch.scores().to_vec() } else { Vec::new() };
+            let chosen = if options.grouped {
+                best_of_groups(&values, part.batch.keys(), options.k)
             } else {
-                best_of(&values, ask.k, floor.get())
+                best_of(&values, options.k, floor.get())
             };
             let keep = |row: usize| candidate(&part, row, values[row], with_scores);
-            Ok((mean, chosen.into_iter().map(keep).collect::<Vec<_>>()))
+            Ok((scores, chosen.into_iter().map(keep).collect::<Result<Vec<_>, Error>>()?))
         },
-        |at, (part_mean, candidates)| {
-            merge_means(&mut mean, part_mean);
+        |at, (scores, candidates)| {
+            if let Some(means) = &mut means {
+                means.push(&scores)?;
+            }
             files[at.file] = at.row - at.row_in_file;
             best.take(at, candidates);
-            if !ask.grouped {
+            if !options.grouped {
                 floor.raise(best.floor());
             }
             Ok(())
@@ -153,10 +157,10 @@ pub fn rank(table: &Table, judge: &Judge, ask: RankAsk) -> Result<Ranking, Error
         records: best.kept,
         files,
         evaluators: table.taken().evaluators(),
-        explained: ask.explain,
+        explained: options.explain,
     };
-    if let Some(mean) = mean {
-        explain(&mut ranking, judge, &mean)?;
+    if let Some(means) = means {
+        explain(&mut ranking, judge, &means.finish()?)?;
     }
     Ok(ranking)
 }
@@ -215,20 +219,20 @@ fn last_if_nan(value: f64) -> f64 {
     if value.is_nan() { f64::NEG_INFINITY } else { value }
 }
 
-fn candidate(part: &Part<'_>, row: usize, value: f64, with_scores: bool) -> Candidate {
+fn candidate(part: &Part<'_>, row: usize, value: f64, with_scores: bool) -> Result<Candidate, Error> {
     let width = if with_scores { part.batch.evaluators } else { 0 };
-    Candidate {
+    Ok(Candidate {
         row,
         value,
         key: part.batch.keys().get(row).cloned(),
-        record: part.record(row).into(),
+        record: part.record(row)?,
         scores: (0..width).map(|j| part.batch.score(row, j)).collect(),
-    }
+    })
 }
 
 /// The best so far, and what is kept of each.
 struct Best {
-    ask: RankAsk,
+    options: RankOptions,
     groups: Vec<(Option<Box<str>>, TopK)>,
     by_key: HashMap<Option<Box<str>>, usize>,
     kept: HashMap<u64, Candidate>,
@@ -239,7 +243,7 @@ impl Best {
     fn take(&mut self, at: At, candidates: Vec<Candidate>) {
         for candidate in candidates {
             let group = self.by_key.get(&candidate.key).copied().unwrap_or_else(|| {
-                self.groups.push((candidate.key.clone(), TopK::new(self.ask.k, self.ask.seed)));
+                self.groups.push((candidate.key.clone(), TopK::new(self.options.k, self.options.seed)));
                 self.by_key.insert(candidate.key.clone(), self.groups.len() - 1);
                 self.groups.len() - 1
             });
@@ -284,8 +288,8 @@ impl Best {
 /// What a row's value would lose if an evaluator had given it its mean score instead.
 ///
 /// For weighted sums that is `w_j (x_j - mean_j)`; the question makes sense for any policy.
-fn explain(ranking: &mut Ranking, judge: &Judge, mean: &Mean) -> Result<(), Error> {
-    let width = mean.means().len();
+fn explain(ranking: &mut Ranking, judge: &Judge, means: &[f64]) -> Result<(), Error> {
+    let width = means.len();
     for winner in &mut ranking.winners {
         let Some(candidate) = ranking.records.get(&winner.row) else { continue };
         let mut rows = Vec::with_capacity((width + 1) * width);
@@ -293,7 +297,7 @@ fn explain(ranking: &mut Ranking, judge: &Judge, mean: &Mean) -> Result<(), Erro
         for j in 0..width {
             let start = rows.len();
             rows.extend_from_slice(&candidate.scores);
-            rows[start + j] = mean.means()[j];
+            rows[start + j] = means[j];
         }
         let values = judge.values_of(&rows, width)?;
         let moved =

@@ -2,21 +2,12 @@
 
 use crate::column::{Column, Slab};
 use crate::error::Error;
-use crate::groups;
-use crate::input::Format;
+use crate::format::{Fetch, Format};
 use crate::judge::Judge;
 use crate::rank::{Ranking, Winner};
-use crate::table::{Kind, Records, Table, Want};
+use crate::table::{Records, Table, Want};
 use crate::write::Writer;
-use arrow_array::RecordBatch;
 use std::path::Path;
-
-/// What was read of a Parquet file for its winners: rows ascending, and the columns kept as scores with their evaluators.
-struct Fetched {
-    arrays: Vec<RecordBatch>,
-    rows: Vec<u64>,
-    kept: Vec<(usize, usize)>,
-}
 
 /// Writing a ranking out.
 impl Ranking {
@@ -44,73 +35,33 @@ impl Ranking {
         Ok(rows)
     }
 
-    /// The winners' rows in runs that come from one file.
+    /// The winners' rows in runs that come from one source.
     fn slabs(&self, table: &Table) -> Result<Vec<Slab>, Error> {
-        let file_of = |row: u64| {
-            // Files without rows cannot be: the last file that begins at or before the row has it.
+        let source_of = |row: u64| {
+            // Sources without rows cannot be: the last one that begins at or before the row has it.
             self.files.iter().rposition(|&first| first <= row).unwrap_or(0)
         };
-        let mut wanted: Vec<Vec<u64>> = vec![Vec::new(); table.files.len()];
+        // Each source is asked once for all its winners, in their order.
+        let mut wanted: Vec<Vec<Fetch<'_>>> = table.sources.iter().map(|_| Vec::new()).collect();
         for winner in &self.winners {
-            let file = file_of(winner.row);
-            wanted[file].push(winner.row - self.files[file]);
+            let source = source_of(winner.row);
+            let Some(kept) = self.records.get(&winner.row) else { continue };
+            let row = winner.row - self.files[source];
+            wanted[source].push(Fetch { row, record: &kept.record, scores: &kept.scores });
         }
+        let show = table.show();
         let mut fetched = Vec::new();
-        for (source, mut rows) in table.files.iter().zip(wanted) {
-            rows.sort_unstable();
-            fetched.push(match &source.kind {
-                Kind::Parquet(file, metadata) if !rows.is_empty() => {
-                    let kept = table.kept_columns(metadata.schema());
-                    let others = |column: usize| kept.iter().all(|(at, _)| *at != column);
-                    let columns: Vec<usize> =
-                        (0..source.names.len()).filter(|&column| others(column)).collect();
-                    let path = &source.input.path;
-                    let arrays = groups::rows(path, file, metadata, &columns, &rows, table.threads())?;
-                    Some(Fetched { arrays, rows, kept })
-                }
-                _ => None,
-            });
+        for (source, rows) in table.sources.iter().zip(&wanted) {
+            fetched.push(if rows.is_empty() { Slab::default() } else { source.fetch(rows, &show)? });
         }
-        let mut slabs = Vec::new();
-        for run in self.winners.chunk_by(|a, b| file_of(a.row) == file_of(b.row)) {
-            let file = file_of(run[0].row);
-            let rows = if let Some(fetched) = &fetched[file] {
-                self.slab_of_arrays(table, file, fetched, run)?
-            } else {
-                let record =
-                    |winner: &Winner| self.records.get(&winner.row).map_or(&[][..], |kept| &kept.record);
-                table.slab_of_records(file, &run.iter().map(record).collect::<Vec<_>>())
-            };
-            slabs.push(self.with_ranks(&rows, run));
+        let (mut slabs, mut used) = (Vec::new(), vec![0; table.sources.len()]);
+        for run in self.winners.chunk_by(|a, b| source_of(a.row) == source_of(b.row)) {
+            let source = source_of(run[0].row);
+            let (from, to) = (used[source], used[source] + run.len());
+            used[source] = to;
+            slabs.push(self.with_ranks(&fetched[source].slice(from, to), run));
         }
         Ok(slabs)
-    }
-
-    /// Winners' rows of one Parquet file: columns that were read for them, and those whose scores were kept.
-    fn slab_of_arrays(
-        &self,
-        table: &Table,
-        file: usize,
-        fetched: &Fetched,
-        run: &[Winner],
-    ) -> Result<Slab, Error> {
-        let source = &table.files[file];
-        let at = |winner: &Winner| {
-            fetched.rows.binary_search(&(winner.row - self.files[file])).unwrap_or(0) as u64
-        };
-        let order: Vec<u64> = run.iter().map(at).collect();
-        let taken = groups::reordered(&source.input.path, &fetched.arrays, &order)?;
-        let mut slab = Slab::of_arrays(table.columns(), &taken);
-        for &(column, evaluator) in &fetched.kept {
-            let sign = table.taken().evaluators[evaluator].sign;
-            let score = |winner: &Winner| {
-                self.records.get(&winner.row).map_or(f64::NAN, |kept| kept.scores[evaluator] * sign)
-            };
-            let values: Vec<f64> = run.iter().map(score).collect();
-            let array = crate::arrow::of_numbers(source.kind.field(column), &values);
-            slab.set(&source.names[column], Column::Array(array));
-        }
-        Ok(slab)
     }
 
     fn with_ranks(&self, rows: &Slab, run: &[Winner]) -> Slab {
@@ -159,17 +110,13 @@ fn free_name(taken: &[String], name: &str) -> String {
 pub fn score_all(table: &Table, judge: &Judge, path: &Path, format: Format) -> Result<u64, Error> {
     let mut writer = Writer::new(path, format)?;
     let want = Want { records: Records::All, ..Want::default() };
+    let show = table.show();
     let rows = table.scan(
         want,
         |mut part| {
             let mut values = Vec::new();
             judge.values(&mut part.batch, &mut values)?;
-            let rows = if let Some(arrays) = &part.arrays {
-                Slab::of_arrays(table.columns(), arrays)
-            } else {
-                let records: Vec<&[u8]> = (0..part.batch.rows()).map(|row| part.record(row)).collect();
-                table.slab_of_records(part.file, &records)
-            };
+            let rows = table.sources[part.source].whole(&part, &show)?;
             let mut slab = Slab { rows: rows.rows, ..Slab::default() };
             let scores = values.into_iter().map(finite).collect();
             slab.push(free_name(&rows.names, "score"), Column::Number(scores));
@@ -182,27 +129,4 @@ pub fn score_all(table: &Table, judge: &Judge, path: &Path, format: Format) -> R
     )?;
     writer.finish()?;
     Ok(rows)
-}
-
-impl Table {
-    /// Columns of a Parquet file whose scores say all that the column says, with their evaluators.
-    fn kept_columns(&self, schema: &arrow_schema::Schema) -> Vec<(usize, usize)> {
-        let fields = schema.fields().iter().enumerate();
-        let kept = fields.filter(|(_, field)| crate::arrow::fits_a_number(field.data_type())).filter_map(
-            |(column, field)| {
-                let evaluator = self.taken().evaluators.iter().position(|e| e.column == *field.name())?;
-                Some((column, evaluator))
-            },
-        );
-        kept.collect()
-    }
-
-    /// Records of one file as columns.
-    fn slab_of_records(&self, file: usize, records: &[&[u8]]) -> Slab {
-        let numeric = |name: &str| self.is_number(name);
-        match &self.files[file].kind {
-            Kind::Csv(header) => Slab::of_csv(self.columns(), header, numeric, records),
-            _ => Slab::of_json(self.columns(), numeric, records),
-        }
-    }
 }

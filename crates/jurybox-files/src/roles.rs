@@ -1,12 +1,13 @@
 //! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
 
 use crate::error::Error;
+use arrow_schema::DataType;
 use jurybox::nearest;
 use std::path::Path;
 
 /// What a person says about the columns.
 ///
-/// Without `evaluators`, every numeric column that is not named otherwise is one.
+/// Without `evaluators` and `seated`, every numeric column that is not named otherwise is one.
 ///
 /// ```
 /// use jurybox_files::Roles;
@@ -17,6 +18,9 @@ use std::path::Path;
 pub struct Roles {
     /// The evaluators' columns; a name with `-` before it is an evaluator where low means high.
     pub evaluators: Vec<String>,
+    /// The evaluators that a jury has learnt over, where `evaluators` names none. One that has no column is a column of
+    /// missing scores, with a [warning](crate::Warning), as long as another one has.
+    pub seated: Vec<String>,
     /// Columns that name items.
     pub id: Vec<String>,
     /// Columns that are not evaluators; they travel along all the same.
@@ -67,6 +71,15 @@ impl Taken {
     }
 }
 
+impl Taken {
+    /// Whether a column is read as numbers.
+    pub(crate) fn is_number(&self, name: &str) -> bool {
+        self.evaluators.iter().any(|evaluator| evaluator.column == name)
+            || self.reward() == Some(name)
+            || self.probability.as_deref() == Some(name)
+    }
+}
+
 impl Signed {
     fn name(&self) -> String {
         if self.sign < 0.0 { format!("-{}", self.column) } else { self.column.clone() }
@@ -94,12 +107,21 @@ impl std::fmt::Display for Taken {
     }
 }
 
-/// A column of a file as it was found.
+/// A column of a source as it was found.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) name: String,
     /// Whether the rows looked at hold numbers; `None` where all of them are empty.
     pub(crate) numeric: Option<bool>,
+    /// Its type, where columns have one.
+    pub(crate) data_type: Option<DataType>,
+}
+
+impl Found {
+    /// A column of text, in which cells have no type.
+    pub(crate) fn new(name: String, numeric: Option<bool>) -> Self {
+        Found { name, numeric, data_type: None }
+    }
 }
 
 impl Roles {
@@ -136,13 +158,16 @@ impl Roles {
         let inverted = |name: &str| self.invert.iter().any(|other| other == name);
         let sign = |name: &str| if inverted(name) { -1.0 } else { 1.0 };
         let mut evaluators = Vec::new();
-        for name in &self.evaluators {
+        let listed = if self.evaluators.is_empty() { &self.seated } else { &self.evaluators };
+        for name in listed {
             let literal = columns.iter().any(|found| found.name == *name);
             let (column, minus) = match name.strip_prefix('-').filter(|_| !literal) {
                 Some(column) => (column.to_string(), true),
                 None => (name.clone(), false),
             };
-            known(&column)?;
+            if !self.evaluators.is_empty() {
+                known(&column)?;
+            }
             if let Some((_, role)) = named.iter().find(|(other, role)| *other == column && *role != "id") {
                 return Err(Error::TwoRoles { column, one: "an evaluator", other: role });
             }
@@ -159,7 +184,7 @@ impl Roles {
                 if ["id", "ignored"].contains(role) {
                     others.push((name.clone(), *role));
                 }
-            } else if !self.evaluators.is_empty() {
+            } else if !listed.is_empty() {
                 others.push((name.clone(), "not named"));
             } else {
                 match found.numeric {
@@ -170,20 +195,13 @@ impl Roles {
             }
         }
         if evaluators.is_empty() {
-            let what = |(name, why): &(String, &str)| format!("`{name}` ({why})");
-            let reason = match others.iter().map(what).collect::<Vec<_>>().join(", ") {
-                none if none.is_empty() => "every column is named as something else".into(),
-                some => format!("the other columns are {some}"),
-            };
-            return Err(Error::NoEvaluator { path: path.into(), reason });
+            return Err(Error::NoEvaluator { path: path.into(), others });
         }
         if let Some(name) = self.invert.iter().find(|name| {
             self.reward.as_ref() != Some(name)
                 && !evaluators.iter().any(|evaluator| evaluator.column == **name)
         }) {
-            return Err(Error::Usage(format!(
-                "--invert {name}: this column is neither an evaluator nor the reward"
-            )));
+            return Err(Error::NotInvertible { column: name.clone() });
         }
         Ok(Taken {
             evaluators,
@@ -201,9 +219,10 @@ fn known(path: &Path, columns: &[Found], name: &str) -> Result<(), Error> {
         return Ok(());
     }
     let names = || columns.iter().map(|found| found.name.as_str());
-    let hint = match nearest(name, names()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-    };
-    Err(Error::UnknownColumn { path: path.into(), column: name.into(), hint })
+    Err(Error::UnknownColumn {
+        path: path.into(),
+        column: name.into(),
+        nearest: nearest(name, names()).map(Into::into),
+        columns: names().map(Into::into).collect(),
+    })
 }

@@ -7,17 +7,11 @@
 
 use crate::ask::Batch;
 use crate::error::Error;
+use crate::format::{Record, memory};
+use arrow_array::RecordBatch;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
-/// What a unit came to: the results of its batches, each with its number of rows; and how many lines it had.
-pub(crate) struct Done<T> {
-    pub(crate) file: usize,
-    pub(crate) lines: u64,
-    pub(crate) parts: Vec<(usize, T)>,
-    pub(crate) error: Option<Error>,
-}
 
 struct Gate<U> {
     units: U,
@@ -31,8 +25,8 @@ pub(crate) fn in_order<U: Send, W: Default, T: Send>(
     threads: usize,
     units: U,
     take: impl Fn(&mut U, &mut W) -> Result<bool, Error> + Sync,
-    work: impl Fn(&mut W) -> Done<T> + Sync,
-    mut fold: impl FnMut(Done<T>) -> Result<(), Error>,
+    work: impl Fn(&mut W) -> T + Sync,
+    mut fold: impl FnMut(T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let threads = threads.max(1);
     let ahead = 4 * threads as u64;
@@ -97,10 +91,10 @@ fn next<U, W>(
 }
 
 fn drain<U, T>(
-    receiver: &Receiver<(u64, Result<Done<T>, Error>)>,
+    receiver: &Receiver<(u64, Result<T, Error>)>,
     gate: &Mutex<Gate<U>>,
     moved: &Condvar,
-    fold: &mut impl FnMut(Done<T>) -> Result<(), Error>,
+    fold: &mut impl FnMut(T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (mut early, mut number) = (BTreeMap::new(), 0);
     for (at, done) in receiver {
@@ -115,19 +109,82 @@ fn drain<U, T>(
     Ok(())
 }
 
+/// Something handed from unit to unit in their order, whichever thread has which.
+pub(crate) struct Relay<C> {
+    state: Mutex<Leg<C>>,
+    moved: Condvar,
+}
+
+struct Leg<C> {
+    /// Whose turn it is.
+    next: u64,
+    /// Whether a thread stopped before its turn: then nobody's turn comes any more.
+    dropped: bool,
+    carried: C,
+}
+
+impl<C> Relay<C> {
+    pub(crate) fn new(carried: C) -> Self {
+        Relay { state: Mutex::new(Leg { next: 0, dropped: false, carried }), moved: Condvar::new() }
+    }
+
+    /// A unit's turn to come. It must be taken: others wait for it.
+    pub(crate) fn turn(&self, number: u64) -> Turn<'_, C> {
+        Turn { relay: self, number, taken: false }
+    }
+
+    pub(crate) fn into_inner(self) -> C {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).carried
+    }
+}
+
+/// A turn to come.
+pub(crate) struct Turn<'a, C> {
+    relay: &'a Relay<C>,
+    number: u64,
+    taken: bool,
+}
+
+impl<C> Turn<'_, C> {
+    /// Waits for the turn; `None` where it cannot come any more, because a thread has panicked.
+    pub(crate) fn take<R>(mut self, act: impl FnOnce(&mut C) -> R) -> Option<R> {
+        let mut leg = lock(&self.relay.state);
+        while leg.next != self.number && !leg.dropped {
+            leg = self.relay.moved.wait(leg).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.taken = true;
+        if leg.dropped {
+            return None;
+        }
+        let result = act(&mut leg.carried);
+        leg.next += 1;
+        self.relay.moved.notify_all();
+        Some(result)
+    }
+}
+
+impl<C> Drop for Turn<'_, C> {
+    fn drop(&mut self) {
+        if !self.taken {
+            lock(&self.relay.state).dropped = true;
+            self.relay.moved.notify_all();
+        }
+    }
+}
+
 /// A batch with where it comes from: the text of its records, or the arrays.
 #[derive(Debug)]
 pub struct Part<'a> {
     /// The numbers.
     pub batch: Batch,
     pub(crate) text: &'a [u8],
-    pub(crate) arrays: Option<arrow_array::RecordBatch>,
-    pub(crate) file: usize,
+    pub(crate) arrays: Option<RecordBatch>,
+    pub(crate) source: usize,
 }
 
 impl Part<'_> {
     /// The text of a row's record, where rows are text.
-    pub(crate) fn record(&self, row: usize) -> &[u8] {
+    pub(crate) fn text_of(&self, row: usize) -> &[u8] {
         match self.batch.starts.get(row..row + 2) {
             // Blank lines after a record are no part of it.
             Some(&[start, end]) => {
@@ -138,11 +195,27 @@ impl Part<'_> {
             _ => &[],
         }
     }
+
+    /// What must be kept of a row for output: nothing where it can be fetched by its number.
+    pub(crate) fn record(&self, row: usize) -> Result<Record, Error> {
+        if let Some(arrays) = &self.arrays {
+            // A copy: a slice would hold on to all rows of the batch.
+            let one = arrow_array::UInt64Array::from(vec![row as u64]);
+            let taken = arrow_select::take::take_record_batch(arrays, &one);
+            let refused = |e: arrow_schema::ArrowError| Error::Arrow {
+                path: memory::NAME.into(),
+                reason: e.to_string(),
+            };
+            return taken.map(Record::Row).map_err(refused);
+        }
+        Ok(if self.batch.starts.is_empty() { Record::None } else { Record::Text(self.text_of(row).into()) })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     fn run(threads: usize, fail_at: u64) -> (Vec<usize>, Option<String>) {
         let mut seen = Vec::new();
@@ -156,13 +229,13 @@ mod tests {
             },
             |&mut unit| {
                 std::thread::sleep(std::time::Duration::from_micros((unit % 7) * 50));
-                Done { file: 0, lines: 0, parts: vec![(unit as usize, ())], error: None }
+                unit
             },
-            |done| {
-                if done.parts[0].0 as u64 == fail_at {
-                    return Err(Error::Usage("stop".into()));
+            |unit| {
+                if unit == fail_at {
+                    return Err(Error::NoFiles);
                 }
-                seen.push(done.parts[0].0);
+                seen.push(unit as usize);
                 Ok(())
             },
         );
@@ -173,7 +246,34 @@ mod tests {
     fn order_is_kept_and_an_error_ends_it_whatever_the_threads() {
         for threads in [1, 2, 7] {
             assert_eq!(run(threads, 1000), ((0..100).collect(), None));
-            assert_eq!(run(threads, 40), ((0..40).collect(), Some("stop".into())));
+            assert_eq!(run(threads, 40), ((0..40).collect(), Some("no file is named".into())));
+        }
+    }
+
+    #[test]
+    fn a_relay_goes_by_number_and_a_panic_leaves_nobody_waiting() {
+        for panics in [None, Some(30)] {
+            let relay = Relay::new(Vec::new());
+            let counter = AtomicU64::new(0);
+            let work = || {
+                loop {
+                    let number = counter.fetch_add(1, Ordering::Relaxed);
+                    if number >= 100 {
+                        break;
+                    }
+                    let turn = relay.turn(number);
+                    std::thread::sleep(std::time::Duration::from_micros((number % 7) * 50));
+                    if panics == Some(number) {
+                        // What a panic does: the turn is dropped.
+                        break;
+                    }
+                    turn.take(|list: &mut Vec<u64>| list.push(number));
+                }
+            };
+            std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(work))));
+            let list = relay.into_inner();
+            assert!(list.iter().copied().eq(0..list.len() as u64));
+            assert!(if panics.is_some() { list.len() <= 30 } else { list.len() == 100 });
         }
     }
 }

@@ -1,24 +1,21 @@
-//! A table over one or more files: its columns, what they are taken for, and passes over its rows.
+//! A table over one or more sources: its columns, and what they are taken for.
 
 use crate::ask::{Ask, Use};
-use crate::blocks::{Blocks, Ends};
 use crate::error::Error;
-use crate::groups::{self, Stretch};
-use crate::input::{Format, Input};
-use crate::positioned::Positioned;
+use crate::format::memory::{self, Memory, Stream};
+use crate::format::{Format, Show, Source};
+use crate::input::Input;
 use crate::roles::{Found, Roles, Taken};
-use crate::scan::{Done, Part, in_order};
-use crate::shelf::Shelf;
+use crate::warning::Warning;
 use crate::watch::{Progress, Watch};
-use crate::{csv, jsonl, sniff};
-use arrow_schema::DataType;
-use memchr::memchr_iter;
-use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows in one or more files, all with the same columns.
+/// Rows in one or more files, or in memory.
+///
+/// The columns of a table are those of all its sources. Where one of them lacks a column, its cells are missing there, and
+/// [`warnings`](Table::warnings) say so.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table, Want};
@@ -38,36 +35,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// ```
 #[derive(Debug)]
 pub struct Table {
-    pub(crate) files: Vec<Source>,
+    pub(crate) sources: Vec<Box<dyn Source>>,
     taken: Taken,
+    /// Those of the first source, then what the others have beside them.
+    found: Vec<Found>,
     columns: Vec<String>,
+    warnings: Vec<Warning>,
     threads: usize,
     pub(crate) watch: Watch,
-}
-
-/// One file of a table.
-#[derive(Debug)]
-pub(crate) struct Source {
-    pub(crate) input: Input,
-    pub(crate) names: Vec<String>,
-    pub(crate) kind: Kind,
-}
-
-#[derive(Debug)]
-pub(crate) enum Kind {
-    Csv(csv::Header),
-    JsonLines,
-    Parquet(Positioned, ArrowReaderMetadata),
-}
-
-impl Kind {
-    /// The type of a column.
-    pub(crate) fn field(&self, column: usize) -> &DataType {
-        match self {
-            Kind::Parquet(_, metadata) => metadata.schema().field(column).data_type(),
-            Kind::Csv(_) | Kind::JsonLines => &DataType::Utf8,
-        }
-    }
 }
 
 /// What a pass needs besides the scores.
@@ -84,13 +59,13 @@ pub struct Want<'a> {
     pub probability: bool,
     /// The round or group of each row.
     pub key: bool,
-    /// The rows as they stand in the file.
+    /// The rows as they stand in their source.
     pub records: Records,
     /// One weight per evaluator, where rows will be valued by their weighted sums.
     pub weights: Option<&'a [f64]>,
 }
 
-/// Whether a pass keeps rows as they stand in the file.
+/// Whether a pass keeps rows as they stand in their source.
 ///
 /// ```
 /// assert_eq!(jurybox_files::Records::default(), jurybox_files::Records::None);
@@ -100,8 +75,8 @@ pub enum Records {
     /// Only the numbers and keys asked for.
     #[default]
     None,
-    /// The text of rows that are text; of Parquet only what is asked for.
-    OfText,
+    /// Rows that cannot be had again once they have gone by: those of text, and of a stream.
+    Passing,
     /// Whole rows: the text, or every column.
     All,
 }
@@ -126,26 +101,86 @@ impl Table {
     /// Opens files and decides over their columns. Say whether the rows will be read `again`: only then is a standard
     /// input kept aside on disk.
     pub fn open(paths: &[PathBuf], roles: &Roles, again: bool) -> Result<Table, Error> {
-        let mut files = Vec::new();
-        let mut first: Option<Vec<Found>> = None;
+        let mut sources = Vec::new();
         for path in paths {
             let input = Input::open(path, again)?;
-            let (found, kind) = sniff::columns(&input)?;
-            let names: Vec<String> = found.iter().map(|found| found.name.clone()).collect();
-            if let Some(first) = &first {
-                same_columns(&files, first, &input.path, &names)?;
-            } else {
-                first = Some(found);
-            }
-            files.push(Source { input, names, kind });
+            sources.push((input.format.about().open)(input)?);
         }
-        let (Some(first), Some(source)) = (first, files.first()) else {
-            return Err(Error::Usage("name at least one file".into()));
+        Table::of(sources, roles)
+    }
+
+    /// A table over record batches in memory: one source, like one file. Where batches end changes no result; only the
+    /// columns that a pass asks for are touched.
+    ///
+    /// ```
+    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+    /// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// use std::sync::Arc;
+    ///
+    /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p1", "p2", "p3"]));
+    /// let spam: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.2), None, Some(0.9)]));
+    /// let batch = RecordBatch::try_from_iter([("post", post), ("spam", spam)])?;
+    /// let table = Table::from_batches(vec![batch.slice(0, 1), batch.slice(1, 2)], &Roles::default())?;
+    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() })?;
+    /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
+    /// assert_eq!(rows, [2, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_batches(batches: Vec<RecordBatch>, roles: &Roles) -> Result<Table, Error> {
+        let Some(first) = batches.first() else {
+            return Err(Error::NoRows { path: memory::NAME.into() });
         };
-        let taken = roles.take(&source.input.path, &first)?;
-        let columns = source.names.clone();
+        let schema = first.schema();
+        Table::of(vec![Box::new(Memory::new(&schema, batches)?)], roles)
+    }
+
+    /// A table over a stream of record batches, read as they come. Say whether the rows will be read `again`: only then
+    /// are they kept in memory.
+    ///
+    /// ```
+    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
+    /// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// use std::sync::Arc;
+    ///
+    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values((0..100).map(f64::from)));
+    /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
+    /// let batches: Vec<_> = (0..100).map(|row| Ok(batch.slice(row, 1))).collect();
+    /// let stream = RecordBatchIterator::new(batches, batch.schema());
+    /// let table = Table::from_stream(stream, &Roles::default(), false)?;
+    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// assert_eq!((ranking.winners()[0].row, ranking.rows()), (99, 100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_stream(
+        stream: impl RecordBatchReader + Send + 'static,
+        roles: &Roles,
+        again: bool,
+    ) -> Result<Table, Error> {
+        if !again {
+            return Table::of(vec![Box::new(Stream::new(Box::new(stream))?)], roles);
+        }
+        let schema = stream.schema();
+        Table::of(vec![Box::new(Memory::new(&schema, Stream::collect(stream)?)?)], roles)
+    }
+
+    fn of(sources: Vec<Box<dyn Source>>, roles: &Roles) -> Result<Table, Error> {
+        let Some(first) = sources.first() else { return Err(Error::NoFiles) };
+        let mut found: Vec<Found> = Vec::new();
+        for column in sources.iter().flat_map(|source| source.columns()) {
+            match found.iter_mut().find(|known| known.name == column.name) {
+                None => found.push(column.clone()),
+                // The first source that can tell what a column holds tells it for all.
+                Some(known) => known.numeric = known.numeric.or(column.numeric),
+            }
+        }
+        let taken = roles.take(first.path(), &found)?;
+        let mut warnings = Vec::new();
+        for source in &sources {
+            warnings.extend(lacking(source.as_ref(), &taken)?);
+        }
+        let columns = found.iter().map(|found| found.name.clone()).collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Table { files, taken, columns, threads, watch: Watch::default() })
+        Ok(Table { sources, taken, found, columns, warnings, threads, watch: Watch::default() })
     }
 
     /// The same table read by that many threads; the results are the same.
@@ -166,237 +201,100 @@ impl Table {
         self.threads
     }
 
+    /// How whole rows are to be shown.
+    pub(crate) fn show(&self) -> Show<'_> {
+        Show { columns: &self.found, taken: &self.taken, threads: self.threads }
+    }
+
+    /// What a person should know about the columns before believing a result.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table};
+    /// # let dir = tempfile::tempdir()?;
+    /// let paths = ["mon.csv", "tue.csv"].map(|name| dir.path().join(name));
+    /// std::fs::write(&paths[0], "spam,abuse\n0.1,0.2\n")?;
+    /// std::fs::write(&paths[1], "spam\n0.3\n")?;
+    /// let table = Table::open(&paths, &Roles::default(), false)?;
+    /// assert_eq!(table.taken().evaluators(), ["spam", "abuse"]);
+    /// assert!(table.warnings()[0].to_string().ends_with("tue.csv: there is no column `abuse`: its scores are missing"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
     /// Which column was taken as what.
     pub fn taken(&self) -> &Taken {
         &self.taken
     }
 
-    /// Every column, in the order of the first file.
+    /// Every column: those of the first source in its order, then what the others have beside them.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The format of the first file.
+    /// The format in which rows are written where nothing else is said: that of the first source.
     pub fn format(&self) -> Format {
-        self.files[0].input.format
+        self.sources[0].format()
     }
 
-    /// The path of the first file, for messages about all of them.
+    /// What messages about all of it call it: the path of the first file.
     pub fn path(&self) -> &Path {
-        &self.files[0].input.path
+        self.sources[0].path()
     }
 
-    /// What each column of a file is for.
-    fn ask(&self, source: &Source, want: Want<'_>) -> Ask {
+    /// What each column of a source is for.
+    pub(crate) fn ask(&self, source: &dyn Source, want: Want<'_>) -> Ask {
         let taken = &self.taken;
-        let uses = source.names.iter().map(|name| {
-            if let Some(evaluator) = taken.evaluators.iter().position(|e| e.column == *name) {
-                return Use::Score { evaluator, sign: taken.evaluators[evaluator].sign };
-            }
-            match () {
-                () if want.reward && taken.reward() == Some(name) => {
-                    Use::Reward { sign: taken.reward.as_ref().map_or(1.0, |reward| reward.sign) }
-                }
-                () if want.probability && taken.probability.as_ref() == Some(name) => Use::Probability,
-                () if want.key && taken.key.as_ref() == Some(name) => Use::Key,
-                () => Use::Skip,
-            }
-        });
-        Ask {
-            uses: uses.collect(),
-            names: source.names.clone(),
-            evaluators: taken.evaluators.len(),
-            records: match want.records {
-                Records::None => false,
-                Records::OfText => !matches!(source.kind, Kind::Parquet(..)),
-                Records::All => true,
-            },
-            weights: want.weights.map(<[f64]>::to_vec),
+        let mut wanted: Vec<(&str, Use)> = Vec::new();
+        for (evaluator, signed) in taken.evaluators.iter().enumerate() {
+            wanted.push((&signed.column, Use::Score { evaluator, sign: signed.sign }));
         }
-    }
-
-    /// One pass over all rows: `work` on every thread for each batch, `fold` here in the order of the rows.
-    /// Returns how many rows there were.
-    pub fn scan<T: Send>(
-        &self,
-        want: Want<'_>,
-        work: impl Fn(Part<'_>) -> Result<T, Error> + Sync,
-        mut fold: impl FnMut(At, T) -> Result<(), Error>,
-    ) -> Result<u64, Error> {
-        let asks: Vec<Ask> = self.files.iter().map(|source| self.ask(source, want)).collect();
-        let mut at = At::default();
-        // Where the file being folded stands, in lines for text and in rows for Parquet.
-        let mut place = self.first_place(0);
-        let bytes = Arc::new(AtomicU64::new(0));
-        let of = self.files.iter().map(|source| source.input.size).sum();
-        let units = Units { table: self, file: 0, open: None, pool: Vec::new(), bytes: bytes.clone() };
-        let run = |unit: &mut Unit| {
-            let source = &self.files[unit.file];
-            let mut done = Done { file: unit.file, lines: 0, parts: Vec::new(), error: None };
-            done.error = source
-                .parse(unit, &asks[unit.file], &mut done.lines, &mut |part| {
-                    let rows = part.batch.rows();
-                    work(part).map(|result| done.parts.push((rows, result)))
-                })
-                .err();
-            done
+        if let Some(reward) = taken.reward.as_ref().filter(|_| want.reward) {
+            wanted.push((&reward.column, Use::Reward { sign: reward.sign }));
+        }
+        for (asked, column, what) in
+            [(want.probability, &taken.probability, Use::Probability), (want.key, &taken.key, Use::Key)]
+        {
+            wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
+        }
+        let names: Vec<String> = source.columns().iter().map(|found| found.name.clone()).collect();
+        let mut uses = vec![Use::Skip; names.len()];
+        let mut lacking = Vec::new();
+        for (column, what) in wanted {
+            match names.iter().position(|name| name == column) {
+                // A column has one use; the evaluators come first.
+                Some(at) if uses[at] == Use::Skip => uses[at] = what,
+                Some(_) => {}
+                None => lacking.push(what),
+            }
+        }
+        let records = match want.records {
+            Records::None => false,
+            Records::Passing => !source.by_number(),
+            Records::All => true,
         };
-        in_order(self.threads, units, Units::take, run, |done: Done<T>| {
-            if done.file != at.file {
-                at = At { file: done.file, row_in_file: 0, ..at };
-                place = self.first_place(done.file);
-            }
-            for (rows, result) in done.parts {
-                fold(at, result)?;
-                at.row += rows as u64;
-                at.row_in_file += rows as u64;
-            }
-            if let Some(error) = done.error {
-                return Err(error.moved_down(place));
-            }
-            place += done.lines;
-            let bytes = bytes.load(Ordering::Relaxed);
-            self.watch.tell(Progress::Rows { rows: at.row, bytes, of });
-            Ok(())
-        })?;
-        Ok(at.row)
-    }
-
-    /// Whether a column was read as numbers.
-    pub(crate) fn is_number(&self, name: &str) -> bool {
-        self.taken.evaluators.iter().any(|evaluator| evaluator.column == name)
-            || self.taken.reward() == Some(name)
-            || self.taken.probability.as_deref() == Some(name)
-    }
-
-    /// Lines before the first row of a file.
-    fn first_place(&self, file: usize) -> u64 {
-        match &self.files[file].kind {
-            Kind::Csv(header) => header.lines,
-            Kind::JsonLines | Kind::Parquet(..) => 0,
-        }
+        let weights = want.weights.map(<[f64]>::to_vec);
+        Ask { uses, names, evaluators: taken.evaluators.len(), records, lacking, weights }
     }
 }
 
-impl Source {
-    /// Parses a unit of work, handing each batch to `each`.
-    fn parse(
-        &self,
-        unit: &mut Unit,
-        ask: &Ask,
-        lines: &mut u64,
-        each: &mut dyn FnMut(Part<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let (path, file) = (&self.input.path, unit.file);
-        match (&self.kind, unit.stretch) {
-            (Kind::Parquet(handle, metadata), Some(stretch)) => {
-                *lines = stretch.rows() as u64;
-                groups::read(path, handle, metadata, stretch, ask, &mut unit.shelf, |batch, arrays| {
-                    each(Part { batch, text: &[], arrays, file })
-                })
-            }
-            (Kind::Csv(header), _) => {
-                *lines = memchr_iter(b'\n', &unit.text).count() as u64;
-                let batch = csv::parse(path, &unit.text, header.delimiter, ask)?;
-                each(Part { batch, text: &unit.text, arrays: None, file })
-            }
-            _ => {
-                *lines = memchr_iter(b'\n', &unit.text).count() as u64;
-                let batch = jsonl::parse(path, &unit.text, ask)?;
-                each(Part { batch, text: &unit.text, arrays: None, file })
-            }
-        }
+/// What is wanted of a source that it has no column for. Without a single evaluator there is nothing to go by.
+fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
+    let has = |column: &str| source.columns().iter().any(|found| found.name == column);
+    if !taken.evaluators.iter().any(|evaluator| has(&evaluator.column)) {
+        let (path, evaluators) = (source.path().into(), taken.evaluators());
+        return Err(Error::NoneOfTheEvaluators { path, evaluators });
     }
-}
-
-/// A unit of work: a block of text, or a stretch of rows.
-#[derive(Default)]
-struct Unit {
-    file: usize,
-    text: Vec<u8>,
-    stretch: Option<Stretch>,
-    shelf: Shelf,
-}
-
-/// All units of all files, in order.
-struct Units<'a> {
-    table: &'a Table,
-    file: usize,
-    open: Option<Open>,
-    pool: Vec<u8>,
-    /// Bytes of the files that have been given out.
-    bytes: Arc<AtomicU64>,
-}
-
-enum Open {
-    Text(Blocks),
-    Stretches(std::vec::IntoIter<Stretch>),
-}
-
-impl Units<'_> {
-    /// The next unit, into memory that is used again; false when all files are through.
-    fn take(&mut self, unit: &mut Unit) -> Result<bool, Error> {
-        while let Some(source) = self.table.files.get(self.file) {
-            if self.open.is_none() {
-                self.open = Some(self.begin(source)?);
-            }
-            unit.file = self.file;
-            let more = match &mut self.open {
-                Some(Open::Text(blocks)) => blocks.next(&source.input, &mut unit.text)?,
-                Some(Open::Stretches(list)) => {
-                    unit.stretch = list.next();
-                    self.bytes.fetch_add(unit.stretch.map_or(0, Stretch::bytes), Ordering::Relaxed);
-                    unit.stretch.is_some()
-                }
-                None => false,
-            };
-            if more {
-                return Ok(true);
-            }
-            self.open = None;
-            self.file += 1;
-        }
-        Ok(false)
-    }
-
-    fn begin(&mut self, source: &Source) -> Result<Open, Error> {
-        let ends = match &source.kind {
-            Kind::Parquet(_, metadata) => {
-                return Ok(Open::Stretches(groups::stretches(metadata, source.input.size).into_iter()));
-            }
-            Kind::Csv(header) => Ends::Quoted(header.delimiter),
-            Kind::JsonLines => Ends::Lines,
-        };
-        let mut text = source.input.text(&self.bytes)?;
-        if let Kind::Csv(header) = &source.kind {
-            self.pool.resize(header.bytes, 0);
-            text.read_exact(&mut self.pool).map_err(|e| source.input.reading(e))?;
-        }
-        Ok(Open::Text(Blocks::new(text, ends)))
-    }
-}
-
-/// Several files are one table only if they have the same columns.
-fn same_columns(files: &[Source], first: &[Found], path: &Path, names: &[String]) -> Result<(), Error> {
-    let missing = first.iter().find(|found| !names.contains(&found.name)).map(|found| &found.name);
-    let extra = names.iter().find(|name| !first.iter().any(|found| found.name == **name));
-    let json = files.iter().any(|source| matches!(source.kind, Kind::JsonLines));
-    match (missing, extra) {
-        // Keys may be absent from JSON lines: then the cell is missing.
-        _ if json => Ok(()),
-        (None, None) => Ok(()),
-        (Some(name), _) => Err(Error::UnknownColumn {
-            path: path.into(),
-            column: name.clone(),
-            hint: format!(
-                "{} has it: files read together need the same columns",
-                files[0].input.path.display()
-            ),
-        }),
-        (None, Some(name)) => Err(Error::UnknownColumn {
-            path: files[0].input.path.clone(),
-            column: name.clone(),
-            hint: format!("{} has it: files read together need the same columns", path.display()),
-        }),
-    }
+    let evaluators = taken.evaluators.iter().map(|evaluator| (evaluator.column.as_str(), "scores"));
+    let reward = taken.reward().map(|column| (column, "rewards"));
+    let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
+    let key = taken.key.as_deref().map(|column| (column, "names of rounds or groups"));
+    let wanted = evaluators.chain(reward).chain(probability).chain(key);
+    let missing = wanted.filter(|(column, _)| !has(column)).map(|(column, what)| Warning::MissingColumn {
+        path: source.path().into(),
+        column: column.into(),
+        what,
+    });
+    Ok(missing.collect())
 }

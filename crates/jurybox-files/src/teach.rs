@@ -37,8 +37,8 @@ impl Taught {
 ///
 /// Where the table has a column of rounds, each run of rows with the same value in it is a round, and rounds are shown in
 /// their order, which is what a policy that forgets needs; the rows of one round are held in memory. Otherwise each file
-/// is one round, its batches are learnt apart and merged. Either way the state depends neither on the number of threads
-/// nor on how the file is cut into batches. After an error the jury is as it was.
+/// is one round, chunks of its rows are learnt apart and merged. Either way the state depends, to the last bit, neither on
+/// the number of threads nor on the format or how the rows are cut into batches. After an error the jury is as it was.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table, teach};
@@ -72,18 +72,17 @@ pub fn teach(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
     Ok(taught)
 }
 
-/// Every file a round, its batches in parallel.
+/// Every file a round, chunks of its rows in parallel.
 fn by_files(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
     let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
     let want = Want { reward: table.taken().reward().is_some(), ..Want::default() };
     let mut taught = Taught::default();
     let (mut file, mut of_file) = (0, blank.clone());
-    taught.rows = table.scan(
+    taught.rows = table.scan_even(
         want,
-        |mut part| {
+        |chunk| {
             let mut jury = blank.clone();
-            let rewards = std::mem::take(&mut part.batch.rewards);
-            let (labelled, learnt) = show(&mut jury, part.batch.scores(), &rewards)?;
+            let (labelled, learnt) = show(&mut jury, chunk.scores, chunk.rewards)?;
             Ok((jury, labelled, learnt))
         },
         |at, (learnt, labelled, what)| {

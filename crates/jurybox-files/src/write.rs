@@ -1,16 +1,10 @@
-//! Tables on their way out: CSV, JSON lines or Parquet, plain or compressed; aside first, renamed when whole.
+//! What goes out: documents and tables, plain or compressed; aside first, renamed when whole.
 
 use crate::column::Slab;
 use crate::error::Error;
-use crate::input::Format;
-use arrow_array::RecordBatch;
-use arrow_schema::{Field, Schema};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use crate::format::Format;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tempfile::NamedTempFile;
 
 /// Where a document or a table goes: aside first, and in its place only when it is whole.
@@ -89,6 +83,11 @@ impl Aside {
         }
     }
 
+    /// What messages call it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn failed(&self, error: io::Error) -> Error {
         Error::io(&self.path, "write", error)
     }
@@ -125,181 +124,80 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
     aside.finish()
 }
 
+/// A table being written, in one format.
+pub(crate) trait Sink {
+    /// Writes some rows.
+    fn write(&mut self, slab: &Slab) -> Result<(), Error>;
+
+    /// Puts the finished file in its place.
+    fn finish(self: Box<Self>) -> Result<(), Error>;
+}
+
 /// A table being written.
-pub(crate) struct Writer {
-    path: PathBuf,
-    form: Form,
-}
-
-enum Form {
-    Csv(Squeeze, bool),
-    JsonLines(Squeeze),
-    /// Opened with the first slab, which tells the types.
-    Parquet(Option<Aside>, Option<Box<ArrowWriter<Aside>>>),
-}
-
-enum Squeeze {
-    Plain(Aside),
-    Gzip(flate2::write::GzEncoder<Aside>),
-    Zstd(zstd::stream::write::Encoder<'static, Aside>),
-}
+pub(crate) struct Writer(Box<dyn Sink>);
 
 impl Writer {
     /// Begins a table; the format is what the name says, otherwise `format`.
     pub(crate) fn new(path: &Path, format: Format) -> Result<Writer, Error> {
-        let name = path.to_string_lossy().into_owned();
-        let aside = Aside::new(path)?;
-        // As messages are to name it: `-` is standard output.
-        let shown = aside.path.clone();
-        let format = Format::of_name(&name).unwrap_or(format);
-        let squeeze = |aside: Aside| -> Result<Squeeze, Error> {
-            Ok(if has_ending(&name, "gz") {
-                Squeeze::Gzip(flate2::write::GzEncoder::new(aside, flate2::Compression::default()))
-            } else if has_ending(&name, "zst") {
-                let encoder = zstd::stream::write::Encoder::new(aside, 3);
-                Squeeze::Zstd(encoder.map_err(|e| Error::io(path, "write", e))?)
-            } else {
-                Squeeze::Plain(aside)
-            })
-        };
-        let form = match format {
-            Format::Csv => Form::Csv(squeeze(aside)?, true),
-            Format::JsonLines => Form::JsonLines(squeeze(aside)?),
-            Format::Parquet => Form::Parquet(Some(aside), None),
-        };
-        Ok(Writer { path: shown, form })
+        let format = Format::of_name(&path.to_string_lossy()).unwrap_or(format);
+        Ok(Writer((format.about().create)(Aside::new(path)?, path)?))
     }
 
     pub(crate) fn write(&mut self, slab: &Slab) -> Result<(), Error> {
-        let path = self.path.clone();
-        let failed = |e: io::Error| Error::io(&path, "write", e);
-        match &mut self.form {
-            Form::Csv(out, first) => {
-                let mut text = Vec::new();
-                if std::mem::take(first) {
-                    csv_record(&mut text, slab.names.iter().cloned());
-                }
-                for row in 0..slab.rows {
-                    csv_record(&mut text, slab.columns.iter().map(|column| column.text(row)));
-                }
-                out.write_all(&text).map_err(failed)
+        self.0.write(slab)
+    }
+
+    /// Puts the finished file in its place.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        self.0.finish()
+    }
+}
+
+/// Text on its way out, compressed as the name says.
+pub(crate) struct Squeeze {
+    /// As messages are to name it: `-` is standard output.
+    path: PathBuf,
+    by: By,
+}
+
+enum By {
+    Nothing(Aside),
+    Gzip(flate2::write::GzEncoder<Aside>),
+    Zstd(zstd::stream::write::Encoder<'static, Aside>),
+}
+
+impl Squeeze {
+    pub(crate) fn new(aside: Aside, name: &Path) -> Result<Squeeze, Error> {
+        let path = aside.path().to_path_buf();
+        let ending = name.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        let by = match ending.as_deref() {
+            Some("gz") => By::Gzip(flate2::write::GzEncoder::new(aside, flate2::Compression::default())),
+            Some("zst") => {
+                let encoder = zstd::stream::write::Encoder::new(aside, 3);
+                By::Zstd(encoder.map_err(|e| Error::io(&path, "write", e))?)
             }
-            Form::JsonLines(out) => {
-                let mut text = String::new();
-                for row in 0..slab.rows {
-                    json_record(&mut text, slab, row);
-                }
-                out.write_all(text.as_bytes()).map_err(failed)
-            }
-            Form::Parquet(aside, writer) => {
-                let refused = |e: parquet::errors::ParquetError| parquet_failed(&path, e);
-                let arrays: Vec<_> = slab.columns.iter().map(super::column::Column::array).collect();
-                let fields = slab.names.iter().zip(&arrays);
-                let fields: Vec<Field> =
-                    fields.map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
-                let schema = Arc::new(Schema::new(fields));
-                if let Some(aside) = aside.take() {
-                    let level = ZstdLevel::try_new(3).map_err(refused)?;
-                    let properties =
-                        WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-                    let begun = ArrowWriter::try_new(aside, schema.clone(), Some(properties));
-                    *writer = Some(Box::new(begun.map_err(refused)?));
-                }
-                let arrays = RecordBatch::try_new(schema, arrays)
-                    .map_err(|e| Error::Parquet { path: path.clone(), reason: e.to_string() })?;
-                match writer {
-                    Some(writer) => writer.write(&arrays).map_err(refused),
-                    None => Ok(()),
-                }
-            }
-        }
+            _ => By::Nothing(aside),
+        };
+        Ok(Squeeze { path, by })
+    }
+
+    /// Writes text.
+    pub(crate) fn put(&mut self, text: &[u8]) -> Result<(), Error> {
+        let written = match &mut self.by {
+            By::Nothing(out) => out.write_all(text),
+            By::Gzip(out) => out.write_all(text),
+            By::Zstd(out) => out.write_all(text),
+        };
+        written.map_err(|e| Error::io(&self.path, "write", e))
     }
 
     /// Puts the finished file in its place.
     pub(crate) fn finish(self) -> Result<(), Error> {
         let failed = |e: io::Error| Error::io(&self.path, "write", e);
-        match self.form {
-            Form::Csv(out, _) | Form::JsonLines(out) => match out {
-                Squeeze::Plain(aside) => aside.finish(),
-                Squeeze::Gzip(encoder) => encoder.finish().map_err(failed)?.finish(),
-                Squeeze::Zstd(encoder) => encoder.finish().map_err(failed)?.finish(),
-            },
-            Form::Parquet(_, Some(writer)) => {
-                writer.into_inner().map_err(|e| parquet_failed(&self.path, e))?.finish()
-            }
-            Form::Parquet(..) => Ok(()),
+        match self.by {
+            By::Nothing(aside) => aside.finish(),
+            By::Gzip(encoder) => encoder.finish().map_err(failed)?.finish(),
+            By::Zstd(encoder) => encoder.finish().map_err(failed)?.finish(),
         }
     }
-}
-
-fn has_ending(name: &str, ending: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending))
-}
-
-/// The system's word, where it was the system that refused.
-fn parquet_failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
-    use parquet::errors::ParquetError;
-    match error {
-        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
-            Ok(cause) => Error::io(path, "write", *cause),
-            Err(cause) => Error::Io { path: path.into(), doing: "write", source: io::Error::other(cause) },
-        },
-        other => Error::Io { path: path.into(), doing: "write", source: io::Error::other(other) },
-    }
-}
-
-impl Write for Squeeze {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Squeeze::Plain(out) => out.write(bytes),
-            Squeeze::Gzip(out) => out.write(bytes),
-            Squeeze::Zstd(out) => out.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Squeeze::Plain(out) => out.flush(),
-            Squeeze::Gzip(out) => out.flush(),
-            Squeeze::Zstd(out) => out.flush(),
-        }
-    }
-}
-
-/// One record, quoted where it must be.
-fn csv_record(out: &mut Vec<u8>, cells: impl Iterator<Item = String>) {
-    let start = out.len();
-    for (at, cell) in cells.enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        if cell.contains([',', '"', '\n', '\r']) {
-            out.push(b'"');
-            out.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
-            out.push(b'"');
-        } else {
-            out.extend_from_slice(cell.as_bytes());
-        }
-    }
-    if out.len() == start {
-        // A record of one empty cell would read as a blank line.
-        out.extend_from_slice(b"\"\"");
-    }
-    out.push(b'\n');
-}
-
-fn json_record(out: &mut String, slab: &Slab, row: usize) {
-    out.push('{');
-    let mut first = true;
-    for (name, column) in slab.names.iter().zip(&slab.columns) {
-        if let Some(value) = column.json(row) {
-            if !std::mem::take(&mut first) {
-                out.push(',');
-            }
-            out.push_str(&serde_json::Value::from(name.as_str()).to_string());
-            out.push(':');
-            out.push_str(&value);
-        }
-    }
-    out.push_str("}\n");
 }

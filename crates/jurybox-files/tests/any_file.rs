@@ -1,6 +1,6 @@
 //! Whatever a file holds: no panic, no wrong number of rows, and the same result for any number of threads.
 
-use jurybox_files::{Format, Judge, RankAsk, Roles, Table, Want, expand, rank, score_all, seat, teach};
+use jurybox_files::{Format, Judge, RankOptions, Roles, Table, Want, expand, rank, score_all, seat, teach};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -165,7 +165,7 @@ proptest! {
         let mut seen = None;
         for threads in [1, 4] {
             let table = Table::open(from_ref(&path), &evaluators(&rows), false).unwrap().with_threads(threads);
-            let ranking = rank(&table, &judge, RankAsk { k, ..RankAsk::default() }).unwrap();
+            let ranking = rank(&table, &judge, RankOptions { k, ..RankOptions::default() }).unwrap();
             prop_assert_eq!(ranking.winners().len(), k.min(values.len()));
             for (winner, value) in ranking.winners().iter().zip(&values) {
                 prop_assert!(winner.score == *value || (winner.score - value).abs() < 1e-6 * value.abs());
@@ -209,7 +209,8 @@ fn halves_merged_rank_as_the_whole() {
         merged.merge(&learn(from_ref(&right))).unwrap();
         let order = |jury: jurybox::Jury| {
             let table = Table::open(from_ref(&whole), &roles, false).unwrap();
-            let ranking = rank(&table, &Judge::jury(jury).unwrap(), RankAsk { k: 300, ..RankAsk::default() });
+            let ranking =
+                rank(&table, &Judge::jury(jury).unwrap(), RankOptions { k: 300, ..RankOptions::default() });
             ranking.unwrap().winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
         assert_eq!(order(merged), order(learn(from_ref(&whole))), "{}", entry.name);

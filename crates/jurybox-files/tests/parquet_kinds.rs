@@ -1,7 +1,7 @@
 //! However a Parquet file was written, its numbers are the same numbers: encodings, compressions, pages, nulls, types.
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch};
-use jurybox_files::{Judge, RankAsk, Roles, Table, Want, rank};
+use jurybox_files::{Judge, RankOptions, Roles, Table, Want, rank};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
@@ -106,7 +106,7 @@ fn every_way_of_writing_gives_the_same_numbers() {
             assert!(same, "{kind}, row {row}: {found:?} instead of {wanted:?}");
         }
         let judge = Judge::Weights(vec![0.3, 0.7, -1.1, 1e-5]);
-        let ranking = rank(&table, &judge, RankAsk { k: 50, ..RankAsk::default() }).unwrap();
+        let ranking = rank(&table, &judge, RankOptions { k: 50, ..RankOptions::default() }).unwrap();
         let winners: Vec<_> = ranking.winners().iter().map(|w| (w.row, w.score.to_bits())).collect();
         scored.push(winners);
     }
@@ -136,7 +136,8 @@ fn an_infinite_score_is_named_by_its_row_wherever_its_page_is() {
         writer.close().unwrap();
         let table = Table::open(&[path], &Roles::default(), false).unwrap();
         let error = if weighed {
-            rank(&table, &Judge::Weights(vec![0.0]), RankAsk { k: 1, ..RankAsk::default() }).unwrap_err()
+            rank(&table, &Judge::Weights(vec![0.0]), RankOptions { k: 1, ..RankOptions::default() })
+                .unwrap_err()
         } else {
             table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err()
         };

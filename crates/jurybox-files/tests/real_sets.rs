@@ -1,6 +1,6 @@
 //! The real data sets, where they are: beside the workspace, in `../shared/data`. Where they are not, this says so.
 
-use jurybox_files::{Judge, RankAsk, ReplayAsk, Roles, Table, rank, replay, report, seat, teach};
+use jurybox_files::{Judge, RankOptions, ReplayAsk, Roles, Table, rank, replay, report, seat, teach};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,8 @@ fn ranking_without_labels_finds_better_rows_than_chance() {
         let mut jury = seat(&jurybox::Spec::default(), &unlabelled.taken().evaluators()).unwrap();
         teach(&unlabelled, &mut jury).unwrap();
         let ranking =
-            rank(&unlabelled, &Judge::jury(jury).unwrap(), RankAsk { k: 100, ..RankAsk::default() }).unwrap();
+            rank(&unlabelled, &Judge::jury(jury).unwrap(), RankOptions { k: 100, ..RankOptions::default() })
+                .unwrap();
         assert_eq!((ranking.rows(), ranking.winners().len()), (set.rows, 100), "{}", set.file);
         let (mut rewards, mut sum) = (Vec::new(), 0.0);
         let want = jurybox_files::Want { reward: true, ..jurybox_files::Want::default() };
@@ -159,7 +160,7 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
         let taught = teach(&whole, &mut jury).unwrap();
         assert_eq!((taught.rows, taught.labelled, taught.rounds), (set.rows, set.rows, 1), "{}", set.file);
         let top = |jury| {
-            let ask = RankAsk { k: 200, ..RankAsk::default() };
+            let ask = RankOptions { k: 200, ..RankOptions::default() };
             let ranking = rank(&whole, &Judge::jury(jury).unwrap(), ask).unwrap();
             ranking.winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };

@@ -8,7 +8,7 @@ use arrow_array::{
     Float32Array, Float64Array, Int64Array, RecordBatch, StringArray, StructArray, Time32MillisecondArray,
     TimestampMicrosecondArray, UInt64Array,
 };
-use jurybox_files::{Format, Judge, RankAsk, Roles, Table, rank, score_all};
+use jurybox_files::{Format, Judge, RankOptions, Roles, Table, rank, score_all};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ fn written(folder: &Path, name: &str) -> [PathBuf; 2] {
     let table = table(folder);
     let judge = Judge::Weights(vec![1.0]);
     let [ranked, all] = ["ranked", "all"].map(|way| folder.join(format!("{way}-{name}")));
-    let ranking = rank(&table, &judge, RankAsk { k: 3, ..RankAsk::default() }).unwrap();
+    let ranking = rank(&table, &judge, RankOptions { k: 3, ..RankOptions::default() }).unwrap();
     ranking.write(&table, &ranked, Format::Csv).unwrap();
     score_all(&table, &judge, &all, Format::Csv).unwrap();
     [ranked, all]

@@ -46,10 +46,9 @@ pub(crate) struct Special<'a> {
 impl Columns {
     /// Opens the files, and says what was taken as what.
     pub(crate) fn open(&self, special: &Special<'_>) -> anyhow::Result<Table> {
-        let evaluators =
-            if self.evaluators.is_empty() { special.known.to_vec() } else { self.evaluators.clone() };
         let roles = Roles {
-            evaluators,
+            evaluators: self.evaluators.clone(),
+            seated: special.known.to_vec(),
             id: self.id.clone(),
             ignore: [&self.ignore[..], &special.aside].concat(),
             invert: self.invert.clone(),
@@ -67,6 +66,9 @@ impl Columns {
             table = table.watched(watch);
         }
         self.say(format_args!("{}", table.taken()));
+        for warning in table.warnings() {
+            self.say(format_args!("warning: {warning}"));
+        }
         Ok(table)
     }
 

@@ -3,8 +3,9 @@
 use super::columns::{Columns, Special, pair};
 use super::learn::{read_state, same_evaluators};
 use crate::output;
+use anyhow::Context;
 use jurybox::Spec;
-use jurybox_files::{Format, Judge, RankAsk, Ranking, Table, by_evaluator, rank, score_all, seat, teach};
+use jurybox_files::{Format, Judge, RankOptions, Ranking, Table, by_evaluator, rank, score_all, seat, teach};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -60,9 +61,9 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let ask =
-            RankAsk { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
-        ask.check()?;
+        let options =
+            RankOptions { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
+        options.check()?;
         let state = self.state.as_deref().map(read_state).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
         let one_pass = state.is_some() || !self.weights.is_empty();
@@ -80,7 +81,7 @@ impl Args {
             self.columns.say(format_args!("{rows} rows scored"));
             return Ok(());
         }
-        let ranking = rank(&table, &judge, ask)?;
+        let ranking = rank(&table, &judge, options)?;
         if (self.k as u64) > ranking.rows() {
             self.columns.say(format_args!(
                 "warning: k = {} is more than the {} rows there are: all of them are ranked",
@@ -104,7 +105,7 @@ impl Args {
     fn judge(&self, table: &Table, state: Option<jurybox::Jury>) -> anyhow::Result<Judge> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
-            return Ok(Judge::weights(&evaluators, &self.weights)?);
+            return Judge::weights(&evaluators, &self.weights).context("--weights");
         }
         if let Some(jury) = state {
             same_evaluators(&jury, table)?;
@@ -120,7 +121,8 @@ impl Args {
         };
         let mut spec = self.policy.clone().unwrap_or_else(told);
         if !self.sigma.is_empty() {
-            spec = spec.with("sigma", by_evaluator(&evaluators, &self.sigma, "--sigma", None)?);
+            let sigma = by_evaluator(&evaluators, &self.sigma, None).context("--sigma")?;
+            spec = spec.with("sigma", sigma);
         }
         let mut jury = seat(&spec, &evaluators)?;
         teach(table, &mut jury)?;

@@ -49,13 +49,11 @@ impl Gathered {
             },
         };
         let want = Want { reward: rewarded, ..Want::default() };
-        gathered.rows = table.scan(
+        gathered.rows = table.scan_even(
             want,
-            |mut part| {
-                let values = part.batch.scores().to_vec();
-                let rewards = part.batch.rewards;
-                let moments = moments(&values, &rewards, width)?;
-                Ok((values, rewards, moments))
+            |chunk| {
+                let moments = moments(chunk.scores, chunk.rewards, width)?;
+                Ok((chunk.scores.to_vec(), chunk.rewards.to_vec(), moments))
             },
             |at, (values, rewards, (plain, labelled))| {
                 gathered.labelled += rewards.iter().filter(|reward| !reward.is_nan()).count() as u64;
@@ -76,7 +74,7 @@ impl Gathered {
     }
 }
 
-/// The moments of a batch, row i in group i mod the number of groups.
+/// The moments of a chunk, row i in group i mod the number of groups.
 fn moments(values: &[f64], rewards: &[f64], width: usize) -> Result<(Vec<Moments>, Vec<Moments>), Error> {
     let (mut plain, mut labelled) = (Vec::new(), Vec::new());
     for group in 0..GROUPS {

@@ -48,8 +48,7 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
         if upside_down {
             let against = if rewarded { "the reward" } else { "the other evaluators" };
             list.push(format!(
-                "`{name}` goes against {against}: low seems to mean high. If that is how it is meant, pass --invert {}.",
-                name.trim_start_matches('-')
+                "`{name}` goes against {against}: low seems to mean high. If that is how it is meant, invert it."
             ));
         } else if rewarded
             && about.deviation > 0.0

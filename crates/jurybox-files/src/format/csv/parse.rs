@@ -1,108 +1,18 @@
-//! CSV: telling the columns, and parsing a block of records into scores.
+//! Parsing a block of records into scores.
 //!
 //! A block without quotes, which is nearly every block of scores, is parsed in one pass: numbers are read where they
 //! stand, and only the columns asked for. A block with quotes takes the careful way, cell by cell.
 
+use super::cells::cells;
 use crate::ask::{Ask, Batch, Layout, Use, cell_number};
-use crate::blocks::{closing_quote, record_end};
 use crate::error::{Error, Place};
+use crate::format::blocks::{closing_quote, record_end};
 use crate::number::LIMIT;
 use memchr::{memchr, memchr_iter, memchr2};
-use std::borrow::Cow;
 use std::path::Path;
 
-/// The header of a CSV text.
-#[derive(Debug, Clone)]
-pub(crate) struct Header {
-    pub(crate) names: Vec<String>,
-    pub(crate) delimiter: u8,
-    /// Bytes and lines until the first row.
-    pub(crate) bytes: usize,
-    pub(crate) lines: u64,
-}
-
-const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
-
-/// Reads the header at the beginning of a text.
-pub(crate) fn header(path: &Path, text: &[u8]) -> Result<Header, Error> {
-    let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
-    let first_line = &text[start..memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at)];
-    let count = |byte: u8| memchr_iter(byte, first_line).count();
-    // A comma wherever there is one; otherwise what the header has most of.
-    let delimiter = match count(b',') {
-        0 => *b"\t;|".iter().max_by_key(|&&byte| (count(byte), byte == b'\t')).unwrap_or(&b','),
-        _ => b',',
-    };
-    let delimiter = if count(delimiter) == 0 { b',' } else { delimiter };
-    let end = record_end(text, start, delimiter).unwrap_or(text.len());
-    let record = &text[start..end];
-    std::str::from_utf8(record).map_err(|_| Error::NotUtf8 { path: path.into(), place: Place::Line(1) })?;
-    let mut names = Vec::new();
-    for cell in cells(record, delimiter) {
-        names.push(String::from_utf8_lossy(&cell).trim().to_string());
-    }
-    if names.iter().all(String::is_empty) {
-        return Err(Error::Empty { path: path.into() });
-    }
-    for (second, name) in names.iter().enumerate() {
-        if let Some(first) = names[..second].iter().position(|other| other == name) {
-            let (first, second) = (first + 1, second + 1);
-            return Err(Error::DuplicateColumn { path: path.into(), column: name.clone(), first, second });
-        }
-    }
-    let lines = memchr_iter(b'\n', &text[..end]).count() as u64;
-    Ok(Header { names, delimiter, bytes: end, lines })
-}
-
-/// The cells of one record, quotes taken off.
-pub(crate) fn cells(record: &[u8], delimiter: u8) -> Cells<'_> {
-    let record = record.strip_suffix(b"\n").unwrap_or(record);
-    Cells { rest: Some(record.strip_suffix(b"\r").unwrap_or(record)), delimiter }
-}
-
-pub(crate) struct Cells<'a> {
-    rest: Option<&'a [u8]>,
-    delimiter: u8,
-}
-
-impl<'a> Iterator for Cells<'a> {
-    type Item = Cow<'a, [u8]>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.take()?;
-        if rest.first() == Some(&b'"') {
-            let close = closing_quote(rest, 1).unwrap_or(rest.len());
-            let inside = rest.get(1..close).unwrap_or_default();
-            let after = rest.get(close + 1..).unwrap_or_default();
-            // What stands between the closing quote and the delimiter belongs to the cell too, as it is.
-            let end = memchr(self.delimiter, after);
-            self.rest = end.map(|at| &after[at + 1..]);
-            let tail = &after[..end.unwrap_or(after.len())];
-            return Some(if tail.is_empty() && memchr(b'"', inside).is_none() {
-                Cow::Borrowed(inside)
-            } else {
-                Cow::Owned([&unescaped(inside), tail].concat())
-            });
-        }
-        let end = memchr(self.delimiter, rest);
-        self.rest = end.map(|at| &rest[at + 1..]);
-        Some(Cow::Borrowed(&rest[..end.unwrap_or(rest.len())]))
-    }
-}
-
-fn unescaped(inside: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(inside.len());
-    let mut at = 0;
-    while let Some(step) = memchr(b'"', &inside[at..]) {
-        out.extend_from_slice(&inside[at..=at + step]);
-        at = (at + step + 2).min(inside.len());
-    }
-    out.extend_from_slice(&inside[at..]);
-    out
-}
-
 /// Parses the records of a block. Lines in errors count from 1 at the block's beginning.
-pub(crate) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Result<Batch, Error> {
+pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Result<Batch, Error> {
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
         return Err(Error::NotUtf8 { path: path.into(), place: Place::Line(line) });
@@ -236,7 +146,8 @@ impl Sink<'_> {
 
     fn open_row(&mut self, start: usize) {
         self.batch.rows += 1;
-        self.scores.resize(self.scores.len() + self.ask.evaluators, 0.0);
+        // Missing until a cell says otherwise: an evaluator may have no column here.
+        self.scores.resize(self.scores.len() + self.ask.evaluators, f64::NAN);
         if self.ask.records {
             self.batch.starts.push(start);
         }

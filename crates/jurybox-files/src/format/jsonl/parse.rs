@@ -1,4 +1,4 @@
-//! JSON lines: telling the columns, and parsing a block of lines into scores.
+//! Parsing a block of lines into scores.
 
 use crate::ask::{Ask, Batch, Layout, Use, cell_number, number_for};
 use crate::error::{Error, Place};
@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 
 /// One line as its keys and the values as they are written.
-pub(crate) fn fields(line: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_json::Error> {
+pub(super) fn fields(line: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_json::Error> {
     struct Fields;
     impl<'de> Visitor<'de> for Fields {
         type Value = Vec<(String, Box<RawValue>)>;
@@ -38,12 +38,12 @@ pub(crate) fn fields(line: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_
 }
 
 /// What the parser says, its line left out: to it, every line is the first.
-pub(crate) fn reason(error: &serde_json::Error) -> String {
+pub(super) fn reason(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at character ")
 }
 
 /// The lines of a block that are not blank, with their numbers from 1.
-pub(crate) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
+pub(super) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
     let mut at = 0;
     let mut number = 0;
     std::iter::from_fn(move || {
@@ -61,7 +61,7 @@ pub(crate) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
 }
 
 /// Parses the lines of a block.
-pub(crate) fn parse(path: &Path, block: &[u8], ask: &Ask) -> Result<Batch, Error> {
+pub(super) fn parse(path: &Path, block: &[u8], ask: &Ask) -> Result<Batch, Error> {
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
         return Err(Error::NotUtf8 { path: path.into(), place: Place::Line(line) });
@@ -75,11 +75,12 @@ pub(crate) fn parse(path: &Path, block: &[u8], ask: &Ask) -> Result<Batch, Error
         let place = Place::Line(number);
         cells.fill(None);
         let mut deserializer = serde_json::Deserializer::from_slice(line);
-        let wanted = Wanted { columns: &columns, ask, cells: &mut cells };
-        wanted.deserialize(&mut deserializer).and_then(|()| deserializer.end()).map_err(|e| Error::Json {
-            path: path.into(),
-            place,
-            reason: reason(&e),
+        let mut late = None;
+        let wanted = Wanted { columns: &columns, ask, cells: &mut cells, late: &mut late };
+        let parsed = wanted.deserialize(&mut deserializer).and_then(|()| deserializer.end());
+        parsed.map_err(|e| match late {
+            Some(key) => Error::LateKey { path: path.into(), place, key },
+            None => Error::Json { path: path.into(), place, reason: reason(&e) },
         })?;
         batch.rows += 1;
         if ask.records {
@@ -120,7 +121,7 @@ fn json_number(path: &Path, place: Place, column: &str, text: &str) -> Result<f6
 }
 
 /// Whether a JSON value can be a score; `None` where it is missing.
-pub(crate) fn is_number(text: &str) -> Option<bool> {
+pub(super) fn is_number(text: &str) -> Option<bool> {
     match text.as_bytes().first() {
         Some(b't' | b'f') => Some(true),
         Some(b'[' | b'{') => Some(false),
@@ -133,7 +134,7 @@ pub(crate) fn is_number(text: &str) -> Option<bool> {
 }
 
 /// A JSON value as text: strings without their quotes, null as nothing, the rest as written.
-pub(crate) fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     if text == "null" {
         return String::new();
     }
@@ -145,6 +146,8 @@ struct Wanted<'a> {
     columns: &'a HashMap<&'a str, usize>,
     ask: &'a Ask,
     cells: &'a mut [Option<Box<RawValue>>],
+    /// A key that is no column.
+    late: &'a mut Option<String>,
 }
 
 impl<'de> DeserializeSeed<'de> for Wanted<'_> {
@@ -166,10 +169,8 @@ impl<'de> Visitor<'de> for Wanted<'_> {
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
             let Some(&column) = self.columns.get(&*key) else {
                 // It would be lost: the columns were told from the beginning of the file.
-                return Err(de::Error::custom(format!(
-                    "the key `{key}` is on none of the first lines, by which columns are told; put it on the first \
-                     line, null where it is missing"
-                )));
+                *self.late = Some(key.into_owned());
+                return Err(de::Error::custom("a late key"));
             };
             match Some(column).filter(|&column| self.ask.uses[column] != Use::Skip) {
                 Some(column) if self.cells[column].is_some() => {

@@ -4,14 +4,14 @@
 //! thread keeps what it has: a page goes back on the shelf when nobody looks at it any more.
 
 use bytes::Bytes;
-use parquet::errors::{ParquetError, Result};
+use ::parquet::errors::{ParquetError, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
 
 /// A thread's memory for pages, and its decompressor.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(super) struct Shelf {
     spare: Spare,
     zstd: Option<Decompressor<'static>>,
 }
@@ -38,7 +38,7 @@ impl Drop for Lent {
 
 impl Shelf {
     /// Decompresses zst into memory from the shelf, at most `limit` bytes.
-    pub(crate) fn unpacked(&mut self, packed: &[u8], limit: usize) -> Result<Bytes> {
+    pub(super) fn unpacked(&mut self, packed: &[u8], limit: usize) -> Result<Bytes> {
         let size = get_frame_content_size(packed).ok().flatten();
         let size = size.and_then(|size| usize::try_from(size).ok()).map_or(limit, |size| size.min(limit));
         let mut bytes = self.spare(size);

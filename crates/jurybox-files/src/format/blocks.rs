@@ -1,12 +1,13 @@
 //! Text in blocks that end where a record ends, so that blocks can be parsed apart from each other.
 
+use super::{Cut, Unit};
 use crate::error::{Error, Place};
 use crate::input::Input;
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io::Read;
 
 /// How much text is read at a time. It does not depend on the number of threads, and so neither does any result.
-pub(crate) const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 1 << 20;
 
 /// The longest record: beyond it, this is not a file with line ends, or a quote was never closed.
 const LONGEST: usize = 1 << 26;
@@ -21,7 +22,7 @@ pub(crate) enum Ends {
 }
 
 /// Reads a text in blocks.
-pub(crate) struct Blocks {
+struct Blocks {
     text: Box<dyn Read + Send>,
     ends: Ends,
     /// What was read beyond the last record's end.
@@ -31,12 +32,12 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    pub(crate) fn new(text: Box<dyn Read + Send>, ends: Ends) -> Self {
+    fn new(text: Box<dyn Read + Send>, ends: Ends) -> Self {
         Blocks { text, ends, rest: Vec::new(), ended: false, lines: 0 }
     }
 
     /// The next block into `block`, whose memory is used again; false at the end.
-    pub(crate) fn next(&mut self, input: &Input, block: &mut Vec<u8>) -> Result<bool, Error> {
+    fn next(&mut self, input: &Input, block: &mut Vec<u8>) -> Result<bool, Error> {
         block.clear();
         std::mem::swap(block, &mut self.rest);
         let mut size = BLOCK;
@@ -67,6 +68,24 @@ impl Blocks {
             }
             size *= 2;
         }
+    }
+}
+
+/// A text as units of work: a block each.
+pub(crate) struct TextUnits<'a> {
+    input: &'a Input,
+    blocks: Blocks,
+}
+
+impl<'a> TextUnits<'a> {
+    pub(crate) fn new(input: &'a Input, text: Box<dyn Read + Send>, ends: Ends) -> Self {
+        TextUnits { input, blocks: Blocks::new(text, ends) }
+    }
+}
+
+impl Cut for TextUnits<'_> {
+    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+        self.blocks.next(self.input, &mut unit.text)
     }
 }
 

@@ -1,33 +1,33 @@
 //! A file read by position: many threads share it, and none moves another's place.
 
 use bytes::Bytes;
-use parquet::errors::{ParquetError, Result};
-use parquet::file::reader::{ChunkReader, Length};
+use ::parquet::errors::{ParquetError, Result};
+use ::parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
 /// A shared handle on a file, and its length.
 #[derive(Debug, Clone)]
-pub(crate) struct Positioned {
+pub(super) struct Positioned {
     file: Arc<File>,
     length: u64,
 }
 
 impl Positioned {
-    pub(crate) fn new(file: File) -> io::Result<Self> {
+    pub(super) fn new(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         Ok(Positioned { file: Arc::new(file), length })
     }
 
-    pub(crate) fn from(&self, at: u64) -> From {
+    pub(super) fn from(&self, at: u64) -> From {
         From { file: self.file.clone(), at }
     }
 }
 
 /// Reads on from a place of its own.
 #[derive(Debug)]
-pub(crate) struct From {
+pub(super) struct From {
     file: Arc<File>,
     at: u64,
 }

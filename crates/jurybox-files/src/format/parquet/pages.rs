@@ -4,19 +4,19 @@
 //! writes scores. For any other column the caller goes through Arrow arrays, which know all encodings.
 
 use crate::numbers::Numbers;
-use crate::positioned::Positioned;
-use crate::shelf::Shelf;
+use super::positioned::Positioned;
+use super::shelf::Shelf;
 use arrow_schema::DataType;
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::ArrowReaderMetadata;
-use parquet::basic::{Compression, Encoding, Type};
-use parquet::column::page::{Page, PageReader};
-use parquet::errors::{ParquetError, Result};
-use parquet::file::serialized_reader::SerializedPageReader;
+use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use ::parquet::basic::{Compression, Encoding, Type};
+use ::parquet::column::page::{Page, PageReader};
+use ::parquet::errors::{ParquetError, Result};
+use ::parquet::file::serialized_reader::SerializedPageReader;
 use std::sync::Arc;
 
 /// The numbers of one column of a row group, page after page.
-pub(crate) struct Pages {
+pub(super) struct Pages {
     reader: SerializedPageReader<Positioned>,
     physical: Type,
     optional: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// A stretch of rows of the column at this place of the schema, if its pages can be read here.
-    pub(crate) fn open(
+    pub(super) fn open(
         file: &Arc<Positioned>,
         metadata: &ArrowReaderMetadata,
         group: usize,
@@ -86,7 +86,7 @@ impl Pages {
     }
 
     /// The next numbers: what a page has of the stretch; `None` when it is through.
-    pub(crate) fn next(&mut self, shelf: &mut Shelf) -> Result<Option<Numbers>> {
+    pub(super) fn next(&mut self, shelf: &mut Shelf) -> Result<Option<Numbers>> {
         while self.left > 0 {
             let Some(about) = self.reader.peek_next_page()? else { return Err(ended()) };
             match about.num_rows.or(about.num_levels) {

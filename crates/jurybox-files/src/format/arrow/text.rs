@@ -1,6 +1,5 @@
-//! Arrow arrays, as Parquet gives them: as numbers, as text, as JSON.
+//! Cells of Arrow arrays as text and as JSON.
 
-use crate::number::{self, Cell};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
@@ -10,91 +9,8 @@ use arrow_array::types::{
     Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
-use std::sync::Arc;
-
-/// Whether a column of this type can hold scores.
-pub(crate) fn is_numeric(data_type: &DataType) -> bool {
-    data_type.is_integer()
-        || data_type.is_floating()
-        || matches!(data_type, DataType::Decimal128(..) | DataType::Boolean)
-}
-
-/// Whether every value of this type is a number of ours exactly.
-pub(crate) fn fits_a_number(data_type: &DataType) -> bool {
-    use DataType::{Float32, Float64, Int8, Int16, Int32, UInt8, UInt16, UInt32};
-    matches!(data_type, Float32 | Float64 | Int8 | Int16 | Int32 | UInt8 | UInt16 | UInt32)
-}
-
-/// Numbers back as an array of the type they came from; NaN = missing.
-pub(crate) fn of_numbers(data_type: &DataType, values: &[f64]) -> ArrayRef {
-    fn array<T: ArrowPrimitiveType>(values: &[f64], f: impl Fn(f64) -> T::Native) -> ArrayRef {
-        let cells = values.iter().map(|&v| (!v.is_nan()).then(|| f(v)));
-        Arc::new(cells.collect::<arrow_array::PrimitiveArray<T>>())
-    }
-    match data_type {
-        DataType::Float32 => array::<Float32Type>(values, |v| v as f32),
-        DataType::Int8 => array::<Int8Type>(values, |v| v as i8),
-        DataType::Int16 => array::<Int16Type>(values, |v| v as i16),
-        DataType::Int32 => array::<Int32Type>(values, |v| v as i32),
-        DataType::UInt8 => array::<UInt8Type>(values, |v| v as u8),
-        DataType::UInt16 => array::<UInt16Type>(values, |v| v as u16),
-        DataType::UInt32 => array::<UInt32Type>(values, |v| v as u32),
-        _ => array::<Float64Type>(values, |v| v),
-    }
-}
-
-/// The numbers of an array, NaN where missing; or the row of one that cannot be used.
-pub(crate) fn numbers(array: &ArrayRef) -> Result<Vec<f64>, (usize, Cell, String)> {
-    let values = match array.data_type() {
-        DataType::Float64 => {
-            let array = array.as_primitive::<Float64Type>();
-            if array.null_count() == 0 { array.values().to_vec() } else { with_nulls(array, |v| v) }
-        }
-        DataType::Float32 => with_nulls(array.as_primitive::<Float32Type>(), f64::from),
-        DataType::Float16 => with_nulls(array.as_primitive::<Float16Type>(), f64::from),
-        DataType::Int8 => with_nulls(array.as_primitive::<Int8Type>(), f64::from),
-        DataType::Int16 => with_nulls(array.as_primitive::<Int16Type>(), f64::from),
-        DataType::Int32 => with_nulls(array.as_primitive::<Int32Type>(), f64::from),
-        DataType::Int64 => with_nulls(array.as_primitive::<Int64Type>(), |v| v as f64),
-        DataType::UInt8 => with_nulls(array.as_primitive::<UInt8Type>(), f64::from),
-        DataType::UInt16 => with_nulls(array.as_primitive::<UInt16Type>(), f64::from),
-        DataType::UInt32 => with_nulls(array.as_primitive::<UInt32Type>(), f64::from),
-        DataType::UInt64 => with_nulls(array.as_primitive::<UInt64Type>(), |v| v as f64),
-        DataType::Boolean => {
-            array.as_boolean().iter().map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))).collect()
-        }
-        DataType::Decimal128(_, scale) => {
-            let unit = 10_f64.powi(i32::from(*scale));
-            with_nulls(array.as_primitive::<Decimal128Type>(), |v| v as f64 / unit)
-        }
-        // Text that holds numbers, or does not.
-        _ => {
-            let mut values = Vec::with_capacity(array.len());
-            for row in 0..array.len() {
-                let cell = text(array, row).unwrap_or_default();
-                match number::parse(cell.as_bytes()) {
-                    Cell::Number(value) => values.push(value),
-                    Cell::Missing => values.push(f64::NAN),
-                    bad => return Err((row, bad, cell)),
-                }
-            }
-            values
-        }
-    };
-    Ok(values)
-}
-
-fn with_nulls<T: ArrowPrimitiveType>(
-    array: &arrow_array::PrimitiveArray<T>,
-    f: impl Fn(T::Native) -> f64,
-) -> Vec<f64> {
-    if array.null_count() == 0 {
-        return array.values().iter().map(|&v| f(v)).collect();
-    }
-    array.iter().map(|v| v.map_or(f64::NAN, &f)).collect()
-}
 
 /// The value of a row of an array of this type.
 macro_rules! primitive {

@@ -1,0 +1,57 @@
+//! What a person can do about an error, in the words of the command line: the one place where errors meet flags.
+//!
+//! The libraries say what was found, where, and the value; they do not know by which flags it was asked for.
+
+use jurybox_files::Error;
+
+/// Advice on an error, where there is any.
+pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
+    let of_files = error.chain().find_map(|cause| match cause.downcast_ref() {
+        Some(error) => Some(error),
+        None => match cause.downcast_ref() {
+            Some(jurybox_lab::Error::Table(error)) => Some(error),
+            _ => None,
+        },
+    });
+    on_files(of_files?)
+}
+
+fn on_files(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::Directory { path } => {
+            format!("name its files, or a pattern such as '{}/*.csv'", path.display())
+        }
+        Error::Empty { .. } => "expected a header and rows, JSON lines, or Parquet".into(),
+        Error::Ragged { .. } => "every row needs one cell per column".into(),
+        Error::NotANumber { .. } => {
+            "correct it, leave the cell empty where the score is missing, or leave the column out with --ignore".into()
+        }
+        Error::NotUtf8 { .. } => {
+            "convert the file first, for instance with `iconv -f latin1 -t utf-8`".into()
+        }
+        Error::LongRecord { .. } => "is this a text file with line ends?".into(),
+        Error::LateKey { .. } => "put it on the first line, null where it is missing".into(),
+        Error::DuplicateColumn { .. } => "rename one".into(),
+        Error::NoEvaluator { .. } => "name them with --evaluators".into(),
+        Error::NoneOfTheEvaluators { .. } => "name its columns with --evaluators, or leave the file out".into(),
+        Error::NotInvertible { column } => format!("leave `{column}` out of --invert"),
+        Error::NoneWanted => "pass -k 1 or more".into(),
+        Error::ReadOnce { .. } => "save it to a file first, and pass that".into(),
+        Error::Truncated { .. } => "copy it again".into(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_found_under_what_was_added_on_the_way() {
+        let error = || Error::Empty { path: "a.csv".into() };
+        let plain = on(&error().into()).unwrap();
+        assert_eq!(on(&anyhow::Error::from(error()).context("--weights")).unwrap(), plain);
+        assert_eq!(on(&jurybox_lab::Error::from(error()).into()).unwrap(), plain);
+        assert_eq!(on(&anyhow::anyhow!("something else")), None);
+    }
+}

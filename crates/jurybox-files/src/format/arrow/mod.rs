@@ -1,0 +1,130 @@
+//! Arrow arrays, as Parquet and tables in memory have them: as batches of numbers, as text, as JSON.
+
+mod numbers;
+mod text;
+
+pub(crate) use numbers::{fits_a_number, is_numeric, of_numbers};
+pub(crate) use text::{json, shortest, text};
+
+use super::{Show, distinct};
+use crate::ask::{Ask, Batch, Layout, Use, bad_number};
+use crate::column::{Column, Slab};
+use crate::error::{Error, Place};
+use crate::numbers::Numbers;
+use crate::roles::Found;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, Schema};
+use std::path::Path;
+
+/// The columns of a schema.
+pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error> {
+    distinct(path, schema.fields().iter().map(|field| field.name().as_str()))?;
+    let found = |field: &arrow_schema::Field| Found {
+        name: field.name().clone(),
+        numeric: Some(is_numeric(field.data_type())),
+        data_type: Some(field.data_type().clone()),
+    };
+    Ok(schema.fields().iter().map(|field| found(field)).collect())
+}
+
+/// The columns that a pass must look at.
+pub(crate) fn wanted(ask: &Ask) -> Vec<usize> {
+    (0..ask.uses.len()).filter(|&column| ask.records || ask.uses[column] != Use::Skip).collect()
+}
+
+/// Arrays become a batch: `pieces` of a column's rows, one after the other, for each of the `wanted` columns.
+pub(crate) fn batch(
+    path: &Path,
+    rows: usize,
+    wanted: &[usize],
+    ask: &Ask,
+    pieces: impl Fn(usize) -> Vec<ArrayRef>,
+) -> Result<Batch, Error> {
+    let mut batch = Batch { rows, evaluators: ask.evaluators, ..Batch::default() };
+    let mut scores = vec![None; ask.evaluators];
+    for (at, &column) in wanted.iter().enumerate() {
+        match ask.uses[column] {
+            Use::Skip => {}
+            Use::Key => {
+                let cell = |array: &ArrayRef, row| text(array, row).unwrap_or_default().into();
+                for array in pieces(at) {
+                    batch.keys.extend((0..array.len()).map(|row| cell(&array, row)));
+                }
+            }
+            Use::Score { evaluator, sign } => {
+                scores[evaluator] = Some(read(path, &pieces(at), &ask.names[column])?.signed(sign));
+            }
+            Use::Reward { sign } => {
+                let numbers = read(path, &pieces(at), &ask.names[column])?;
+                batch.rewards = checked(path, &ask.names[column], numbers)?.signed(sign).into_vec();
+            }
+            Use::Probability => {
+                let numbers = read(path, &pieces(at), &ask.names[column])?;
+                batch.probabilities = checked(path, &ask.names[column], numbers)?.into_vec();
+            }
+        }
+    }
+    // Evaluators in their own order: sums add up in the order in which the other formats add them.
+    let mut sums = vec![0.0; if ask.weights.is_some() { rows } else { 0 }];
+    let mut columns = Vec::with_capacity(ask.evaluators);
+    for (evaluator, numbers) in scores.into_iter().enumerate() {
+        let numbers = numbers.unwrap_or_else(|| Numbers::missing(rows));
+        let bad = match &ask.weights {
+            Some(weights) => numbers.add_to(&mut sums, weights[evaluator]),
+            None => numbers.unusable(),
+        };
+        if let Some(row) = bad {
+            let column = ask.uses.iter().position(|what| what.is_score_of(evaluator)).unwrap_or(0);
+            // As the table has it, not as it is ranked.
+            let sign = if let Use::Score { sign, .. } = ask.uses[column] { sign } else { 1.0 };
+            return Err(infinite(path, &ask.names[column], row, numbers.get(row) * sign));
+        }
+        columns.push(numbers);
+    }
+    batch.scores = Layout::Columns(columns);
+    batch.sums = sums;
+    Ok(batch)
+}
+
+/// The numbers of a column, NaN where missing.
+fn read(path: &Path, pieces: &[ArrayRef], name: &str) -> Result<Numbers, Error> {
+    let mut before = 0;
+    let mut all: Option<Vec<f64>> = None;
+    for array in pieces {
+        let found = numbers::numbers(array).map_err(|(row, cell, shown)| {
+            bad_number(path, Place::Row((before + row) as u64 + 1), name, cell, shown.as_bytes())
+        })?;
+        if pieces.len() == 1 {
+            return Ok(found);
+        }
+        before += array.len();
+        all.get_or_insert_default().extend(found.into_vec());
+    }
+    Ok(Numbers::Own(all.unwrap_or_default()))
+}
+
+fn checked(path: &Path, name: &str, numbers: Numbers) -> Result<Numbers, Error> {
+    match numbers.unusable() {
+        Some(row) => Err(infinite(path, name, row, numbers.get(row))),
+        None => Ok(numbers),
+    }
+}
+
+pub(crate) fn infinite(path: &Path, column: &str, row: usize, value: f64) -> Error {
+    let (path, column, value) = (path.to_path_buf(), column.to_string(), value.to_string());
+    Error::Infinite { path, place: Place::Row(row as u64 + 1), column, value }
+}
+
+/// Arrays as columns, in the order that is asked for.
+pub(crate) fn slab(arrays: &RecordBatch, show: &Show<'_>) -> Slab {
+    Slab::new(arrays.num_rows(), show, |name| arrays.column_by_name(name).cloned().map(Column::Array))
+}
+
+/// Rows picked out of several batches, in that order.
+pub(crate) fn reordered(batches: &[RecordBatch], order: &[u64]) -> Result<RecordBatch, ArrowError> {
+    let Some(first) = batches.first() else {
+        return Err(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
+    };
+    let whole = arrow_select::concat::concat_batches(&first.schema(), batches)?;
+    arrow_select::take::take_record_batch(&whole, &arrow_array::UInt64Array::from(order.to_vec()))
+}

@@ -1,0 +1,128 @@
+//! Numbers out of Arrow arrays, and back.
+
+use super::text::text;
+use crate::number::{self, Cell};
+use crate::numbers::Numbers;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_schema::DataType;
+use std::sync::Arc;
+
+/// Whether a column of this type can hold scores.
+pub(crate) fn is_numeric(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_numeric(values),
+        other => {
+            other.is_integer() || other.is_floating() || other.is_decimal() || *other == DataType::Boolean
+        }
+    }
+}
+
+/// Whether every value of this type is a number of ours exactly.
+pub(crate) fn fits_a_number(data_type: &DataType) -> bool {
+    use DataType::{Float32, Float64, Int8, Int16, Int32, UInt8, UInt16, UInt32};
+    matches!(data_type, Float32 | Float64 | Int8 | Int16 | Int32 | UInt8 | UInt16 | UInt32)
+}
+
+/// Numbers back as an array of the type they came from; NaN = missing.
+pub(crate) fn of_numbers(data_type: &DataType, values: &[f64]) -> ArrayRef {
+    fn array<T: ArrowPrimitiveType>(values: &[f64], f: impl Fn(f64) -> T::Native) -> ArrayRef {
+        let cells = values.iter().map(|&v| (!v.is_nan()).then(|| f(v)));
+        Arc::new(cells.collect::<PrimitiveArray<T>>())
+    }
+    match data_type {
+        DataType::Float32 => array::<Float32Type>(values, |v| v as f32),
+        DataType::Int8 => array::<Int8Type>(values, |v| v as i8),
+        DataType::Int16 => array::<Int16Type>(values, |v| v as i16),
+        DataType::Int32 => array::<Int32Type>(values, |v| v as i32),
+        DataType::UInt8 => array::<UInt8Type>(values, |v| v as u8),
+        DataType::UInt16 => array::<UInt16Type>(values, |v| v as u16),
+        DataType::UInt32 => array::<UInt32Type>(values, |v| v as u32),
+        _ => array::<Float64Type>(values, |v| v),
+    }
+}
+
+/// The numbers of an array, NaN where missing; or the row of a cell that is none. Doubles and floats are not copied.
+pub(super) fn numbers(array: &ArrayRef) -> Result<Numbers, (usize, Cell, String)> {
+    Ok(Numbers::Own(match array.data_type() {
+        DataType::Float64 => {
+            let array = array.as_primitive::<Float64Type>();
+            if array.null_count() == 0 {
+                return Ok(Numbers::Array64(array.clone()));
+            }
+            with_nulls(array, |v| v)
+        }
+        DataType::Float32 => {
+            let array = array.as_primitive::<Float32Type>();
+            if array.null_count() == 0 {
+                return Ok(Numbers::Array32(array.clone()));
+            }
+            with_nulls(array, f64::from)
+        }
+        DataType::Float16 => with_nulls(array.as_primitive::<Float16Type>(), f64::from),
+        DataType::Int8 => with_nulls(array.as_primitive::<Int8Type>(), f64::from),
+        DataType::Int16 => with_nulls(array.as_primitive::<Int16Type>(), f64::from),
+        DataType::Int32 => with_nulls(array.as_primitive::<Int32Type>(), f64::from),
+        DataType::Int64 => with_nulls(array.as_primitive::<Int64Type>(), |v| v as f64),
+        DataType::UInt8 => with_nulls(array.as_primitive::<UInt8Type>(), f64::from),
+        DataType::UInt16 => with_nulls(array.as_primitive::<UInt16Type>(), f64::from),
+        DataType::UInt32 => with_nulls(array.as_primitive::<UInt32Type>(), f64::from),
+        DataType::UInt64 => with_nulls(array.as_primitive::<UInt64Type>(), |v| v as f64),
+        DataType::Boolean => {
+            array.as_boolean().iter().map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))).collect()
+        }
+        DataType::Decimal128(_, scale @ 0..=22) if exactly_divided(array) => {
+            let unit = 10_f64.powi(i32::from(*scale));
+            with_nulls(array.as_primitive::<Decimal128Type>(), |v| v as f64 / unit)
+        }
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let keys = dictionary.normalized_keys();
+            let first_of = |value| (0..array.len()).find(|&row| keys[row] == value && !array.is_null(row));
+            let values = match numbers(dictionary.values()) {
+                Ok(values) => values,
+                // A word that no row has is no fault of any row: then cell by cell.
+                Err((value, cell, shown)) => match first_of(value) {
+                    Some(row) => return Err((row, cell, shown)),
+                    None => return Ok(Numbers::Own(cell_by_cell(array)?)),
+                },
+            };
+            let of = |row: usize| if array.is_null(row) { f64::NAN } else { values.get(keys[row]) };
+            (0..array.len()).map(of).collect()
+        }
+        // Decimals too long for one division, and text that holds numbers, or does not.
+        _ => cell_by_cell(array)?,
+    }))
+}
+
+fn cell_by_cell(array: &ArrayRef) -> Result<Vec<f64>, (usize, Cell, String)> {
+    let mut values = Vec::with_capacity(array.len());
+    for row in 0..array.len() {
+        let cell = text(array, row).unwrap_or_default();
+        match number::parse(cell.as_bytes()) {
+            Cell::Number(value) => values.push(value),
+            Cell::Missing => values.push(f64::NAN),
+            bad => return Err((row, bad, cell)),
+        }
+    }
+    Ok(values)
+}
+
+/// Whether every decimal of an array, as a double divided by a power of ten up to 10^22, is rounded once, and so is the
+/// number that its text reads as.
+fn exactly_divided(array: &ArrayRef) -> bool {
+    const EXACT: i128 = 1 << 53;
+    let array = array.as_primitive::<Decimal128Type>();
+    array.values().iter().all(|v| (-EXACT..=EXACT).contains(v))
+}
+
+fn with_nulls<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, f: impl Fn(T::Native) -> f64) -> Vec<f64> {
+    if array.null_count() == 0 {
+        return array.values().iter().map(|&v| f(v)).collect();
+    }
+    array.iter().map(|v| v.map_or(f64::NAN, &f)).collect()
+}

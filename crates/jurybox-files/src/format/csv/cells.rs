@@ -1,0 +1,52 @@
+//! The cells of a record.
+
+use crate::format::blocks::closing_quote;
+use memchr::memchr;
+use std::borrow::Cow;
+
+/// The cells of one record, quotes taken off.
+pub(super) fn cells(record: &[u8], delimiter: u8) -> Cells<'_> {
+    let record = record.strip_suffix(b"\n").unwrap_or(record);
+    Cells { rest: Some(record.strip_suffix(b"\r").unwrap_or(record)), delimiter }
+}
+
+pub(super) struct Cells<'a> {
+    rest: Option<&'a [u8]>,
+    delimiter: u8,
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = Cow<'a, [u8]>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.take()?;
+        if rest.first() == Some(&b'"') {
+            let close = closing_quote(rest, 1).unwrap_or(rest.len());
+            let inside = rest.get(1..close).unwrap_or_default();
+            let after = rest.get(close + 1..).unwrap_or_default();
+            // What stands between the closing quote and the delimiter belongs to the cell too, as it is.
+            let end = memchr(self.delimiter, after);
+            self.rest = end.map(|at| &after[at + 1..]);
+            let tail = &after[..end.unwrap_or(after.len())];
+            return Some(if tail.is_empty() && memchr(b'"', inside).is_none() {
+                Cow::Borrowed(inside)
+            } else {
+                Cow::Owned([&unescaped(inside), tail].concat())
+            });
+        }
+        let end = memchr(self.delimiter, rest);
+        self.rest = end.map(|at| &rest[at + 1..]);
+        Some(Cow::Borrowed(&rest[..end.unwrap_or(rest.len())]))
+    }
+}
+
+fn unescaped(inside: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(inside.len());
+    let mut at = 0;
+    while let Some(step) = memchr(b'"', &inside[at..]) {
+        out.extend_from_slice(&inside[at..=at + step]);
+        at = (at + step + 2).min(inside.len());
+    }
+    out.extend_from_slice(&inside[at..]);
+    out
+}

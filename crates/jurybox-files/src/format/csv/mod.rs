@@ -1,0 +1,152 @@
+//! CSV: told by its header, parsed in blocks that end where a record ends.
+
+mod cells;
+mod header;
+mod parse;
+mod write;
+
+use super::blocks::{Ends, TextUnits, record_end};
+use super::{About, Cut, Each, Fetch, Format, Parsed, Record, Show, Source, Unit};
+use crate::ask::Ask;
+use crate::column::{Column, Slab};
+use crate::error::Error;
+use crate::input::Input;
+use crate::number::{self, Cell};
+use crate::roles::Found;
+use crate::scan::Part;
+use header::Header;
+use memchr::memchr_iter;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+pub(super) const ABOUT: About = About {
+    endings: &["csv", "tsv", "tab", "txt"],
+    begins: |_| true,
+    streams: true,
+    open: |input| Ok(Box::new(Csv::open(input)?)),
+    create: |aside, name| Ok(Box::new(write::CsvSink::new(aside, name)?)),
+};
+
+/// How much of a text is looked at to tell its columns, in bytes and rows.
+const BYTES: usize = 1 << 18;
+const ROWS: usize = 1000;
+
+/// A CSV file.
+#[derive(Debug)]
+struct Csv {
+    input: Input,
+    header: Header,
+    columns: Vec<Found>,
+}
+
+impl Csv {
+    fn open(input: Input) -> Result<Csv, Error> {
+        let text = input.beginning(BYTES)?;
+        let header = Header::read(&input.path, &text)?;
+        let columns = columns(&input, &text, &header)?;
+        Ok(Csv { input, header, columns })
+    }
+
+    /// Records as columns, in the order that is asked for.
+    fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &Show<'_>) -> Slab {
+        let rows = records.len();
+        let mut cells: Vec<Vec<Box<str>>> = vec![Vec::with_capacity(rows); self.columns.len()];
+        for record in records {
+            let mut found = cells::cells(record, self.header.delimiter);
+            for column in &mut cells {
+                column.push(String::from_utf8_lossy(&found.next().unwrap_or_default()).into());
+            }
+        }
+        Slab::new(rows, show, |name| {
+            let at = self.columns.iter().position(|found| found.name == name)?;
+            Some(Column::Text { cells: std::mem::take(&mut cells[at]), numeric: show.is_number(name) })
+        })
+    }
+}
+
+impl Source for Csv {
+    fn path(&self) -> &Path {
+        &self.input.path
+    }
+
+    fn format(&self) -> Format {
+        Format::Csv
+    }
+
+    fn columns(&self) -> &[Found] {
+        &self.columns
+    }
+
+    fn size(&self) -> Option<u64> {
+        self.input.size
+    }
+
+    fn lines_before(&self) -> u64 {
+        self.header.lines
+    }
+
+    fn by_number(&self) -> bool {
+        false
+    }
+
+    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+        let mut text = self.input.text(bytes)?;
+        text.read_exact(&mut vec![0; self.header.bytes]).map_err(|e| self.input.reading(e))?;
+        Ok(Box::new(TextUnits::new(&self.input, text, Ends::Quoted(self.header.delimiter))))
+    }
+
+    fn lines(&self, unit: &Unit) -> u64 {
+        memchr_iter(b'\n', &unit.text).count() as u64
+    }
+
+    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
+        let batch = parse::parse(self.path(), &unit.text, self.header.delimiter, ask)?;
+        each(Parsed { batch, text: &unit.text, arrays: None })
+    }
+
+    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+        Ok(self.slab((0..part.batch.rows()).map(|row| part.text_of(row)), show))
+    }
+
+    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
+        Ok(self.slab(rows.iter().map(|row| row.record.text()), show))
+    }
+}
+
+impl Record {
+    /// The text that was kept of a row.
+    pub(super) fn text(&self) -> &[u8] {
+        match self {
+            Record::Text(text) => text,
+            Record::None | Record::Row(_) => &[],
+        }
+    }
+}
+
+/// The columns by the header, and which of them hold numbers by the first rows.
+fn columns(input: &Input, text: &[u8], header: &Header) -> Result<Vec<Found>, Error> {
+    let mut found: Vec<Found> = header.names.iter().map(|name| Found::new(name.clone(), None)).collect();
+    let rest = &text[header.bytes..];
+    if rest.trim_ascii().is_empty() {
+        return Err(Error::NoRows { path: input.path.clone() });
+    }
+    let mut at = 0;
+    for _ in 0..ROWS {
+        let end = match record_end(rest, at, header.delimiter) {
+            Some(end) => end,
+            // The last row of a short file may lack its line end; that of a long one was cut by the looking.
+            None if text.len() < BYTES && at < rest.len() => rest.len(),
+            None => break,
+        };
+        for (column, cell) in found.iter_mut().zip(cells::cells(&rest[at..end], header.delimiter)) {
+            match number::parse(&cell) {
+                Cell::Missing => {}
+                Cell::Number(_) | Cell::Unusable => column.numeric = column.numeric.or(Some(true)),
+                Cell::NotANumber => column.numeric = Some(false),
+            }
+        }
+        at = end;
+    }
+    Ok(found)
+}

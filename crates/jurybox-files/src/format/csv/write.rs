@@ -1,0 +1,57 @@
+//! CSV on its way out: a header, then records, quoted where they must be.
+
+use crate::column::Slab;
+use crate::error::Error;
+use crate::write::{Aside, Sink, Squeeze};
+use std::path::Path;
+
+pub(super) struct CsvSink {
+    out: Squeeze,
+    /// Whether the header is still to be written.
+    first: bool,
+}
+
+impl CsvSink {
+    pub(super) fn new(aside: Aside, name: &Path) -> Result<Self, Error> {
+        Ok(CsvSink { out: Squeeze::new(aside, name)?, first: true })
+    }
+}
+
+impl Sink for CsvSink {
+    fn write(&mut self, slab: &Slab) -> Result<(), Error> {
+        let mut text = Vec::new();
+        if std::mem::take(&mut self.first) {
+            record(&mut text, slab.names.iter().cloned());
+        }
+        for row in 0..slab.rows {
+            record(&mut text, slab.columns.iter().map(|column| column.text(row)));
+        }
+        self.out.put(&text)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), Error> {
+        self.out.finish()
+    }
+}
+
+/// One record.
+fn record(out: &mut Vec<u8>, cells: impl Iterator<Item = String>) {
+    let start = out.len();
+    for (at, cell) in cells.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        if cell.contains([',', '"', '\n', '\r']) {
+            out.push(b'"');
+            out.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
+            out.push(b'"');
+        } else {
+            out.extend_from_slice(cell.as_bytes());
+        }
+    }
+    if out.len() == start {
+        // A record of one empty cell would read as a blank line.
+        out.extend_from_slice(b"\"\"");
+    }
+    out.push(b'\n');
+}

@@ -1,0 +1,48 @@
+//! Values of JSON lines on their way out: as they stood.
+
+use super::parse::plain;
+use crate::column::Cells;
+use crate::number::{self, Cell};
+use arrow_array::{ArrayRef, Float64Array, StringArray};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// Values as they stood; `None` where the key was absent.
+#[derive(Debug)]
+pub(super) struct JsonCells {
+    pub(super) cells: Vec<Option<Box<RawValue>>>,
+    /// Whether they were read as numbers.
+    pub(super) numeric: bool,
+}
+
+impl Cells for JsonCells {
+    fn text(&self, row: usize) -> String {
+        self.cells[row].as_deref().map_or(String::new(), |raw| plain(raw.get()))
+    }
+
+    fn json(&self, row: usize) -> Option<String> {
+        self.cells[row].as_deref().map(|raw| raw.get().into())
+    }
+
+    fn array(&self) -> ArrayRef {
+        let cells = self.cells.iter().map(Option::as_deref);
+        if self.numeric {
+            // As they were read: true and false are 1 and 0.
+            let number = |raw: &RawValue| match (raw.get(), number::parse(plain(raw.get()).as_bytes())) {
+                ("true", _) => Some(1.0),
+                ("false", _) => Some(0.0),
+                (_, Cell::Number(value)) => Some(value),
+                _ => None,
+            };
+            return Arc::new(cells.map(|cell| cell.and_then(number)).collect::<Float64Array>());
+        }
+        let text = |raw: &RawValue| plain(raw.get());
+        Arc::new(
+            cells.map(|cell| cell.filter(|raw| raw.get() != "null").map(text)).collect::<StringArray>(),
+        )
+    }
+
+    fn slice(&self, from: usize, to: usize) -> Arc<dyn Cells> {
+        Arc::new(JsonCells { cells: self.cells[from..to].to_vec(), numeric: self.numeric })
+    }
+}

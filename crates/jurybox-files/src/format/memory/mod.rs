@@ -1,0 +1,205 @@
+//! Tables in memory: Arrow record batches, all of them at hand, or out of a stream.
+//!
+//! Where batches end says nothing about the rows: small ones are put together, large ones cut, and no result depends on
+//! it. Only the columns asked for are touched, and doubles and floats are not copied.
+
+mod stream;
+
+pub(crate) use stream::Stream;
+
+use super::arrow;
+use super::{Cut, Each, Fetch, Format, Parsed, Show, Source, Stretch, Unit};
+use crate::ask::Ask;
+use crate::column::Slab;
+use crate::error::Error;
+use crate::roles::Found;
+use crate::scan::Part;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{ArrowError, SchemaRef};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What messages call a table in memory.
+pub(crate) const NAME: &str = "table in memory";
+
+/// Rows of one unit of work, and of one batch: its columns stay in the cache while they are used.
+const STRETCH: usize = 1 << 16;
+const BATCH: usize = 1 << 13;
+
+/// Record batches at hand.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    batches: Vec<RecordBatch>,
+    /// The number of each batch's first row, and of all rows.
+    firsts: Vec<usize>,
+    columns: Vec<Found>,
+    /// Bytes of a row, about.
+    width: u64,
+}
+
+impl Memory {
+    pub(crate) fn new(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Memory, Error> {
+        let columns = arrow::columns(Path::new(NAME), schema)?;
+        let mut firsts = vec![0];
+        for (at, batch) in batches.iter().enumerate() {
+            same_columns(schema, &batch.schema(), at)?;
+            firsts.push(firsts[at] + batch.num_rows());
+        }
+        if firsts[batches.len()] == 0 {
+            return Err(Error::NoRows { path: NAME.into() });
+        }
+        Ok(Memory { batches, firsts, columns, width: row_bytes(schema) })
+    }
+
+    /// The rows from `start` on, up to `rows` of them, as slices of the batches that have them.
+    fn pieces(&self, start: usize, rows: usize) -> Vec<(&RecordBatch, usize, usize)> {
+        let end = start + rows;
+        // The last batch that begins at or before the row has it; empty ones before it begin there too.
+        let mut at = self.firsts.partition_point(|&first| first <= start).saturating_sub(1);
+        let (mut row, mut pieces) = (start, Vec::new());
+        while row < end && at < self.batches.len() {
+            let until = end.min(self.firsts[at + 1]);
+            if until > row {
+                pieces.push((&self.batches[at], row - self.firsts[at], until - row));
+            }
+            (row, at) = (until.max(row), at + 1);
+        }
+        pieces
+    }
+}
+
+impl Source for Memory {
+    fn path(&self) -> &Path {
+        Path::new(NAME)
+    }
+
+    fn format(&self) -> Format {
+        Format::Parquet
+    }
+
+    fn columns(&self) -> &[Found] {
+        &self.columns
+    }
+
+    fn size(&self) -> Option<u64> {
+        Some(self.width * self.firsts[self.batches.len()] as u64)
+    }
+
+    fn by_number(&self) -> bool {
+        true
+    }
+
+    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+        let rows = self.firsts[self.batches.len()];
+        Ok(Box::new(Stretches { rows, next: 0, width: self.width, bytes: bytes.clone() }))
+    }
+
+    fn lines(&self, unit: &Unit) -> u64 {
+        unit.stretch.rows as u64
+    }
+
+    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
+        let Stretch { start, rows, .. } = unit.stretch;
+        let mut row = 0;
+        // A batch ends where one of theirs ends, unless that is small: then several are put together.
+        while row < rows {
+            let mut pieces = self.pieces(start + row, BATCH.min(rows - row));
+            if pieces[0].2 >= BATCH / 2 {
+                pieces.truncate(1);
+            }
+            let count: usize = pieces.iter().map(|piece| piece.2).sum();
+            parse(&pieces, count, ask, each).map_err(|e| e.moved_down(row as u64))?;
+            row += count;
+        }
+        Ok(())
+    }
+
+    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+        whole(part, show)
+    }
+
+    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
+        let one = |row: &Fetch<'_>| {
+            let at = self.firsts.partition_point(|&first| first <= row.row as usize).saturating_sub(1);
+            (at, row.row as usize - self.firsts[at])
+        };
+        let places: Vec<(usize, usize)> = rows.iter().map(one).collect();
+        let batches: Vec<&RecordBatch> = self.batches.iter().collect();
+        let taken = arrow_select::interleave::interleave_record_batch(&batches, &places).map_err(unusable)?;
+        Ok(arrow::slab(&taken, show))
+    }
+}
+
+/// Bytes of a row, about: for showing how far a pass has come.
+fn row_bytes(schema: &SchemaRef) -> u64 {
+    8 * schema.fields().len() as u64
+}
+
+/// Pieces of batches become one batch of ours.
+fn parse(
+    pieces: &[(&RecordBatch, usize, usize)],
+    rows: usize,
+    ask: &Ask,
+    each: &mut Each<'_>,
+) -> Result<(), Error> {
+    let wanted = arrow::wanted(ask);
+    let column = |at: usize| {
+        pieces.iter().map(|(batch, start, rows)| batch.column(wanted[at]).slice(*start, *rows)).collect()
+    };
+    let batch = arrow::batch(Path::new(NAME), rows, &wanted, ask, column)?;
+    let arrays = if ask.records {
+        let slices: Vec<RecordBatch> =
+            pieces.iter().map(|(batch, start, rows)| batch.slice(*start, *rows)).collect();
+        Some(match &slices[..] {
+            [one] => one.clone(),
+            several => {
+                arrow_select::concat::concat_batches(&several[0].schema(), several).map_err(unusable)?
+            }
+        })
+    } else {
+        None
+    };
+    each(Parsed { batch, text: &[], arrays })
+}
+
+fn whole(part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+    let gone = || unusable(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
+    Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
+}
+
+/// Every batch has the columns of the schema; what is said beside them (nulls, metadata) may differ.
+fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), Error> {
+    let about = |schema: &SchemaRef| {
+        let fields = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
+        fields.collect::<Vec<_>>()
+    };
+    if Arc::ptr_eq(schema, other) || about(schema) == about(other) {
+        return Ok(());
+    }
+    let reason = format!("batch {} has other columns than the first", at + 1);
+    Err(Error::Arrow { path: NAME.into(), reason })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
+fn unusable(error: ArrowError) -> Error {
+    Error::Arrow { path: NAME.into(), reason: error.to_string() }
+}
+
+/// The stretches of a table, in order.
+struct Stretches {
+    rows: usize,
+    next: usize,
+    width: u64,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Cut for Stretches {
+    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+        let rows = STRETCH.min(self.rows - self.next);
+        unit.stretch = Stretch { piece: 0, start: self.next, rows, bytes: self.width * rows as u64 };
+        self.next += rows;
+        self.bytes.fetch_add(unit.stretch.bytes, Ordering::Relaxed);
+        Ok(rows > 0)
+    }
+}

@@ -1,0 +1,129 @@
+//! A stream of record batches, read once, as they come: memory is bounded by the batch.
+
+use super::{NAME, parse, row_bytes, same_columns, unusable, whole};
+use crate::ask::Ask;
+use crate::column::Slab;
+use crate::error::Error;
+use crate::format::{Cut, Each, Fetch, Format, Record, Show, Source, Unit, arrow};
+use crate::roles::Found;
+use crate::scan::Part;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::SchemaRef;
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Reader = Box<dyn RecordBatchReader + Send>;
+
+/// A stream, until it is read.
+pub(crate) struct Stream {
+    reader: Mutex<Option<Reader>>,
+    schema: SchemaRef,
+    columns: Vec<Found>,
+}
+
+impl Stream {
+    pub(crate) fn new(reader: Reader) -> Result<Stream, Error> {
+        let schema = reader.schema();
+        let columns = arrow::columns(Path::new(NAME), &schema)?;
+        Ok(Stream { reader: Mutex::new(Some(reader)), schema, columns })
+    }
+
+    /// All batches of a stream at once.
+    pub(crate) fn collect(stream: impl RecordBatchReader) -> Result<Vec<RecordBatch>, Error> {
+        stream.map(|batch| batch.map_err(unusable)).collect()
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl Source for Stream {
+    fn path(&self) -> &Path {
+        Path::new(NAME)
+    }
+
+    fn format(&self) -> Format {
+        Format::Parquet
+    }
+
+    fn columns(&self) -> &[Found] {
+        &self.columns
+    }
+
+    fn size(&self) -> Option<u64> {
+        None
+    }
+
+    /// What has gone by is gone: rows that may be wanted are kept during the pass.
+    fn by_number(&self) -> bool {
+        false
+    }
+
+    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reader = reader.ok_or_else(|| Error::ReadOnce { path: NAME.into() })?;
+        Ok(Box::new(Units { reader, schema: &self.schema, batches: 0, held: None, bytes: bytes.clone() }))
+    }
+
+    fn lines(&self, unit: &Unit) -> u64 {
+        unit.arrays.as_ref().map_or(0, |arrays| arrays.num_rows() as u64)
+    }
+
+    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
+        let Some(arrays) = unit.arrays.take() else { return Ok(()) };
+        let rows = arrays.num_rows();
+        parse(&[(&arrays, 0, rows)], rows, ask, each)
+    }
+
+    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+        whole(part, show)
+    }
+
+    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
+        let kept: Vec<&RecordBatch> = rows
+            .iter()
+            .filter_map(|row| match row.record {
+                Record::Row(row) => Some(row),
+                Record::None | Record::Text(_) => None,
+            })
+            .collect();
+        let together = arrow_select::concat::concat_batches(&self.schema, kept).map_err(unusable)?;
+        Ok(arrow::slab(&together, show))
+    }
+}
+
+/// The batches of a stream, cut where they are large.
+struct Units<'a> {
+    reader: Reader,
+    schema: &'a SchemaRef,
+    batches: usize,
+    held: Option<RecordBatch>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Cut for Units<'_> {
+    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+        while self.held.is_none() {
+            let Some(batch) = self.reader.next() else { return Ok(false) };
+            let batch = batch.map_err(unusable)?;
+            same_columns(self.schema, &batch.schema(), self.batches)?;
+            self.batches += 1;
+            let bytes = row_bytes(self.schema) * batch.num_rows() as u64;
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.held = Some(batch).filter(|batch| batch.num_rows() > 0);
+        }
+        unit.arrays = self.held.take().map(|batch| {
+            let rows = batch.num_rows().min(super::BATCH);
+            if rows < batch.num_rows() {
+                self.held = Some(batch.slice(rows, batch.num_rows() - rows));
+            }
+            batch.slice(0, rows)
+        });
+        Ok(true)
+    }
+}

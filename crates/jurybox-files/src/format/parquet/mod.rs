@@ -1,0 +1,151 @@
+//! Parquet: read by position, a stretch of a row group at a time, only the columns asked for.
+
+mod fetch;
+mod guard;
+mod pages;
+mod positioned;
+mod shelf;
+mod strip;
+mod stretch;
+mod write;
+
+pub use guard::panic_is_caught;
+
+use super::arrow;
+use super::{About, Cut, Each, Fetch, Format, Show, Source, Stretch, Unit};
+use crate::ask::Ask;
+use crate::column::{Column, Slab};
+use crate::error::Error;
+use crate::input::Input;
+use crate::roles::Found;
+use crate::scan::Part;
+use guard::{broken, guarded, unreadable};
+use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use ::parquet::file::reader::Length;
+use positioned::Positioned;
+use shelf::Shelf;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) const ABOUT: About = About {
+    endings: &["parquet", "pq"],
+    begins: |text| text.starts_with(b"PAR1"),
+    // It is read from its end.
+    streams: false,
+    open: |input| Ok(Box::new(Parquet::open(input)?)),
+    create: |aside, _| Ok(Box::new(write::ParquetSink::new(aside))),
+};
+
+/// A Parquet file.
+#[derive(Debug)]
+struct Parquet {
+    input: Input,
+    file: Positioned,
+    metadata: ArrowReaderMetadata,
+    columns: Vec<Found>,
+}
+
+impl Parquet {
+    fn open(input: Input) -> Result<Parquet, Error> {
+        let path = &input.path;
+        let file = Positioned::new(input.file()?).map_err(|e| input.reading(e))?;
+        if file.len() == 0 {
+            return Err(Error::Empty { path: path.clone() });
+        }
+        let metadata = guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))
+            .map_err(|e| unreadable(path, &file, &e))?;
+        if metadata.metadata().file_metadata().num_rows() == 0 {
+            return Err(Error::NoRows { path: path.clone() });
+        }
+        let columns = arrow::columns(path, metadata.schema())?;
+        Ok(Parquet { input, file, metadata, columns })
+    }
+
+    /// Columns whose scores say all that the column says, with their evaluators.
+    fn kept_as_scores(&self, show: &Show<'_>) -> Vec<(usize, usize)> {
+        let fields = self.metadata.schema().fields().iter().enumerate();
+        let kept = fields.filter(|(_, field)| arrow::fits_a_number(field.data_type()));
+        let evaluator = |name: &String| show.taken.evaluators.iter().position(|e| e.column == *name);
+        kept.filter_map(|(column, field)| Some((column, evaluator(field.name())?))).collect()
+    }
+}
+
+impl Source for Parquet {
+    fn path(&self) -> &Path {
+        &self.input.path
+    }
+
+    fn format(&self) -> Format {
+        Format::Parquet
+    }
+
+    fn columns(&self) -> &[Found] {
+        &self.columns
+    }
+
+    fn size(&self) -> Option<u64> {
+        self.input.size
+    }
+
+    fn by_number(&self) -> bool {
+        true
+    }
+
+    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+        let list = stretch::stretches(&self.metadata, self.input.size).into_iter();
+        Ok(Box::new(Stretches { list, bytes: bytes.clone() }))
+    }
+
+    fn lines(&self, unit: &Unit) -> u64 {
+        unit.stretch.rows as u64
+    }
+
+    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
+        let from = stretch::From { path: self.path(), file: &self.file, metadata: &self.metadata };
+        from.read(unit.stretch, ask, unit.scratch.of::<Shelf>(), each)
+    }
+
+    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+        let gone = || broken(self.path(), &"rows that were there are gone");
+        Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
+    }
+
+    /// Columns that were read as scores are not read a second time.
+    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
+        let kept = self.kept_as_scores(show);
+        let others = |column: usize| kept.iter().all(|(at, _)| *at != column);
+        let columns: Vec<usize> = (0..self.columns.len()).filter(|&column| others(column)).collect();
+        let mut numbers: Vec<u64> = rows.iter().map(|row| row.row).collect();
+        numbers.sort_unstable();
+        let from = stretch::From { path: self.path(), file: &self.file, metadata: &self.metadata };
+        let arrays = fetch::rows(&from, &columns, &numbers, show.threads)?;
+        let place = |row: &Fetch<'_>| numbers.binary_search(&row.row).unwrap_or(0) as u64;
+        let order: Vec<u64> = rows.iter().map(place).collect();
+        let taken = arrow::reordered(&arrays, &order).map_err(|e| broken(self.path(), &e))?;
+        let mut slab = arrow::slab(&taken, show);
+        for (column, evaluator) in kept {
+            let sign = show.taken.evaluators[evaluator].sign;
+            let score = |row: &Fetch<'_>| row.scores.get(evaluator).map_or(f64::NAN, |score| score * sign);
+            let values: Vec<f64> = rows.iter().map(score).collect();
+            let field = self.metadata.schema().field(column);
+            slab.set(field.name(), Column::Array(arrow::of_numbers(field.data_type(), &values)));
+        }
+        Ok(slab)
+    }
+}
+
+/// The stretches of a file, in order.
+struct Stretches {
+    list: std::vec::IntoIter<Stretch>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Cut for Stretches {
+    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+        let Some(stretch) = self.list.next() else { return Ok(false) };
+        unit.stretch = stretch;
+        self.bytes.fetch_add(stretch.bytes, Ordering::Relaxed);
+        Ok(true)
+    }
+}

@@ -1,0 +1,133 @@
+//! A stretch of a row group at a time: by its pages where they can be read as they are, otherwise by Arrow arrays.
+
+use super::guard::{broken, guarded};
+use super::pages::Pages;
+use super::positioned::Positioned;
+use super::shelf::Shelf;
+use super::strip;
+use crate::ask::{Ask, Use};
+use crate::error::Error;
+use crate::format::{Each, Parsed, Stretch, arrow};
+use ::parquet::arrow::ProjectionMask;
+use ::parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
+};
+use ::parquet::errors::ParquetError;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows that one thread reads at a stretch.
+const STRETCH: usize = 1 << 17;
+/// Rows that are decoded at a time: their columns stay in the cache while they are used.
+pub(super) const BATCH: usize = 1 << 13;
+
+/// The whole file, cut into stretches.
+pub(super) fn stretches(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Vec<Stretch> {
+    let mut list = Vec::new();
+    let (all, size) = (metadata.metadata().file_metadata().num_rows().max(1) as f64, size.unwrap_or(0));
+    // Up to the end of a row, so that the shares add up to the file.
+    let until = |row: usize| (size as f64 * (row as f64 / all)).round() as u64;
+    let mut first = 0;
+    for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
+        let rows = usize::try_from(about.num_rows()).unwrap_or(0);
+        // A row group a little over the size is not worth a second start.
+        let pieces = (rows / STRETCH).max(1);
+        for piece in 0..pieces {
+            let (start, end) = (rows * piece / pieces, rows * (piece + 1) / pieces);
+            if end > start {
+                let bytes = until(first + end) - until(first + start);
+                list.push(Stretch { piece: group, start, rows: end - start, bytes });
+            }
+        }
+        first += rows;
+    }
+    list
+}
+
+/// A file to read from.
+#[derive(Clone, Copy)]
+pub(super) struct From<'a> {
+    pub(super) path: &'a Path,
+    pub(super) file: &'a Positioned,
+    pub(super) metadata: &'a ArrowReaderMetadata,
+}
+
+impl From<'_> {
+    /// Reads a stretch: `each` gets batch after batch, with the arrays where every column is wanted.
+    pub(super) fn read(
+        &self,
+        stretch: Stretch,
+        ask: &Ask,
+        shelf: &mut Shelf,
+        each: &mut Each<'_>,
+    ) -> Result<(), Error> {
+        let path = self.path;
+        let group = self.metadata.metadata().row_group(stretch.piece);
+        let selection = (group.num_rows() as usize != stretch.rows).then(|| {
+            RowSelection::from(vec![RowSelector::skip(stretch.start), RowSelector::select(stretch.rows)])
+        });
+        let wanted = arrow::wanted(ask);
+        if !ask.records
+            && let Some(pages) = guarded(|| self.pages(stretch, &wanted, ask)).map_err(|e| broken(path, &e))?
+        {
+            return strip::read(path, pages, stretch, ask, shelf, each);
+        }
+        let reader = guarded(|| self.reader(&wanted, stretch.piece, selection));
+        let mut reader = reader.map_err(|e| broken(path, &e))?;
+        let mut next = || guarded(|| Ok(reader.next().transpose()?)).map_err(|e| broken(path, &e));
+        let mut row = 0;
+        while let Some(arrays) = next()? {
+            let piece = |at: usize| vec![arrays.column(at).clone()];
+            let batch = arrow::batch(path, arrays.num_rows(), &wanted, ask, piece)
+                .map_err(|e| e.moved_down(row))?;
+            row += batch.rows as u64;
+            each(Parsed { batch, text: &[], arrays: ask.records.then_some(arrays) })?;
+        }
+        if row == stretch.rows as u64 {
+            Ok(())
+        } else {
+            Err(broken(path, &format!("{} rows were announced and {row} found", stretch.rows)))
+        }
+    }
+
+    /// The pages of the wanted columns, each with its column, if all of them can be read as they are.
+    ///
+    /// Evaluators come in their own order: sums add up in the order in which the other formats add them.
+    fn pages(
+        &self,
+        stretch: Stretch,
+        wanted: &[usize],
+        ask: &Ask,
+    ) -> Result<Option<Vec<(usize, Pages)>>, ParquetError> {
+        let mut columns = wanted.to_vec();
+        columns.sort_by_key(|&column| match ask.uses[column] {
+            Use::Score { evaluator, .. } => evaluator,
+            _ => usize::MAX,
+        });
+        let (file, rows) = (Arc::new(self.file.clone()), (stretch.start, stretch.rows));
+        let open = |column: usize| {
+            let pages = Pages::open(&file, self.metadata, stretch.piece, column, rows)?;
+            Ok(pages.map(|pages| (column, pages)))
+        };
+        columns.into_iter().map(open).collect()
+    }
+
+    /// Reads columns of a row group, all of its rows or some.
+    pub(super) fn reader(
+        &self,
+        columns: &[usize],
+        group: usize,
+        selection: Option<RowSelection>,
+    ) -> Result<ParquetRecordBatchReader, ParquetError> {
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
+        let mut builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.clone(), self.metadata.clone())
+                .with_projection(mask)
+                .with_row_groups(vec![group])
+                .with_batch_size(BATCH);
+        if let Some(selection) = selection {
+            builder = builder.with_row_selection(selection);
+        }
+        builder.build()
+    }
+}

@@ -1,0 +1,87 @@
+//! Column after column, from the pages themselves; batches then go across.
+
+use super::guard::{broken, guarded};
+use super::pages::Pages;
+use super::shelf::Shelf;
+use super::stretch::BATCH;
+use crate::ask::{Ask, Batch, Layout, Use};
+use crate::error::Error;
+use crate::format::arrow::infinite;
+use crate::format::{Each, Parsed, Stretch};
+use crate::numbers::Numbers;
+use std::collections::VecDeque;
+use std::path::Path;
+
+/// The numbers of a column over a stretch, part after part, and how much of the first part has been used.
+struct Strip {
+    column: usize,
+    parts: VecDeque<Numbers>,
+    used: usize,
+}
+
+/// Reads a stretch from the pages themselves, column after column. Batches end where a page of any column ends.
+pub(super) fn read(
+    path: &Path,
+    pages: Vec<(usize, Pages)>,
+    stretch: Stretch,
+    ask: &Ask,
+    shelf: &mut Shelf,
+    each: &mut Each<'_>,
+) -> Result<(), Error> {
+    // Where an evaluator has no column here, every sum lacks a term.
+    let begin = if ask.lacks_a_score() { f64::NAN } else { 0.0 };
+    let mut sums = vec![begin; if ask.weights.is_some() { stretch.rows } else { 0 }];
+    let mut strips = Vec::new();
+    for (column, mut pages) in pages {
+        let (mut row, mut parts) = (0, VecDeque::new());
+        while let Some(part) = guarded(|| pages.next(shelf)).map_err(|e| broken(path, &e))? {
+            // Added up and checked while the page is still in the cache.
+            let bad = match ask.weight(column) {
+                Some(weight) => part.add_to(&mut sums[row..], weight),
+                None => part.unusable(),
+            };
+            if let Some(bad) = bad {
+                return Err(infinite(path, &ask.names[column], row + bad, part.get(bad)));
+            }
+            row += part.len();
+            parts.push_back(part);
+        }
+        strips.push(Strip { column, parts, used: 0 });
+    }
+    let mut row = 0;
+    while row < stretch.rows {
+        let ready = |strip: &Strip| strip.parts.front().map_or(0, |part| part.len() - strip.used);
+        let rows = strips.iter().map(ready).fold(BATCH.min(stretch.rows - row), usize::min);
+        if rows == 0 {
+            return Err(broken(path, &"a column ends before its rows do"));
+        }
+        let mut batch = Batch { rows, evaluators: ask.evaluators, ..Batch::default() };
+        let mut scores: Vec<Option<Numbers>> = vec![None; ask.evaluators];
+        for strip in &mut strips {
+            let Some(part) = strip.parts.front() else { continue };
+            let numbers = part.slice(strip.used, strip.used + rows);
+            strip.used += rows;
+            if strip.used == part.len() {
+                strip.parts.pop_front();
+                strip.used = 0;
+            }
+            place(numbers, ask.uses[strip.column], &mut scores, &mut batch);
+        }
+        let column = |numbers: Option<Numbers>| numbers.unwrap_or_else(|| Numbers::missing(rows));
+        batch.scores = Layout::Columns(scores.into_iter().map(column).collect());
+        batch.sums = sums.get(row..row + rows).unwrap_or_default().to_vec();
+        row += rows;
+        each(Parsed { batch, text: &[], arrays: None })?;
+    }
+    Ok(())
+}
+
+/// Puts the numbers of a column where they are wanted.
+fn place(numbers: Numbers, what: Use, scores: &mut [Option<Numbers>], batch: &mut Batch) {
+    match what {
+        Use::Score { evaluator, sign } => scores[evaluator] = Some(numbers.signed(sign)),
+        Use::Reward { sign } => batch.rewards = numbers.signed(sign).into_vec(),
+        Use::Probability => batch.probabilities = numbers.into_vec(),
+        Use::Skip | Use::Key => {}
+    }
+}

@@ -1,0 +1,68 @@
+//! Parquet on its way out.
+
+use crate::column::{Column, Slab};
+use crate::error::Error;
+use crate::write::{Aside, Sink};
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(super) struct ParquetSink {
+    path: PathBuf,
+    /// Until the first slab, which tells the types.
+    aside: Option<Aside>,
+    writer: Option<ArrowWriter<Aside>>,
+}
+
+impl ParquetSink {
+    pub(super) fn new(aside: Aside) -> Self {
+        ParquetSink { path: aside.path().into(), aside: Some(aside), writer: None }
+    }
+}
+
+impl Sink for ParquetSink {
+    fn write(&mut self, slab: &Slab) -> Result<(), Error> {
+        let refused = |e: ParquetError| failed(&self.path, e);
+        let arrays: Vec<_> = slab.columns.iter().map(Column::array).collect();
+        let fields = slab.names.iter().zip(&arrays);
+        let fields: Vec<Field> =
+            fields.map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        if let Some(aside) = self.aside.take() {
+            let level = ZstdLevel::try_new(3).map_err(refused)?;
+            let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+            let begun = ArrowWriter::try_new(aside, schema.clone(), Some(properties));
+            self.writer = Some(begun.map_err(refused)?);
+        }
+        let arrays = RecordBatch::try_new(schema, arrays)
+            .map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
+        match &mut self.writer {
+            Some(writer) => writer.write(&arrays).map_err(refused),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), Error> {
+        match self.writer {
+            Some(writer) => writer.into_inner().map_err(|e| failed(&self.path, e))?.finish(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The system's word, where it was the system that refused.
+fn failed(path: &Path, error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(cause) => Error::io(path, "write", *cause),
+            Err(cause) => Error::Io { path: path.into(), doing: "write", source: io::Error::other(cause) },
+        },
+        other => Error::Io { path: path.into(), doing: "write", source: io::Error::other(other) },
+    }
+}

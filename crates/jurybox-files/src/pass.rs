@@ -1,0 +1,144 @@
+//! A pass over the rows of a table: units of work to all threads, results back in the order of the rows.
+
+use crate::ask::Ask;
+use crate::error::Error;
+use crate::format::{Cut, Unit};
+use crate::scan::{Part, in_order};
+use crate::table::{At, Table, Want};
+use crate::watch::Progress;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a unit came to.
+pub(crate) struct Done<T> {
+    pub(crate) source: usize,
+    /// How many lines or rows it had.
+    pub(crate) lines: u64,
+    /// What was made of its rows, with their numbers as far as they are known.
+    pub(crate) made: T,
+    pub(crate) error: Option<Error>,
+}
+
+/// A unit of a source, and its number over all sources.
+#[derive(Default)]
+pub(crate) struct Numbered {
+    pub(crate) source: usize,
+    pub(crate) number: u64,
+    unit: Unit,
+}
+
+impl Table {
+    /// One pass over all rows: `work` on every thread for each batch, `fold` here in the order of the rows.
+    /// Returns how many rows there were.
+    pub fn scan<T: Send>(
+        &self,
+        want: Want<'_>,
+        work: impl Fn(Part<'_>) -> Result<T, Error> + Sync,
+        mut fold: impl FnMut(At, T) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        let mut at = At::default();
+        self.pass(
+            want,
+            |_| {},
+            |(), parse| {
+                let mut parts = Vec::new();
+                let error = parse(&mut |part: Part<'_>| {
+                    let rows = part.batch.rows();
+                    work(part).map(|result| parts.push((rows, result)))
+                });
+                (parts, error.err())
+            },
+            |source, parts| {
+                if source != at.file {
+                    at = At { file: source, row_in_file: 0, ..at };
+                }
+                for (rows, result) in parts {
+                    fold(at, result)?;
+                    at.row += rows as u64;
+                    at.row_in_file += rows as u64;
+                }
+                Ok(at.row)
+            },
+        )?;
+        Ok(at.row)
+    }
+
+    /// The frame of every pass. For each unit, on every thread: `begin` as soon as the unit is there, then `run`, which is
+    /// given what parses it. Here, in order: `fold`, which returns how many rows it has seen.
+    pub(crate) fn pass<B, T: Send>(
+        &self,
+        want: Want<'_>,
+        begin: impl Fn(&Numbered) -> B + Sync,
+        run: impl Fn(B, &mut Parse<'_>) -> (T, Option<Error>) + Sync,
+        mut fold: impl FnMut(usize, T) -> Result<u64, Error>,
+    ) -> Result<(), Error> {
+        let asks: Vec<Ask> = self.sources.iter().map(|source| self.ask(source.as_ref(), want)).collect();
+        let bytes = Arc::new(AtomicU64::new(0));
+        let of = self.sources.iter().map(|source| source.size()).sum();
+        let units = Units { table: self, source: 0, number: 0, open: None, bytes: bytes.clone() };
+        let run = |numbered: &mut Numbered| {
+            let begun = begin(numbered);
+            let (source, ask) = (&self.sources[numbered.source], &asks[numbered.source]);
+            let lines = source.lines(&numbered.unit);
+            let unit = &mut numbered.unit;
+            let (made, error) = run(begun, &mut |each| {
+                source.parse(unit, ask, &mut |mut parsed| {
+                    ask.complete(&mut parsed.batch);
+                    let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
+                    each(Part { batch, text, arrays, source: numbered.source })
+                })
+            });
+            Done { source: numbered.source, lines, made, error }
+        };
+        // Where the source being folded stands, in lines of text or in rows.
+        let (mut source, mut place) = (0, self.sources[0].lines_before());
+        in_order(self.threads(), units, Units::take, run, |done: Done<T>| {
+            if done.source != source {
+                source = done.source;
+                place = self.sources[source].lines_before();
+            }
+            let rows = fold(source, done.made)?;
+            if let Some(error) = done.error {
+                return Err(error.moved_down(place));
+            }
+            place += done.lines;
+            let bytes = bytes.load(Ordering::Relaxed);
+            self.watch.tell(Progress::Rows { rows, bytes, of });
+            Ok(())
+        })
+    }
+}
+
+/// Parses a unit, handing over part after part.
+pub(crate) type Parse<'a> =
+    dyn FnMut(&mut dyn FnMut(Part<'_>) -> Result<(), Error>) -> Result<(), Error> + 'a;
+
+/// All units of all sources, in order.
+struct Units<'a> {
+    table: &'a Table,
+    source: usize,
+    number: u64,
+    open: Option<Box<dyn Cut + 'a>>,
+    /// Bytes of the sources that have been given out.
+    bytes: Arc<AtomicU64>,
+}
+
+impl Units<'_> {
+    /// The next unit, into memory that is used again; false when all sources are through.
+    fn take(&mut self, numbered: &mut Numbered) -> Result<bool, Error> {
+        while let Some(source) = self.table.sources.get(self.source) {
+            let open = match &mut self.open {
+                Some(open) => open,
+                none => none.insert(source.cut(&self.bytes)?),
+            };
+            if open.next(&mut numbered.unit)? {
+                (numbered.source, numbered.number) = (self.source, self.number);
+                self.number += 1;
+                return Ok(true);
+            }
+            self.open = None;
+            self.source += 1;
+        }
+        Ok(false)
+    }
+}
