@@ -1,4 +1,4 @@
-//! Scores in files: read in streams, ranked, learnt from, replayed and reported on.
+//! Scores in files: read in streams, ranked, learnt from and reported on.
 //!
 //! # The design in four sentences
 //!
@@ -28,7 +28,6 @@ mod plot;
 mod positioned;
 mod rank;
 mod ranked;
-mod replay;
 mod report;
 mod roles;
 mod scan;
@@ -49,11 +48,10 @@ pub use judge::{Judge, by_evaluator, seat};
 pub use plot::{Curve, Frame, Plot};
 pub use rank::{RankAsk, Ranking, Winner, rank};
 pub use ranked::score_all;
-pub use replay::{CurvePoint, Estimates, Interval, Line, Outcome, ReplayAsk, replay};
 pub use report::{Bin, Catch, EvaluatorReport, LearntWeight, Policy, Report, Weight, report};
 pub use roles::{Roles, Taken};
 pub use scan::Part;
-pub use svg::escaped;
+pub use svg::{escaped, page, short, warnings};
 pub use table::{At, Records, Table, Want};
 pub use teach::{Taught, teach};
 pub use watch::Progress;

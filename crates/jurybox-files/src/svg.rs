@@ -64,7 +64,11 @@ fn open(width: f64, height: f64) -> String {
 }
 
 /// A number as people write it.
-pub(crate) fn short(value: f64) -> String {
+///
+/// ```
+/// assert_eq!((jurybox_files::short(0.25), jurybox_files::short(1234.5)), ("0.25".into(), "1234".into()));
+/// ```
+pub fn short(value: f64) -> String {
     if value.is_nan() {
         return "–".into();
     }
@@ -91,7 +95,11 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// A page that needs nothing from elsewhere, and prints.
-pub(crate) fn page(title: &str, body: &str) -> String {
+///
+/// ```
+/// assert!(jurybox_files::page("A < B", "<p>why</p>").contains("<h1>A &lt; B</h1>"));
+/// ```
+pub fn page(title: &str, body: &str) -> String {
     format!(
         r#"<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -119,7 +127,11 @@ ul.warnings {{ background: #fff6e0; border-left: 4px solid #e69f00; padding: .6r
 }
 
 /// A list of warnings, or nothing.
-pub(crate) fn warnings(list: &[String]) -> String {
+///
+/// ```
+/// assert!(jurybox_files::warnings(&[]).is_empty());
+/// ```
+pub fn warnings(list: &[String]) -> String {
     if list.is_empty() {
         return String::new();
     }

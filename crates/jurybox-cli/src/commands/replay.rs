@@ -3,7 +3,8 @@
 use super::columns::{Columns, Special};
 use crate::output;
 use jurybox::Spec;
-use jurybox_files::{ReplayAsk, replay, write_whole};
+use jurybox_files::write_whole;
+use jurybox_lab::{ReplayOptions, replay};
 use std::path::PathBuf;
 
 /// Replay a history of scores and rewards under each policy.
@@ -64,13 +65,13 @@ impl Args {
             key: self.round.as_ref(),
             ..Special::default()
         })?;
-        let defaults = ReplayAsk::default();
+        let defaults = ReplayOptions::default();
         let policies = match &self.policies {
             None => defaults.policies,
             Some(list) => Spec::list(list)?,
         };
         let rounds = self.rounds.unwrap_or(if self.round.is_some() { usize::MAX } else { defaults.rounds });
-        let ask = ReplayAsk {
+        let options = ReplayOptions {
             items: self.items,
             k: self.k,
             rounds,
@@ -79,7 +80,7 @@ impl Args {
             policies,
             picks: self.picks.clone(),
         };
-        let outcome = replay(&table, &ask)?;
+        let outcome = replay(&table, &options)?;
         if let Some(path) = &self.svg {
             write_whole(path, &outcome.to_svg())?;
         }

@@ -4,28 +4,31 @@
 //! what they were worth and learns from it: exactly what would have happened. Where only reviewed rows have a reward, that
 //! cannot be known, only estimated from logged probabilities; see `offpolicy`.
 
+mod dataset;
 mod log;
-mod offpolicy;
 mod picks;
-mod run;
+pub(crate) mod run;
 mod show;
 
+pub(crate) use dataset::{Dataset, Replay};
 pub(crate) use log::{Log, filled};
 
 use crate::error::Error;
-use crate::table::Table;
+use crate::offpolicy::{self, Estimates};
+use crate::statistics::Estimate;
 use jurybox::Spec;
+use jurybox_files::Table;
 use serde::Serialize;
 use std::path::PathBuf;
 
 /// How to replay.
 ///
 /// ```
-/// let ask = jurybox_files::ReplayAsk::default();
-/// assert_eq!((ask.items, ask.k), (200, 10));
+/// let options = jurybox_lab::ReplayOptions::default();
+/// assert_eq!((options.items, options.k), (200, 10));
 /// ```
 #[derive(Debug, Clone)]
-pub struct ReplayAsk {
+pub struct ReplayOptions {
     /// Items of a drawn round.
     pub items: usize,
     /// Picks of a round.
@@ -42,9 +45,9 @@ pub struct ReplayAsk {
     pub picks: Option<PathBuf>,
 }
 
-impl Default for ReplayAsk {
+impl Default for ReplayOptions {
     fn default() -> Self {
-        ReplayAsk {
+        ReplayOptions {
             items: 200,
             k: 10,
             rounds: 2000,
@@ -103,7 +106,7 @@ pub struct Line {
     /// The policy with its options, or the reference.
     pub name: String,
     /// What a pick was worth.
-    pub reward_per_pick: Interval,
+    pub reward_per_pick: Estimate,
     /// `(mean - uniform) / (hindsight - uniform)`.
     pub lift_share: Option<f64>,
     /// Reward per pick up to each round, where rounds were played.
@@ -112,15 +115,6 @@ pub struct Line {
     /// The estimates from logged probabilities, where that is what they are.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub estimates: Option<Estimates>,
-}
-
-/// A mean and the half width of its 95% interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Interval {
-    /// The mean.
-    pub mean: f64,
-    /// The mean is within plus or minus this, 95 times of 100.
-    pub ci95: Option<f64>,
 }
 
 /// A point of a curve.
@@ -132,23 +126,11 @@ pub struct CurvePoint {
     pub reward_per_pick: f64,
 }
 
-/// Estimates of what a policy would have earned, from picks that another made.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimates {
-    /// By inverse propensity: unbiased where the logged probabilities are right, and wide.
-    pub inverse_propensity: Interval,
-    /// Doubly robust: right if the probabilities or the regression are.
-    pub doubly_robust: Interval,
-    /// How many rows' worth of evidence the estimate rests on.
-    pub effective_rows: f64,
-    /// The share of this policy's picks that were reviewed.
-    pub reviewed_share: f64,
-}
-
 /// Replays a table's history under each policy.
 ///
 /// ```
-/// use jurybox_files::{ReplayAsk, Roles, Table, replay};
+/// use jurybox_files::{Roles, Table};
+/// use jurybox_lab::{ReplayOptions, replay};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("history.csv");
@@ -156,47 +138,51 @@ pub struct Estimates {
 /// std::fs::write(&path, format!("good,noise,verdict\n{rows}"))?;
 /// let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
 /// let table = Table::open(&[path], &roles, false)?;
-/// let ask = ReplayAsk { items: 20, k: 2, rounds: 50, runs: 3, policies: vec!["lin-ucb".parse()?], ..Default::default() };
-/// let outcome = replay(&table, &ask)?;
+/// let options = ReplayOptions { items: 20, k: 2, rounds: 50, runs: 3, policies: vec!["lin-ucb".parse()?], ..Default::default() };
+/// let outcome = replay(&table, &options)?;
 /// assert!(outcome.policies[0].lift_share.unwrap() > 0.8);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn replay(table: &Table, ask: &ReplayAsk) -> Result<Outcome, Error> {
+pub fn replay(table: &Table, options: &ReplayOptions) -> Result<Outcome, Error> {
     let log = Log::read(table)?;
-    if ask.k == 0 || ask.runs == 0 || ask.rounds == 0 {
-        return Err(Error::Usage("a replay needs at least one pick, one round and one run".into()));
+    if options.k == 0 || options.runs == 0 || options.rounds == 0 {
+        return Err(Error::setting(
+            "k, rounds or runs",
+            0,
+            "a replay needs at least one pick, one round and one run",
+        ));
     }
-    if log.rounds.is_empty() && (ask.items > log.rows() || ask.k > ask.items) {
-        return Err(Error::Usage(format!(
-            "--k {} of --items {} of {} rows: k can be at most the items, and the items at most the rows",
-            ask.k,
-            ask.items,
+    if log.rounds.is_empty() && (options.items > log.rows() || options.k > options.items) {
+        let reason = format!(
+            "of {} items of {} rows: k can be at most the items, and the items at most the rows",
+            options.items,
             log.rows()
-        )));
+        );
+        return Err(Error::setting("k", options.k, reason));
     }
     let mut outcome = Outcome {
         rows: log.rows(),
         labelled: log.labelled(),
         evaluators: log.names.clone(),
         how: "replayed",
-        ci95_over: if log.rounds.is_empty() && ask.runs > 1 { "runs" } else { "rounds" },
+        ci95_over: if log.rounds.is_empty() && options.runs > 1 { "runs" } else { "rounds" },
         items: if log.rounds.is_empty() {
-            ask.items as f64
+            options.items as f64
         } else {
             log.rows() as f64 / log.rounds.len() as f64
         },
-        k: ask.k,
-        rounds: if log.rounds.is_empty() { ask.rounds } else { ask.rounds.min(log.rounds.len()) },
-        runs: ask.runs,
-        seed: ask.seed,
+        k: options.k,
+        rounds: if log.rounds.is_empty() { options.rounds } else { options.rounds.min(log.rounds.len()) },
+        runs: options.runs,
+        seed: options.seed,
         policies: Vec::new(),
         references: Vec::new(),
         warnings: Vec::new(),
     };
     if log.labelled() == log.rows() {
-        run::replayed(&log, ask, &table.watch, &mut outcome)?;
+        run::replayed(table, &log, options, &mut outcome)?;
     } else {
-        offpolicy::estimated(&log, ask, &table.watch, &mut outcome)?;
+        offpolicy::estimated(table, &log, options, &mut outcome)?;
     }
     share_the_lift(&mut outcome);
     Ok(outcome)

@@ -1,9 +1,8 @@
 //! A replay for people: a table, a picture, a page.
 
 use super::{Line, Outcome};
-use crate::axis::Scale;
-use crate::plot::{Curve, Frame, Plot};
-use crate::svg::{escaped, page, short, warnings};
+use crate::statistics::Estimate;
+use jurybox_files::{Curve, Frame, Plot, Scale, escaped, page, short, warnings};
 use std::fmt::Write;
 
 impl Outcome {
@@ -16,7 +15,7 @@ impl Outcome {
         }
         for line in self.lines() {
             let reward = line.reward_per_pick;
-            let half = reward.ci95.map_or(String::new(), |half| format!("± {}", short(half)));
+            let half = half_width(reward);
             let share = line.lift_share.map_or("–".into(), |share| format!("{share:.2}"));
             let _ = writeln!(text, "{:width$}  {:>9} {half:<12} {share:>6}", line.name, short(reward.mean));
         }
@@ -83,8 +82,7 @@ impl Outcome {
             for line in self.lines() {
                 let reference = self.references.iter().any(|other| other.name == line.name);
                 let class = if reference { " class=\"reference\"" } else { "" };
-                let half =
-                    line.reward_per_pick.ci95.map_or("–".into(), |half| format!("± {}", short(half)));
+                let half = half_width(line.reward_per_pick);
                 let share = line.lift_share.map_or("–".into(), |share| format!("{share:.2}"));
                 let _ = write!(
                     body,
@@ -94,10 +92,10 @@ impl Outcome {
                 );
                 if let Some(estimates) = line.estimates {
                     let by = estimates.inverse_propensity;
-                    let half = by.ci95.map_or(String::new(), |half| format!(" ± {}", short(half)));
+                    let half = half_width(by);
                     let _ = write!(
                         body,
-                        "<td>{}{half}</td><td>{:.0}</td>",
+                        "<td>{} {half}</td><td>{:.0}</td>",
                         short(by.mean),
                         estimates.effective_rows
                     );
@@ -113,4 +111,9 @@ impl Outcome {
         }
         page("What each policy would have earned", &body)
     }
+}
+
+/// The half width of an interval, where there is one.
+fn half_width(estimate: Estimate) -> String {
+    if estimate.half_width.is_finite() { format!("± {}", short(estimate.half_width)) } else { String::new() }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::linear::{Fit, LeastSquares};
-use crate::table::{Table, Want};
+use jurybox_files::{Table, Want};
 use std::collections::HashMap;
 
 /// Scores, rewards and rounds of a file.
@@ -24,8 +24,8 @@ impl Log {
         let taken = table.taken();
         let want = Want {
             reward: true,
-            probability: taken.probability.is_some(),
-            key: taken.key.is_some(),
+            probability: taken.probability().is_some(),
+            key: taken.key().is_some(),
             ..Want::default()
         };
         let mut log = Log {
@@ -40,8 +40,8 @@ impl Log {
             want,
             |mut part| {
                 let scores = part.batch.scores().to_vec();
-                let batch = part.batch;
-                Ok((scores, batch.rewards, batch.probabilities, batch.keys))
+                let batch = &part.batch;
+                Ok((scores, batch.rewards().to_vec(), batch.probabilities().to_vec(), batch.keys().to_vec()))
             },
             |at, (scores, rewards, probabilities, keys)| {
                 log.scores.extend(scores);
@@ -60,7 +60,7 @@ impl Log {
         )?;
         if log.labelled() == 0 {
             let column = taken.reward().unwrap_or_default().into();
-            return Err(Error::NoReward { path: table.path().into(), column });
+            return Err(jurybox_files::Error::NoReward { path: table.path().into(), column }.into());
         }
         Ok(log)
     }
@@ -116,7 +116,7 @@ impl Log {
                 sums.learn(&filled(x), self.rewards[row]);
             }
         }
-        sums.fit()
+        sums.fit(0.0)
     }
 }
 

@@ -1,11 +1,10 @@
 //! Replaying rounds whose rewards are all known.
 
-use super::{CurvePoint, Interval, Line, Log, Outcome, ReplayAsk, filled, picks};
+use super::{CurvePoint, Line, Log, Outcome, ReplayOptions, filled, picks};
 use crate::error::Error;
-use crate::judge::scores;
-use crate::linear::t_quantile;
-use crate::watch::{Progress, Watch};
-use jurybox::{Evaluators, Example, Jury, Pick, Spec, TopK};
+use crate::statistics::{Estimate, student_95};
+use jurybox::{Evaluators, Example, Jury, Pick, Scores, Spec, TopK};
+use jurybox_files::{Progress, Table};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Mutex;
@@ -15,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const POINTS: usize = 50;
 
 /// Who picks.
-pub(super) enum Player {
+pub(crate) enum Player {
     Policy(Spec),
     /// The expected reward of a random pick.
     Uniform,
@@ -24,7 +23,7 @@ pub(super) enum Player {
 }
 
 /// The references: what is known without learning round by round.
-pub(super) fn references(log: &Log, standardised: &[f64]) -> Vec<(String, Player)> {
+pub(crate) fn references(log: &Log, standardised: &[f64]) -> Vec<(String, Player)> {
     let mut list = vec![
         ("uniform".to_string(), Player::Uniform),
         ("average".to_string(), Player::Fixed(log.averages())),
@@ -44,16 +43,16 @@ struct Earned {
     chosen: Vec<picks::Chosen>,
 }
 
-pub(super) fn replayed(
+pub(crate) fn replayed(
+    table: &Table,
     log: &Log,
-    ask: &ReplayAsk,
-    watch: &Watch,
+    options: &ReplayOptions,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     let standardised = log.standardised();
     let mut players: Vec<(String, Player)> =
-        ask.policies.iter().map(|spec| (spec.to_string(), Player::Policy(spec.clone()))).collect();
-    for spec in &ask.policies {
+        options.policies.iter().map(|spec| (spec.to_string(), Player::Policy(spec.clone()))).collect();
+    for spec in &options.policies {
         seat(spec, log, outcome.rounds)?; // a slip is found before hours of replay
     }
     let policies = players.len();
@@ -61,22 +60,22 @@ pub(super) fn replayed(
     players.push(("best".into(), Player::Fixed(log.rewards.clone())));
     let scale = Scale::of(log);
     let rounds = outcome.rounds;
-    let tasks = players.len() * ask.runs;
-    let results = in_parallel(tasks, watch, |task| {
-        let (player, run) = (task / ask.runs, task % ask.runs);
-        let keep = ask.picks.is_some() && player < policies;
-        play(log, ask, &players[player].1, run as u64, rounds, scale, keep)
+    let tasks = players.len() * options.runs;
+    let results = in_parallel(tasks, table, |task| {
+        let (player, run) = (task / options.runs, task % options.runs);
+        let keep = options.picks.is_some() && player < policies;
+        play(log, options, &players[player].1, run as u64, rounds, scale, keep)
     })?;
-    if let Some(path) = &ask.picks {
-        let chosen = results.iter().enumerate().take(policies * ask.runs);
+    if let Some(path) = &options.picks {
+        let chosen = results.iter().enumerate().take(policies * options.runs);
         let chosen = chosen.flat_map(|(task, earned)| {
-            let (name, run) = (&players[task / ask.runs].0, task % ask.runs);
+            let (name, run) = (&players[task / options.runs].0, task % options.runs);
             earned.chosen.iter().map(move |pick| (name.as_str(), run, pick))
         });
         picks::write(path, chosen)?;
     }
     for (at, (name, _)) in players.iter().enumerate() {
-        let runs = &results[at * ask.runs..(at + 1) * ask.runs];
+        let runs = &results[at * options.runs..(at + 1) * options.runs];
         let line = Line {
             name: name.clone(),
             reward_per_pick: interval(runs, outcome.ci95_over == "runs"),
@@ -91,25 +90,25 @@ pub(super) fn replayed(
 
 /// Rewards on 0 to 1 by the range of the file: what the policies that assume such rewards are told.
 #[derive(Clone, Copy)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     low: f64,
     span: f64,
 }
 
 impl Scale {
-    pub(super) fn of(log: &Log) -> Scale {
+    pub(crate) fn of(log: &Log) -> Scale {
         let known = || log.rewards.iter().copied().filter(|r| !r.is_nan());
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
         Scale { low, span: if high > low { high - low } else { 1.0 } }
     }
 
-    pub(super) fn apply(self, reward: f64) -> f64 {
+    pub(crate) fn apply(self, reward: f64) -> f64 {
         (reward - self.low) / self.span
     }
 }
 
 /// A jury for a spec, told the horizon where it has such an option.
-pub(super) fn seat(spec: &Spec, log: &Log, rounds: usize) -> Result<Jury, Error> {
+pub(crate) fn seat(spec: &Spec, log: &Log, rounds: usize) -> Result<Jury, Error> {
     let evaluators = Evaluators::new(log.names.clone())?;
     if !spec.options().contains_key("horizon")
         && let Ok(jury) = Jury::new(&spec.clone().with("horizon", rounds), evaluators.clone())
@@ -119,13 +118,13 @@ pub(super) fn seat(spec: &Spec, log: &Log, rounds: usize) -> Result<Jury, Error>
     Ok(Jury::new(spec, evaluators)?)
 }
 
-/// Runs tasks on all cores; results in the order of the tasks.
-pub(super) fn in_parallel<T: Send>(
+/// Runs tasks on as many threads as the table may use; results in the order of the tasks.
+pub(crate) fn in_parallel<T: Send>(
     tasks: usize,
-    watch: &Watch,
+    table: &Table,
     work: impl Fn(usize) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(tasks.max(1));
+    let threads = table.threads().min(tasks.max(1));
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(tasks)));
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -138,7 +137,7 @@ pub(super) fn in_parallel<T: Send>(
                     let result = work(task);
                     let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     done.push((task, result));
-                    watch.tell(Progress::Runs { done: done.len(), of: tasks });
+                    table.tell(Progress::Runs { done: done.len(), of: tasks });
                 }
             });
         }
@@ -151,16 +150,16 @@ pub(super) fn in_parallel<T: Send>(
 /// One run of one player. All players of a run meet the same rounds.
 fn play(
     log: &Log,
-    ask: &ReplayAsk,
+    options: &ReplayOptions,
     player: &Player,
     run: u64,
     rounds: usize,
     scale: Scale,
     keep: bool,
 ) -> Result<Earned, Error> {
-    let mut draws = ChaCha8Rng::seed_from_u64(ask.seed);
+    let mut draws = ChaCha8Rng::seed_from_u64(options.seed);
     draws.set_stream(2 * run);
-    let mut own = ChaCha8Rng::seed_from_u64(ask.seed);
+    let mut own = ChaCha8Rng::seed_from_u64(options.seed);
     own.set_stream(2 * run + 1);
     let mut jury = match player {
         Player::Policy(spec) => Some(seat(spec, log, rounds)?),
@@ -171,8 +170,8 @@ fn play(
         Earned { rewards: Vec::with_capacity(rounds), picks: Vec::with_capacity(rounds), chosen: Vec::new() };
     let (mut table, mut picks) = (Vec::new(), Vec::<Pick>::new());
     for round in 0..rounds {
-        let members = next_round(log, ask.items, round, &mut order, &mut draws);
-        let k = ask.k.min(members.len());
+        let members = next_round(log, options.items, round, &mut order, &mut draws);
+        let k = options.k.min(members.len());
         let mut reward = 0.0;
         match player {
             Player::Uniform => {
@@ -188,7 +187,7 @@ fn play(
                 let Some(jury) = &mut jury else { continue };
                 table.clear();
                 members.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
-                let round_scores = scores(&table, log.width())?;
+                let round_scores = Scores::new(&table, log.width())?;
                 jury.round_into(&round_scores, k, &mut own, &mut picks)?;
                 let mut examples = Vec::with_capacity(k);
                 for pick in &picks {
@@ -214,7 +213,7 @@ fn play(
 }
 
 /// The rows of a round: the file's own, or a draw of different rows, moved to the front of `order`.
-pub(super) fn next_round<'a, R: Rng>(
+pub(crate) fn next_round<'a, R: Rng>(
     log: &'a Log,
     items: usize,
     round: usize,
@@ -233,7 +232,7 @@ pub(super) fn next_round<'a, R: Rng>(
 }
 
 /// Reward per pick, with an interval over runs, or over the rounds of all runs together.
-fn interval(runs: &[Earned], over_runs: bool) -> Interval {
+fn interval(runs: &[Earned], over_runs: bool) -> Estimate {
     let picks: f64 = runs.iter().flat_map(|run| &run.picks).map(|&k| f64::from(k)).sum();
     let mean = runs.iter().flat_map(|run| &run.rewards).sum::<f64>() / picks;
     // Deviations of a ratio of sums, linearised: reward minus what its picks would be worth on average.
@@ -250,8 +249,9 @@ fn interval(runs: &[Earned], over_runs: bool) -> Interval {
     };
     let n = units.len() as f64;
     let variance = units.iter().map(|d| d * d).sum::<f64>() * n / (n - 1.0) / (picks * picks);
-    let ci95 = (n > 1.5).then(|| t_quantile(n - 1.0) * variance.sqrt());
-    Interval { mean, ci95 }
+    let half_width =
+        if units.len() > 1 { student_95(units.len() - 1) * variance.sqrt() } else { f64::INFINITY };
+    Estimate { mean, half_width }
 }
 
 fn curve(runs: &[Earned], rounds: usize) -> Vec<CurvePoint> {
