@@ -32,7 +32,7 @@ pub use demo::{Demo, Standing};
 pub use error::Error;
 pub use jurybox_files::{Curve, Plot, Scale};
 pub use offpolicy::Estimates;
-pub use replay::{CurvePoint, Line, Outcome, ReplayOptions, replay};
+pub use replay::{CurvePoint, Line, Outcome, Protocol, ReplayOptions, replay};
 pub use reproduce::{Claim, Figure, Part, Plan, Report, Table, Verdict, reproduce};
 pub use runner::{Experiment, Running, run_all};
 pub use setting::{Drift, Setting, Truncation, Twists};

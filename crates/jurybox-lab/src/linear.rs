@@ -41,6 +41,11 @@ impl LeastSquares {
     /// The fit with `ridge` added to the squares of each column; the intercept is not shrunk. A hair of ridge is always
     /// there and keeps collinear columns apart. None before the second row.
     pub(crate) fn fit(&self, ridge: f64) -> Option<Fit> {
+        self.fit_with_leverage(ridge).map(|(fit, _)| fit)
+    }
+
+    /// As [`fit`](Self::fit), and what tells how far each row drew the fit to itself.
+    pub(crate) fn fit_with_leverage(&self, ridge: f64) -> Option<(Fit, Leverage)> {
         if self.count < 2.0 {
             return None;
         }
@@ -49,9 +54,11 @@ impl LeastSquares {
         for i in 0..n {
             matrix[i * n + i] += ridge + 1e-9 * (matrix[i * n + i] + self.count);
         }
-        let slopes = Factor::of(matrix, n)?.solve(&self.with_value());
+        let factor = Factor::of(matrix, n)?;
+        let slopes = factor.solve(&self.with_value());
         let intercept = self.means[n] - slopes.iter().zip(&self.means).map(|(b, mean)| b * mean).sum::<f64>();
-        Some(Fit { intercept, slopes })
+        let leverage = Leverage { least: 1.0 / self.count, means: self.means[..n].to_vec(), factor };
+        Some((Fit { intercept, slopes }, leverage))
     }
 
     /// Centred products of each column with the value.
@@ -63,6 +70,23 @@ impl LeastSquares {
 impl Fit {
     pub(crate) fn predict(&self, row: &[f64]) -> f64 {
         self.intercept + row.iter().zip(&self.slopes).map(|(x, b)| x * b).sum::<f64>()
+    }
+}
+
+/// What tells how far each row drew a fit to itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Leverage {
+    least: f64,
+    means: Vec<f64>,
+    factor: Factor,
+}
+
+impl Leverage {
+    /// The weight of a row's own value in its prediction: its residual over one minus this is what it would be had the
+    /// row been left out.
+    pub(crate) fn of(&self, row: &[f64]) -> f64 {
+        let off: Vec<f64> = row.iter().zip(&self.means).map(|(x, mean)| x - mean).collect();
+        self.least + self.factor.square(&off)
     }
 }
 
@@ -94,14 +118,26 @@ impl Factor {
         Some(Factor { n, lower: matrix })
     }
 
-    /// The x for which the matrix times x is `right`.
-    pub(crate) fn solve(&self, right: &[f64]) -> Vec<f64> {
+    /// The x for which the lower triangle times x is `right`.
+    fn forward(&self, right: &[f64]) -> Vec<f64> {
         let (n, l) = (self.n, &self.lower);
         let mut x = right.to_vec();
         for i in 0..n {
             let dot: f64 = (0..i).map(|k| l[i * n + k] * x[k]).sum();
             x[i] = (x[i] - dot) / l[i * n + i];
         }
+        x
+    }
+
+    /// `v' M^-1 v` of the matrix M.
+    pub(crate) fn square(&self, v: &[f64]) -> f64 {
+        self.forward(v).iter().map(|x| x * x).sum()
+    }
+
+    /// The x for which the matrix times x is `right`.
+    pub(crate) fn solve(&self, right: &[f64]) -> Vec<f64> {
+        let (n, l) = (self.n, &self.lower);
+        let mut x = self.forward(right);
         for i in (0..n).rev() {
             let dot: f64 = (i + 1..n).map(|k| l[k * n + i] * x[k]).sum();
             x[i] = (x[i] - dot) / l[i * n + i];

@@ -10,12 +10,11 @@
 //! both over `sum q_i`. The intervals treat rows as independent. Without probabilities there is no claim, only a warning.
 
 use crate::error::Error;
-use crate::replay::run::{Player, Scale, in_parallel, next_round, references, seat};
-use crate::replay::{Line, Log, Outcome, ReplayOptions, filled};
+use crate::replay::{Line, Log, Outcome, ReplayOptions, Scale, filled, in_parallel, seat};
 use crate::statistics::Estimate;
-use jurybox::{Example, Scores};
-use jurybox_files::Table;
-use rand::SeedableRng;
+use jurybox::{Example, Scores, Spec};
+use jurybox_files::{Progress, Table};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
@@ -34,6 +33,44 @@ pub struct Estimates {
     pub effective_rows: f64,
     /// The share of this policy's picks that were reviewed.
     pub reviewed_share: f64,
+}
+
+/// Who picks.
+enum Player {
+    Policy(Spec),
+    /// The expected reward of a random pick.
+    Uniform,
+    /// The top K by a value that each row has from the beginning.
+    Fixed(Vec<f64>),
+}
+
+/// The references: what is known without learning round by round.
+fn references(log: &Log, standardised: &[f64]) -> Vec<(String, Player)> {
+    vec![
+        ("uniform".to_string(), Player::Uniform),
+        ("average".to_string(), Player::Fixed(log.averages())),
+        ("z-mean".to_string(), Player::Fixed(log.z_means(standardised))),
+        ("hindsight".to_string(), Player::Fixed(Vec::new())),
+    ]
+}
+
+/// The rows of a round: the file's own, or a draw of different rows, moved to the front of `order`.
+fn next_round<'a, R: Rng>(
+    log: &'a Log,
+    items: usize,
+    round: usize,
+    order: &'a mut [usize],
+    rng: &mut R,
+) -> &'a [usize] {
+    if let Some(members) = log.rounds.get(round) {
+        return members;
+    }
+    let items = items.min(order.len());
+    for at in 0..items {
+        let other = rng.random_range(at..order.len());
+        order.swap(at, other);
+    }
+    &order[..items]
 }
 
 pub(crate) fn estimated(
@@ -86,8 +123,12 @@ pub(crate) fn estimated(
         let player = if name == "hindsight" { Player::Fixed(model.clone()) } else { player };
         (name, player)
     }));
-    let frequencies =
-        in_parallel(players.len(), table, |at| frequencies(log, options, &players[at].1, &half))?;
+    let frequencies = in_parallel(
+        players.len(),
+        table.threads(),
+        &|done, of| table.tell(Progress::Runs { done, of }),
+        |at| frequencies(log, options, &players[at].1, &half),
+    )?;
     for (at, ((name, _), q)) in players.iter().zip(&frequencies).enumerate() {
         let estimates = estimate(log, q, &model);
         if estimates.effective_rows < 30.0 {
@@ -96,13 +137,7 @@ pub(crate) fn estimated(
                 estimates.effective_rows
             ));
         }
-        let line = Line {
-            name: name.clone(),
-            reward_per_pick: estimates.doubly_robust,
-            lift_share: None,
-            curve: Vec::new(),
-            estimates: Some(estimates),
-        };
+        let line = Line { estimates: Some(estimates), ..Line::new(name, estimates.doubly_robust) };
         if at < policies { &mut outcome.policies } else { &mut outcome.references }.push(line);
     }
     Ok(())
@@ -144,7 +179,7 @@ fn frequencies(
     for side in 0..2 {
         let mut jury = match player {
             Player::Policy(spec) => {
-                let mut jury = seat(spec, log, options.rounds)?;
+                let mut jury = seat(spec, log, rounds_of(log, options))?;
                 let others = || (0..log.rows()).filter(|&row| half[row] != side);
                 let seen: Vec<f64> = others().flat_map(|row| log.row(row)).copied().collect();
                 jury.observe(&Scores::new(&seen, log.width())?)?;
@@ -160,7 +195,7 @@ fn frequencies(
         };
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         let mut order: Vec<usize> = (0..log.rows()).filter(|&row| half[row] == side).collect();
-        let rounds = if log.rounds.is_empty() { options.rounds } else { log.rounds.len() };
+        let rounds = rounds_of(log, options);
         let mut table = Vec::new();
         for round in 0..rounds {
             if !log.rounds.is_empty() && round % 2 != side {
@@ -190,6 +225,11 @@ fn frequencies(
         }
     }
     Ok(q)
+}
+
+/// The rounds that are drawn, or the file's own.
+fn rounds_of(log: &Log, options: &ReplayOptions) -> usize {
+    if log.rounds.is_empty() { options.rounds.unwrap_or(2000) } else { log.rounds.len() }
 }
 
 fn estimate(log: &Log, q: &[f64], model: &[f64]) -> Estimates {

@@ -81,6 +81,13 @@ impl Log {
         self.rewards.iter().filter(|reward| !reward.is_nan()).count()
     }
 
+    /// The lower of two rewards, where there are exactly two.
+    pub(crate) fn lower_of_two(&self) -> Option<f64> {
+        let known = || self.rewards.iter().copied().filter(|r| !r.is_nan());
+        let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+        (low < high && known().all(|r| r == low || r == high)).then_some(low)
+    }
+
     /// The plain mean of the scores that a row has; NaN where it has none.
     pub(crate) fn averages(&self) -> Vec<f64> {
         (0..self.rows()).map(|row| mean_of_present(self.row(row).iter().copied())).collect()

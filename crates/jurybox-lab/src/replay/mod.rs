@@ -1,136 +1,50 @@
 //! Replay: what each policy would have earned on a person's own history.
 //!
-//! Where every row has a reward, a round is a draw of rows (or the file's own round), a policy picks K of them, earns
-//! what they were worth and learns from it: exactly what would have happened. Where only reviewed rows have a reward, that
-//! cannot be known, only estimated from logged probabilities; see `offpolicy`.
+//! Where every row has a reward, rows are shown, a policy picks some of them, earns what they were worth and learns from it:
+//! exactly what would have happened. A row is looked at at most once in a run ([`Protocol`]): a replay that shows rows again
+//! pays for memory, not for judgement. Where only reviewed rows have a reward, what would have happened can only be estimated
+//! from logged probabilities; see `offpolicy`.
 
+mod by_value;
+mod course;
 mod dataset;
+mod entrants;
 mod log;
+mod measure;
+mod moments;
+mod options;
+mod outcome;
+mod parallel;
 mod picks;
-pub(crate) mod run;
+mod play;
+mod player;
+mod retrained;
 mod show;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use dataset::{Dataset, Replay};
 pub(crate) use log::{Log, filled};
+pub use options::{Protocol, ReplayOptions};
+pub use outcome::{CurvePoint, Line, Outcome};
+pub(crate) use parallel::in_parallel;
+pub(crate) use player::{Scale, seat};
 
 use crate::error::Error;
-use crate::offpolicy::{self, Estimates};
-use crate::statistics::Estimate;
-use jurybox::Spec;
-use jurybox_files::Table;
-use serde::Serialize;
-use std::path::PathBuf;
-
-/// How to replay.
-///
-/// ```
-/// let options = jurybox_lab::ReplayOptions::default();
-/// assert_eq!((options.items, options.k), (200, 10));
-/// ```
-#[derive(Debug, Clone)]
-pub struct ReplayOptions {
-    /// Items of a drawn round.
-    pub items: usize,
-    /// Picks of a round.
-    pub k: usize,
-    /// Rounds of a run.
-    pub rounds: usize,
-    /// Runs.
-    pub runs: usize,
-    /// The seed of every draw.
-    pub seed: u64,
-    /// The policies to try.
-    pub policies: Vec<Spec>,
-    /// Where to write every pick.
-    pub picks: Option<PathBuf>,
-}
-
-impl Default for ReplayOptions {
-    fn default() -> Self {
-        ReplayOptions {
-            items: 200,
-            k: 10,
-            rounds: 2000,
-            runs: 20,
-            seed: 1,
-            policies: default_policies(),
-            picks: None,
-        }
-    }
-}
-
-fn default_policies() -> Vec<Spec> {
-    let mut specs = vec![Spec::default()];
-    for name in ["esag", "greedy", "eps-greedy-all", "eval-ucb", "lin-ucb", "exp4p"] {
-        if specs.iter().all(|spec| spec.name() != name) {
-            specs.push(Spec::new(name));
-        }
-    }
-    specs
-}
-
-/// What came of a replay; the document of `jurybox replay --json`.
-#[derive(Debug, Clone, Serialize)]
-pub struct Outcome {
-    /// Rows of the history.
-    pub rows: usize,
-    /// Rows with a reward.
-    pub labelled: usize,
-    /// The evaluators.
-    pub evaluators: Vec<String>,
-    /// `replayed` where every reward is known, `estimated` from logged probabilities, or `unknown`.
-    pub how: &'static str,
-    /// What the intervals are over: `runs`, `rounds` or `rows`.
-    pub ci95_over: &'static str,
-    /// Items and picks of a round on average, rounds of a run, runs.
-    pub items: f64,
-    /// Picks of a round.
-    pub k: usize,
-    /// Rounds of a run.
-    pub rounds: usize,
-    /// Runs.
-    pub runs: usize,
-    /// The seed.
-    pub seed: u64,
-    /// The policies asked for.
-    pub policies: Vec<Line>,
-    /// What to hold them against.
-    pub references: Vec<Line>,
-    /// What a person should know before believing any of it.
-    pub warnings: Vec<String>,
-}
-
-/// One policy's result.
-#[derive(Debug, Clone, Serialize)]
-pub struct Line {
-    /// The policy with its options, or the reference.
-    pub name: String,
-    /// What a pick was worth.
-    pub reward_per_pick: Estimate,
-    /// `(mean - uniform) / (hindsight - uniform)`.
-    pub lift_share: Option<f64>,
-    /// Reward per pick up to each round, where rounds were played.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub curve: Vec<CurvePoint>,
-    /// The estimates from logged probabilities, where that is what they are.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub estimates: Option<Estimates>,
-}
-
-/// A point of a curve.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct CurvePoint {
-    /// After this many rounds.
-    pub round: usize,
-    /// Reward per pick until then.
-    pub reward_per_pick: f64,
-}
+use crate::offpolicy;
+use course::{Course, Extent, Offered};
+use entrants::{Entrant, entrants};
+use jurybox_files::{Progress, Table};
+use measure::{Measures, Over};
+use play::Played;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 /// Replays a table's history under each policy.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table};
-/// use jurybox_lab::{ReplayOptions, replay};
+/// use jurybox_lab::{Protocol, ReplayOptions, replay};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("history.csv");
@@ -138,72 +52,85 @@ pub struct CurvePoint {
 /// std::fs::write(&path, format!("good,noise,verdict\n{rows}"))?;
 /// let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
 /// let table = Table::open(&[path], &roles, false)?;
-/// let options = ReplayOptions { items: 20, k: 2, rounds: 50, runs: 3, policies: vec!["lin-ucb".parse()?], ..Default::default() };
+/// let options = ReplayOptions {
+///     protocol: Protocol::Pool { budget: 60 },
+///     k: 5,
+///     runs: 3,
+///     policies: vec!["adaptive".parse()?],
+///     ..ReplayOptions::default()
+/// };
 /// let outcome = replay(&table, &options)?;
-/// assert!(outcome.policies[0].lift_share.unwrap() > 0.8);
+/// assert!(outcome.policies[0].best_share.unwrap().mean > 0.8);
+/// assert_eq!(outcome.line("best").unwrap().best_share.unwrap().mean, 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn replay(table: &Table, options: &ReplayOptions) -> Result<Outcome, Error> {
     let log = Log::read(table)?;
-    if options.k == 0 || options.runs == 0 || options.rounds == 0 {
-        return Err(Error::setting(
-            "k, rounds or runs",
-            0,
-            "a replay needs at least one pick, one round and one run",
-        ));
-    }
-    if log.rounds.is_empty() && (options.items > log.rows() || options.k > options.items) {
-        let reason = format!(
-            "of {} items of {} rows: k can be at most the items, and the items at most the rows",
-            options.items,
-            log.rows()
-        );
-        return Err(Error::setting("k", options.k, reason));
-    }
-    let mut outcome = Outcome {
-        rows: log.rows(),
-        labelled: log.labelled(),
-        evaluators: log.names.clone(),
-        how: "replayed",
-        ci95_over: if log.rounds.is_empty() && options.runs > 1 { "runs" } else { "rounds" },
-        items: if log.rounds.is_empty() {
-            options.items as f64
-        } else {
-            log.rows() as f64 / log.rounds.len() as f64
-        },
-        k: options.k,
-        rounds: if log.rounds.is_empty() { options.rounds } else { options.rounds.min(log.rounds.len()) },
-        runs: options.runs,
-        seed: options.seed,
-        policies: Vec::new(),
-        references: Vec::new(),
-        warnings: Vec::new(),
-    };
-    if log.labelled() == log.rows() {
-        run::replayed(table, &log, options, &mut outcome)?;
-    } else {
+    options.check()?;
+    if log.labelled() < log.rows() || !log.probabilities.is_empty() {
+        let mut outcome = Outcome::new(&log, options);
+        outcome.rounds = options.rounds.unwrap_or(outcome.rounds);
         offpolicy::estimated(table, &log, options, &mut outcome)?;
+        return Ok(outcome);
     }
-    share_the_lift(&mut outcome);
+    let told = |done, of| table.tell(Progress::Runs { done, of });
+    let (outcome, chosen) = replayed(&log, options, table.threads(), &told)?;
+    if let Some(path) = &options.picks {
+        picks::write(path, &chosen)?;
+    }
     Ok(outcome)
 }
 
-fn share_the_lift(outcome: &mut Outcome) {
-    let mean = |name: &str| {
-        let line = outcome.references.iter().find(|line| line.name == name);
-        line.map(|line| line.reward_per_pick.mean)
-    };
-    let (Some(uniform), Some(hindsight)) = (mean("uniform"), mean("hindsight")) else { return };
-    let possible = hindsight - uniform;
-    for line in outcome.policies.iter_mut().chain(&mut outcome.references) {
-        let share = (line.reward_per_pick.mean - uniform) / possible;
-        line.lift_share = share.is_finite().then_some(share);
+/// Every pick of every policy and run: name, run, pick.
+type AllChosen = Vec<(String, usize, Vec<picks::Chosen>)>;
+
+/// Replays a log in which every row has a reward.
+pub(crate) fn replayed(
+    log: &Log,
+    options: &ReplayOptions,
+    threads: usize,
+    told: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(Outcome, AllChosen), Error> {
+    let extent = Extent::of(log, options)?;
+    let entrants = entrants(log, options, extent.rounds)?;
+    let runs = options.runs;
+    let offered: Vec<Offered> = in_parallel(runs, threads, &|_, _| {}, |run| {
+        Ok(Course::of(log, options, run).offered(log, options.k))
+    })?;
+    let results = in_parallel(entrants.len() * runs, threads, told, |task| {
+        one(log, options, &entrants[task / runs], task % runs)
+    })?;
+    let mut results = results.into_iter();
+    let mut played: Vec<(Entrant, Vec<Played>)> =
+        entrants.into_iter().map(|entrant| (entrant, results.by_ref().take(runs).collect())).collect();
+    let mut chosen = Vec::new();
+    if options.picks.is_some() {
+        for (entrant, runs) in played.iter_mut().filter(|(entrant, _)| entrant.is_policy()) {
+            let picks =
+                runs.iter_mut().enumerate().map(|(run, played)| (run, std::mem::take(&mut played.chosen)));
+            chosen.extend(picks.map(|(run, picks)| (entrant.name.clone(), run, picks)));
+        }
     }
-    if possible.is_nan() || possible <= 0.0 {
-        outcome.warnings.push(
-            "even with all labels a linear regression on the scores does no better than a random pick: the shares \
-             of the lift mean nothing here"
-                .into(),
-        );
+    let measures = Measures::new(over(log, options), &offered);
+    Ok((outcome::summed_up(log, options, &extent, &measures, &played), chosen))
+}
+
+/// What the intervals are over: what differs from one to the next.
+fn over(log: &Log, options: &ReplayOptions) -> Over {
+    match options.protocol {
+        Protocol::Folds(_) => Over::Folds,
+        Protocol::Rounds if !log.rounds.is_empty() || options.runs < 2 => Over::Rounds,
+        _ => Over::Runs,
     }
+}
+
+/// One run of one entrant: a function of the file, the options and the number of the run, whoever else plays.
+fn one(log: &Log, options: &ReplayOptions, entrant: &Entrant, run: usize) -> Result<Played, Error> {
+    let course = Course::of(log, options, run);
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+    rng.set_stream(2 * run as u64 + 1);
+    let desk =
+        play::Table { log, k: options.k, keep: options.picks.is_some() && entrant.is_policy(), noise: None };
+    let known = entrant.knows_beforehand(log, options, &course);
+    desk.play(&course, || entrant.player(log, known.as_deref()), &mut rng)
 }

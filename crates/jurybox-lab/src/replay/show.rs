@@ -5,19 +5,30 @@ use crate::statistics::Estimate;
 use jurybox_files::{Curve, Frame, Plot, Scale, escaped, page, short, warnings};
 use std::fmt::Write;
 
+/// What stands in a column of the table for a line.
+type Cell = Box<dyn Fn(&Line) -> String>;
+
+/// What the columns mean, in a sentence or two.
+const LEGEND: &str = "The best share is (reward − uniform) / (best possible − uniform), a ratio of sums over all runs: 0 is a \
+                      random pick, 1 the best that could have been picked. Differences are to the first policy, paired.";
+
 impl Outcome {
     /// A table for the terminal, best policy first.
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n", self.setting());
-        let width = self.lines().map(|line| line.name.chars().count()).max().unwrap_or(0).max(9);
-        if !self.policies.is_empty() {
-            let _ = writeln!(text, "{:width$}  reward per pick        share of the lift", "policy");
+        if !self.ci95_covers.is_empty() {
+            let _ = writeln!(text, "95% intervals {}", self.ci95_covers);
         }
-        for line in self.lines() {
-            let reward = line.reward_per_pick;
-            let half = half_width(reward);
-            let share = line.lift_share.map_or("–".into(), |share| format!("{share:.2}"));
-            let _ = writeln!(text, "{:width$}  {:>9} {half:<12} {share:>6}", line.name, short(reward.mean));
+        let cells = self.cells();
+        let widths: Vec<usize> = (0..cells.first().map_or(0, Vec::len))
+            .map(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+            .collect();
+        for row in &cells {
+            let mut line = String::new();
+            for (cell, &width) in row.iter().zip(&widths) {
+                let _ = write!(line, "{cell:width$}  ");
+            }
+            let _ = writeln!(text, "{}", line.trim_end());
         }
         for warning in &self.warnings {
             let _ = writeln!(text, "warning: {warning}");
@@ -27,12 +38,18 @@ impl Outcome {
 
     fn setting(&self) -> String {
         let what = match self.how {
-            "replayed" => "replayed",
+            "replayed" => match self.protocol {
+                "pool" => "one pool, each row looked at at most once",
+                "folds" => "out of fold: learnt from the rest, ranked the fold",
+                "reuse" => "rounds in which rows come back",
+                _ => "rounds, each row once",
+            },
             "estimated" => "estimated from logged probabilities",
             _ => "not known",
         };
+        let unit = if self.protocol == "pool" { "steps" } else { "rounds" };
         format!(
-            "{} rows, {} evaluators; {} picks of {} items, {} rounds, {} runs, seed {}; {what}; intervals over {}",
+            "{} rows, {} evaluators; {} picks of {} items, {} {unit}, {} runs, seed {}; {what}; intervals over {}",
             self.rows,
             self.evaluators.len(),
             self.k,
@@ -51,18 +68,65 @@ impl Outcome {
         policies.into_iter().chain(&self.references)
     }
 
-    /// Reward per pick over the rounds, as a picture.
+    /// The table, header first; only columns that have something to say.
+    fn cells(&self) -> Vec<Vec<String>> {
+        let any = |has: &dyn Fn(&Line) -> bool| self.lines().any(has);
+        let mut columns: Vec<(String, Cell)> = vec![
+            ("policy".into(), Box::new(|line| line.name.clone())),
+            ("reward per pick".into(), Box::new(|line| with_interval(line.reward_per_pick))),
+        ];
+        if any(&|line| line.best_share.is_some()) {
+            columns.push(("best share".into(), Box::new(|line| share(line.best_share))));
+        }
+        let marks: Vec<usize> =
+            self.policies.first().map_or(Vec::new(), |line| line.best_share_at.keys().copied().collect());
+        for mark in marks.into_iter().filter(|&mark| mark != self.labels) {
+            columns.push((
+                format!("at {mark} labels"),
+                Box::new(move |line| share(line.best_share_at.get(&mark).copied())),
+            ));
+        }
+        if let Some(first) = self.policies.first().filter(|_| any(&|line| line.difference_to_first.is_some()))
+        {
+            columns.push((format!("minus {}", first.name), Box::new(|line| share(line.difference_to_first))));
+        }
+        if any(&|line| line.labelled_before.is_some()) {
+            let before =
+                |line: &Line| line.labelled_before.map_or(String::new(), |x| format!("{:.0}%", 100.0 * x));
+            columns.push(("labelled before".into(), Box::new(before)));
+        }
+        if any(&|line| line.estimates.is_some()) {
+            let by =
+                |line: &Line| line.estimates.map_or(String::new(), |e| with_interval(e.inverse_propensity));
+            let rows =
+                |line: &Line| line.estimates.map_or(String::new(), |e| format!("{:.0}", e.effective_rows));
+            columns.push(("by inverse propensity".into(), Box::new(by)));
+            columns.push(("rows of evidence".into(), Box::new(rows)));
+        }
+        if self.policies.is_empty() {
+            return Vec::new();
+        }
+        let header = columns.iter().map(|(name, _)| name.clone()).collect();
+        let rows = self.lines().map(|line| columns.iter().map(|(_, cell)| cell(line)).collect());
+        std::iter::once(header).chain(rows).collect()
+    }
+
+    /// The best share against labels, as a picture; where there is nothing to gain, the reward per pick.
     pub fn to_svg(&self) -> String {
+        let shares = self.policies.iter().any(|line| line.best_share.is_some());
         let curve = |line: &Line| {
-            let points = line.curve.iter().map(|p| (p.round as f64, p.reward_per_pick));
-            Curve::new(&line.name, points.collect())
+            let point = |p: &super::CurvePoint| {
+                let y = if shares { p.best_share? } else { p.reward_per_pick };
+                Some((p.labels as f64, y))
+            };
+            Curve::new(&line.name, line.curve.iter().filter_map(point).collect())
         };
         let mut curves: Vec<Curve> = self.policies.iter().map(curve).collect();
         curves.extend(self.references.iter().map(|line| curve(line).as_reference()));
         let plot = Plot {
             title: String::new(),
-            x_label: "round".into(),
-            y_label: "reward per pick so far".into(),
+            x_label: "labels".into(),
+            y_label: if shares { "best share so far" } else { "reward per pick so far" }.into(),
             x_scale: Scale::Linear,
             y_scale: Scale::Linear,
             curves,
@@ -74,46 +138,45 @@ impl Outcome {
     pub fn to_html(&self) -> String {
         let mut body =
             format!("<p class=\"lead\">{}</p>{}", escaped(&self.setting()), warnings(&self.warnings));
-        let estimated = self.policies.iter().any(|line| line.estimates.is_some());
-        if !self.policies.is_empty() {
-            body += "<table><tr><th>policy</th><th>reward per pick</th><th>95% interval</th><th>share of the lift</th>";
-            body += if estimated { "<th>by inverse propensity</th><th>rows of evidence</th>" } else { "" };
-            body += "</tr>";
-            for line in self.lines() {
-                let reference = self.references.iter().any(|other| other.name == line.name);
-                let class = if reference { " class=\"reference\"" } else { "" };
-                let half = half_width(line.reward_per_pick);
-                let share = line.lift_share.map_or("–".into(), |share| format!("{share:.2}"));
-                let _ = write!(
-                    body,
-                    "<tr{class}><td>{}</td><td>{}</td><td>{half}</td><td>{share}</td>",
-                    escaped(&line.name),
-                    short(line.reward_per_pick.mean)
-                );
-                if let Some(estimates) = line.estimates {
-                    let by = estimates.inverse_propensity;
-                    let half = half_width(by);
-                    let _ = write!(
-                        body,
-                        "<td>{} {half}</td><td>{:.0}</td>",
-                        short(by.mean),
-                        estimates.effective_rows
-                    );
-                }
+        let cells = self.cells();
+        if !cells.is_empty() {
+            body += "<div class=\"scroll\"><table>";
+            for (at, row) in cells.iter().enumerate() {
+                let reference = at > 0 && self.references.iter().any(|line| line.name == row[0]);
+                let tag = if at == 0 { "th" } else { "td" };
+                body += if reference { "<tr class=\"reference\">" } else { "<tr>" };
+                row.iter().for_each(|cell| {
+                    let _ = write!(body, "<{tag}>{}</{tag}>", escaped(cell));
+                });
                 body += "</tr>";
             }
-            body += "</table><p class=\"small\">The share of the lift is (mean − uniform) / (hindsight − uniform): 0 is \
-                     a random pick, 1 a linear regression fitted on all labels at once. In grey, what to hold the policies \
-                     against; best is the true top K.</p>";
+            let _ = write!(body, "</table></div><p class=\"small\">{LEGEND}");
+            if !self.ci95_covers.is_empty() {
+                let _ = write!(body, " The 95% intervals are {}.", escaped(self.ci95_covers));
+            }
+            body += " In grey, what to hold the policies against.</p>";
         }
-        if !estimated && !self.policies.is_empty() {
-            let _ = write!(body, "<h2>Over the rounds</h2><div class=\"scroll\">{}</div>", self.to_svg());
+        if self.policies.iter().any(|line| !line.curve.is_empty()) {
+            let _ = write!(body, "<h2>Against labels</h2><div class=\"scroll\">{}</div>", self.to_svg());
         }
         page("What each policy would have earned", &body)
     }
 }
 
-/// The half width of an interval, where there is one.
-fn half_width(estimate: Estimate) -> String {
-    if estimate.half_width.is_finite() { format!("± {}", short(estimate.half_width)) } else { String::new() }
+fn with_interval(estimate: Estimate) -> String {
+    if estimate.half_width.is_finite() {
+        format!("{} ± {}", short(estimate.mean), short(estimate.half_width))
+    } else {
+        short(estimate.mean)
+    }
+}
+
+fn share(estimate: Option<Estimate>) -> String {
+    match estimate {
+        None => "–".into(),
+        Some(estimate) if estimate.half_width.is_finite() => {
+            format!("{:.3} ± {:.3}", estimate.mean, estimate.half_width)
+        }
+        Some(estimate) => format!("{:.3}", estimate.mean),
+    }
 }
