@@ -66,8 +66,15 @@ impl Judge {
         }
     }
 
-    /// The values of a few rows.
-    pub(crate) fn values_of(&self, rows: &[f64], width: usize) -> Result<Vec<f64>, Error> {
+    /// The values of a few rows, whose scores follow each other; NaN = missing.
+    ///
+    /// ```
+    /// use jurybox_files::Judge;
+    /// let judge = Judge::Weights(vec![1.0, 3.0]);
+    /// assert_eq!(judge.values_of(&[1.0, 2.0, f64::NAN, 3.0], 2)?, [7.0, 12.0]);
+    /// # Ok::<(), jurybox_files::Error>(())
+    /// ```
+    pub fn values_of(&self, rows: &[f64], width: usize) -> Result<Vec<f64>, Error> {
         match self {
             Judge::Weights(weights) => {
                 Ok(rows.chunks_exact(width).map(|row| weighed(weights, row)).collect())

@@ -1,76 +1,4 @@
-//! Small dense linear algebra for reports and references: least squares with standard errors.
-
-/// Sums that determine a regression of one value on several with an intercept.
-#[derive(Debug, Clone)]
-pub(crate) struct LeastSquares {
-    width: usize,
-    count: f64,
-    /// Of the intercept and the columns, row after row.
-    gram: Vec<f64>,
-    products: Vec<f64>,
-    square: f64,
-}
-
-/// A fitted regression.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fit {
-    /// The intercept first.
-    pub(crate) coefficients: Vec<f64>,
-    /// Their standard errors.
-    pub(crate) errors: Vec<f64>,
-}
-
-impl LeastSquares {
-    pub(crate) fn new(columns: usize) -> Self {
-        let width = columns + 1;
-        LeastSquares {
-            width,
-            count: 0.0,
-            gram: vec![0.0; width * width],
-            products: vec![0.0; width],
-            square: 0.0,
-        }
-    }
-
-    /// Takes in one row; every value must be a number.
-    pub(crate) fn learn(&mut self, row: &[f64], y: f64) {
-        let at = |i: usize| if i == 0 { 1.0 } else { row[i - 1] };
-        for i in 0..self.width {
-            for j in 0..self.width {
-                self.gram[i * self.width + j] += at(i) * at(j);
-            }
-            self.products[i] += at(i) * y;
-        }
-        self.count += 1.0;
-        self.square += y * y;
-    }
-
-    /// The least-squares fit; a hair of ridge keeps collinear columns apart.
-    pub(crate) fn fit(&self) -> Option<Fit> {
-        if self.count < 2.0 {
-            return None;
-        }
-        let mut matrix = self.gram.clone();
-        for i in 1..self.width {
-            matrix[i * self.width + i] += 1e-9 * (self.gram[i * self.width + i] + self.count);
-        }
-        let inverse = inverse(&matrix, self.width)?;
-        let coefficients: Vec<f64> = (0..self.width)
-            .map(|i| (0..self.width).map(|j| inverse[i * self.width + j] * self.products[j]).sum())
-            .collect();
-        let explained: f64 = coefficients.iter().zip(&self.products).map(|(c, p)| c * p).sum();
-        let freedom = (self.count - self.width as f64).max(1.0);
-        let noise = (self.square - explained).max(0.0) / freedom;
-        let errors = (0..self.width).map(|i| (noise * inverse[i * self.width + i].max(0.0)).sqrt()).collect();
-        Some(Fit { coefficients, errors })
-    }
-}
-
-impl Fit {
-    pub(crate) fn predict(&self, row: &[f64]) -> f64 {
-        self.coefficients[0] + row.iter().zip(&self.coefficients[1..]).map(|(x, c)| x * c).sum::<f64>()
-    }
-}
+//! Small dense linear algebra for reports.
 
 /// The inverse of a matrix, by elimination with pivoting; `None` where there is none.
 pub(crate) fn inverse(matrix: &[f64], n: usize) -> Option<Vec<f64>> {
@@ -121,20 +49,6 @@ pub(crate) fn t_quantile(freedom: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_is_found_with_its_error() {
-        let mut sums = LeastSquares::new(1);
-        // y = 2 + 3 x, off by plus and minus 0.1.
-        for i in 0..100 {
-            let x = f64::from(i) / 10.0;
-            sums.learn(&[x], 2.0 + 3.0 * x + if i % 2 == 0 { 0.1 } else { -0.1 });
-        }
-        let fit = sums.fit().unwrap();
-        assert!((fit.coefficients[0] - 2.0).abs() < 0.05 && (fit.coefficients[1] - 3.0).abs() < 0.01);
-        // Closed form: sigma / (sqrt(n) sd(x)).
-        assert!((fit.errors[1] / (0.1 / (10.0 * 2.8866)) - 1.0).abs() < 0.03, "{fit:?}");
-    }
 
     #[test]
     fn quantiles_are_those_of_the_tables() {

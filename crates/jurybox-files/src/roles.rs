@@ -69,6 +69,16 @@ impl Taken {
     pub fn reward(&self) -> Option<&str> {
         self.reward.as_ref().map(|reward| reward.column.as_str())
     }
+
+    /// The column of logged probabilities.
+    pub fn probability(&self) -> Option<&str> {
+        self.probability.as_deref()
+    }
+
+    /// The column of groups or rounds.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
 }
 
 impl Taken {

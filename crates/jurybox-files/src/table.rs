@@ -197,7 +197,8 @@ impl Table {
         self
     }
 
-    pub(crate) fn threads(&self) -> usize {
+    /// How many threads work on it.
+    pub fn threads(&self) -> usize {
         self.threads
     }
 
@@ -221,6 +222,11 @@ impl Table {
     /// ```
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    /// Tells whoever watches this table how far work on it has come.
+    pub fn tell(&self, progress: Progress) {
+        self.watch.tell(progress);
     }
 
     /// Which column was taken as what.

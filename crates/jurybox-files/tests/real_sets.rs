@@ -1,10 +1,10 @@
 //! The real data sets, where they are: beside the workspace, in `../shared/data`. Where they are not, this says so.
 
-use jurybox_files::{Judge, RankOptions, ReplayAsk, Roles, Table, rank, replay, report, seat, teach};
+use jurybox_files::{Judge, RankOptions, Roles, Table, rank, report, seat, teach};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A data set: its file, rows, which column is what, and how to replay it.
+/// A data set: its file, rows, and which column is what.
 struct Set {
     file: &'static str,
     rows: u64,
@@ -103,8 +103,7 @@ fn ranking_without_labels_finds_better_rows_than_chance() {
         let mut jury = seat(&jurybox::Spec::default(), &unlabelled.taken().evaluators()).unwrap();
         teach(&unlabelled, &mut jury).unwrap();
         let ranking =
-            rank(&unlabelled, &Judge::jury(jury).unwrap(), RankOptions { k: 100, ..RankOptions::default() })
-                .unwrap();
+            rank(&unlabelled, &Judge::jury(jury).unwrap(), RankOptions { k: 100, ..RankOptions::default() }).unwrap();
         assert_eq!((ranking.rows(), ranking.winners().len()), (set.rows, 100), "{}", set.file);
         let (mut rewards, mut sum) = (Vec::new(), 0.0);
         let want = jurybox_files::Want { reward: true, ..jurybox_files::Want::default() };
@@ -165,47 +164,6 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
             ranking.winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
         assert_eq!(top(merged), top(jury), "{}", set.file);
-    });
-}
-
-#[test]
-fn a_replay_shows_that_learning_pays() {
-    each(|set, path| {
-        let ask = ReplayAsk {
-            rounds: 150,
-            runs: 2,
-            policies: vec!["adaptive".parse().unwrap()],
-            ..ReplayAsk::default()
-        };
-        let outcome = replay(&table(set, path, None), &ask).unwrap();
-        assert_eq!((outcome.rows as u64, outcome.how), (set.rows, "replayed"), "{}", set.file);
-        let line = |name: &str| outcome.references.iter().find(|line| line.name == name).unwrap();
-        let adaptive = &outcome.policies[0];
-        let share = adaptive.lift_share.unwrap();
-        assert!(share > 0.5 && share < 1.5, "{}: {share}", set.file);
-        let (ours, theirs) = (adaptive.reward_per_pick, line("z-mean").reward_per_pick);
-        let slack = ours.ci95.unwrap() + theirs.ci95.unwrap();
-        assert!(ours.mean >= theirs.mean - slack, "{}: {ours:?} against z-mean's {theirs:?}", set.file);
-        assert!(line("best").reward_per_pick.mean >= ours.mean, "{}", set.file);
-    });
-}
-
-#[test]
-fn own_rounds_are_those_of_the_column() {
-    each(|set, path| {
-        let ask = ReplayAsk {
-            k: 2,
-            rounds: 40,
-            runs: 1,
-            policies: vec!["average".parse().unwrap()],
-            ..ReplayAsk::default()
-        };
-        let outcome = replay(&table(set, path, Some(set.round)), &ask).unwrap();
-        // 371 threads, 57 and more days, 38 language pairs: as many as there are, up to what was asked for.
-        let wanted = if set.file.starts_with("translation") { 38 } else { 40 };
-        assert_eq!(outcome.rounds, wanted, "{}", set.file);
-        let share = outcome.policies[0].lift_share.unwrap();
-        assert!(share.is_finite() && outcome.items * 2.0 < set.rows as f64, "{}: {share}", set.file);
     });
 }
 

@@ -1,4 +1,4 @@
-//! The lab: simulated review desks, and the paper's figures and tables with a verdict on every claim.
+//! The lab: simulated review desks, a person's own history replayed, and the paper's figures and tables with a verdict on every claim.
 //!
 //! A [`Setting`] describes a desk, a [`World`] plays it out, a [`trial`] lets policies compete on it, [`run_all`] does that
 //! many times on all cores, and a [`Summary`] says what came out, with intervals.
@@ -13,6 +13,8 @@ mod contender;
 mod demo;
 mod demo_page;
 mod error;
+mod linear;
+mod offpolicy;
 mod replay;
 mod reproduce;
 mod runner;
@@ -29,6 +31,8 @@ pub use contender::Contender;
 pub use demo::{Demo, Standing};
 pub use error::Error;
 pub use jurybox_draw::{Curve, Plot, Scale};
+pub use offpolicy::Estimates;
+pub use replay::{CurvePoint, Line, Outcome, Protocol, ReplayOptions, replay};
 pub use reproduce::{Claim, Figure, Part, Plan, Report, Table, Verdict, reproduce};
 pub use runner::{Experiment, Running, run_all};
 pub use setting::{Drift, Setting, Truncation, Twists};

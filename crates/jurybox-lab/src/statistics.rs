@@ -73,7 +73,7 @@ impl Serialize for Estimate {
 }
 
 /// The 97.5% quantile of Student's t: a table up to 30 degrees of freedom, then its expansion around the normal.
-fn student_95(freedom: usize) -> f64 {
+pub(crate) fn student_95(freedom: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281, 2.2010, 2.1788,
         2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860, 2.0796, 2.0739, 2.0687, 2.0639,

@@ -1,16 +1,21 @@
 //! `jurybox replay`: what each policy would have earned on a person's own history.
 
-use super::columns::{Columns, Special};
+use super::columns::{Columns, Special, pair};
+use super::learn::read_state;
 use crate::output;
-use jurybox::Spec;
-use jurybox_files::{ReplayAsk, replay, write_whole};
+use jurybox::{Jury, Spec};
+use jurybox_files::{by_evaluator, write_whole};
+use jurybox_lab::{Protocol, ReplayOptions, replay};
 use std::path::PathBuf;
 
 /// Replay a history of scores and rewards under each policy.
 ///
-/// Rounds are drawn at random from the rows, or are the file's own with --round. Rewards are scaled to 0..1 by the range
-/// of the file before a policy learns from them, and reported as they are. Scores, rewards and rounds of all rows are held
-/// in memory (8 bytes a number), because rounds are drawn from all of them; the other columns are not.
+/// A row is looked at at most once in a run: a reward that was learnt is never also counted as found. Rows are shuffled and
+/// dealt out in rounds, or come in the file's own rounds with --round, or lie in one --pool until they are picked, or are
+/// ranked out of fold with --folds.
+///
+/// Rewards are scaled to 0..1 by the range of the file before a policy learns from them, and reported as they are. Scores,
+/// rewards and rounds of all rows are held in memory (8 bytes a number); the other columns are not.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -24,24 +29,42 @@ pub(crate) struct Args {
     /// The column with the probability that a row was reviewed, where only reviewed rows have a reward
     #[arg(long, value_name = "COLUMN")]
     probability: Option<String>,
-    /// Items of a random round
-    #[arg(long, default_value_t = 200)]
-    items: usize,
-    /// Picks of a round
+    /// All rows in one pool, --k picks a step until the --budget is spent, each run on another random 80% of the rows
+    #[arg(long, conflicts_with_all = ["round", "items", "rounds", "folds", "reuse"])]
+    pool: bool,
+    /// Labels of a run in a pool
+    #[arg(long, default_value_t = 200, requires = "pool")]
+    budget: usize,
+    /// Learn from all rows but a fold and rank the fold, for each of so many folds
+    #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "reuse"])]
+    folds: Option<usize>,
+    /// Let rows come back: every round is drawn from all of them. Flatters whoever remembers
+    #[arg(long, conflicts_with = "round")]
+    reuse: bool,
+    /// Items of a round [default: 200; with --folds, the whole fold]
+    #[arg(long)]
+    items: Option<usize>,
+    /// Picks of a round, or of a step in a pool
     #[arg(short, long, default_value_t = 10)]
     k: usize,
-    /// Rounds of a run; with --round, at most that many
+    /// Rounds of a run, at most as many as there are rows for [default: as many; with --reuse, 2000]
     #[arg(long)]
     rounds: Option<usize>,
-    /// Runs
-    #[arg(long, default_value_t = 20)]
-    runs: usize,
+    /// Runs [default: 20; with --folds, 3]
+    #[arg(long)]
+    runs: Option<usize>,
     /// The seed of every draw
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Policies to try; see `jurybox policies`
+    /// Policies to try, each once; differences are to the first. See `jurybox policies`
     #[arg(long, value_name = "NAMES")]
     policies: Option<String>,
+    /// A jury that has learnt already, as written by `jurybox learn`; it goes on learning. May be given several times
+    #[arg(long, value_name = "FILE")]
+    state: Vec<PathBuf>,
+    /// Fixed weights to try beside the policies, such as spam=0.2,abuse=0.5
+    #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=WEIGHT")]
+    weights: Vec<(String, f64)>,
     /// Write every pick: policy, run, round, row, probability
     #[arg(long, value_name = "FILE")]
     picks: Option<PathBuf>,
@@ -58,39 +81,53 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let states: Vec<(String, Jury)> = self
+            .state
+            .iter()
+            .map(|path| Ok((format!("state({})", path.display()), read_state(path)?)))
+            .collect::<anyhow::Result<_>>()?;
+        let known = states.first().map_or(&[][..], |(_, jury)| jury.evaluators().names());
         let table = self.columns.open(&Special {
             reward: Some(&self.reward),
             probability: self.probability.as_ref(),
             key: self.round.as_ref(),
+            known,
             ..Special::default()
         })?;
-        let defaults = ReplayAsk::default();
+        let defaults = ReplayOptions::default();
+        let protocol = match self.folds {
+            Some(folds) => Protocol::Folds(folds),
+            None if self.pool => Protocol::Pool { budget: self.budget },
+            None if self.reuse => Protocol::Reuse,
+            None => Protocol::Rounds,
+        };
+        let folds = self.folds.is_some();
         let policies = match &self.policies {
             None => defaults.policies,
             Some(list) => Spec::list(list)?,
         };
-        let rounds = self.rounds.unwrap_or(if self.round.is_some() { usize::MAX } else { defaults.rounds });
-        let ask = ReplayAsk {
-            items: self.items,
+        let weights = (!self.weights.is_empty())
+            .then(|| by_evaluator(&table.taken().evaluators(), &self.weights, "--weights", Some(0.0)))
+            .transpose()?;
+        let options = ReplayOptions {
+            protocol,
+            items: self.items.unwrap_or(if folds { 0 } else { defaults.items }),
             k: self.k,
-            rounds,
-            runs: self.runs,
+            rounds: self.rounds,
+            runs: self.runs.unwrap_or(if folds { 3 } else { defaults.runs }),
             seed: self.seed,
             policies,
+            states,
+            weights,
             picks: self.picks.clone(),
         };
-        let outcome = replay(&table, &ask)?;
+        let outcome = replay(&table, &options)?;
         if let Some(path) = &self.svg {
             write_whole(path, &outcome.to_svg())?;
         }
         if let Some(path) = &self.html {
             write_whole(path, &outcome.to_html())?;
         }
-        if self.json {
-            output::document(&outcome)
-        } else {
-            eprint!("{}", outcome.to_table());
-            Ok(())
-        }
+        if self.json { output::document(&outcome) } else { output::text_to_stdout(&outcome.to_table()) }
     }
 }

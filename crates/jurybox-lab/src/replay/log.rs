@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::linear::{Fit, LeastSquares};
-use crate::table::{Table, Want};
+use jurybox_files::{Table, Want};
 use std::collections::HashMap;
 
 /// Scores, rewards and rounds of a file.
@@ -24,8 +24,8 @@ impl Log {
         let taken = table.taken();
         let want = Want {
             reward: true,
-            probability: taken.probability.is_some(),
-            key: taken.key.is_some(),
+            probability: taken.probability().is_some(),
+            key: taken.key().is_some(),
             ..Want::default()
         };
         let mut log = Log {
@@ -40,8 +40,8 @@ impl Log {
             want,
             |mut part| {
                 let scores = part.batch.scores().to_vec();
-                let batch = part.batch;
-                Ok((scores, batch.rewards, batch.probabilities, batch.keys))
+                let batch = &part.batch;
+                Ok((scores, batch.rewards().to_vec(), batch.probabilities().to_vec(), batch.keys().to_vec()))
             },
             |at, (scores, rewards, probabilities, keys)| {
                 log.scores.extend(scores);
@@ -60,7 +60,7 @@ impl Log {
         )?;
         if log.labelled() == 0 {
             let column = taken.reward().unwrap_or_default().into();
-            return Err(Error::NoReward { path: table.path().into(), column });
+            return Err(jurybox_files::Error::NoReward { path: table.path().into(), column }.into());
         }
         Ok(log)
     }
@@ -79,6 +79,13 @@ impl Log {
 
     pub(crate) fn labelled(&self) -> usize {
         self.rewards.iter().filter(|reward| !reward.is_nan()).count()
+    }
+
+    /// The lower of two rewards, where there are exactly two.
+    pub(crate) fn lower_of_two(&self) -> Option<f64> {
+        let known = || self.rewards.iter().copied().filter(|r| !r.is_nan());
+        let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+        (low < high && known().all(|r| r == low || r == high)).then_some(low)
     }
 
     /// The plain mean of the scores that a row has; NaN where it has none.
@@ -116,7 +123,7 @@ impl Log {
                 sums.learn(&filled(x), self.rewards[row]);
             }
         }
-        sums.fit()
+        sums.fit(0.0)
     }
 }
 

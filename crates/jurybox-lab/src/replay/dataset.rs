@@ -1,14 +1,20 @@
-//! Real data, replayed: rounds drawn at random from items whose worth is known.
+//! The paper's experiments on real data: the same replay, by the paper's protocol and told what the paper tells.
+//!
+//! Rounds are drawn from all items every time, because the paper's are. Its figures are held against the paper's alone; for
+//! how well a policy judges, see [`Protocol`](super::Protocol).
 
+use super::course::Course;
+use super::play;
+use super::player::{Player, Scale, Seated};
+use super::{Log, Protocol, ReplayOptions};
 use crate::error::Error;
 use crate::runner::{Running, kept};
 use crate::trial::fnv;
 use jurybox::estimate::{Mle, Noise};
-use jurybox::{Evaluators, Example, Jury, Link, Pick, Scores, Spec};
+use jurybox::{Evaluators, Jury, Link, Spec};
 use jurybox_files::{Roles, Table, Want};
-use rand::{Rng, RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -161,7 +167,7 @@ impl Replay {
         let content =
             numbers.fold(0_u64, |hash, x| hash.rotate_left(5).wrapping_mul(0x0100_0000_01b3) ^ x.to_bits());
         let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
-        let work = format!("{} {self:?} {content} {:?} {names:?}", env!("CARGO_PKG_VERSION"), data.names);
+        let work = format!("{} 2 {self:?} {content} {:?} {names:?}", env!("CARGO_PKG_VERSION"), data.names);
         format!("{:016x}", fnv(&work))
     }
 
@@ -173,51 +179,43 @@ impl Replay {
         run: u64,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<f64>>, Error> {
-        let width = data.names.len();
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        rng.set_stream(run);
-        let mut juries = Vec::new();
+        let log = Log {
+            names: data.names.clone(),
+            scores: data.scores.clone(),
+            rewards: data.rewards.clone(),
+            probabilities: Vec::new(),
+            rounds: Vec::new(),
+        };
+        let options = ReplayOptions {
+            protocol: Protocol::Reuse,
+            items: self.items,
+            k: self.k,
+            rounds: Some(self.rounds as usize),
+            seed: self.seed,
+            ..ReplayOptions::default()
+        };
+        let course = Course::of(&log, &options, run as usize);
+        let mut means = Vec::with_capacity(policies.len());
         for spec in policies {
-            let mut own = ChaCha8Rng::seed_from_u64(self.seed ^ fnv(&spec.to_string()));
-            own.set_stream(run);
-            juries.push((seat(spec, &data.names, told, self.rounds)?, own, 0.0));
-        }
-        let mut order: Vec<usize> = (0..data.len()).collect();
-        let (mut scores, mut inverse) = (Vec::new(), Vec::new());
-        let (mut verdicts, mut picks) = (Vec::new(), Vec::<Pick>::new());
-        for _ in 0..self.rounds {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            draw(&mut order, self.items, &mut rng);
-            let drawn = &order[..self.items];
-            scores.clear();
-            verdicts.clear();
-            for &i in drawn {
-                scores.extend_from_slice(&data.scores[i * width..(i + 1) * width]);
-                let noise: f64 = if self.reward_noise > 0.0 { StandardNormal.sample(&mut rng) } else { 0.0 };
-                verdicts.push(data.rewards[i] + self.reward_noise * noise);
-            }
-            let round = Scores::new(&scores, width)?.with_inverse(Link::Logistic, &mut inverse);
-            for (jury, own, total) in &mut juries {
-                jury.round_into(&round, self.k, own, &mut picks)?;
-                for pick in &picks {
-                    *total += data.rewards[drawn[pick.item]];
-                    let (scores, reward) = (round.row(pick.item), verdicts[pick.item]);
-                    jury.learn(&[Example { scores, reward, receipt: Some(&pick.receipt) }])?;
-                }
-            }
+            let stream = |seed: u64, stream: u64| {
+                let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                rng.set_stream(stream);
+                rng
+            };
+            // Even streams are the course's.
+            let noise =
+                (self.reward_noise > 0.0).then(|| (self.reward_noise, stream(self.seed, 2 * run + 1)));
+            let mut own = stream(self.seed ^ fnv(&spec.to_string()), run);
+            let jury = seat(spec, &data.names, told, self.rounds)?;
+            let make = || Box::new(Seated::new(jury.clone(), Scale::NONE)) as Box<dyn Player>;
+            let table = play::Table { log: &log, k: self.k, keep: false, noise };
+            let earned: f64 = table.play(&course, make, &mut own)?.rewards.iter().sum();
+            means.push(earned / (self.rounds * self.k as u64) as f64);
         }
-        let each = (self.rounds * self.k as u64) as f64;
-        Ok(Some(juries.into_iter().map(|(_, _, total)| total / each).collect()))
-    }
-}
-
-/// Moves a uniform draw of `n` different items to the front.
-fn draw<R: Rng>(order: &mut [usize], n: usize, rng: &mut R) {
-    for at in 0..n {
-        let other = rng.random_range(at..order.len());
-        order.swap(at, other);
+        Ok(Some(means))
     }
 }
 

@@ -1,0 +1,191 @@
+//! Small dense linear algebra: least squares with an intercept and a ridge, and the factor it stands on.
+
+/// Sums that determine a regression of one value on several with an intercept.
+#[derive(Debug, Clone)]
+pub(crate) struct LeastSquares {
+    columns: usize,
+    count: f64,
+    /// Means of the columns, then of the value.
+    means: Vec<f64>,
+    /// Centred products of the columns and the value, row after row, `columns + 1` wide.
+    products: Vec<f64>,
+}
+
+/// A fitted regression.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fit {
+    pub(crate) intercept: f64,
+    pub(crate) slopes: Vec<f64>,
+}
+
+impl LeastSquares {
+    pub(crate) fn new(columns: usize) -> Self {
+        let wide = columns + 1;
+        LeastSquares { columns, count: 0.0, means: vec![0.0; wide], products: vec![0.0; wide * wide] }
+    }
+
+    /// Takes in one row; every value must be a number. Welford's update: sums of squares never cancel.
+    pub(crate) fn learn(&mut self, row: &[f64], y: f64) {
+        let wide = self.columns + 1;
+        self.count += 1.0;
+        let keep = (self.count - 1.0) / self.count;
+        let off: Vec<f64> = row.iter().chain([&y]).zip(&self.means).map(|(x, mean)| x - mean).collect();
+        for i in 0..wide {
+            for j in 0..wide {
+                self.products[i * wide + j] += keep * off[i] * off[j];
+            }
+            self.means[i] += off[i] / self.count;
+        }
+    }
+
+    /// The fit with `ridge` added to the squares of each column; the intercept is not shrunk. A hair of ridge is always
+    /// there and keeps collinear columns apart. None before the second row.
+    pub(crate) fn fit(&self, ridge: f64) -> Option<Fit> {
+        self.fit_with_leverage(ridge).map(|(fit, _)| fit)
+    }
+
+    /// As [`fit`](Self::fit), and what tells how far each row drew the fit to itself.
+    pub(crate) fn fit_with_leverage(&self, ridge: f64) -> Option<(Fit, Leverage)> {
+        if self.count < 2.0 {
+            return None;
+        }
+        let (n, wide) = (self.columns, self.columns + 1);
+        let mut matrix: Vec<f64> = (0..n * n).map(|at| self.products[at / n * wide + at % n]).collect();
+        for i in 0..n {
+            matrix[i * n + i] += ridge + 1e-9 * (matrix[i * n + i] + self.count);
+        }
+        let factor = Factor::of(matrix, n)?;
+        let slopes = factor.solve(&self.with_value());
+        let intercept = self.means[n] - slopes.iter().zip(&self.means).map(|(b, mean)| b * mean).sum::<f64>();
+        let leverage = Leverage { least: 1.0 / self.count, means: self.means[..n].to_vec(), factor };
+        Some((Fit { intercept, slopes }, leverage))
+    }
+
+    /// Centred products of each column with the value.
+    fn with_value(&self) -> Vec<f64> {
+        (0..self.columns).map(|i| self.products[i * (self.columns + 1) + self.columns]).collect()
+    }
+}
+
+impl Fit {
+    pub(crate) fn predict(&self, row: &[f64]) -> f64 {
+        self.intercept + row.iter().zip(&self.slopes).map(|(x, b)| x * b).sum::<f64>()
+    }
+}
+
+/// What tells how far each row drew a fit to itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Leverage {
+    least: f64,
+    means: Vec<f64>,
+    factor: Factor,
+}
+
+impl Leverage {
+    /// The weight of a row's own value in its prediction: its residual over one minus this is what it would be had the
+    /// row been left out.
+    pub(crate) fn of(&self, row: &[f64]) -> f64 {
+        let off: Vec<f64> = row.iter().zip(&self.means).map(|(x, mean)| x - mean).collect();
+        self.least + self.factor.square(&off)
+    }
+}
+
+/// The Cholesky factor of a symmetric positive definite matrix.
+#[derive(Debug, Clone)]
+pub(crate) struct Factor {
+    n: usize,
+    /// Lower triangle, row after row.
+    lower: Vec<f64>,
+}
+
+impl Factor {
+    /// None where the matrix is not positive definite.
+    pub(crate) fn of(mut matrix: Vec<f64>, n: usize) -> Option<Factor> {
+        for i in 0..n {
+            for j in 0..=i {
+                let dot: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
+                let rest = matrix[i * n + j] - dot;
+                if i == j {
+                    if rest.is_nan() || rest <= 0.0 {
+                        return None;
+                    }
+                    matrix[i * n + i] = rest.sqrt();
+                } else {
+                    matrix[i * n + j] = rest / matrix[j * n + j];
+                }
+            }
+        }
+        Some(Factor { n, lower: matrix })
+    }
+
+    /// The x for which the lower triangle times x is `right`.
+    fn forward(&self, right: &[f64]) -> Vec<f64> {
+        let (n, l) = (self.n, &self.lower);
+        let mut x = right.to_vec();
+        for i in 0..n {
+            let dot: f64 = (0..i).map(|k| l[i * n + k] * x[k]).sum();
+            x[i] = (x[i] - dot) / l[i * n + i];
+        }
+        x
+    }
+
+    /// `v' M^-1 v` of the matrix M.
+    pub(crate) fn square(&self, v: &[f64]) -> f64 {
+        self.forward(v).iter().map(|x| x * x).sum()
+    }
+
+    /// The x for which the matrix times x is `right`.
+    pub(crate) fn solve(&self, right: &[f64]) -> Vec<f64> {
+        let (n, l) = (self.n, &self.lower);
+        let mut x = self.forward(right);
+        for i in (0..n).rev() {
+            let dot: f64 = (i + 1..n).map(|k| l[k * n + i] * x[k]).sum();
+            x[i] = (x[i] - dot) / l[i * n + i];
+        }
+        x
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plane_is_found_and_a_ridge_shrinks_it_as_the_formula_says() {
+        let mut sums = LeastSquares::new(2);
+        let (mut xx, mut xy, mut count) = (0.0, 0.0, 0.0);
+        for i in 0..10 {
+            for j in 0..10 {
+                let (x, z) = (f64::from(i) - 4.5, f64::from(j) - 4.5);
+                sums.learn(&[x, z], 1e6 + 2.0 * x - 0.5 * z);
+                (xx, xy, count) = (xx + x * x, xy + x * (2.0 * x - 0.5 * z), count + 1.0);
+            }
+        }
+        let fit = sums.fit(0.0).unwrap();
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        assert!(close(fit.slopes[0], 2.0) && close(fit.slopes[1], -0.5), "{fit:?}");
+        assert!((fit.predict(&[1.0, 1.0]) - (1e6 + 1.5)).abs() < 1e-5);
+        // Columns at right angles: each slope is its own product over square plus ridge.
+        let shrunk = sums.fit(count).unwrap();
+        assert!(close(shrunk.slopes[0], xy / (xx + count)), "{shrunk:?}");
+        assert!((shrunk.intercept - 1e6).abs() < 1e-5, "the intercept is not shrunk: {shrunk:?}");
+    }
+
+    #[test]
+    fn two_equal_columns_share_and_one_row_fits_nothing() {
+        let mut sums = LeastSquares::new(2);
+        sums.learn(&[1.0, 1.0], 1.0);
+        assert_eq!(sums.fit(0.0), None);
+        (0..20).for_each(|i| sums.learn(&[f64::from(i), f64::from(i)], 3.0 * f64::from(i)));
+        let fit = sums.fit(0.0).unwrap();
+        assert!(
+            (fit.slopes[0] - fit.slopes[1]).abs() < 1e-3 && (fit.predict(&[7.0, 7.0]) - 21.0).abs() < 0.1
+        );
+    }
+
+    #[test]
+    fn what_is_not_positive_definite_is_refused() {
+        assert!(Factor::of(vec![1.0, 2.0, 2.0, 1.0], 2).is_none());
+        assert!(Factor::of(vec![f64::NAN], 1).is_none());
+    }
+}

@@ -1,0 +1,143 @@
+//! Players that never learn from a reward: averages, one evaluator, fixed weights, and what was known all along.
+
+use super::Log;
+use super::moments::Moments;
+use super::player::{Choice, Desk, Player, highest};
+use crate::error::Error;
+use jurybox_files::Judge;
+use rand_chacha::ChaCha8Rng;
+
+/// What rows are ranked by.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    /// The mean of the scores that a row has.
+    Average,
+    /// The mean of its standardised scores; moments are those of what has been seen so far.
+    ZMean,
+    /// The mean of its scores' ranks among the rows that it came with.
+    RankMean,
+    /// One evaluator's score.
+    Single(usize),
+    /// Fixed weights.
+    Weights(Vec<f64>),
+    /// A value for each row of the log.
+    Known(Vec<f64>),
+}
+
+/// A player who ranks by a value.
+pub(crate) struct ByValue {
+    value: Value,
+    width: usize,
+    moments: Moments,
+    /// By row of the log, from when it came.
+    values: Vec<f64>,
+    on_desk: Vec<f64>,
+}
+
+impl ByValue {
+    pub(crate) fn new(value: Value, log: &Log) -> ByValue {
+        let values = match &value {
+            Value::Known(values) => values.clone(),
+            _ => vec![f64::NAN; log.rows()],
+        };
+        ByValue { value, width: log.width(), moments: Moments::new(log.width()), values, on_desk: Vec::new() }
+    }
+
+    fn value_new_rows(&mut self, desk: &Desk) -> Result<(), Error> {
+        let width = self.width;
+        let rows = || desk.rows.iter().zip(desk.scores.chunks_exact(width));
+        match &self.value {
+            Value::Known(_) => {}
+            Value::Average => {
+                rows().for_each(|(&row, x)| self.values[row] = mean_of_present(x.iter().copied()));
+            }
+            Value::Single(j) => rows().for_each(|(&row, x)| self.values[row] = x[*j]),
+            Value::ZMean => {
+                self.moments.observe(&desk.scores);
+                let moments = &self.moments;
+                for (&row, x) in desk.rows.iter().zip(desk.scores.chunks_exact(width)) {
+                    let present = x.iter().enumerate().filter(|(_, x)| !x.is_nan());
+                    self.values[row] = mean_of_present(present.map(|(j, &x)| moments.standard(j, x)));
+                }
+            }
+            Value::RankMean => {
+                let ranks = ranks(&desk.scores, width);
+                for (&row, ranks) in desk.rows.iter().zip(ranks.chunks_exact(width)) {
+                    self.values[row] = mean_of_present(ranks.iter().copied());
+                }
+            }
+            Value::Weights(weights) => {
+                let values = Judge::Weights(weights.clone()).values_of(&desk.scores, width)?;
+                desk.rows.iter().zip(values).for_each(|(&row, value)| self.values[row] = value);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Player for ByValue {
+    fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error> {
+        rows.iter().for_each(|&row| self.moments.observe(log.row(row)));
+        Ok(rows.len())
+    }
+
+    fn pick(
+        &mut self,
+        desk: &Desk,
+        new: bool,
+        k: usize,
+        rng: &mut ChaCha8Rng,
+        choices: &mut Vec<Choice>,
+    ) -> Result<(), Error> {
+        if new {
+            self.value_new_rows(desk)?;
+        }
+        self.on_desk.clear();
+        self.on_desk.extend(desk.rows.iter().map(|&row| self.values[row]));
+        highest(&self.on_desk, k, rng, choices);
+        Ok(())
+    }
+
+    fn learn(&mut self, _: &Log, _: &[usize], _: &[f64]) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// NaN where there is nothing.
+fn mean_of_present(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) =
+        values.filter(|x| !x.is_nan()).fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
+    sum / count
+}
+
+/// The rank of each score among its evaluator's, as a share from 0 to 1; equal scores share a rank, missing ones have none.
+fn ranks(scores: &[f64], width: usize) -> Vec<f64> {
+    let mut ranks = vec![f64::NAN; scores.len()];
+    for j in 0..width {
+        let score = |place: usize| scores[place * width + j];
+        let mut order: Vec<usize> =
+            (0..scores.len() / width).filter(|&place| !score(place).is_nan()).collect();
+        order.sort_unstable_by(|&a, &b| score(a).total_cmp(&score(b)));
+        let last = (order.len().max(2) - 1) as f64;
+        let mut start = 0;
+        for equal in order.chunk_by(|&a, &b| score(a) == score(b)) {
+            let middle = start as f64 + (equal.len() - 1) as f64 / 2.0;
+            equal.iter().for_each(|&place| ranks[place * width + j] = middle / last);
+            start += equal.len();
+        }
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_scores_share_a_rank_and_missing_ones_have_none() {
+        let found = ranks(&[5.0, f64::NAN, 1.0, 3.0, 5.0, 2.0, 9.0, f64::NAN], 2);
+        assert_eq!([found[0], found[2], found[4], found[6]], [0.5, 0.0, 0.5, 1.0]);
+        assert!(found[1].is_nan() && found[7].is_nan());
+        assert_eq!((found[3], found[5]), (1.0, 0.0));
+    }
+}

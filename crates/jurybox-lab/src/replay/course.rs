@@ -1,0 +1,229 @@
+//! The course of a run: which rows are shown when. All players of a run meet the same one.
+
+use super::options::{POOL_SHARE, Protocol};
+use super::{Log, ReplayOptions};
+use crate::error::Error;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A stretch that a player starts from nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Stage {
+    /// Rows that stay until they are picked.
+    Pool { rows: Vec<usize>, budget: usize },
+    /// Rounds that pass, each learnt from.
+    Rounds(Vec<Vec<usize>>),
+    /// Rounds that are ranked after learning from all the rest, and not learnt from.
+    Fold { rest: Vec<usize>, rounds: Vec<Vec<usize>> },
+}
+
+/// What a run shows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Course {
+    pub(crate) stages: Vec<Stage>,
+}
+
+/// What there is to earn, label by label: the mean of what is shown, and the best of it in descending order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Offered {
+    pub(crate) uniform: Vec<f64>,
+    pub(crate) best: Vec<f64>,
+    /// Labels given at the end of each round (in a pool: of each step) and of each stage.
+    pub(crate) rounds: Vec<usize>,
+    pub(crate) stages: Vec<usize>,
+}
+
+/// How many rounds a run has, and what a person should know about that.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Extent {
+    pub(crate) rounds: usize,
+    pub(crate) labels: usize,
+    pub(crate) warning: Option<String>,
+}
+
+impl Extent {
+    /// What a file can give of what was asked for.
+    pub(crate) fn of(log: &Log, options: &ReplayOptions) -> Result<Extent, Error> {
+        options.check()?;
+        let (rows, own) = (log.rows(), !log.rounds.is_empty());
+        let too_few = |name: &'static str, value: usize, of: usize, what: &str| {
+            Err(Error::setting(name, value, format!("there are only {of} {what}")))
+        };
+        let dealt = matches!(options.protocol, Protocol::Rounds | Protocol::Reuse) && !own;
+        if dealt && (options.items == 0 || options.items > rows) {
+            return too_few("items", options.items, rows, "rows");
+        }
+        if dealt && options.k > options.items {
+            return too_few("k", options.k, options.items, "items in a round");
+        }
+        match options.protocol {
+            Protocol::Pool { .. } if own => Err(Error::setting(
+                "round",
+                "a column",
+                "a pool has no rounds: all rows are in it from the beginning",
+            )),
+            Protocol::Reuse if own => {
+                Err(Error::setting("round", "a column", "the file's own rounds come once and never again"))
+            }
+            Protocol::Pool { budget } => {
+                let pool = pool_size(rows);
+                if options.k > pool {
+                    return too_few("k", options.k, pool, "rows in a pool");
+                }
+                let warning = (budget > pool).then(|| {
+                    format!("a budget of {budget} labels is more than the {pool} rows of a pool: all of them are picked in the end")
+                });
+                let labels = budget.min(pool);
+                Ok(Extent { rounds: labels.div_ceil(options.k), labels, warning })
+            }
+            Protocol::Rounds => {
+                let there = if own { log.rounds.len() } else { rows / options.items };
+                let rounds = options.rounds.unwrap_or(there).min(there);
+                let warning = options.rounds.filter(|&asked| asked > there).map(|asked| {
+                    format!(
+                        "{asked} rounds were asked for, the file has {there}: each row comes once, so {there} rounds are \
+                         played"
+                    )
+                });
+                let labels = if own {
+                    log.rounds[..rounds].iter().map(|rows| rows.len().min(options.k)).sum()
+                } else {
+                    rounds * options.k
+                };
+                Ok(Extent { rounds, labels, warning })
+            }
+            Protocol::Reuse => {
+                let rounds = options.rounds.unwrap_or(2000);
+                Ok(Extent { rounds, labels: rounds * options.k, warning: None })
+            }
+            Protocol::Folds(folds) => {
+                let units = if own { log.rounds.len() } else { rows };
+                if folds > units {
+                    return too_few("folds", folds, units, if own { "rounds" } else { "rows" });
+                }
+                if !own
+                    && options.k > (rows / folds).min(if options.items == 0 { rows } else { options.items })
+                {
+                    return too_few("k", options.k, rows / folds, "rows in a fold");
+                }
+                let course = Course::of(log, options, 0);
+                let offered = course.offered(log, options.k);
+                Ok(Extent { rounds: offered.rounds.len(), labels: offered.uniform.len(), warning: None })
+            }
+        }
+    }
+}
+
+fn pool_size(rows: usize) -> usize {
+    ((rows as f64 * POOL_SHARE).round() as usize).clamp(1, rows)
+}
+
+impl Course {
+    /// The course of one run: a function of the file, the options and the number of the run.
+    pub(crate) fn of(log: &Log, options: &ReplayOptions, run: usize) -> Course {
+        let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+        rng.set_stream(2 * run as u64);
+        let all = || -> Vec<usize> { (0..log.rows()).collect() };
+        let stages = match options.protocol {
+            Protocol::Pool { budget } => {
+                let mut rows = all();
+                draw(&mut rows, pool_size(log.rows()), &mut rng);
+                rows.truncate(pool_size(log.rows()));
+                rows.sort_unstable();
+                vec![Stage::Pool { budget: budget.min(rows.len()), rows }]
+            }
+            Protocol::Rounds => {
+                let most = options.rounds.unwrap_or(usize::MAX);
+                let rounds: Vec<Vec<usize>> = if log.rounds.is_empty() {
+                    let mut rows = all();
+                    draw(&mut rows, log.rows(), &mut rng);
+                    rows.chunks_exact(options.items).take(most).map(<[usize]>::to_vec).collect()
+                } else {
+                    log.rounds.iter().take(most).cloned().collect()
+                };
+                vec![Stage::Rounds(rounds)]
+            }
+            Protocol::Reuse => {
+                let mut rows = all();
+                let rounds = (0..options.rounds.unwrap_or(2000)).map(|_| {
+                    draw(&mut rows, options.items, &mut rng);
+                    rows[..options.items].to_vec()
+                });
+                vec![Stage::Rounds(rounds.collect())]
+            }
+            Protocol::Folds(folds) => folds_of(log, options, folds, &mut rng),
+        };
+        Course { stages }
+    }
+
+    /// What a run has to offer, label by label.
+    pub(crate) fn offered(&self, log: &Log, k: usize) -> Offered {
+        let mut offered = Offered::default();
+        for stage in &self.stages {
+            match stage {
+                Stage::Pool { rows, budget } => {
+                    offered.add(log, rows, *budget);
+                    let start = offered.uniform.len() - budget;
+                    offered
+                        .rounds
+                        .extend((1..=budget.div_ceil(k)).map(|step| start + (step * k).min(*budget)));
+                }
+                Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => {
+                    for rows in rounds {
+                        offered.add(log, rows, k.min(rows.len()));
+                        offered.rounds.push(offered.uniform.len());
+                    }
+                }
+            }
+            offered.stages.push(offered.uniform.len());
+        }
+        offered
+    }
+}
+
+impl Offered {
+    fn add(&mut self, log: &Log, rows: &[usize], labels: usize) {
+        let mut rewards: Vec<f64> = rows.iter().map(|&row| log.rewards[row]).collect();
+        let mean = rewards.iter().sum::<f64>() / rewards.len() as f64;
+        rewards.sort_unstable_by(|a, b| b.total_cmp(a));
+        self.uniform.extend(std::iter::repeat_n(mean, labels));
+        self.best.extend_from_slice(&rewards[..labels]);
+    }
+}
+
+/// Rows of one of the file's own rounds stay together, in the fold or out of it.
+fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Stage> {
+    let mut units: Vec<Vec<usize>> = if log.rounds.is_empty() {
+        (0..log.rows()).map(|row| vec![row]).collect()
+    } else {
+        log.rounds.clone()
+    };
+    for at in 0..units.len() {
+        let other = rng.random_range(at..units.len());
+        units.swap(at, other);
+    }
+    let part = |fold: usize| &units[fold * units.len() / folds..(fold + 1) * units.len() / folds];
+    (0..folds)
+        .map(|fold| {
+            let others = (0..folds).filter(|&other| other != fold);
+            let mut rest: Vec<usize> = others.flat_map(|other| part(other).concat()).collect();
+            rest.sort_unstable();
+            let rounds = if log.rounds.is_empty() {
+                let rows = part(fold).concat();
+                let items = if options.items == 0 { rows.len() } else { options.items.min(rows.len()) };
+                rows.chunks_exact(items).map(<[usize]>::to_vec).collect()
+            } else {
+                part(fold).to_vec()
+            };
+            Stage::Fold { rest, rounds }
+        })
+        .collect()
+}
+
+/// Moves a uniform draw of `n` different rows to the front.
+fn draw(rows: &mut [usize], n: usize, rng: &mut ChaCha8Rng) {
+    for at in 0..n {
+        let other = rng.random_range(at..rows.len());
+        rows.swap(at, other);
+    }
+}

@@ -1,0 +1,210 @@
+//! From what was earned to figures with intervals.
+//!
+//! The best share is a ratio of sums: what a player earned above a random pick, over what the best possible picks would
+//! have earned above it, each summed over all runs. A mean of the runs' own ratios would give a run in which there was
+//! little to find as much say as one with much. The interval is that of a ratio, linearised: with `d_u = gain_u - share *
+//! possible_u` of each unit u, it is Student's t times the standard error of the sum of the d, over the sum of the possible.
+//! Differences between two players are differences of gains over the same sum, unit by unit.
+
+use super::course::Offered;
+use super::play::Played;
+use crate::statistics::{Estimate, student_95};
+
+/// What an interval is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    Runs,
+    Rounds,
+    Folds,
+}
+
+impl Over {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Over::Runs => "runs",
+            Over::Rounds => "rounds",
+            Over::Folds => "folds",
+        }
+    }
+
+    /// What an interval over these covers, and what it does not.
+    pub(crate) fn covers(self) -> &'static str {
+        match self {
+            Over::Runs => "over runs: the draws of rows and their order, not other files",
+            Over::Rounds => "over rounds: other rounds like these, if one round does not depend on another",
+            Over::Folds => {
+                "over folds: other rows like these; folds share what they learn from, so it is a little narrow"
+            }
+        }
+    }
+}
+
+/// A ratio of sums with its interval, from units in one or several groups. Several groups are repetitions on the same rows:
+/// they make the ratio steadier, but each of them is as uncertain as the other, so that their variances are averaged.
+pub(crate) fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Estimate> {
+    let sum =
+        |units: &[(f64, f64)]| units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1));
+    let total =
+        groups.iter().map(|units| sum(units)).fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let mean = total.0 / total.1;
+    if total.1 <= 0.0 || !mean.is_finite() {
+        return None;
+    }
+    let smallest = groups.iter().map(Vec::len).min().unwrap_or(0);
+    if smallest < 2 {
+        return Some(Estimate { mean, half_width: f64::INFINITY });
+    }
+    let variance = groups.iter().map(|units| {
+        let (n, below) = (units.len() as f64, sum(units).1);
+        // The d of a group add up to zero but for what the group differs from the others.
+        let off: Vec<f64> = units.iter().map(|unit| unit.0 - mean * unit.1).collect();
+        let centre = off.iter().sum::<f64>() / n;
+        n / (n - 1.0) * off.iter().map(|d| (d - centre).powi(2)).sum::<f64>() / (below * below)
+    });
+    let variance = variance.sum::<f64>() / groups.len() as f64;
+    Some(Estimate { mean, half_width: student_95(smallest - 1) * variance.sqrt() })
+}
+
+/// Sums of one quantity, run by run and label by label.
+pub(crate) struct Sums {
+    /// For each run, the sum up to each label, beginning with none.
+    runs: Vec<Vec<f64>>,
+}
+
+impl Sums {
+    pub(crate) fn of<'a>(runs: impl Iterator<Item = &'a [f64]>) -> Sums {
+        let up_to = |values: &[f64]| {
+            let mut sum = 0.0;
+            let mut sums = vec![0.0];
+            sums.extend(values.iter().map(|value| {
+                sum += value;
+                sum
+            }));
+            sums
+        };
+        Sums { runs: runs.map(up_to).collect() }
+    }
+
+    pub(crate) fn of_played(played: &[Played]) -> Sums {
+        Sums::of(played.iter().map(|run| &run.rewards[..]))
+    }
+
+    /// The sum over all runs.
+    pub(crate) fn total(&self, labels: usize) -> f64 {
+        self.runs.iter().map(|run| run[labels]).sum()
+    }
+
+    /// The sums of each unit within the first labels, unit by unit.
+    fn units(&self, over: Over, offered: &[Offered], labels: usize) -> Vec<Vec<f64>> {
+        let cut = |run: usize, ends: &[usize]| -> Vec<f64> {
+            let (mut sums, mut start) = (Vec::new(), 0);
+            for end in ends.iter().map(|&end| end.min(labels)) {
+                if end > start {
+                    sums.push(self.runs[run][end] - self.runs[run][start]);
+                }
+                start = end;
+            }
+            sums
+        };
+        match over {
+            Over::Runs => vec![self.runs.iter().map(|run| run[labels]).collect()],
+            Over::Rounds => {
+                let all: Vec<Vec<f64>> =
+                    (0..self.runs.len()).map(|run| cut(run, &offered[run].rounds)).collect();
+                let rounds = all.first().map_or(0, Vec::len);
+                vec![(0..rounds).map(|round| all.iter().map(|run| run[round]).sum()).collect()]
+            }
+            Over::Folds => (0..self.runs.len()).map(|run| cut(run, &offered[run].stages)).collect(),
+        }
+    }
+}
+
+/// All that figures are made from.
+pub(crate) struct Measures<'a> {
+    pub(crate) over: Over,
+    pub(crate) offered: &'a [Offered],
+    pub(crate) uniform: Sums,
+    pub(crate) best: Sums,
+    pub(crate) picks: Sums,
+}
+
+impl<'a> Measures<'a> {
+    pub(crate) fn new(over: Over, offered: &'a [Offered]) -> Measures<'a> {
+        let ones: Vec<Vec<f64>> = offered.iter().map(|run| vec![1.0; run.uniform.len()]).collect();
+        Measures {
+            over,
+            offered,
+            uniform: Sums::of(offered.iter().map(|run| &run.uniform[..])),
+            best: Sums::of(offered.iter().map(|run| &run.best[..])),
+            picks: Sums::of(ones.iter().map(|run| &run[..])),
+        }
+    }
+
+    fn paired(
+        &self,
+        above: (&Sums, &Sums),
+        below: (&Sums, Option<&Sums>),
+        labels: usize,
+    ) -> Option<Estimate> {
+        let units = |sums: &Sums| sums.units(self.over, self.offered, labels);
+        let (a, b, c, d) = (units(above.0), units(above.1), units(below.0), below.1.map(units));
+        let groups: Vec<Vec<(f64, f64)>> = (0..a.len())
+            .map(|g| {
+                let unit = |u: usize| {
+                    let (most, least) = (c[g][u], d.as_ref().map_or(0.0, |d| d[g][u]));
+                    // What is left of two equal sums by rounding is nothing.
+                    let nothing = most - least <= 1e-12 * (most.abs() + least.abs());
+                    (a[g][u] - b[g][u], if nothing { 0.0 } else { most - least })
+                };
+                (0..a[g].len()).map(unit).collect()
+            })
+            .collect();
+        ratio(&groups)
+    }
+
+    /// `(reward - uniform) / (best possible - uniform)` after so many labels; None where there is nothing to gain.
+    pub(crate) fn best_share(&self, earned: &Sums, labels: usize) -> Option<Estimate> {
+        self.paired((earned, &self.uniform), (&self.best, Some(&self.uniform)), labels)
+    }
+
+    /// The best share of one minus that of another, unit by unit.
+    pub(crate) fn difference(&self, one: &Sums, other: &Sums, labels: usize) -> Option<Estimate> {
+        self.paired((one, other), (&self.best, Some(&self.uniform)), labels)
+    }
+
+    /// What a pick was worth.
+    pub(crate) fn reward_per_pick(&self, earned: &Sums, labels: usize) -> Estimate {
+        let nothing = Sums { runs: earned.runs.iter().map(|run| vec![0.0; run.len()]).collect() };
+        let estimate = self.paired((earned, &nothing), (&self.picks, None), labels);
+        estimate.unwrap_or(Estimate { mean: f64::NAN, half_width: f64::INFINITY })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_of_equal_denominators_is_a_mean_with_students_interval() {
+        let units = vec![(1.0, 2.0), (2.0, 2.0), (6.0, 2.0)];
+        let (found, expected) = (ratio(&[units]).unwrap(), Estimate::of(&[0.5, 1.0, 3.0]));
+        assert!((found.mean - expected.mean).abs() < 1e-12);
+        assert!((found.half_width - expected.half_width).abs() < 1e-12);
+    }
+
+    #[test]
+    fn repetitions_do_not_narrow_an_interval_over_rows() {
+        let units = vec![(1.0, 2.0), (2.0, 3.0), (6.0, 4.0)];
+        let (once, thrice) =
+            (ratio(std::slice::from_ref(&units)).unwrap(), ratio(&vec![units.clone(); 3]).unwrap());
+        assert!(
+            (once.half_width - thrice.half_width).abs() < 1e-12 && (once.mean - thrice.mean).abs() < 1e-12
+        );
+    }
+
+    #[test]
+    fn nothing_to_gain_is_no_share_and_one_unit_no_interval() {
+        assert_eq!(ratio(&[vec![(0.0, 0.0), (0.0, 0.0)]]), None);
+        assert_eq!(ratio(&[vec![(1.0, 2.0)]]).unwrap(), Estimate { mean: 0.5, half_width: f64::INFINITY });
+    }
+}

@@ -1,0 +1,136 @@
+//! Replay: what each policy would have earned on a person's own history.
+//!
+//! Where every row has a reward, rows are shown, a policy picks some of them, earns what they were worth and learns from it:
+//! exactly what would have happened. A row is looked at at most once in a run ([`Protocol`]): a replay that shows rows again
+//! pays for memory, not for judgement. Where only reviewed rows have a reward, what would have happened can only be estimated
+//! from logged probabilities; see `offpolicy`.
+
+mod by_value;
+mod course;
+mod dataset;
+mod entrants;
+mod log;
+mod measure;
+mod moments;
+mod options;
+mod outcome;
+mod parallel;
+mod picks;
+mod play;
+mod player;
+mod retrained;
+mod show;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use dataset::{Dataset, Replay};
+pub(crate) use log::{Log, filled};
+pub use options::{Protocol, ReplayOptions};
+pub use outcome::{CurvePoint, Line, Outcome};
+pub(crate) use parallel::in_parallel;
+pub(crate) use player::{Scale, seat};
+
+use crate::error::Error;
+use crate::offpolicy;
+use course::{Course, Extent, Offered};
+use entrants::{Entrant, entrants};
+use jurybox_files::{Progress, Table};
+use measure::{Measures, Over};
+use play::Played;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// Replays a table's history under each policy.
+///
+/// ```
+/// use jurybox_files::{Roles, Table};
+/// use jurybox_lab::{Protocol, ReplayOptions, replay};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("history.csv");
+/// let rows: String = (0..300).map(|i| format!("{},{},{}\n", i % 17, i % 5, i % 17)).collect();
+/// std::fs::write(&path, format!("good,noise,verdict\n{rows}"))?;
+/// let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
+/// let table = Table::open(&[path], &roles, false)?;
+/// let options = ReplayOptions {
+///     protocol: Protocol::Pool { budget: 60 },
+///     k: 5,
+///     runs: 3,
+///     policies: vec!["adaptive".parse()?],
+///     ..ReplayOptions::default()
+/// };
+/// let outcome = replay(&table, &options)?;
+/// assert!(outcome.policies[0].best_share.unwrap().mean > 0.8);
+/// assert_eq!(outcome.line("best").unwrap().best_share.unwrap().mean, 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn replay(table: &Table, options: &ReplayOptions) -> Result<Outcome, Error> {
+    let log = Log::read(table)?;
+    options.check()?;
+    if log.labelled() < log.rows() || !log.probabilities.is_empty() {
+        let mut outcome = Outcome::new(&log, options);
+        outcome.rounds = options.rounds.unwrap_or(outcome.rounds);
+        offpolicy::estimated(table, &log, options, &mut outcome)?;
+        return Ok(outcome);
+    }
+    let told = |done, of| table.tell(Progress::Runs { done, of });
+    let (outcome, chosen) = replayed(&log, options, table.threads(), &told)?;
+    if let Some(path) = &options.picks {
+        picks::write(path, &chosen)?;
+    }
+    Ok(outcome)
+}
+
+/// Every pick of every policy and run: name, run, pick.
+type AllChosen = Vec<(String, usize, Vec<picks::Chosen>)>;
+
+/// Replays a log in which every row has a reward.
+pub(crate) fn replayed(
+    log: &Log,
+    options: &ReplayOptions,
+    threads: usize,
+    told: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(Outcome, AllChosen), Error> {
+    let extent = Extent::of(log, options)?;
+    let entrants = entrants(log, options, extent.rounds)?;
+    let runs = options.runs;
+    let offered: Vec<Offered> = in_parallel(runs, threads, &|_, _| {}, |run| {
+        Ok(Course::of(log, options, run).offered(log, options.k))
+    })?;
+    let results = in_parallel(entrants.len() * runs, threads, told, |task| {
+        one(log, options, &entrants[task / runs], task % runs)
+    })?;
+    let mut results = results.into_iter();
+    let mut played: Vec<(Entrant, Vec<Played>)> =
+        entrants.into_iter().map(|entrant| (entrant, results.by_ref().take(runs).collect())).collect();
+    let mut chosen = Vec::new();
+    if options.picks.is_some() {
+        for (entrant, runs) in played.iter_mut().filter(|(entrant, _)| entrant.is_policy()) {
+            let picks =
+                runs.iter_mut().enumerate().map(|(run, played)| (run, std::mem::take(&mut played.chosen)));
+            chosen.extend(picks.map(|(run, picks)| (entrant.name.clone(), run, picks)));
+        }
+    }
+    let measures = Measures::new(over(log, options), &offered);
+    Ok((outcome::summed_up(log, options, &extent, &measures, &played), chosen))
+}
+
+/// What the intervals are over: what differs from one to the next.
+fn over(log: &Log, options: &ReplayOptions) -> Over {
+    match options.protocol {
+        Protocol::Folds(_) => Over::Folds,
+        Protocol::Rounds if !log.rounds.is_empty() || options.runs < 2 => Over::Rounds,
+        _ => Over::Runs,
+    }
+}
+
+/// One run of one entrant: a function of the file, the options and the number of the run, whoever else plays.
+fn one(log: &Log, options: &ReplayOptions, entrant: &Entrant, run: usize) -> Result<Played, Error> {
+    let course = Course::of(log, options, run);
+    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+    rng.set_stream(2 * run as u64 + 1);
+    let desk =
+        play::Table { log, k: options.k, keep: options.picks.is_some() && entrant.is_policy(), noise: None };
+    let known = entrant.knows_beforehand(log, options, &course);
+    desk.play(&course, || entrant.player(log, known.as_deref()), &mut rng)
+}

@@ -1,0 +1,110 @@
+//! What can be asked of a replay.
+
+use crate::error::Error;
+use jurybox::{Jury, Spec};
+use std::path::PathBuf;
+
+/// Which rows are shown when, and how often.
+///
+/// In every protocol but [`Reuse`](Protocol::Reuse) a row is looked at at most once in a run: a reward that was learnt is
+/// never also counted as found.
+///
+/// ```
+/// assert_eq!(jurybox_lab::Protocol::default(), jurybox_lab::Protocol::Rounds);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// Rounds of rows, each row once: the file's own rounds, or the rows shuffled and dealt out.
+    #[default]
+    Rounds,
+    /// Rounds drawn from all rows every time: rows come back, and whoever remembers their rewards looks better than he is.
+    Reuse,
+    /// All rows in one pool, where they stay until picked; each run has another random 80% of the rows.
+    Pool {
+        /// Labels of a run.
+        budget: usize,
+    },
+    /// Learns from all rows but a fold, ranks the fold, and so for each of them.
+    Folds(usize),
+}
+
+/// The share of the rows that a pool holds.
+pub(crate) const POOL_SHARE: f64 = 0.8;
+
+/// How to replay.
+///
+/// ```
+/// let options = jurybox_lab::ReplayOptions::default();
+/// assert_eq!((options.items, options.k, options.rounds), (200, 10, None));
+/// ```
+#[derive(Debug, Clone)]
+pub struct ReplayOptions {
+    /// Which rows are shown when.
+    pub protocol: Protocol,
+    /// Items of a round that is drawn or dealt; out of fold, 0 stands for the whole fold.
+    pub items: usize,
+    /// Picks of a round, or of a step in a pool.
+    pub k: usize,
+    /// Rounds of a run at most; all that there are when not set, 2000 where rows come back.
+    pub rounds: Option<usize>,
+    /// Runs.
+    pub runs: usize,
+    /// The seed of every draw.
+    pub seed: u64,
+    /// The policies to try; one that is named twice is tried once.
+    pub policies: Vec<Spec>,
+    /// Juries that have learnt already, with a name each. They go on learning.
+    pub states: Vec<(String, Jury)>,
+    /// Fixed weights to try, one for each evaluator.
+    pub weights: Option<Vec<f64>>,
+    /// Where to write every pick.
+    pub picks: Option<PathBuf>,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        ReplayOptions {
+            protocol: Protocol::default(),
+            items: 200,
+            k: 10,
+            rounds: None,
+            runs: 20,
+            seed: 1,
+            policies: default_policies(),
+            states: Vec::new(),
+            weights: None,
+            picks: None,
+        }
+    }
+}
+
+fn default_policies() -> Vec<Spec> {
+    let mut specs = vec![Spec::default()];
+    for name in ["esag", "greedy", "eps-greedy-all", "eval-ucb", "lin-ucb", "exp4p"] {
+        if specs.iter().all(|spec| spec.name() != name) {
+            specs.push(Spec::new(name));
+        }
+    }
+    specs
+}
+
+impl ReplayOptions {
+    /// Refuses what cannot be replayed, whatever the file.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let counts = [("k", Some(self.k)), ("runs", Some(self.runs)), ("rounds", self.rounds)];
+        for (name, count) in counts {
+            if count == Some(0) {
+                return Err(Error::setting(name, 0, "a replay needs at least one"));
+            }
+        }
+        match self.protocol {
+            Protocol::Folds(folds) if folds < 2 => Err(Error::setting(
+                "folds",
+                folds,
+                "there must be two at least: one to rank, the rest to learn from",
+            )),
+            Protocol::Pool { budget: 0 } => Err(Error::setting("budget", 0, "a pool needs labels to give")),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Players: whoever picks rows in a replay, and is told what they were worth.
+
+use super::Log;
+use crate::error::Error;
+use jurybox::{Evaluators, Example, Jury, Link, Pick, Scores, Spec, TopK};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+/// What lies before a player: rows of the log, with their scores one after the other.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Desk {
+    pub(crate) rows: Vec<usize>,
+    pub(crate) scores: Vec<f64>,
+}
+
+impl Desk {
+    /// Puts rows on the desk, and takes away what was there.
+    pub(crate) fn lay(&mut self, log: &Log, rows: &[usize]) {
+        self.rows.clear();
+        self.rows.extend_from_slice(rows);
+        self.scores.clear();
+        rows.iter().for_each(|&row| self.scores.extend_from_slice(log.row(row)));
+    }
+
+    /// Takes the rows at those places away; the last rows move to where they were.
+    pub(crate) fn take_away(&mut self, places: &mut [usize], width: usize) {
+        places.sort_unstable_by(|a, b| b.cmp(a));
+        for &place in &*places {
+            let last = self.rows.len() - 1;
+            self.rows.swap_remove(place);
+            self.scores.copy_within(last * width..(last + 1) * width, place * width);
+            self.scores.truncate(last * width);
+        }
+    }
+}
+
+/// A pick: a place on the desk, and how probable it was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Choice {
+    pub(crate) place: usize,
+    pub(crate) probability: f64,
+}
+
+/// Whoever picks. `study` comes before the first round, then `pick` and `learn` in turn.
+pub(crate) trait Player {
+    /// Learns from rows whose rewards are known beforehand. Says how many were of use.
+    fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error>;
+
+    /// Picks `k` rows, best first. `new`: the rows on the desk have not been seen before; else all of them have.
+    fn pick(
+        &mut self,
+        desk: &Desk,
+        new: bool,
+        k: usize,
+        rng: &mut ChaCha8Rng,
+        choices: &mut Vec<Choice>,
+    ) -> Result<(), Error>;
+
+    /// Learns what the last picks were worth: their rows in the order of the picks, and the verdict on each.
+    fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error>;
+}
+
+/// The places of the `k` highest values; equal ones in an order that the seed decides.
+pub(crate) fn highest(values: &[f64], k: usize, rng: &mut ChaCha8Rng, choices: &mut Vec<Choice>) {
+    let mut top = TopK::new(k, rng.random());
+    for (place, &value) in values.iter().enumerate() {
+        top.push(place as u64, if value.is_nan() { f64::NEG_INFINITY } else { value });
+    }
+    choices.clear();
+    choices.extend(top.sorted().iter().map(|best| Choice { place: best.item as usize, probability: 1.0 }));
+}
+
+/// Rewards on 0 to 1 by the range of the file: what the policies that assume such rewards are told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Scale {
+    low: f64,
+    span: f64,
+}
+
+impl Scale {
+    /// Rewards as they are.
+    pub(crate) const NONE: Scale = Scale { low: 0.0, span: 1.0 };
+
+    pub(crate) fn of(log: &Log) -> Scale {
+        let known = || log.rewards.iter().copied().filter(|r| !r.is_nan());
+        let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+        Scale { low, span: if high > low { high - low } else { 1.0 } }
+    }
+
+    pub(crate) fn apply(self, reward: f64) -> f64 {
+        (reward - self.low) / self.span
+    }
+}
+
+/// A jury for a spec, told the horizon where it has such an option.
+pub(crate) fn seat(spec: &Spec, log: &Log, rounds: usize) -> Result<Jury, Error> {
+    let evaluators = Evaluators::new(log.names.clone())?;
+    if !spec.options().contains_key("horizon")
+        && let Ok(jury) = Jury::new(&spec.clone().with("horizon", rounds), evaluators.clone())
+    {
+        return Ok(jury);
+    }
+    Ok(Jury::new(spec, evaluators)?)
+}
+
+/// A policy at play.
+pub(crate) struct Seated {
+    jury: Jury,
+    scale: Scale,
+    picks: Vec<Pick>,
+    inverse: Vec<f64>,
+}
+
+impl Seated {
+    pub(crate) fn new(jury: Jury, scale: Scale) -> Seated {
+        Seated { jury, scale, picks: Vec::new(), inverse: Vec::new() }
+    }
+}
+
+impl Player for Seated {
+    fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error> {
+        let mut desk = Desk::default();
+        desk.lay(log, rows);
+        self.jury.observe(&Scores::new(&desk.scores, log.width())?)?;
+        let examples: Vec<Example<'_>> = rows
+            .iter()
+            .map(|&row| Example {
+                scores: log.row(row),
+                reward: self.scale.apply(log.rewards[row]),
+                receipt: None,
+            })
+            .collect();
+        Ok(self.jury.learn(&examples)?.used as usize)
+    }
+
+    fn pick(
+        &mut self,
+        desk: &Desk,
+        new: bool,
+        k: usize,
+        rng: &mut ChaCha8Rng,
+        choices: &mut Vec<Choice>,
+    ) -> Result<(), Error> {
+        let width = self.jury.evaluators().len();
+        let mut pool = Scores::new(&desk.scores, width)?;
+        if self.jury.spec().name().starts_with("glm-") {
+            pool = pool.with_inverse(Link::Logistic, &mut self.inverse);
+        }
+        let seen = if new { pool } else { Scores::new(&[], width)? };
+        self.jury.round_from_pool_into(&pool, &seen, k, rng, &mut self.picks)?;
+        choices.clear();
+        choices.extend(
+            self.picks
+                .iter()
+                .map(|pick| Choice { place: pick.item, probability: pick.receipt.inclusion_probability }),
+        );
+        Ok(())
+    }
+
+    fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
+        let examples: Vec<Example<'_>> = rows
+            .iter()
+            .zip(verdicts)
+            .zip(&self.picks)
+            .map(|((&row, &verdict), pick)| Example {
+                scores: log.row(row),
+                reward: self.scale.apply(verdict),
+                receipt: Some(&pick.receipt),
+            })
+            .collect();
+        self.jury.learn(&examples)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,259 @@
+//! Regressions that are fitted anew with every label: what anybody would write first, done with care.
+//!
+//! Scores are standardised by the moments of what has been seen of them, labelled or not; a missing one stands at its
+//! evaluator's mean. Up to 500 labels a model is fitted before every step, later whenever the labels have grown by a
+//! hundredth.
+//!
+//! *Ridge:* least squares with an intercept that is not shrunk. The ridge is the one of seven from 0.1 to 100 whose
+//! leave-one-out error (in closed form, from the leverages) is least, the larger of two equals. While all labels are
+//! equal there is nothing to fit, and rows are ranked by the mean of their standardised scores.
+//!
+//! *Logistic:* `log-odds(y) = c + b·z` with the prior `b ~ N(1.5 d, I)`, `d` equal weights that give `d·z` variance one
+//! over what was seen, and `c ~ N(0, 9)`; the mode is found by Newton's method. Before the first label it ranks by mean
+//! z, and from there it moves as far as the labels carry it. y is the higher of two rewards; where there are more than two,
+//! it is "above the median of the labels so far".
+
+use super::Log;
+use super::moments::Moments;
+use super::player::{Choice, Desk, Player, highest};
+use crate::error::Error;
+use crate::linear::{Factor, Fit, LeastSquares};
+use rand_chacha::ChaCha8Rng;
+
+/// The ridges to choose from, in units of one standardised row.
+const RIDGES: [f64; 7] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
+/// Up to this many labels a model is fitted before every step.
+const EVERY_STEP: usize = 500;
+
+/// Which regression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Ridge,
+    /// With the higher reward where there are only two.
+    Logistic,
+}
+
+/// A player who fits a regression to the labels so far.
+pub(crate) struct Retrained {
+    kind: Kind,
+    moments: Moments,
+    /// Count, mean and sum of squares of the sums of standardised scores.
+    sums: (f64, f64, f64),
+    /// The lower of two rewards, where there are only two.
+    lower_of_two: Option<f64>,
+    scores: Vec<f64>,
+    rewards: Vec<f64>,
+    /// Slopes on the standardised scores; the intercept orders nothing.
+    slopes: Vec<f64>,
+    fitted_at: Option<usize>,
+    values: Vec<f64>,
+}
+
+impl Retrained {
+    pub(crate) fn new(kind: Kind, log: &Log) -> Retrained {
+        let width = log.width();
+        Retrained {
+            kind,
+            moments: Moments::new(width),
+            sums: (0.0, 0.0, 0.0),
+            lower_of_two: log.lower_of_two(),
+            scores: Vec::new(),
+            rewards: Vec::new(),
+            slopes: vec![1.0; width],
+            fitted_at: None,
+            values: Vec::new(),
+        }
+    }
+
+    fn observe(&mut self, scores: &[f64]) {
+        self.moments.observe(scores);
+        for row in scores.chunks_exact(self.slopes.len()) {
+            let sum: f64 = row.iter().enumerate().map(|(j, &x)| self.moments.standard(j, x)).sum();
+            self.sums.0 += 1.0;
+            let off = sum - self.sums.1;
+            self.sums.1 += off / self.sums.0;
+            self.sums.2 += off * (sum - self.sums.1);
+        }
+    }
+
+    fn fit(&mut self) {
+        let labels = self.rewards.len();
+        let due =
+            self.fitted_at.is_none_or(|at| labels > at && (labels <= EVERY_STEP || 100 * labels > 101 * at));
+        if !due {
+            return;
+        }
+        self.fitted_at = Some(labels);
+        let width = self.slopes.len();
+        let standard: Vec<f64> =
+            self.scores.iter().enumerate().map(|(at, &x)| self.moments.standard(at % width, x)).collect();
+        self.slopes = match self.kind {
+            Kind::Ridge => match ridge(&standard, &self.rewards, width) {
+                Some(fit) if fit.slopes.iter().any(|b| *b != 0.0) => fit.slopes,
+                _ => vec![1.0; width],
+            },
+            Kind::Logistic => {
+                let cut = self.lower_of_two.unwrap_or_else(|| median(&self.rewards));
+                let above: Vec<bool> = self.rewards.iter().map(|r| *r > cut).collect();
+                let deviation = (self.sums.2 / (self.sums.0 - 1.0)).sqrt();
+                let prior = if deviation > 0.0 { 1.5 / deviation } else { 1.5 };
+                logistic(&standard, &above, width, prior)
+            }
+        };
+    }
+}
+
+impl Player for Retrained {
+    fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error> {
+        let mut desk = Desk::default();
+        desk.lay(log, rows);
+        self.observe(&desk.scores);
+        self.scores.extend(desk.scores);
+        self.rewards.extend(rows.iter().map(|&row| log.rewards[row]));
+        Ok(rows.len())
+    }
+
+    fn pick(
+        &mut self,
+        desk: &Desk,
+        new: bool,
+        k: usize,
+        rng: &mut ChaCha8Rng,
+        choices: &mut Vec<Choice>,
+    ) -> Result<(), Error> {
+        if new {
+            self.observe(&desk.scores);
+        }
+        self.fit();
+        let width = self.slopes.len();
+        let per_score: Vec<f64> = (0..width).map(|j| self.slopes[j] * self.moments.per_unit(j)).collect();
+        let means: Vec<f64> = (0..width).map(|j| self.moments.mean(j)).collect();
+        self.values.clear();
+        self.values.extend(desk.scores.chunks_exact(width).map(|row| {
+            let parts = row.iter().zip(&means).zip(&per_score);
+            parts.map(|((x, mean), slope)| if x.is_nan() { 0.0 } else { slope * (x - mean) }).sum::<f64>()
+        }));
+        highest(&self.values, k, rng, choices);
+        Ok(())
+    }
+
+    fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
+        rows.iter().for_each(|&row| self.scores.extend_from_slice(log.row(row)));
+        self.rewards.extend_from_slice(verdicts);
+        Ok(())
+    }
+}
+
+/// The ridge regression whose leave-one-out error is least; None with fewer than two rows.
+pub(crate) fn ridge(standard: &[f64], rewards: &[f64], width: usize) -> Option<Fit> {
+    let mut sums = LeastSquares::new(width);
+    standard.chunks_exact(width).zip(rewards).for_each(|(row, &y)| sums.learn(row, y));
+    let mut best: Option<(f64, Fit)> = None;
+    for ridge in RIDGES.into_iter().rev() {
+        let (fit, leverage) = sums.fit_with_leverage(ridge)?;
+        let error: f64 = standard
+            .chunks_exact(width)
+            .zip(rewards)
+            .map(|(row, y)| ((y - fit.predict(row)) / (1.0 - leverage.of(row)).max(1e-6)).powi(2))
+            .sum();
+        if best.as_ref().is_none_or(|(least, _)| error < *least) {
+            best = Some((error, fit));
+        }
+    }
+    best.map(|(_, fit)| fit)
+}
+
+/// The slopes of the most probable logistic regression; `prior` is the prior mean of each slope.
+fn logistic(standard: &[f64], above: &[bool], width: usize, prior: f64) -> Vec<f64> {
+    const INTERCEPT_VARIANCE: f64 = 9.0;
+    let wide = width + 1;
+    // The intercept last.
+    let mut b = vec![prior; width];
+    b.push(0.0);
+    for _ in 0..50 {
+        let mut gradient: Vec<f64> = (0..width).map(|j| prior - b[j]).collect();
+        gradient.push(-b[width] / INTERCEPT_VARIANCE);
+        let mut hessian = vec![0.0; wide * wide];
+        (0..width).for_each(|j| hessian[j * wide + j] = 1.0);
+        hessian[width * wide + width] = 1.0 / INTERCEPT_VARIANCE;
+        for (row, &y) in standard.chunks_exact(width).zip(above) {
+            let x = |j: usize| if j < width { row[j] } else { 1.0 };
+            let odds: f64 = (0..wide).map(|j| b[j] * x(j)).sum();
+            let p = 1.0 / (1.0 + (-odds).exp());
+            let off = f64::from(u8::from(y)) - p;
+            for i in 0..wide {
+                gradient[i] += off * x(i);
+                let weight = p * (1.0 - p) * x(i);
+                (0..=i).for_each(|j| hessian[i * wide + j] += weight * x(j));
+            }
+        }
+        let Some(factor) = Factor::of(hessian, wide) else { break };
+        let step = factor.solve(&gradient);
+        // The log posterior is concave; steps are kept within where its quadratic form can be believed.
+        let length = step.iter().map(|s| s.abs()).fold(0.0, f64::max);
+        let shrink = if length > 2.0 { 2.0 / length } else { 1.0 };
+        b.iter_mut().zip(&step).for_each(|(b, s)| *b += shrink * s);
+        if length < 1e-8 {
+            break;
+        }
+    }
+    b.truncate(width);
+    b
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaving rows out one by one and fitting anew must give the errors that the leverages promise.
+    #[test]
+    fn leverages_leave_one_out_exactly() {
+        let rows: Vec<[f64; 2]> = (0..9).map(|i| [f64::from(i % 4), f64::from(i * i % 7)]).collect();
+        let y: Vec<f64> = (0..9).map(|i| f64::from(i * 3 % 5)).collect();
+        let sums = |skip: usize| {
+            let mut sums = LeastSquares::new(2);
+            (0..9).filter(|&i| i != skip).for_each(|i| sums.learn(&rows[i], y[i]));
+            sums
+        };
+        let (fit, leverage) = sums(99).fit_with_leverage(1.0).unwrap();
+        for i in 0..9 {
+            let promised = (y[i] - fit.predict(&rows[i])) / (1.0 - leverage.of(&rows[i]));
+            let left_out = y[i] - sums(i).fit(1.0).unwrap().predict(&rows[i]);
+            assert!((promised - left_out).abs() < 1e-6, "{i}: {promised} {left_out}");
+        }
+    }
+
+    #[test]
+    fn the_gradient_vanishes_at_the_logistic_fit() {
+        let standard = [0.5, -1.0, 1.5, 0.3, -0.7, 0.9, 2.0, -0.2];
+        let above = [true, false, true, false];
+        let b = logistic(&standard, &above, 2, 0.7);
+        // The intercept that goes with the slopes solves its own equation; find it by bisection.
+        let off = |c: f64| -> Vec<f64> {
+            let odds = |i: usize| c + b[0] * standard[2 * i] + b[1] * standard[2 * i + 1];
+            (0..4).map(|i| f64::from(u8::from(above[i])) - 1.0 / (1.0 + (-odds(i)).exp())).collect()
+        };
+        let (mut low, mut high) = (-20.0, 20.0);
+        for _ in 0..200 {
+            let c = f64::midpoint(low, high);
+            if off(c).iter().sum::<f64>() - c / 9.0 > 0.0 { low = c } else { high = c }
+        }
+        for j in 0..2 {
+            let gradient: f64 = (0..4).map(|i| off(low)[i] * standard[2 * i + j]).sum::<f64>() + 0.7 - b[j];
+            assert!(gradient.abs() < 1e-6, "{j}: {gradient}");
+        }
+    }
+
+    #[test]
+    fn without_labels_or_with_equal_ones_the_mean_z_ranks() {
+        assert_eq!(logistic(&[], &[], 3, 0.5), [0.5, 0.5, 0.5]);
+        let fit = ridge(&[1.0, 2.0, 0.0, 1.0, 4.0, 3.0], &[2.0, 2.0, 2.0], 2).unwrap();
+        assert!(fit.slopes.iter().all(|b| *b == 0.0), "{fit:?}");
+    }
+}

@@ -1,0 +1,182 @@
+//! A replay for people: a table, a picture, a page.
+
+use super::{Line, Outcome};
+use crate::statistics::Estimate;
+use jurybox_draw::{Curve, Frame, Plot, Scale, escaped, page, short, warnings};
+use std::fmt::Write;
+
+/// What stands in a column of the table for a line.
+type Cell = Box<dyn Fn(&Line) -> String>;
+
+/// What the columns mean, in a sentence or two.
+const LEGEND: &str = "The best share is (reward − uniform) / (best possible − uniform), a ratio of sums over all runs: 0 is a \
+                      random pick, 1 the best that could have been picked. Differences are to the first policy, paired.";
+
+impl Outcome {
+    /// A table for the terminal, best policy first.
+    pub fn to_table(&self) -> String {
+        let mut text = format!("{}\n", self.setting());
+        if !self.ci95_covers.is_empty() {
+            let _ = writeln!(text, "95% intervals {}", self.ci95_covers);
+        }
+        let cells = self.cells();
+        let widths: Vec<usize> = (0..cells.first().map_or(0, Vec::len))
+            .map(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+            .collect();
+        for row in &cells {
+            let mut line = String::new();
+            for (cell, &width) in row.iter().zip(&widths) {
+                let _ = write!(line, "{cell:width$}  ");
+            }
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        text
+    }
+
+    fn setting(&self) -> String {
+        let what = match self.how {
+            "replayed" => match self.protocol {
+                "pool" => "one pool, each row looked at at most once",
+                "folds" => "out of fold: learnt from the rest, ranked the fold",
+                "reuse" => "rounds in which rows come back",
+                _ => "rounds, each row once",
+            },
+            "estimated" => "estimated from logged probabilities",
+            _ => "not known",
+        };
+        let unit = if self.protocol == "pool" { "steps" } else { "rounds" };
+        format!(
+            "{} rows, {} evaluators; {} picks of {} items, {} {unit}, {} runs, seed {}; {what}; intervals over {}",
+            self.rows,
+            self.evaluators.len(),
+            self.k,
+            short(self.items),
+            self.rounds,
+            self.runs,
+            self.seed,
+            self.ci95_over
+        )
+    }
+
+    /// Policies, best first, then the references.
+    fn lines(&self) -> impl Iterator<Item = &Line> {
+        let mut policies: Vec<&Line> = self.policies.iter().collect();
+        policies.sort_by(|a, b| b.reward_per_pick.mean.total_cmp(&a.reward_per_pick.mean));
+        policies.into_iter().chain(&self.references)
+    }
+
+    /// The table, header first; only columns that have something to say.
+    fn cells(&self) -> Vec<Vec<String>> {
+        let any = |has: &dyn Fn(&Line) -> bool| self.lines().any(has);
+        let mut columns: Vec<(String, Cell)> = vec![
+            ("policy".into(), Box::new(|line| line.name.clone())),
+            ("reward per pick".into(), Box::new(|line| with_interval(line.reward_per_pick))),
+        ];
+        if any(&|line| line.best_share.is_some()) {
+            columns.push(("best share".into(), Box::new(|line| share(line.best_share))));
+        }
+        let marks: Vec<usize> =
+            self.policies.first().map_or(Vec::new(), |line| line.best_share_at.keys().copied().collect());
+        for mark in marks.into_iter().filter(|&mark| mark != self.labels) {
+            columns.push((
+                format!("at {mark} labels"),
+                Box::new(move |line| share(line.best_share_at.get(&mark).copied())),
+            ));
+        }
+        if let Some(first) = self.policies.first().filter(|_| any(&|line| line.difference_to_first.is_some()))
+        {
+            columns.push((format!("minus {}", first.name), Box::new(|line| share(line.difference_to_first))));
+        }
+        if any(&|line| line.labelled_before.is_some()) {
+            let before =
+                |line: &Line| line.labelled_before.map_or(String::new(), |x| format!("{:.0}%", 100.0 * x));
+            columns.push(("labelled before".into(), Box::new(before)));
+        }
+        if any(&|line| line.estimates.is_some()) {
+            let by =
+                |line: &Line| line.estimates.map_or(String::new(), |e| with_interval(e.inverse_propensity));
+            let rows =
+                |line: &Line| line.estimates.map_or(String::new(), |e| format!("{:.0}", e.effective_rows));
+            columns.push(("by inverse propensity".into(), Box::new(by)));
+            columns.push(("rows of evidence".into(), Box::new(rows)));
+        }
+        if self.policies.is_empty() {
+            return Vec::new();
+        }
+        let header = columns.iter().map(|(name, _)| name.clone()).collect();
+        let rows = self.lines().map(|line| columns.iter().map(|(_, cell)| cell(line)).collect());
+        std::iter::once(header).chain(rows).collect()
+    }
+
+    /// The best share against labels, as a picture; where there is nothing to gain, the reward per pick.
+    pub fn to_svg(&self) -> String {
+        let shares = self.policies.iter().any(|line| line.best_share.is_some());
+        let curve = |line: &Line| {
+            let point = |p: &super::CurvePoint| {
+                let y = if shares { p.best_share? } else { p.reward_per_pick };
+                Some((p.labels as f64, y))
+            };
+            Curve::new(&line.name, line.curve.iter().filter_map(point).collect())
+        };
+        let mut curves: Vec<Curve> = self.policies.iter().map(curve).collect();
+        curves.extend(self.references.iter().map(|line| curve(line).as_reference()));
+        let plot = Plot {
+            title: String::new(),
+            x_label: "labels".into(),
+            y_label: if shares { "best share so far" } else { "reward per pick so far" }.into(),
+            x_scale: Scale::Linear,
+            y_scale: Scale::Linear,
+            curves,
+        };
+        plot.drawn(&Frame::tight(860.0, 420.0, 190.0))
+    }
+
+    /// A self-contained page.
+    pub fn to_html(&self) -> String {
+        let mut body =
+            format!("<p class=\"lead\">{}</p>{}", escaped(&self.setting()), warnings(&self.warnings));
+        let cells = self.cells();
+        if !cells.is_empty() {
+            body += "<div class=\"scroll\"><table>";
+            for (at, row) in cells.iter().enumerate() {
+                let reference = at > 0 && self.references.iter().any(|line| line.name == row[0]);
+                let tag = if at == 0 { "th" } else { "td" };
+                body += if reference { "<tr class=\"reference\">" } else { "<tr>" };
+                row.iter().for_each(|cell| {
+                    let _ = write!(body, "<{tag}>{}</{tag}>", escaped(cell));
+                });
+                body += "</tr>";
+            }
+            let _ = write!(body, "</table></div><p class=\"small\">{LEGEND}");
+            if !self.ci95_covers.is_empty() {
+                let _ = write!(body, " The 95% intervals are {}.", escaped(self.ci95_covers));
+            }
+            body += " In grey, what to hold the policies against.</p>";
+        }
+        if self.policies.iter().any(|line| !line.curve.is_empty()) {
+            let _ = write!(body, "<h2>Against labels</h2><div class=\"scroll\">{}</div>", self.to_svg());
+        }
+        page("What each policy would have earned", &body)
+    }
+}
+
+fn with_interval(estimate: Estimate) -> String {
+    if estimate.half_width.is_finite() {
+        format!("{} ± {}", short(estimate.mean), short(estimate.half_width))
+    } else {
+        short(estimate.mean)
+    }
+}
+
+fn share(estimate: Option<Estimate>) -> String {
+    match estimate {
+        None => "–".into(),
+        Some(estimate) if estimate.half_width.is_finite() => {
+            format!("{:.3} ± {:.3}", estimate.mean, estimate.half_width)
+        }
+        Some(estimate) => format!("{:.3}", estimate.mean),
+    }
+}
