@@ -272,6 +272,7 @@ impl Jury {
         for example in examples {
             if self.policy.learn(example) {
                 learnt.used += 1;
+                self.seen.outside += u64::from(self.policy.is_outside(example.reward));
             } else {
                 learnt.passed_over += 1;
             }

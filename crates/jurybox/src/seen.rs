@@ -24,6 +24,10 @@ pub struct Seen {
     pub used: u64,
     /// Examples that the policy does not learn from.
     pub passed_over: u64,
+    /// Rewards learnt from that lay outside the range the policy was told, and were moved to its ends. Many of them mean
+    /// that the range does not fit.
+    #[serde(default)]
+    pub outside: u64,
 }
 
 impl Seen {
@@ -35,5 +39,6 @@ impl Seen {
         self.clamped += other.clamped;
         self.used += other.used;
         self.passed_over += other.passed_over;
+        self.outside += other.outside;
     }
 }
