@@ -1,6 +1,6 @@
 //! The report as one page that needs nothing else: inline pictures, inline style, no script.
 
-use super::claims::Verdict;
+use super::finding::Finding;
 use super::{Report, Table};
 use jurybox_files::escaped;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ pub(crate) const STYLE: &str = "body{font:15px/1.5 Helvetica,Arial,sans-serif;ma
 color:#222}h1{margin-bottom:0}h2{margin-top:2em;border-bottom:1px solid #ddd}table{border-collapse:collapse;margin:1em 0;\
 font-size:14px}td,th{border-bottom:1px solid #ddd;padding:4px 10px;text-align:left;vertical-align:top}th{background:#f6f6f6}\
 figure{margin:1.5em 0}figcaption{color:#444;font-size:14px}svg{max-width:100%;height:auto}.reproduced{color:#006b4f;\
-font-weight:bold}.not-reproduced{color:#a33b00;font-weight:bold}.cant-tell{color:#666;font-weight:bold}\
+font-weight:bold}.not-reproduced{color:#a33b00;font-weight:bold}.says-little{color:#4a6b00;font-weight:bold}.cant-tell{color:#666;font-weight:bold}\
 .small{color:#666;font-size:13px}td.n{text-align:right;font-variant-numeric:tabular-nums}";
 
 pub(super) fn html(report: &Report) -> String {
@@ -52,25 +52,29 @@ pub(super) fn html(report: &Report) -> String {
 }
 
 fn claims(page: &mut String, report: &Report) {
-    let count = |verdict| report.claims.iter().filter(|claim| claim.verdict == verdict).count();
+    page.push_str("<h2>Claims</h2>");
+    for remark in &report.remarks {
+        let _ = write!(page, "<p><b>{}</b></p>", escaped(remark));
+    }
     let _ = write!(
         page,
-        "<h2>Claims</h2><p>{} reproduced, {} not reproduced, {} can't be told. \
+        "<p>{}. \
          Comparisons are paired run by run and decided when the 95% interval excludes zero. Whether regret keeps growing linearly \
          is judged by the exponent of what it grows by over two doublings of t up to nearly T: linear above 0.9, sublinear \
          below. That rule replaced the slope of the whole sum after a full run had been seen; both numbers are given, and a \
-         claim on which the two disagree says so. An exponent is about x when its interval touches x \u{b1} 0.1. An error falls when its log-log slope over the \
-         last decade of rounds is below -0.1, and keeps a bias when above.</p>\
-         <table><tr><th>The paper</th><th>Measured</th><th>Verdict</th></tr>",
-        count(Verdict::Reproduced),
-        count(Verdict::NotReproduced),
-        count(Verdict::CannotTell)
+         claim on which the two disagree says so. A theorem of order T^x is an upper bound: it stands when the exponent is \
+         below 0.9 and its interval not all above x + 0.1. An error falls when its log-log slope over the \
+         last decade of rounds is below -0.1, and keeps a bias when above. A bound that picking at random keeps too holds, and \
+         says little.</p>\
+         <table><tr><th>The paper</th><th>Measured</th><th>Finding</th></tr>",
+        escaped(&report.tally())
     );
     for claim in &report.claims {
-        let class = match claim.verdict {
-            Verdict::Reproduced => "reproduced",
-            Verdict::NotReproduced => "not-reproduced",
-            Verdict::CannotTell => "cant-tell",
+        let class = match claim.finding {
+            Finding::Reproduced => "reproduced",
+            Finding::HoldsSaysLittle => "says-little",
+            Finding::NotReproduced => "not-reproduced",
+            Finding::CannotTell => "cant-tell",
         };
         let note = if claim.note.is_empty() { String::new() } else { format!("; {}", claim.note) };
         let _ = write!(
@@ -80,7 +84,7 @@ fn claims(page: &mut String, report: &Report) {
             escaped(&claim.id),
             escaped(&note),
             escaped(&claim.measured),
-            claim.verdict
+            claim.finding
         );
     }
     page.push_str("</table>");
