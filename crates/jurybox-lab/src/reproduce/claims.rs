@@ -93,7 +93,7 @@ fn estimation_bias(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
         ""
     } else {
         "the error of glm-eps-greedy, which learns from random picks alone, does not fall either: under this reading the \
-         bias is not that of the choice"
+         bias is not of the choice alone"
     };
     claims.push(Claim { note: note.into(), ..stays });
 }
@@ -101,7 +101,7 @@ fn estimation_bias(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
 fn logistic_growth(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
     for name in ["glm-esag", "glm-lin-ucb"] {
         let less = Estimate::of_differences(&outcome.regrets("glm-eps-greedy"), &outcome.regrets(name));
-        claims.push(linear_Claim::new(
+        claims.push(linear_claim(
             format!("{name}-keeps-growing-{reading}"),
             "Fig. 1c: glm-esag and glm-lin-ucb have linear regret that keeps increasing",
             outcome,
@@ -248,7 +248,7 @@ fn clear_regime(claims: &mut Vec<Claim>, link: Link, clear: &Outcome) {
 fn noisy_regime(claims: &mut Vec<Claim>, link: Link, noisy: &Outcome) {
     let (form, glm) = prefix(link);
     for name in [format!("{glm}eps-greedy-all 0.1 T^-1/3"), format!("{glm}eval-ucb")] {
-        claims.push(linear_Claim::new(
+        claims.push(linear_claim(
             format!("{}-linear-high-noise-{form}", name.replace([' ', '^', '/'], "-")),
             "App.: at small alpha0/sigma0 the algorithms that use all samples suffer linear regret",
             noisy,

@@ -27,12 +27,13 @@ fn readings(claims: &[Claim]) -> Option<String> {
              that of glm-eps-greedy-all stays (1b) {stays}"
         ));
     }
-    let found = match both[..] {
-        [] => "No single reading of the logistic noise gives both Fig. 1a and Fig. 1b".to_owned(),
-        _ => format!(
+    let found = if both.is_empty() {
+        "No single reading of the logistic noise gives both Fig. 1a and Fig. 1b".to_owned()
+    } else {
+        format!(
             "Both Fig. 1a and Fig. 1b come out under this reading of the logistic noise: {}",
             both.join(", ")
-        ),
+        )
     };
     Some(format!(
         "{found}. The paper does not say how its noise is truncated. {}. Claims about the logistic case are therefore \

@@ -105,7 +105,7 @@ fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[Count; 2], Error> 
             // The scale of weights does not change a ranking; on the oracle's, <w, alpha> = 1.
             let scale: f64 = weights.iter().zip(&world.truth().alpha).map(|(w, a)| w * a).sum();
             if scale > 0.0 {
-                let value = |row: &[f64]| row.iter().zip(&weights).map(|(x, w)| x * w / scale).sum();
+                let value = |row: &[f64]| row.iter().zip(&weights).map(|(x, w)| x * w / scale).sum::<f64>();
                 let values: Vec<f64> = scores.rows().map(value).collect();
                 count.add(&reference, &values, setting.k);
             }
@@ -133,15 +133,14 @@ pub(super) fn third(plan: &Plan) -> Result<Claim, Error> {
         .iter()
         .fold([Count::default(); 2], |sum, count| [sum[0].plus(count[0]), sum[1].plus(count[1])]);
     let wrong = esag.wrong + equal.wrong;
-    let tell = |name: &str, count: Count| {
+    let tell = |name: &str, Count { certified, wrong, same, rounds }: Count| {
+        let ratio = match certified {
+            0 => String::new(),
+            certified => format!(", {} times as many", times(same as f64 / certified as f64)),
+        };
         format!(
-            "{name}: certified in {} of {} rounds, other picks than the oracle's in {} of those; its picks in {}, {} times \
-             as many",
-            count.certified,
-            count.rounds,
-            count.wrong,
-            count.same,
-            times(count.same as f64 / count.certified as f64)
+            "{name}: certified in {certified} of {rounds} rounds, other picks than the oracle's in {wrong} of those; its picks \
+             in {same}{ratio}"
         )
     };
     Ok(Claim {
