@@ -1,4 +1,5 @@
-//! The lab: simulated review desks, a person's own history replayed, and the paper's figures and tables with a verdict on every claim.
+//! The lab: simulated review desks, a person's own history replayed, and the paper's figures and tables with what became of every
+//! claim.
 //!
 //! A [`Setting`] describes a desk, a [`World`] plays it out, a [`trial`] lets policies compete on it, [`run_all`] does that
 //! many times on all cores, and a [`Summary`] says what came out, with intervals.
@@ -33,7 +34,7 @@ pub use error::Error;
 pub use jurybox_draw::{Curve, Plot, Scale};
 pub use offpolicy::Estimates;
 pub use replay::{CurvePoint, Line, Outcome, Protocol, ReplayOptions, replay};
-pub use reproduce::{Claim, Figure, Part, Plan, Report, Table, Verdict, reproduce};
+pub use reproduce::{Claim, Figure, Finding, Part, Plan, Report, Table, reproduce};
 pub use runner::{Experiment, Running, run_all};
 pub use setting::{Drift, Setting, Truncation, Twists};
 pub use statistics::{Estimate, growth_exponent, log_slope};

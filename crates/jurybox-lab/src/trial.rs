@@ -141,10 +141,7 @@ impl Desk {
         world.oracle_values(scores, &mut self.room, &mut self.values);
         let top = self.top.get_or_insert_with(|| TopK::new(k, 0));
         let mut best_of = |values: &[f64], picks: Option<&mut Vec<usize>>| -> f64 {
-            top.reset(k, 0);
-            for (item, &value) in values.iter().enumerate() {
-                top.push(item as u64, value);
-            }
+            top.fill(k, 0, values);
             let best = top.sorted();
             if let Some(picks) = picks {
                 picks.clear();

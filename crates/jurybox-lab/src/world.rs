@@ -134,7 +134,8 @@ impl World {
     }
 
     /// The oracle's estimate of each item's reward: the paper's form, told all about each evaluator (offset and units
-    /// too), blind to correlations between them.
+    /// too), blind to correlations between them. Of an item that nobody scored it knows the law of the rewards, and
+    /// estimates their mean.
     pub fn oracle_values(&self, scores: &Scores<'_>, room: &mut Vec<f64>, out: &mut Vec<f64>) {
         let link = self.setting.link;
         let t = &self.setting.twists;
@@ -143,8 +144,17 @@ impl World {
             && let Some(inverse) = scores.inverse(link)
         {
             self.oracle.values(&inverse, out);
-            return;
+        } else {
+            self.oracle_values_by_evaluator(scores, room, out);
         }
+        // The library ranks such an item below all others. An infinite estimate would make an infinite regret of it.
+        out.iter_mut()
+            .filter(|value| value.is_infinite())
+            .for_each(|value| *value = self.setting.mean_reward());
+    }
+
+    fn oracle_values_by_evaluator(&self, scores: &Scores<'_>, room: &mut Vec<f64>, out: &mut Vec<f64>) {
+        let link = self.setting.link;
         room.clear();
         for row in scores.rows() {
             for (j, &phi) in row.iter().enumerate() {
@@ -328,6 +338,24 @@ mod tests {
         assert_eq!(world.truth.alpha[0], 0.0);
         assert!(world.truth.alpha[1] < 0.0 && world.truth.alpha[2] > 0.0);
         assert!(world.truth.unit.iter().any(|u| !(0.2..=5.0).contains(u)));
+    }
+
+    #[test]
+    fn an_item_without_scores_is_worth_the_mean_reward_to_the_oracle() {
+        let twists = Twists { missing: 0.5, ..Twists::default() };
+        let units = Twists { units: 1.0, ..twists.clone() };
+        for twists in [twists, units] {
+            let setting = Setting { evaluators: 2, twists, ..Setting::default() };
+            let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
+            world.next_round(&mut items);
+            let (mut room, mut values) = (Vec::new(), Vec::new());
+            world.oracle_values(&checked(&items.scores, 2), &mut room, &mut values);
+            let bare = |row: &[f64]| row.iter().all(|x| x.is_nan());
+            let unscored: Vec<usize> = (0..60).filter(|&i| bare(&items.scores[2 * i..2 * i + 2])).collect();
+            assert!(!unscored.is_empty());
+            assert!(unscored.iter().all(|&i| values[i] == setting.mean_reward()));
+            assert!(values.iter().all(|value| value.is_finite()));
+        }
     }
 
     #[test]

@@ -161,7 +161,7 @@ impl Jury {
             return Ok(Learnt::default());
         }
         self.schedule.before_change(&self.policy, &self.seen, &self.seen.and(0, examples.len() as u64));
-        let mut learnt = Learnt::default();
+        let (mut learnt, mut outside) = (Learnt::default(), 0);
         let turn = self.evaluators.any_low();
         for example in examples {
             let used = if turn {
@@ -171,10 +171,16 @@ impl Jury {
             } else {
                 self.policy.learn(example, at)
             };
-            *(if used { &mut learnt.used } else { &mut learnt.passed_over }) += 1;
+            if used {
+                learnt.used += 1;
+                outside += u64::from(self.policy.is_outside(example.reward));
+            } else {
+                learnt.passed_over += 1;
+            }
         }
         self.schedule.after_change(&self.policy, learnt.used > 0);
-        self.seen.add(Seen { used: learnt.used, passed_over: learnt.passed_over, ..Seen::default() });
+        let Learnt { used, passed_over } = learnt;
+        self.seen.add(Seen { used, passed_over, outside, ..Seen::default() });
         Ok(learnt)
     }
 

@@ -57,7 +57,7 @@ impl Link {
             Link::Identity => [x, [1.0; N], [0.0; N], [0.0; N]],
             Link::Logistic => {
                 let near_zero = x.iter().all(|x| x.abs() < NEAR_ZERO);
-                let g = if near_zero { x.map(logistic_near_zero) } else { x.map(logistic) };
+                let g = if near_zero { x.map(logistic_near_zero) } else { logistic_of_many(x) };
                 // 1 - g is exact enough for a slope: where g has rounded to 1, the slope is below 1e-16.
                 let slope = g.map(|g| g * (1.0 - g));
                 let second = std::array::from_fn(|i| slope[i] * (1.0 - 2.0 * g[i]));
@@ -132,6 +132,38 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
+/// The logistic at several points, without calls and branches, so that they are worked on side by side: the likelihood
+/// equation asks for it at a hundred points for every evaluator. Within 3e-16 of [`logistic`].
+#[inline]
+fn logistic_of_many<const N: usize>(x: [f64; N]) -> [f64; N] {
+    // exp(-x) = 2^k exp(r) with |r| <= ln(2)/2. Adding 1.5 * 2^52 rounds to a whole number and leaves it in the low bits.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    const LN_2_HIGH: f64 = 0.693_147_180_369_123_8; // its low bits are zero: its product with k is exact
+    const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    /// 1 / n!: the term after the last is below 2e-16.
+    const FACTORIALS: [f64; 13] = {
+        let mut inverse = [1.0; 13];
+        let mut n = 1;
+        while n < 13 {
+            inverse[n] = inverse[n - 1] / n as f64;
+            n += 1;
+        }
+        inverse
+    };
+    x.map(|x| {
+        let x = (-x).clamp(-700.0, 700.0);
+        let rounded = x * std::f64::consts::LOG2_E + ROUND;
+        let k = rounded - ROUND;
+        let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
+        let mut series = FACTORIALS[12];
+        for n in (0..12).rev() {
+            series = series * r + FACTORIALS[n];
+        }
+        let power = f64::from_bits(rounded.to_bits().wrapping_add(1023) << 52);
+        1.0 / (1.0 + power * series)
+    })
+}
+
 /// Up to here [`logistic_near_zero`] is as exact as the exponential: the term it leaves out is below 1e-18.
 const NEAR_ZERO: f64 = 1.0 / 32.0;
 
@@ -185,6 +217,18 @@ mod tests {
             let x = f64::from(i) / 1000.0 * NEAR_ZERO;
             assert!((logistic_near_zero(x) - logistic(x)).abs() <= f64::EPSILON / 2.0, "{x}");
         }
+    }
+
+    #[test]
+    fn the_written_out_logistic_is_the_logistic() {
+        for i in -200_000..=200_000 {
+            let x = f64::from(i) / 4000.0;
+            let [found, far] = logistic_of_many([x, 20.0 * x]);
+            assert!((found - logistic(x)).abs() <= 3e-16, "{x}: {found} {}", logistic(x));
+            assert!((far - logistic(20.0 * x)).abs() <= 3e-16, "{}: {far}", 20.0 * x);
+        }
+        assert_eq!(logistic_of_many([f64::INFINITY, 0.0]), [1.0, 0.5]);
+        assert!(logistic_of_many([f64::NEG_INFINITY])[0] < 1e-300);
     }
 
     #[test]

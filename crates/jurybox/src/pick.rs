@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// use jurybox::{Pick, Receipt};
 ///
-/// let pick = Pick { item: 3, receipt: Receipt { inclusion_probability: 0.25, explored: true, advice: vec![] } };
+/// let pick = Pick { item: 3, receipt: Receipt { inclusion_probability: 0.25, explored: true, ..Receipt::default() } };
 /// let json = serde_json::to_string(&pick.receipt).unwrap(); // keep it beside the item until the verdict comes
 /// assert_eq!(serde_json::from_str::<Receipt>(&json).unwrap(), pick.receipt);
 /// ```
@@ -22,8 +22,8 @@ pub struct Pick {
 /// What a policy must be told about a pick when its reward comes, however late.
 ///
 /// ```
-/// let receipt = jurybox::Receipt { inclusion_probability: 1.0, explored: false, advice: vec![] };
-/// assert!(!receipt.explored);
+/// let receipt = jurybox::Receipt::default(); // of a pick that was certain
+/// assert!(receipt.inclusion_probability == 1.0 && !receipt.explored);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +35,15 @@ pub struct Receipt {
     /// For `exp4p`: per evaluator, the probability that it would have had this item among its own top K. Empty for others.
     #[serde(default)]
     pub advice: Vec<f64>,
+    /// For `exp4p`: per evaluator, this pick's share of the bonus that the round earned it. Empty for others.
+    #[serde(default)]
+    pub bonus: Vec<f64>,
+}
+
+impl Default for Receipt {
+    fn default() -> Self {
+        Receipt { inclusion_probability: 1.0, explored: false, advice: Vec::new(), bonus: Vec::new() }
+    }
 }
 
 /// An item's scores and the reward its verdict was worth.

@@ -6,7 +6,7 @@
 
 use crate::kernel;
 use crate::scores::Scores;
-use crate::small_round::SmallRound;
+use crate::small_round::{SmallRound, clear_border};
 use crate::weights::Weights;
 use std::cmp::Ordering;
 
@@ -145,7 +145,14 @@ impl TopK {
     /// The best of one round whose values are at hand: as pushing each, and faster when the round is small.
     ///
     /// Returns whether the K-th value is clear of the next, so that no tie had to be broken across the border.
-    pub(crate) fn fill(&mut self, k: usize, tie_seed: u64, values: &[f64]) -> bool {
+    ///
+    /// ```
+    /// let mut top = jurybox::TopK::new(0, 0);
+    /// assert!(top.fill(2, 7, &[0.3, 0.9, 0.1, 0.7]));
+    /// assert_eq!(top.sorted().iter().map(|ranked| ranked.item).collect::<Vec<_>>(), [1, 3]);
+    /// assert!(!top.fill(1, 7, &[0.5, 0.5]));
+    /// ```
+    pub fn fill(&mut self, k: usize, tie_seed: u64, values: &[f64]) -> bool {
         self.reset(k, tie_seed);
         if let Some(clear) = self.small.top(values, k, tie_seed, &mut self.entries) {
             return clear;
@@ -248,6 +255,12 @@ impl Place {
 
 /// The probability of each item to be among the best `k` under the tie rule: 1, 0, or a share where values tie.
 pub(crate) fn shares_of_top(values: &[f64], k: usize, top: &mut TopK, out: &mut Vec<f64>) {
+    // Who is in is all that is asked, not in which order: mostly a number between the K-th and the next tells.
+    if let Some(border) = clear_border(values, k) {
+        out.clear();
+        out.extend(values.iter().map(|&v| f64::from(u8::from(v > border))));
+        return;
+    }
     let clear = top.fill(k, 0, values);
     let threshold = top.sorted().last().map_or(f64::INFINITY, |ranked| ranked.value);
     out.clear();

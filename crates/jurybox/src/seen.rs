@@ -24,6 +24,9 @@ pub struct Seen {
     pub used: u64,
     /// Examples that the policy does not learn from.
     pub passed_over: u64,
+    /// Rewards learnt from that lay outside the range the policy was told, and were moved to its ends. Many of them mean
+    /// that the range does not fit.
+    pub outside: u64,
 }
 
 impl Seen {
@@ -42,5 +45,6 @@ impl Seen {
         self.clamped = self.clamped.saturating_add(other.clamped);
         self.used = self.used.saturating_add(other.used);
         self.passed_over = self.passed_over.saturating_add(other.passed_over);
+        self.outside = self.outside.saturating_add(other.outside);
     }
 }

@@ -60,6 +60,27 @@ impl SmallRound {
     }
 }
 
+/// A number that exactly `k` of the values exceed; None where the round is too large, where ties leave no such number, or
+/// where it takes too long to find.
+pub(crate) fn clear_border(values: &[f64], k: usize) -> Option<f64> {
+    if values.len() > ITEMS || k == 0 || k >= values.len() {
+        return None;
+    }
+    let (mut low, mut high) = range(values);
+    for _ in 0..40 {
+        let middle = 0.5 * (low + high);
+        if !(middle >= low && middle < high) {
+            return None;
+        }
+        match count_above(values, middle) {
+            count if count < k => high = middle,
+            count if count > k => low = middle,
+            _ => return Some(middle),
+        }
+    }
+    None
+}
+
 /// Sorts distinct keys; few of them by counting for each how many are smaller, which leaves nothing to guess.
 fn sort(keys: &mut [u64]) {
     const FEW: usize = 24;

@@ -302,7 +302,7 @@ fn bad_input_is_refused_and_changes_nothing() {
         assert!(matches!(jury.fit().choose(&narrow, 1, &mut rng), Err(Error::Width { .. })));
         // A good example before a bad one is not taken in either.
         let good = Example { scores: &table[..J], reward: 1.0, receipt: Some(&log[0].picks[0].receipt) };
-        let receipt = |p: f64| Receipt { inclusion_probability: p, explored: true, advice: vec![] };
+        let receipt = |p: f64| Receipt { inclusion_probability: p, explored: true, ..Receipt::default() };
         let (zero, nan) = (receipt(0.0), receipt(f64::NAN));
         for bad in [
             Example { reward: f64::NAN, ..good },

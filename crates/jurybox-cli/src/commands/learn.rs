@@ -80,6 +80,13 @@ impl Args {
                 taught.passed_over
             ));
         }
+        let outside = jury.seen().outside;
+        if outside > 0 {
+            self.columns.say(format_args!(
+                "warning: {outside} rewards lay outside the range that `{}` was told, and were moved to its ends",
+                jury.spec()
+            ));
+        }
         if self.json { summary(&jury, Some(&taught)) } else { Ok(()) }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::lab;
 use crate::output;
-use jurybox_lab::{Part, Plan, Report, Running, Verdict, reproduce};
+use jurybox_lab::{Part, Plan, Report, Running, reproduce};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Reproduce the paper: figures, tables, and a verdict on every claim.
+/// Reproduce the paper: figures, tables, and what became of every claim.
 ///
 /// Writes an SVG and a CSV per figure, a CSV per table, claims.json, and report.html, which shows all of it and needs
 /// nothing else. Finished runs are kept in DIR/runs: after Ctrl-C the same command goes on from there.
@@ -83,23 +83,21 @@ impl Args {
             eprintln!("skipped: {reason}");
         }
         eprintln!("the report is {}", out.join("report.html").display());
-        if self.json { output::document(&report.claims) } else { output::text_to_stdout(&verdicts(&report)?) }
+        if self.json { output::document(&report.claims) } else { output::text_to_stdout(&findings(&report)?) }
     }
 }
 
-fn verdicts(report: &Report) -> anyhow::Result<String> {
+fn findings(report: &Report) -> anyhow::Result<String> {
     let mut text = String::new();
-    for claim in &report.claims {
-        writeln!(text, "{:14}  {}\n{:14}  {}", claim.verdict.to_string(), claim.paper, "", claim.measured)?;
+    for remark in &report.remarks {
+        writeln!(text, "{remark}\n")?;
     }
-    let count = |verdict| report.claims.iter().filter(|claim| claim.verdict == verdict).count();
-    writeln!(
-        text,
-        "\n{} claims: {} reproduced, {} not reproduced, {} can't be told",
-        report.claims.len(),
-        count(Verdict::Reproduced),
-        count(Verdict::NotReproduced),
-        count(Verdict::CannotTell)
-    )?;
+    for claim in &report.claims {
+        writeln!(text, "{:18}  {}\n{:18}  {}", claim.finding, claim.paper, "", claim.measured)?;
+        if !claim.note.is_empty() {
+            writeln!(text, "{:18}  ({})", "", claim.note)?;
+        }
+    }
+    writeln!(text, "\n{}", report.tally())?;
     Ok(text)
 }

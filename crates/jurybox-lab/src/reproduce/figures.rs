@@ -2,6 +2,7 @@
 
 use super::parts::{HORIZON, Key, RATIOS};
 use super::{Outcome, Part, Plan, Report};
+use crate::runner::Experiment;
 use crate::setting::{Setting, Truncation};
 use crate::world::World;
 use jurybox::Link;
@@ -189,22 +190,25 @@ fn with_slope(curves: &[Curve], name: &str, slope: f64, label: &str) -> Option<C
     Some(Curve::new(label, points).as_reference())
 }
 
+/// The theorems' constants in the world of each run.
+pub(super) fn problems(outcome: &Outcome) -> Vec<Problem> {
+    let Experiment { setting, seed, runs, .. } = &outcome.experiment;
+    (0..*runs).map(|run| problem(setting, &World::new(setting, *seed, run))).collect()
+}
+
 /// The mean of a bound over the worlds of the runs.
 fn bound(outcome: &Outcome, name: &str, of: impl Fn(&Problem, u64) -> f64) -> Curve {
-    let setting = &outcome.experiment.setting;
-    let problems: Vec<Problem> = (0..outcome.experiment.runs)
-        .map(|run| problem(setting, &World::new(setting, outcome.experiment.seed, run)))
-        .collect();
+    let problems = problems(outcome);
     let mean = |t: u64| problems.iter().map(|p| of(p, t)).sum::<f64>() / problems.len() as f64;
     let rounds = &outcome.records[0].rounds;
     Curve::new(name, rounds.iter().filter(|t| **t > 1).map(|&t| (t as f64, mean(t))).collect())
 }
 
-pub(super) fn esag_bound(outcome: &Outcome) -> Curve {
+fn esag_bound(outcome: &Outcome) -> Curve {
     bound(outcome, "Theorem 2", Problem::regret_esag)
 }
 
-pub(super) fn eps_greedy_bound(outcome: &Outcome) -> Curve {
+fn eps_greedy_bound(outcome: &Outcome) -> Curve {
     let lambda = 1.0 / outcome.experiment.setting.evaluators as f64;
     bound(outcome, "Theorem 1", |p, t| p.regret_eps_greedy(t, (t as f64).powf(-1.0 / 3.0), lambda))
 }
@@ -224,7 +228,7 @@ fn problem(setting: &Setting, world: &World) -> Problem {
         mean_reward: setting.mean_reward(),
         mean_square_reward: 1.0,
         max_reward,
-        max_score: if setting.link == Link::Identity { steepest } else { 1.0 },
+        max_score: steepest,
         min_slope: setting.link.derivative(steepest),
     }
 }

@@ -1,7 +1,7 @@
 //! Fig. 1a: how far the oracle and the plain average are from the best picks, against the number of evaluators.
 
-use super::claims::{Claim, Verdict, judge_sign, number};
 use super::figures::Figure;
+use super::finding::{Claim, Finding, judge_sign, number};
 use super::parts::{JURIES, Key, READINGS};
 use super::{Outcome, Plan, Report};
 use crate::setting::Truncation;
@@ -88,7 +88,7 @@ fn beats_average(report: &mut Report, link: Link, truncation: Truncation, by_jur
             number(Estimate::of(average)),
             number(Estimate::of(oracle))
         ),
-        verdict: judge_sign(lead),
+        finding: judge_sign(lead),
         note: match truncation {
             Truncation::Symmetric => {
                 "the other reading of the truncated noise, which keeps its mean at zero".into()
@@ -111,17 +111,17 @@ fn shrinks(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[O
     };
     let (all, late) = (slope_from(1), slope_from(50));
     let ends = (&by_jury[0].1.0, &by_jury[by_jury.len() - 1].1.0);
-    let (paper, verdict) = if link == Link::Identity {
-        let falling = if late.below(-0.1) { Verdict::Reproduced } else { Verdict::CannotTell };
+    let (paper, finding) = if link == Link::Identity {
+        let falling = if late.below(-0.1) { Finding::Reproduced } else { Finding::CannotTell };
         (
             "Fig. 1a, Lemma 2: the oracle's gap decreases with J, to zero in the linear case",
-            if late.above(-0.1) { Verdict::NotReproduced } else { falling },
+            if late.above(-0.1) { Finding::NotReproduced } else { falling },
         )
     } else {
-        let flat = if all.below(0.0) && late.above(-0.1) { Verdict::Reproduced } else { Verdict::CannotTell };
+        let flat = if all.below(0.0) && late.above(-0.1) { Finding::Reproduced } else { Finding::CannotTell };
         (
             "Fig. 1a, Lemma 1: the oracle's gap decreases with J and plateaus in the GLM case",
-            if late.below(-0.1) || all.above(0.0) { Verdict::NotReproduced } else { flat },
+            if late.below(-0.1) || all.above(0.0) { Finding::NotReproduced } else { flat },
         )
     };
     report.claims.push(Claim {
@@ -135,7 +135,7 @@ fn shrinks(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[O
             number(all),
             number(late)
         ),
-        verdict,
+        finding,
         note: String::new(),
     });
 }

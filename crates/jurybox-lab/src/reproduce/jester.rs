@@ -1,7 +1,7 @@
 //! The Jester experiment: seven trained evaluators, and the average reward of what is picked by them.
 
-use super::claims::{Claim, judge_sign, number};
 use super::data::JOKERS;
+use super::finding::{Claim, judge_sign, number};
 use super::tables::Table;
 use super::{Plan, Report};
 use crate::error::Error;
@@ -64,7 +64,7 @@ pub(super) fn add(plan: &Plan, data: &Dataset, how: &Running<'_>, report: &mut R
             id: format!("jester-{id}"),
             paper: paper.into(),
             measured: format!("{better} minus {worse}, per pick: {}", number(lead)),
-            verdict: judge_sign(lead),
+            finding: judge_sign(lead),
             note: String::new(),
         });
     };

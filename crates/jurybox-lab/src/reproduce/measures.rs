@@ -1,7 +1,7 @@
 //! What claims are judged by: regret and error at the end of each run, and how they grow.
 
 use super::Outcome;
-use super::claims::number;
+use super::finding::number;
 use crate::statistics::{Estimate, growth_exponent, log_slope};
 
 impl Outcome {
@@ -13,6 +13,17 @@ impl Outcome {
     pub(super) fn regrets(&self, label: &str) -> Vec<f64> {
         let at = self.at(label).expect("a contender of the line-up");
         self.records.iter().filter_map(|record| record.tracks[at].relative_regret.last().copied()).collect()
+    }
+
+    /// The same without the first round, in which some policies have nothing to go by.
+    pub(super) fn regrets_after_the_first(&self, label: &str) -> Vec<f64> {
+        let at = self.at(label).expect("a contender of the line-up");
+        let regrets = self.records.iter().map(|record| &record.tracks[at].relative_regret);
+        debug_assert!(
+            self.records.iter().all(|record| record.rounds[0] == 1),
+            "the first round is a checkpoint"
+        );
+        regrets.filter_map(|regret| Some(regret.last()? - regret.first()?)).collect()
     }
 
     /// Slopes on log axes over the last decade of rounds, run by run.

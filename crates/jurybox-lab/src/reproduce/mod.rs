@@ -1,4 +1,4 @@
-//! The paper, again: every figure and table, and a verdict on every claim.
+//! The paper, again: every figure and table, and what became of every claim.
 //!
 //! A [`Plan`] says what to do and how thoroughly; [`reproduce`] does it and gives a [`Report`]: figures, tables, claims.
 //! What the paper leaves open is settled as follows, and said in the report: K = 10 where K is not stated (the appendix's
@@ -8,16 +8,18 @@
 mod claims;
 mod data;
 mod figures;
+mod finding;
 mod gap;
 mod jester;
 mod measures;
 mod page;
 mod parts;
+mod remarks;
 mod tables;
 mod theorem;
 
-pub use claims::{Claim, Verdict};
 pub use figures::Figure;
+pub use finding::{Claim, Finding};
 pub use parts::Part;
 pub use tables::Table;
 
@@ -77,7 +79,9 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Tables, the paper's numbers beside ours.
     pub tables: Vec<Table>,
-    /// Claims with verdicts.
+    /// What to know before reading the claims.
+    pub remarks: Vec<String>,
+    /// Claims with what became of them.
     pub claims: Vec<Claim>,
     /// What was left out, and why.
     pub skipped: Vec<String>,
@@ -89,6 +93,21 @@ impl Report {
     /// One self-contained page with all of it.
     pub fn to_html(&self) -> String {
         page::html(self)
+    }
+
+    /// How many claims there are, and what became of them, in one line.
+    ///
+    /// ```
+    /// let nothing = jurybox_lab::Report::default();
+    /// assert_eq!(nothing.tally(), "0 claims: 0 reproduced, 0 hold but say little, 0 not reproduced, 0 can't be told");
+    /// ```
+    pub fn tally(&self) -> String {
+        let [reproduced, little, not, open] =
+            Finding::ALL.map(|finding| self.claims.iter().filter(|claim| claim.finding == finding).count());
+        format!(
+            "{} claims: {reproduced} reproduced, {little} hold but say little, {not} not reproduced, {open} can't be told",
+            self.claims.len()
+        )
     }
 
     /// The claims as one JSON document.
@@ -148,5 +167,6 @@ pub fn reproduce(plan: &Plan, how: &Running<'_>) -> Result<Report, Error> {
     if let Some(predictions) = predictions {
         jester::add(plan, &predictions, how, &mut report)?;
     }
+    report.remarks = remarks::before_the_table(&report.claims);
     Ok(report)
 }

@@ -1,7 +1,7 @@
 //! The report as one page that needs nothing else: inline pictures, inline style, no script.
 
 use super::Report;
-use super::claims::Verdict;
+use super::finding::Finding;
 use jurybox_draw::{escaped, page, table};
 use std::fmt::Write;
 
@@ -42,25 +42,29 @@ pub(super) fn html(report: &Report) -> String {
 }
 
 fn claims(body: &mut String, report: &Report) {
-    let count = |verdict| report.claims.iter().filter(|claim| claim.verdict == verdict).count();
+    body.push_str("<h2>Claims</h2>");
+    for remark in &report.remarks {
+        let _ = write!(body, "<p><b>{}</b></p>", escaped(remark));
+    }
     let _ = write!(
         body,
-        "<h2>Claims</h2><p>{} reproduced, {} not reproduced, {} can't be told. \
+        "<p>{}. \
          Comparisons are paired run by run and decided when the 95% interval excludes zero. Whether regret keeps growing linearly \
          is judged by the exponent of what it grows by over two doublings of t up to nearly T: linear above 0.9, sublinear \
          below. That rule replaced the slope of the whole sum after a full run had been seen; both numbers are given, and a \
-         claim on which the two disagree says so. An exponent is about x when its interval touches x \u{b1} 0.1. An error falls when its log-log slope over the \
-         last decade of rounds is below -0.1, and keeps a bias when above.</p>\
-         <div class=\"scroll\"><table class=\"words\"><tr><th>The paper</th><th>Measured</th><th>Verdict</th></tr>",
-        count(Verdict::Reproduced),
-        count(Verdict::NotReproduced),
-        count(Verdict::CannotTell)
+         claim on which the two disagree says so. A theorem of order T^x is an upper bound: it stands when the exponent is \
+         below 0.9 and its interval not all above x + 0.1. An error falls when its log-log slope over the \
+         last decade of rounds is below -0.1, and keeps a bias when above. A bound that picking at random keeps too holds, and \
+         says little.</p>\
+         <div class=\"scroll\"><table class=\"words\"><tr><th>The paper</th><th>Measured</th><th>Finding</th></tr>",
+        escaped(&report.tally())
     );
     for claim in &report.claims {
-        let class = match claim.verdict {
-            Verdict::Reproduced => "good",
-            Verdict::NotReproduced => "bad",
-            Verdict::CannotTell => "muted",
+        let class = match claim.finding {
+            Finding::Reproduced => "good",
+            Finding::HoldsSaysLittle => "warn",
+            Finding::NotReproduced => "bad",
+            Finding::CannotTell => "muted",
         };
         let note = if claim.note.is_empty() { String::new() } else { format!("; {}", claim.note) };
         let _ = write!(
@@ -70,7 +74,7 @@ fn claims(body: &mut String, report: &Report) {
             escaped(&claim.id),
             escaped(&note),
             escaped(&claim.measured),
-            claim.verdict
+            claim.finding
         );
     }
     body.push_str("</table></div>");

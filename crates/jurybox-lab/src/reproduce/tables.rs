@@ -1,7 +1,7 @@
 //! Tables 1 and 2: cumulative badness of the picks, the paper's numbers beside ours.
 
-use super::claims::{Claim, Verdict, judge_sign, number};
 use super::data::Content;
+use super::finding::{Claim, Finding, judge_sign, number};
 use super::{Plan, Report};
 use crate::error::Error;
 use crate::replay::Replay;
@@ -109,8 +109,8 @@ fn claims<'a>(report: &mut Report, table: usize, of: &dyn Fn(&str) -> &'a Vec<f6
     let leads: Vec<(&str, Estimate)> =
         learners.clone().map(|name| (name, Estimate::of_differences(of(name), of("uniform")))).collect();
     let worst = leads.iter().min_by(|a, b| a.1.mean.total_cmp(&b.1.mean)).expect("learners");
-    let mut add = |id: String, paper: &str, measured: String, verdict: Verdict| {
-        report.claims.push(Claim { id, paper: paper.into(), measured, verdict, note: String::new() });
+    let mut add = |id: String, paper: &str, measured: String, finding: Finding| {
+        report.claims.push(Claim { id, paper: paper.into(), measured, finding, note: String::new() });
     };
     add(
         format!("table{table}-learners-beat-chance"),

@@ -52,7 +52,7 @@ impl Contestant {
                     .collect::<Vec<f64>>(),
             ),
         };
-        let receipt = Receipt { inclusion_probability: 1.0, explored: false, advice: Vec::new() };
+        let receipt = Receipt::default();
         items.into_iter().map(|item| Pick { item, receipt: receipt.clone() }).collect()
     }
 

@@ -7,11 +7,16 @@
 //! advised.
 //!
 //! **Assumes** nothing about how scores come about, rewards in a known range (`low`, `high`; outside it they are moved to
-//! its ends), and aims at the best single evaluator, which may be far from the best combination. **In the paper:** the
+//! its ends, and counted: [`Seen::outside`](crate::Seen::outside)), and aims at the best single evaluator, which may be far from the best combination. **In the paper:** the
 //! baseline after Beygelzimer et al. (2011). **Costs** O(J) an item. The state is two numbers per evaluator.
 //!
-//! The bonus, `sum_i advice_j(i) / pi_i` over a whole round, is estimated from the picked items alone with weight
-//! `1 / pi_i`, so that an example carries all that learning from it needs and may come at any time.
+//! **The bonus** of an evaluator for a round is `sum_i advice_j(i) / pi_i` over all its items, which only the choice knows.
+//! It is computed exactly, and each of the K receipts carries a K-th of it: together they give the round's bonus to the
+//! last digit but rounding, whatever was drawn and in whatever order the rewards come. When only some rewards come, so
+//! does that part of the bonus. That is what it should be: the bonus stands for the variance of the estimated gain, and a
+//! reward that never came adds neither to the gain nor to its variance. A whole bonus for half the rewards would count
+//! doubt double. The parts are equal, not by each item's own term, because the latter would make the bonus depend on the
+//! draw again.
 
 use super::explore::PickSlots;
 use super::rand::{column, mean_rank};
@@ -19,7 +24,7 @@ use super::{Entry, Links, OptionEntry, OptionKind, Policy, Rank};
 use crate::estimate::{Statistic, add_all, finite, selected};
 use crate::link::Link;
 use crate::options::{Count, Finite, Fraction};
-use crate::pick::Example;
+use crate::pick::{Example, Receipt};
 use crate::rank::shares_of_top;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
@@ -73,7 +78,7 @@ const OPTIONS: &[OptionEntry] = &[
 pub(crate) struct State {
     /// Per evaluator: the importance-weighted reward of its advice.
     gain: Vec<f64>,
-    /// Per evaluator: the estimated variance of that.
+    /// Per evaluator: the bound on the variance of that, the sum of the bonuses.
     variance: Vec<f64>,
 }
 
@@ -131,23 +136,32 @@ impl Policy for Exp4p {
         };
         let reward = ((example.reward - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         let pi = receipt.inclusion_probability;
-        for (j, &advice) in receipt.advice.iter().enumerate() {
-            self.state.gain[j] += advice * reward / pi;
-            self.state.variance[j] += advice / (pi * pi);
+        for (gain, advice) in self.state.gain.iter_mut().zip(&receipt.advice) {
+            *gain += advice * reward / pi;
         }
+        add_all(&mut self.state.variance, &receipt.bonus);
         true
     }
 
+    fn is_outside(&self, reward: f64) -> bool {
+        !(self.low..=self.high).contains(&reward)
+    }
+
     fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
-        let advice = &example.receipt?.advice;
+        let Receipt { advice, bonus, .. } = example.receipt?;
         let expected = self.state.gain.len();
-        if !advice.is_empty() && advice.len() != expected {
-            return Some(format!("advice of {} evaluators where the jury has {expected}", advice.len()));
+        for (what, given) in [("advice", advice), ("a bonus", bonus)] {
+            // None at all is history from elsewhere, which is passed over.
+            let none = advice.is_empty() && bonus.is_empty();
+            if !none && given.len() != expected {
+                return Some(format!("{what} for {} evaluators where the jury has {expected}", given.len()));
+            }
         }
-        advice
-            .iter()
-            .position(|a| !(0.0..=1.0).contains(a))
-            .map(|j| format!("advice {} of evaluator #{j} is not a share between 0 and 1", advice[j]))
+        if let Some(j) = advice.iter().position(|a| !(0.0..=1.0).contains(a)) {
+            return Some(format!("advice {} of evaluator #{j} is not a share between 0 and 1", advice[j]));
+        }
+        let j = bonus.iter().position(|b| !(b.is_finite() && *b >= 0.0))?;
+        Some(format!("bonus {} of evaluator #{j} is not zero or a positive number", bonus[j]))
     }
 
     fn room(&self) -> Mix {
@@ -181,11 +195,19 @@ impl Rank for Mix {
         self.inclusion(scores, k, scratch);
         systematic(&scratch.probabilities, k, rng.random(), &mut scratch.drawn);
         let (items, evaluators) = (scores.items(), scores.evaluators());
+        // `inclusion` left every evaluator's advice, one after the other.
+        let bonus = &mut scratch.numbers;
+        bonus.clear();
+        bonus.extend(scratch.inverse.chunks_exact(items).map(|advice| {
+            // What nobody advises may have no chance at all: a jury of one does not explore.
+            let terms = advice.iter().zip(&scratch.probabilities).filter(|(share, _)| **share > 0.0);
+            terms.map(|(share, pi)| share / pi).sum::<f64>() / k as f64
+        }));
         let mut slots = PickSlots::new(&mut scratch.picks, k);
         for &item in &scratch.drawn {
-            // `inclusion` left every evaluator's advice, one after the other.
-            let advice = slots.push(item, scratch.probabilities[item], false);
-            advice.extend((0..evaluators).map(|j| scratch.inverse[j * items + item]));
+            let receipt = slots.push(item, scratch.probabilities[item], false);
+            receipt.advice.extend((0..evaluators).map(|j| scratch.inverse[j * items + item]));
+            receipt.bonus.extend_from_slice(bonus);
         }
     }
 
@@ -276,9 +298,14 @@ impl Statistic for State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pick::Receipt;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
+
+    fn fitted(policy: &Exp4p) -> Mix {
+        let mut mix = policy.room();
+        policy.fit(&Seen::default(), &mut mix);
+        mix
+    }
 
     #[test]
     fn systematic_sampling_hits_its_probabilities() {
@@ -307,15 +334,14 @@ mod tests {
         policy.state.gain = vec![30.0, 3.0]; // some trust already, so the mix is uneven
         let base = policy.state.gain.clone();
         let (mut scratch, mut rng) = (Scratch::new(), ChaCha8Rng::seed_from_u64(2));
-        let mut mix = policy.room();
-        policy.fit(&Seen::default(), &mut mix);
+        let mix = fitted(&policy);
         let draws = 200_000;
         let mut sum = [0.0; 2];
         for _ in 0..draws {
             mix.choose(&scores, 2, &mut rng, &mut scratch);
             let mut learner = policy.clone();
             for pick in &scratch.picks {
-                let receipt: &Receipt = &pick.receipt;
+                let receipt = &pick.receipt;
                 let example = Example {
                     scores: scores.row(pick.item),
                     reward: rewards[pick.item],
@@ -332,6 +358,72 @@ mod tests {
         for j in 0..2 {
             let mean = sum[j] / f64::from(draws);
             assert!((mean - expected[j]).abs() < 0.02, "{j}: {mean} {}", expected[j]);
+        }
+    }
+
+    /// By hand: two evaluators, five items, two picks, at the start, where each is trusted by half.
+    #[test]
+    fn the_receipts_of_a_round_carry_its_bonus_exactly() {
+        let table = [0.9, 0.1, 0.8, 0.3, 0.2, 0.9, 0.1, 0.7, 0.4, 0.5];
+        let scores = Scores::new(&table, 2).unwrap();
+        let options = Options { horizon: Some(Count::try_from(40).unwrap()), ..Options::default() };
+        let policy = Exp4p::seat(&Exp4p::ENTRIES[0], Link::Identity, options, 2).unwrap();
+        let (mut scratch, mut rng) = (Scratch::new(), ChaCha8Rng::seed_from_u64(3));
+        let mix = fitted(&policy);
+        // Each has two items in its top two, none of them the other's: pi = 2 p_min + (1 - 5 p_min) / 2 for those four.
+        let p_min = (2_f64.ln() / (5.0 * 40.0)).sqrt();
+        let expected = 2.0 / (2.0 * p_min + (1.0 - 5.0 * p_min) / 2.0);
+        for _ in 0..50 {
+            mix.choose(&scores, 2, &mut rng, &mut scratch);
+            let learn = |order: &[usize]| {
+                let mut learner = policy.clone();
+                for &at in order {
+                    let pick = &scratch.picks[at];
+                    let receipt = Some(&pick.receipt);
+                    assert!(learner.learn(&Example { scores: scores.row(pick.item), reward: 0.5, receipt }, 0));
+                }
+                learner.state.variance
+            };
+            let whole = learn(&[0, 1]);
+            assert!(whole.iter().all(|bonus| (bonus - expected).abs() < 1e-12), "{whole:?} {expected}");
+            assert_eq!(whole, learn(&[1, 0]));
+            // One of the two rewards never came: half the bonus, whichever it was.
+            assert_eq!(learn(&[0]), learn(&[1]));
+            assert!((2.0 * learn(&[0])[0] - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn rewards_outside_the_range_are_counted_and_the_count_is_kept() {
+        let evaluators = crate::Evaluators::numbered(1).unwrap();
+        let mut jury = crate::Jury::new(&"exp4p(low=-1,high=2)".parse().unwrap(), evaluators).unwrap();
+        let receipt =
+            Receipt { inclusion_probability: 0.5, advice: vec![1.0], bonus: vec![2.0], ..Receipt::default() };
+        for reward in [-1.0, 2.0, -1.5, 7.0, 0.0] {
+            jury.learn(&[Example { scores: &[0.1], reward, receipt: Some(&receipt) }], 0).unwrap();
+        }
+        // Not learnt from, so not moved either.
+        jury.learn(&[Example { scores: &[0.1], reward: 9.0, receipt: None }], 0).unwrap();
+        assert_eq!((jury.seen().outside, jury.seen().used), (2, 5));
+        let again = crate::Jury::from_json(&jury.to_json()).unwrap();
+        assert_eq!(again.seen().outside, 2);
+        jury.merge(&again).unwrap();
+        assert_eq!(jury.seen().outside, 4);
+    }
+
+    #[test]
+    fn receipts_that_do_not_fit_are_refused() {
+        let policy = Exp4p::seat(&Exp4p::ENTRIES[0], Link::Identity, Options::default(), 2).unwrap();
+        for (advice, bonus, says) in [
+            (vec![1.0, 0.0], vec![], "a bonus for 0 evaluators"),
+            (vec![1.0], vec![1.0, 1.0], "advice for 1 evaluators"),
+            (vec![1.0, 1.5], vec![1.0, 1.0], "advice 1.5 of evaluator #1"),
+            (vec![1.0, 0.5], vec![f64::NAN, 1.0], "bonus NaN of evaluator #0"),
+        ] {
+            let receipt = Receipt { advice, bonus, ..Receipt::default() };
+            let example = Example { scores: &[0.1, 0.2], reward: 0.0, receipt: Some(&receipt) };
+            let reason = policy.check_receipt(&example).unwrap();
+            assert!(reason.starts_with(says), "{reason}");
         }
     }
 }

@@ -56,6 +56,9 @@ fn exploring(place: Place, k: usize, items: usize, slots: usize) -> f64 {
     }
     let drawn = slots as f64 / items as f64;
     let greedy_places = k - slots;
+    if greedy_places == 0 {
+        return drawn; // the usual case: a whole round explores, and every rank has the same chance
+    }
     let (first, last) = (place.above + 1, place.above + place.tied);
     let mut sum = 0.0;
     // Ranks up to K - m are sure of a place, ranks beyond K can only be drawn; between them the tail decides.
@@ -73,7 +76,7 @@ fn hypergeometric_tail(total: usize, marked: usize, draws: usize, at_least: usiz
     let log_choose = |n: usize, r: usize| log_factorial(n) - log_factorial(r) - log_factorial(n - r);
     let highest = marked.min(draws);
     if at_least > highest {
-        return 0.0; // the usual case: a whole round explores
+        return 0.0;
     }
     let lowest = draws.saturating_sub(total - marked).max(at_least);
     let all = log_choose(total, draws);
@@ -179,20 +182,20 @@ pub(crate) struct PickSlots<'a> {
 
 impl<'a> PickSlots<'a> {
     pub(crate) fn new(picks: &'a mut Vec<Pick>, k: usize) -> Self {
-        let empty = Receipt { inclusion_probability: 1.0, explored: false, advice: Vec::new() };
-        picks.resize(k, Pick { item: 0, receipt: empty });
+        picks.resize(k, Pick { item: 0, receipt: Receipt::default() });
         PickSlots { picks, used: 0 }
     }
 
-    /// The next pick; its advice, still empty, is returned to be filled in.
-    pub(crate) fn push(&mut self, item: usize, inclusion_probability: f64, explored: bool) -> &mut Vec<f64> {
+    /// The next pick; its receipt is returned, so that what only one policy needs can be filled in.
+    pub(crate) fn push(&mut self, item: usize, inclusion_probability: f64, explored: bool) -> &mut Receipt {
         let pick = &mut self.picks[self.used];
         self.used += 1;
         pick.item = item;
         pick.receipt.inclusion_probability = inclusion_probability;
         pick.receipt.explored = explored;
         pick.receipt.advice.clear();
-        &mut pick.receipt.advice
+        pick.receipt.bonus.clear();
+        &mut pick.receipt
     }
 }
 

@@ -96,6 +96,11 @@ pub(crate) trait Policy: Clone {
         false
     }
 
+    /// Whether a reward lies outside the range that the policy was told, so that `learn` moves it to the nearest end.
+    fn is_outside(&self, _reward: f64) -> bool {
+        false
+    }
+
     /// What is wrong with an example's receipt for this policy, if anything.
     fn check_receipt(&self, _example: &Example<'_>) -> Option<String> {
         None

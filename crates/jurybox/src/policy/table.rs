@@ -173,6 +173,10 @@ impl AnyPolicy {
         each!(self, p => p.learn(example, at))
     }
 
+    pub(crate) fn is_outside(&self, reward: f64) -> bool {
+        each!(self, p => p.is_outside(reward))
+    }
+
     pub(crate) fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
         each!(self, p => p.check_receipt(example))
     }

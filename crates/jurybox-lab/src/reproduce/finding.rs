@@ -1,0 +1,170 @@
+//! Findings: what became of a claim, and the rules by which that is judged, at 95% confidence.
+//!
+//! A comparison is paired run by run, and decided when its interval excludes zero. Whether regret keeps growing linearly is
+//! judged by the exponent of what it grows by over two doublings of t, up to nearly T (the slope of the whole sum would take
+//! a line after a costly start for a bend): linear when the interval lies above 0.9, sublinear when below. A theorem that
+//! says "of order T^x" is an upper bound: it stands when the exponent is below 0.9 and its interval is not all above
+//! x + 0.1. An error keeps a bias when its log-log slope over the last decade of rounds lies above -0.1, and falls when
+//! below. A bound that picking at random would not exceed either holds, and says little.
+
+use crate::statistics::Estimate;
+use serde::Serialize;
+
+/// Whether a claim held up. (A verdict is what a person gives on an item.)
+///
+/// ```
+/// assert_eq!(jurybox_lab::Finding::HoldsSaysLittle.to_string(), "holds, says little");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// It did.
+    Reproduced,
+    /// It did, and so it would have whatever had been measured: nobody comes near the bound, not even picks at random.
+    HoldsSaysLittle,
+    /// The opposite was measured.
+    NotReproduced,
+    /// The interval leaves both open.
+    CannotTell,
+}
+
+impl Finding {
+    /// All of them.
+    pub const ALL: [Finding; 4] =
+        [Finding::Reproduced, Finding::HoldsSaysLittle, Finding::NotReproduced, Finding::CannotTell];
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Finding::Reproduced => "reproduced",
+            Finding::HoldsSaysLittle => "holds, says little",
+            Finding::NotReproduced => "not reproduced",
+            Finding::CannotTell => "can't be told",
+        })
+    }
+}
+
+/// A claim of the paper and what became of it.
+///
+/// ```
+/// // Read from `Report::claims`.
+/// fn held(claim: &jurybox_lab::Claim) -> bool { claim.finding == jurybox_lab::Finding::Reproduced }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Claim {
+    /// A name to refer to it by.
+    pub id: String,
+    /// The paper's words, in short, and where they stand.
+    pub paper: String,
+    /// What was measured, with 95% intervals.
+    pub measured: String,
+    /// What became of it.
+    pub finding: Finding,
+    /// Anything a reader should know; may be empty.
+    pub note: String,
+}
+
+impl Claim {
+    /// One without a note.
+    pub(super) fn new(id: String, paper: &str, measured: String, finding: Finding) -> Claim {
+        Claim { id, paper: paper.into(), measured, finding, note: String::new() }
+    }
+}
+
+/// `mean [low, high]`, with as many digits as a reader can use, and more where the interval is narrow.
+pub(super) fn number(e: Estimate) -> String {
+    let narrow = -e.half_width.log10().floor();
+    let narrow = if narrow.is_finite() { narrow.clamp(0.0, 8.0) as usize } else { 0 };
+    let digits = |x: f64| match x.abs() {
+        size if size >= 100.0 => format!("{x:.0}"),
+        size if size >= 1.0 => format!("{x:.*}", narrow.max(2)),
+        _ => format!("{x:.*}", narrow.max(3)),
+    };
+    format!("{} [{}, {}]", digits(e.mean), digits(e.low()), digits(e.high()))
+}
+
+/// Reproduced when above zero, not when below.
+pub(super) fn judge_sign(difference: Estimate) -> Finding {
+    if difference.above(0.0) {
+        Finding::Reproduced
+    } else if difference.below(0.0) {
+        Finding::NotReproduced
+    } else {
+        Finding::CannotTell
+    }
+}
+
+/// From this exponent on, growth is linear.
+pub(super) const LINEAR: f64 = 0.9;
+
+pub(super) fn judge_linear(slope: Estimate) -> Finding {
+    judge_sign(Estimate { mean: slope.mean - LINEAR, ..slope })
+}
+
+/// Above this slope on log axes, an error stays.
+pub(super) const STAYS: f64 = -0.1;
+
+/// An upper bound of order T^exponent: growing more slowly does not contradict it.
+pub(super) fn judge_at_most(slope: Estimate, exponent: f64) -> Finding {
+    match (slope.below(LINEAR), slope.above(exponent + 0.1)) {
+        (true, false) => Finding::Reproduced,
+        (false, false) => Finding::CannotTell,
+        _ => Finding::NotReproduced,
+    }
+}
+
+/// A bound, as a multiple of what was measured and of what picking at random gives, in each of several settings.
+pub(super) fn judge_bound(of_measured: &[f64], of_chance: &[f64]) -> Finding {
+    if of_measured.iter().any(|ratio| *ratio < 1.0) {
+        Finding::NotReproduced
+    } else if of_chance.iter().all(|ratio| *ratio >= 1.0) {
+        Finding::HoldsSaysLittle
+    } else {
+        Finding::Reproduced
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slope(mean: f64, half_width: f64) -> Estimate {
+        Estimate { mean, half_width }
+    }
+
+    #[test]
+    fn numbers_show_what_can_be_told_from_zero() {
+        assert_eq!(number(slope(0.163, 0.016)), "0.163 [0.147, 0.179]");
+        assert_eq!(number(slope(2909.0, 44.5)), "2909 [2864, 2954]");
+        assert_eq!(number(slope(-0.000_213, 0.000_018)), "-0.00021 [-0.00023, -0.00019]");
+        assert_eq!(number(slope(0.9963, 0.0064)), "0.996 [0.990, 1.003]");
+        assert_eq!(number(slope(0.25, 0.0)), "0.250 [0.250, 0.250]");
+        assert_eq!(number(slope(0.0, f64::INFINITY)), "0.000 [-inf, inf]");
+    }
+
+    #[test]
+    fn findings_follow_the_rules() {
+        assert_eq!(judge_sign(slope(1.0, 0.5)), Finding::Reproduced);
+        assert_eq!(judge_sign(slope(-1.0, 0.5)), Finding::NotReproduced);
+        assert_eq!(judge_sign(slope(0.1, 0.5)), Finding::CannotTell);
+        assert_eq!(judge_linear(slope(1.0, 0.05)), Finding::Reproduced);
+        assert_eq!(judge_linear(slope(0.6, 0.1)), Finding::NotReproduced);
+    }
+
+    #[test]
+    fn an_upper_bound_is_contradicted_by_faster_growth_alone() {
+        assert_eq!(judge_at_most(slope(0.7, 0.05), 2.0 / 3.0), Finding::Reproduced);
+        assert_eq!(judge_at_most(slope(0.0, 0.05), 0.5), Finding::Reproduced);
+        assert_eq!(judge_at_most(slope(0.7, 0.05), 0.5), Finding::NotReproduced);
+        assert_eq!(judge_at_most(slope(1.0, 0.01), 0.5), Finding::NotReproduced);
+        assert_eq!(judge_at_most(slope(0.85, 0.2), 2.0 / 3.0), Finding::CannotTell);
+    }
+
+    #[test]
+    fn a_bound_that_chance_keeps_says_little() {
+        assert_eq!(judge_bound(&[9.0, 2.0], &[3.0, 1.5]), Finding::HoldsSaysLittle);
+        assert_eq!(judge_bound(&[9.0, 2.0], &[3.0, 0.5]), Finding::Reproduced);
+        assert_eq!(judge_bound(&[9.0, 0.9], &[3.0, 0.5]), Finding::NotReproduced);
+    }
+}
