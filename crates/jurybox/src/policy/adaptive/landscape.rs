@@ -160,7 +160,7 @@ impl Landscape {
 }
 
 /// Where the bends of a normal score are: at the median, and at the best eighth.
-const BENDS: [f64; 2] = [0.0, 1.15];
+pub(super) const BENDS: [f64; 2] = [0.0, 1.15];
 
 /// The normal score itself (0), or what it exceeds a bend by (1, 2).
 pub(crate) fn bend(score: f64, which: usize) -> f64 {

@@ -7,6 +7,9 @@
 //! being learnt, only from the sample of labelled rows. The two are joined as in two-phase sampling (see [`phases`]):
 //! a straight line is learnt from all labels, the bend from the sample, each with the precision it has.
 
+mod tables;
+
+use self::tables::Tables;
 use super::landscape::{self, Landscape};
 use super::phases;
 use super::regression::{Regression, log_sum};
@@ -32,7 +35,8 @@ pub(crate) struct Model {
     pub(super) parts: Vec<Part>,
     /// Other weights to choose by, drawn from the posterior; none unless asked for.
     draws: Vec<Vec<f64>>,
-    tables: Vec<Table>,
+    /// None where the value is linear in the scores.
+    tables: Option<Tables>,
 }
 
 /// One feature set's share of the answer.
@@ -41,14 +45,6 @@ pub(super) struct Part {
     pub(super) share: f64,
     pub(super) keep: Vec<usize>,
     pub(super) regression: Regression,
-}
-
-/// Evaluator j's contribution to the value, as a piecewise linear function of its score.
-#[derive(Debug, Clone, Default)]
-struct Table {
-    at: Vec<f64>,
-    value: Vec<f64>,
-    slope: Vec<f64>,
 }
 
 impl Model {
@@ -107,7 +103,7 @@ impl Model {
             centre: (0..features).map(|i| moments.mean(i)).collect(),
             draws: Vec::new(),
             parts: Vec::with_capacity(fits.len()),
-            tables: Vec::new(),
+            tables: None,
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
@@ -124,64 +120,44 @@ impl Model {
     }
 
     fn tabulate(&mut self) {
-        let width = self.landscape.width();
-        let largest = self.weights.iter().fold(0.0_f64, |m, w| m.max(w.abs()));
-        let curved = self.weights[width..].iter().any(|w| w.abs() > 1e-6 * largest);
-        self.tables = if curved { (0..width).map(|j| self.table(j)).collect() } else { Vec::new() };
-    }
-
-    /// The pieces between knots, and the straight line beyond the last ones.
-    fn table(&self, j: usize) -> Table {
-        let landscape = &self.landscape;
-        let (scale, width) = (landscape.scale[j], landscape.width());
-        let mut table = Table::default();
-        if scale == 0.0 {
-            return Table { at: vec![], value: vec![0.0], slope: vec![0.0] };
-        }
-        let (at, score) = landscape.curves[j].knots();
-        let straight = self.weights[j] * scale;
-        let bends = self.weights.len() / width - 1;
-        let bent = |score: f64| -> f64 {
-            let score = score * scale.signum();
-            (0..bends).map(|bend| self.weights[(bend + 1) * width + j] * landscape::bend(score, bend)).sum()
-        };
-        let value = |x: f64, score: f64| straight * (x - landscape.centre[j]) + bent(score);
-        // Piece i holds from knot i - 1 to knot i, as value at x = 0 and slope.
-        let first = score.first().copied().unwrap_or(0.0);
-        table.value.push(value(0.0, first));
-        table.slope.push(straight);
-        for i in 0..at.len() {
-            table.at.push(at[i]);
-            let slope = match at.get(i + 1) {
-                Some(next) => straight + (bent(score[i + 1]) - bent(score[i])) / (next - at[i]),
-                None => straight,
-            };
-            table.slope.push(slope);
-            table.value.push(value(at[i], score[i]) - slope * at[i]);
-        }
-        table
+        let curved = self.weights[self.landscape.width()..].iter().any(|&w| w != 0.0);
+        self.tables = curved.then(|| Tables::new(&self.landscape, &self.weights));
     }
 
     /// The expected reward of each item.
     pub(crate) fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         out.clear();
-        let width = self.landscape.width();
+        if let Some(tables) = &self.tables {
+            return tables.values(self.intercept, scores, out);
+        }
+        let (landscape, width) = (&self.landscape, self.landscape.width());
+        let weights: Vec<f64> = (0..width).map(|j| self.weights[j] * landscape.scale[j]).collect();
+        let shift = dot(&weights, &landscape.centre);
+        dot_rows(scores.values(), &weights, out);
+        out.iter_mut().for_each(|value| *value += self.intercept - shift);
         if !scores.is_complete() {
-            let mut features = Vec::with_capacity(self.weights.len());
-            out.extend(scores.rows().map(|row| self.value(row, &mut features)));
-            return;
+            // A row with a gap has come out as NaN.
+            let gaps = out.iter_mut().zip(scores.rows()).filter(|(value, _)| value.is_nan());
+            gaps.for_each(|(value, row)| *value = self.intercept + self.linear_with_gaps(row));
         }
-        if self.tables.is_empty() {
-            let landscape = &self.landscape;
-            let weights: Vec<f64> = (0..width).map(|j| self.weights[j] * landscape.scale[j]).collect();
-            let shift = dot(&weights, &landscape.centre);
-            dot_rows(scores.values(), &weights, out);
-            out.iter_mut().for_each(|value| *value += self.intercept - shift);
-            return;
+    }
+
+    /// The straight part of a row's value, its missing scores replaced by what the present ones lead to expect.
+    fn linear_with_gaps(&self, row: &[f64]) -> f64 {
+        let landscape = &self.landscape;
+        let (mut sum, mut missing, mut precision, mut factor) = (0.0, 0.0, 1.0, 0.0);
+        for (j, &x) in row.iter().enumerate() {
+            if x.is_nan() {
+                missing += self.weights[j] * landscape.loading[j];
+            } else if landscape.scale[j] != 0.0 {
+                let standard = (x - landscape.centre[j]) * landscape.scale[j];
+                let share = landscape.loading[j] / landscape.noise[j];
+                precision += share * landscape.loading[j];
+                factor += share * standard;
+                sum += self.weights[j] * standard;
+            }
         }
-        out.extend(scores.rows().map(|row| {
-            self.intercept + row.iter().zip(&self.tables).map(|(&x, table)| table.at(x)).sum::<f64>()
-        }));
+        sum + missing * factor / precision
     }
 
     /// The mean effect of an evaluator on the value, per standard deviation of its score.
@@ -237,13 +213,5 @@ impl Model {
     pub(super) fn value(&self, row: &[f64], features: &mut Vec<f64>) -> f64 {
         self.landscape.features(row, features);
         self.intercept + dot(features, &self.weights)
-    }
-}
-
-impl Table {
-    #[inline]
-    fn at(&self, x: f64) -> f64 {
-        let piece = self.at.partition_point(|&knot| knot <= x);
-        self.value[piece] + self.slope[piece] * x
     }
 }
