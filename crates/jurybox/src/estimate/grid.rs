@@ -8,7 +8,7 @@
 pub(crate) const PIECES: usize = 256;
 /// The most knots that a table may have, so that no search looks beyond its end.
 pub(crate) const MOST_KNOTS: usize = 190;
-const CELLS: usize = 256;
+const CELLS: usize = 512;
 /// Added to a number below 2^51, this leaves the nearest whole number in the lowest bits.
 const WHOLE: f64 = (1_u64 << 52) as f64;
 
@@ -102,7 +102,7 @@ fn cell_of(x: f64, low: f64, per_unit: f64) -> usize {
     let place = (x - low) * per_unit;
     // Written so that each is one instruction; `max` and `min` have more to say about NaN.
     let place = if place > 0.0 { place } else { 0.0 };
-    let place = if place < 255.0 { place } else { 255.0 };
+    let place = if place < (CELLS - 1) as f64 { place } else { (CELLS - 1) as f64 };
     (place + WHOLE).to_bits() as usize % CELLS
 }
 
