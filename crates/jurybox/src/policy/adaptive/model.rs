@@ -12,12 +12,13 @@ mod tables;
 use self::tables::Tables;
 use super::landscape::{self, Landscape};
 use super::phases;
-use super::regression::{Regression, log_sum};
+use super::regression::{Examples, Regression, log_sum};
 use super::tails;
 use super::uncertainty::Uncertainty;
 use crate::estimate::{Joint, SampledRow};
 use crate::kernel::{dot, dot_rows};
 use crate::scores::Scores;
+use std::ops::Range;
 
 /// A feature set that the evidence gives less than this is left out.
 const LEAST_SHARE: f64 = 1e-3;
@@ -43,7 +44,7 @@ pub(crate) struct Model {
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) share: f64,
-    pub(super) keep: Vec<usize>,
+    pub(super) keep: Range<usize>,
     pub(super) regression: Regression,
 }
 
@@ -57,41 +58,39 @@ impl Model {
         let width = landscape.width();
         if let Some(range) = tails::range(labelled.clone().map(|row| (row.values[width], row.count as f64))) {
             // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
-            let moments = phases::sampled(&landscape, labelled, range);
-            return Self::of(landscape, &moments);
+            let sampled = phases::sampled(&landscape, labelled, range);
+            return Self::of(landscape, &Examples::Rows(sampled.into()));
         }
+        let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
+        let known = complete.weight() + incomplete.map(|row| row.count as f64).sum::<f64>();
         let sampled = phases::sampled(&landscape, labelled.clone(), (f64::NEG_INFINITY, f64::INFINITY));
-        let linear = phases::linear(&landscape, labelled, complete);
-        let more = linear.weight() > sampled.weight();
-        let moments = if more { phases::joined(&linear, &sampled) } else { sampled };
-        Self::of(landscape, &moments)
+        let examples = if known > sampled.weight() {
+            let linear = phases::linear(&landscape, labelled, complete);
+            Examples::Moments(phases::joined(&linear, &sampled.joint()))
+        } else {
+            Examples::Rows(sampled.into())
+        };
+        Self::of(landscape, &examples)
     }
 
-    fn of(landscape: Landscape, moments: &Joint) -> Self {
+    fn of(landscape: Landscape, examples: &Examples) -> Self {
         let width = landscape.width();
         let features = landscape.features_len();
         let plain = landscape.directions();
-        let both = |len: usize| -> Vec<Vec<f64>> {
-            let spread = |d: &Vec<f64>| {
-                (0..len).map(|i| if i < 2 * width { 0.5 * d[i % width] } else { 0.0 }).collect()
-            };
-            plain.iter().map(spread).collect()
-        };
-        let mut sets: Vec<(Vec<usize>, Vec<Vec<f64>>)> = vec![((0..width).collect(), plain.clone())];
+        // Half by the standardised and half by the normal scores; none by the bends.
+        let half = |d: &Vec<f64>| -> Vec<f64> { d.iter().chain(d).map(|d| 0.5 * d).collect() };
+        let both: Vec<Vec<f64>> = plain.iter().map(half).collect();
+        let mut sets = vec![(0..width, plain.clone())];
         if features > width {
-            sets.push(((width..2 * width).collect(), plain.clone()));
-            sets.push(((0..2 * width).collect(), both(2 * width)));
+            sets.push((width..2 * width, plain));
+            sets.push((0..2 * width, both.clone()));
         }
         if features > 2 * width {
-            sets.push(((0..features).collect(), both(features)));
+            sets.push((0..features, both));
         }
-        let mut fits: Vec<(Vec<usize>, Regression)> = sets
-            .into_iter()
-            .map(|(keep, directions)| {
-                let regression = Regression::fit(moments, &keep, &directions);
-                (keep, regression)
-            })
-            .collect();
+        let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
+        let regressions = Regression::fit_each(examples, sets);
+        let mut fits: Vec<(Range<usize>, Regression)> = stretches.into_iter().zip(regressions).collect();
         let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
         fits.retain(|(_, fit)| (fit.evidence - total).exp() >= LEAST_SHARE);
         let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
@@ -99,18 +98,18 @@ impl Model {
             landscape,
             weights: vec![0.0; features],
             intercept: 0.0,
-            labels: moments.weight(),
-            centre: (0..features).map(|i| moments.mean(i)).collect(),
+            labels: examples.weight(),
+            centre: (0..features).map(|i| examples.mean(i)).collect(),
             draws: Vec::new(),
             parts: Vec::with_capacity(fits.len()),
             tables: None,
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
-            let mut centre = moments.mean(moments.columns() - 1);
-            for (&feature, w) in keep.iter().zip(&regression.weights) {
+            let mut centre = examples.mean(examples.reward());
+            for (feature, w) in keep.clone().zip(&regression.weights) {
                 model.weights[feature] += share * w;
-                centre -= w * moments.mean(feature);
+                centre -= w * examples.mean(feature);
             }
             model.intercept += share * centre;
             model.parts.push(Part { share, keep, regression });
