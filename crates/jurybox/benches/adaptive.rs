@@ -98,8 +98,7 @@ fn values() {
     one[ROWS * J / 2] = f64::NAN;
     let every: Vec<f64> =
         complete.iter().enumerate().map(|(at, &x)| if at % J == at / J % J { f64::NAN } else { x }).collect();
-    let bare: Vec<[f64; 256]> =
-        (0..J).map(|j| std::array::from_fn(|i| (i * j) as f64 / 256.0)).collect();
+    let bare: Vec<[f64; 256]> = (0..J).map(|j| std::array::from_fn(|i| (i * j) as f64 / 256.0)).collect();
     let mut out = vec![0.0; ROWS];
     let tables = [&complete, &one, &every, &gaps];
     let mut juries = vec![jury; tables.len()];
@@ -126,7 +125,12 @@ fn values() {
     println!("the value of a row of {J} scores");
     println!("{:44} {:>9} {:>8} {:>12}", "", "ns", "/ bare", "/ complete");
     for (name, time) in names.iter().zip(&times) {
-        println!("{name:44} {:9.1} {:8.2} {:12.2}", time * 1e9 / ROWS as f64, time / times[0], time / times[1]);
+        println!(
+            "{name:44} {:9.1} {:8.2} {:12.2}",
+            time * 1e9 / ROWS as f64,
+            time / times[0],
+            time / times[1]
+        );
     }
 }
 

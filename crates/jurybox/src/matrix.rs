@@ -85,36 +85,29 @@ impl Symmetric {
             return;
         }
         let stretch = (4096 / order).max(16) * order;
+        // The four numbers from a place on, zero beyond the end of the row.
+        let four = |row: &[f64], at: usize| -> [f64; TILE] {
+            row[at..].first_chunk().copied().unwrap_or_else(|| {
+                let mut short = [0.0; TILE];
+                short[..row.len() - at].copy_from_slice(&row[at..]);
+                short
+            })
+        };
         for rows in table.chunks(stretch) {
             for i in (0..order).step_by(TILE) {
                 for j in (0..=i).step_by(TILE) {
-                    if i + TILE <= order {
-                        let mut tile = [[0.0; TILE]; TILE];
-                        for row in rows.chunks_exact(order) {
-                            let (Some(a), Some(b)) = (row[i..].first_chunk::<TILE>(), row[j..].first_chunk::<TILE>())
-                            else {
-                                break;
-                            };
-                            for (sums, a) in tile.iter_mut().zip(a) {
-                                for lane in 0..TILE {
-                                    sums[lane] += a * b[lane];
-                                }
+                    let mut tile = [[0.0; TILE]; TILE];
+                    for row in rows.chunks_exact(order) {
+                        let (a, b) = (four(row, i), four(row, j));
+                        for (sums, a) in tile.iter_mut().zip(a) {
+                            for lane in 0..TILE {
+                                sums[lane] += a * b[lane];
                             }
                         }
-                        for (r, sums) in tile.iter().enumerate() {
-                            let at = offset(i + r);
-                            let end = (j + TILE).min(i + r + 1);
-                            self.packed[at + j..at + end].iter_mut().zip(sums).for_each(|(e, s)| *e += s);
-                        }
-                    } else {
-                        for row in rows.chunks_exact(order) {
-                            for r in i..order {
-                                let at = offset(r);
-                                let end = (j + TILE).min(r + 1);
-                                let entries = self.packed[at + j..at + end].iter_mut();
-                                entries.zip(&row[j..end]).for_each(|(e, x)| *e += row[r] * x);
-                            }
-                        }
+                    }
+                    for (r, sums) in (i..order).zip(&tile) {
+                        let entries = &mut self.packed[offset(r) + j..offset(r) + (j + TILE).min(r + 1)];
+                        entries.iter_mut().zip(sums).for_each(|(entry, sum)| *entry += sum);
                     }
                 }
             }
@@ -164,7 +157,8 @@ impl Symmetric {
 
 /// `<a, x>` and `<b, x>`, each number of x fetched once.
 fn two_dots(a: &[f64], b: &[f64], x: &[f64]) -> (f64, f64) {
-    let ((a, a_rest), (b, b_rest), (x, x_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>(), x.as_chunks::<4>());
+    let ((a, a_rest), (b, b_rest), (x, x_rest)) =
+        (a.as_chunks::<4>(), b.as_chunks::<4>(), x.as_chunks::<4>());
     let mut sums = [[0.0; 4]; 2];
     for ((a, b), x) in a.iter().zip(b).zip(x) {
         for lane in 0..4 {

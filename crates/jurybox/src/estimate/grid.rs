@@ -39,7 +39,8 @@ impl Grid {
         grid.knots[0] = at.first().copied().unwrap_or(0.0);
         grid.knots[1..=at.len()].copy_from_slice(at);
         // Where the ends are long, their knots may share the outermost cells, so that the middle gets more of them.
-        let cuts = [(0, 0), (0, at.len() / 8), (at.len() / 8, 0), (at.len() / 8, at.len() / 8), (0, at.len() / 3)];
+        let cuts =
+            [(0, 0), (0, at.len() / 8), (at.len() / 8, 0), (at.len() / 8, at.len() / 8), (0, at.len() / 3)];
         let mut least = usize::MAX;
         for (below, above) in cuts {
             if least <= 3 || at.len() < 2 {
@@ -121,12 +122,30 @@ fn fullest_cell(at: &[f64], low: f64, per_unit: f64) -> usize {
 macro_rules! with_halvings {
     ($halvings:expr, $n:ident => $body:expr) => {
         match $halvings {
-            0 | 1 => { const $n: usize = 1; $body }
-            2 => { const $n: usize = 2; $body }
-            3 => { const $n: usize = 3; $body }
-            4 => { const $n: usize = 4; $body }
-            5 | 6 => { const $n: usize = 6; $body }
-            _ => { const $n: usize = 8; $body }
+            0 | 1 => {
+                const $n: usize = 1;
+                $body
+            }
+            2 => {
+                const $n: usize = 2;
+                $body
+            }
+            3 => {
+                const $n: usize = 3;
+                $body
+            }
+            4 => {
+                const $n: usize = 4;
+                $body
+            }
+            5 | 6 => {
+                const $n: usize = 6;
+                $body
+            }
+            _ => {
+                const $n: usize = 8;
+                $body
+            }
         }
     };
 }

@@ -19,41 +19,37 @@ impl Tridiagonal {
     pub(crate) fn reduce<const N: usize>(mut a: Symmetric, columns: &mut [[f64; N]]) -> Self {
         let order = a.order();
         let (mut diagonal, mut below, mut size) = (vec![0.0; order], vec![0.0; order], vec![0.0; order]);
-        let (mut image, mut reflection) = (Vec::new(), Vec::new());
-        for i in (1..order).rev() {
+        // The change that the last reflection makes, v q^T + q v^T, is taken off each row just before it is used.
+        let (mut v, mut q, mut next, mut image) =
+            (vec![0.0; order], vec![0.0; order], vec![0.0; order], vec![0.0; order]);
+        for i in (0..order).rev() {
             let (above, row) = a.packed.split_at_mut(offset(i));
-            let (row, last) = row[..=i].split_at_mut(i);
-            diagonal[i] = last[0];
-            let rest = dot(&row[..i - 1], &row[..i - 1]);
+            let row = &mut row[..=i];
+            let (vi, qi) = (v[i], q[i]);
+            row.iter_mut().zip(v.iter().zip(&q)).for_each(|(x, (v, q))| *x -= vi * q + qi * v);
+            diagonal[i] = row[i];
+            let Some(before) = i.checked_sub(1) else { break };
+            let rest = dot(&row[..before], &row[..before]);
+            let x = row[before];
             if rest == 0.0 {
-                below[i] = row[i - 1];
-                continue;
+                // Nothing to clear: a reflection of size 0, which changes nothing.
+                below[i] = x;
+                next[..i].fill(0.0);
+            } else {
+                // v = x - alpha e with alpha of the other sign than x's last: no cancellation.
+                below[i] = -(rest + x * x).sqrt().copysign(x);
+                row[before] = x - below[i];
+                size[i] = 2.0 / (rest + row[before] * row[before]);
+                next[..i].copy_from_slice(&row[..i]);
             }
-            // v = x - alpha e with alpha of the other sign than x's last: no cancellation.
-            let x = row[i - 1];
-            let alpha = -(rest + x * x).sqrt().copysign(x);
-            below[i] = alpha;
-            row[i - 1] = x - alpha;
-            let h = 2.0 / (rest + row[i - 1] * row[i - 1]);
-            size[i] = h;
-            reflection.clear();
-            reflection.extend_from_slice(row);
-            times(above, &reflection, &mut image);
-            let half = 0.5 * h * h * dot(&image, &reflection);
-            image.iter_mut().zip(&reflection).for_each(|(p, v)| *p = h * *p - half * v);
-            let mut rest = above;
-            for r in 0..i {
-                let (own, more) = rest.split_at_mut(r + 1);
-                let (v, q) = (reflection[r], image[r]);
-                for (entry, (vs, qs)) in own.iter_mut().zip(reflection.iter().zip(&image)) {
-                    *entry -= v * qs + q * vs;
-                }
-                rest = more;
+            change_and_multiply(above, (&v[..i], &q[..i]), &next[..i], &mut image[..i]);
+            let h = size[i];
+            let half = 0.5 * h * h * dot(&image[..i], &next[..i]);
+            std::mem::swap(&mut v, &mut next);
+            q[..i].iter_mut().zip(image.iter().zip(&v)).for_each(|(q, (p, v))| *q = h * p - half * v);
+            if h != 0.0 {
+                reflect(&v[..i], h, columns);
             }
-            reflect(&reflection, h, columns);
-        }
-        if order > 0 {
-            diagonal[0] = a.get(0, 0);
         }
         Tridiagonal { diagonal, below, reflections: a, size }
     }
@@ -120,30 +116,66 @@ impl Tridiagonal {
     }
 }
 
-/// A x for the leading part of a packed matrix that x is as long as.
-fn times(packed: &[f64], x: &[f64], out: &mut Vec<f64>) {
-    out.clear();
+/// Takes v q^T + q v^T off a packed matrix A, and puts A x into `out`; in one pass over the matrix, two rows at a time.
+fn change_and_multiply(packed: &mut [f64], (v, q): (&[f64], &[f64]), x: &[f64], out: &mut [f64]) {
     let mut rest = packed;
-    for (i, &xi) in x.iter().enumerate() {
-        let (row, more) = rest.split_at(i + 1);
-        // One pass over the row for both of its uses; four sums that need not wait for each other.
-        let ((rows, row_rest), (outs, out_rest)) =
-            (row[..i].as_chunks::<4>(), out[..i].as_chunks_mut::<4>());
-        let (xs, x_rest) = x[..i].as_chunks::<4>();
-        let mut sums = [0.0; 4];
-        for ((row, out), x) in rows.iter().zip(outs).zip(xs) {
-            for lane in 0..4 {
-                sums[lane] += row[lane] * x[lane];
-                out[lane] += row[lane] * xi;
+    let mut r = 0;
+    while r < x.len() {
+        let two = r + 1 < x.len();
+        let (first, more) = rest.split_at_mut(r + 1);
+        let (second, more) = more.split_at_mut(if two { r + 2 } else { 0 });
+        rest = more;
+        let s = if two { r + 1 } else { r };
+        let (v0, q0, x0) = (v[r], q[r], x[r]);
+        let (v1, q1, x1) = if two { (v[s], q[s], x[s]) } else { (0.0, 0.0, 0.0) };
+        // Both rows as far as the shorter goes, which leaves its own diagonal entry to the end.
+        let (mut sum0, mut sum1) = (0.0, 0.0);
+        if two {
+            let ((a, a_rest), (b, b_rest)) =
+                (first[..r].as_chunks_mut::<4>(), second[..r].as_chunks_mut::<4>());
+            let ((vs, v_rest), (qs, q_rest)) = (v[..r].as_chunks::<4>(), q[..r].as_chunks::<4>());
+            let ((xs, x_rest), (os, o_rest)) = (x[..r].as_chunks::<4>(), out[..r].as_chunks_mut::<4>());
+            let (mut sums0, mut sums1) = ([0.0; 4], [0.0; 4]);
+            for (((a, b), (v, q)), (x, o)) in
+                a.iter_mut().zip(b).zip(vs.iter().zip(qs)).zip(xs.iter().zip(os))
+            {
+                for lane in 0..4 {
+                    a[lane] -= v0 * q[lane] + q0 * v[lane];
+                    b[lane] -= v1 * q[lane] + q1 * v[lane];
+                    sums0[lane] += a[lane] * x[lane];
+                    sums1[lane] += b[lane] * x[lane];
+                    o[lane] += a[lane] * x0 + b[lane] * x1;
+                }
+            }
+            for (((a, b), (v, q)), (x, o)) in
+                a_rest.iter_mut().zip(b_rest).zip(v_rest.iter().zip(q_rest)).zip(x_rest.iter().zip(o_rest))
+            {
+                *a -= v0 * q + q0 * v;
+                *b -= v1 * q + q1 * v;
+                sum0 += *a * x;
+                sum1 += *b * x;
+                *o += *a * x0 + *b * x1;
+            }
+            sum0 += (sums0[0] + sums0[2]) + (sums0[1] + sums0[3]);
+            sum1 += (sums1[0] + sums1[2]) + (sums1[1] + sums1[3]);
+        } else {
+            for ((a, (v, q)), (x, o)) in
+                first[..r].iter_mut().zip(v.iter().zip(q)).zip(x.iter().zip(out.iter_mut()))
+            {
+                *a -= v0 * q + q0 * v;
+                sum0 += *a * x;
+                *o += *a * x0;
             }
         }
-        let mut sum = (sums[0] + sums[2]) + (sums[1] + sums[3]) + row[i] * xi;
-        for ((row, out), x) in row_rest.iter().zip(out_rest).zip(x_rest) {
-            sum += row * x;
-            *out += row * xi;
+        first[r] -= 2.0 * v0 * q0;
+        out[r] = sum0 + first[r] * x0;
+        if two {
+            second[r] -= v1 * q0 + q1 * v0;
+            second[s] -= 2.0 * v1 * q1;
+            out[r] += second[r] * x1;
+            out[s] = sum1 + second[r] * x0 + second[s] * x1;
         }
-        out.push(sum);
-        rest = more;
+        r += 2;
     }
 }
 

@@ -8,8 +8,10 @@
 //! a straight line is learnt from all labels, the bend from the sample, each with the precision it has.
 
 mod tables;
+mod trial;
 
 use self::tables::Tables;
+use self::trial::FeatureSet;
 use super::landscape::{self, Landscape};
 use super::phases;
 use super::regression::{Examples, Regression, log_sum};
@@ -56,50 +58,42 @@ impl Model {
         complete: &Joint,
     ) -> Self {
         let width = landscape.width();
-        if let Some(range) = tails::range(labelled.clone().map(|row| (row.values[width], row.count as f64))) {
+        let sets = trial::sets(&landscape, labelled.clone());
+        let blocks = sets.iter().map(|(set, _)| set.end / width).max().unwrap_or(1);
+        let rewards = labelled.clone().map(|row| (row.values[width], row.count as f64));
+        if let Some(range) = tails::range(rewards) {
             // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
-            let sampled = phases::sampled(&landscape, labelled, range);
-            return Self::of(landscape, &Examples::Rows(sampled.into()));
+            let sampled = phases::sampled(&landscape, blocks, labelled, range);
+            return Self::of(landscape, sets, &Examples::Rows(sampled.into()));
         }
         let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
         let known = complete.weight() + incomplete.map(|row| row.count as f64).sum::<f64>();
-        let sampled = phases::sampled(&landscape, labelled.clone(), (f64::NEG_INFINITY, f64::INFINITY));
+        let sampled = phases::sampled(&landscape, blocks, labelled.clone(), trial::UNCUT);
         let examples = if known > sampled.weight() {
             let linear = phases::linear(&landscape, labelled, complete);
             Examples::Moments(phases::joined(&linear, &sampled.joint()))
         } else {
             Examples::Rows(sampled.into())
         };
-        Self::of(landscape, &examples)
+        Self::of(landscape, sets, &examples)
     }
 
-    fn of(landscape: Landscape, examples: &Examples) -> Self {
-        let width = landscape.width();
+    fn of(landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples) -> Self {
         let features = landscape.features_len();
-        let plain = landscape.directions();
-        // Half by the standardised and half by the normal scores; none by the bends.
-        let half = |d: &Vec<f64>| -> Vec<f64> { d.iter().chain(d).map(|d| 0.5 * d).collect() };
-        let both: Vec<Vec<f64>> = plain.iter().map(half).collect();
-        let mut sets = vec![(0..width, plain.clone())];
-        if features > width {
-            sets.push((width..2 * width, plain));
-            sets.push((0..2 * width, both.clone()));
-        }
-        if features > 2 * width {
-            sets.push((0..features, both));
-        }
         let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
         let regressions = Regression::fit_each(examples, sets);
         let mut fits: Vec<(Range<usize>, Regression)> = stretches.into_iter().zip(regressions).collect();
         let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
         fits.retain(|(_, fit)| (fit.evidence - total).exp() >= LEAST_SHARE);
         let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
+        // Features that no set has left in the running have no weight, and then their mean does not matter.
+        let centre = (0..features).map(|i| if i < examples.reward() { examples.mean(i) } else { 0.0 });
         let mut model = Model {
             landscape,
             weights: vec![0.0; features],
             intercept: 0.0,
             labels: examples.weight(),
-            centre: (0..features).map(|i| examples.mean(i)).collect(),
+            centre: centre.collect(),
             draws: Vec::new(),
             parts: Vec::with_capacity(fits.len()),
             tables: None,

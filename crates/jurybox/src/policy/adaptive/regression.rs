@@ -116,12 +116,7 @@ impl Regression {
                 let c = strength(q_yy, q_yd, q_dd, shape);
                 let prior =
                     if direction == 0 { FIRST } else { (1.0 - FIRST) / (directions.len() - 1) as f64 };
-                models.push(Model {
-                    evidence: c.evidence - 0.5 * log_det + prior.ln(),
-                    tau,
-                    direction,
-                    c,
-                });
+                models.push(Model { evidence: c.evidence - 0.5 * log_det + prior.ln(), tau, direction, c });
             }
         }
         Self::average(gram, directions, models, &reduced, &columns)
@@ -353,10 +348,7 @@ mod tests {
     #[test]
     fn the_unit_of_the_reward_is_the_unit_of_the_weights() {
         let (small, large) = (joint(30, 1.0), joint(30, 1e6));
-        let (small, large) = (
-            fit(&small, 2, &directions()),
-            fit(&large, 2, &directions()),
-        );
+        let (small, large) = (fit(&small, 2, &directions()), fit(&large, 2, &directions()));
         for (s, l) in small.weights.iter().zip(&large.weights) {
             assert!((l / 1e6 - s).abs() < 1e-9 * s.abs(), "{s} {l}");
         }
@@ -370,7 +362,8 @@ mod tests {
         let weights = [1.0, 2.0, 1.0, 3.0, 1.0];
         let rows = Rows::new(table, 9, &weights);
         let directions: Vec<Vec<f64>> = vec![vec![0.3; 8], vec![0.5, 0.1, 0.2]];
-        let sets = || vec![(0..8, directions.clone()), (2..8, directions.clone()), (0..3, directions[1..].to_vec())];
+        let sets =
+            || vec![(0..8, directions.clone()), (2..8, directions.clone()), (0..3, directions[1..].to_vec())];
         let by_moments = Regression::fit_each(&Examples::Moments(rows.joint()), sets());
         let by_rows = Regression::fit_each(&Examples::Rows(rows.into()), sets());
         for (a, b) in by_moments.iter().zip(&by_rows) {

@@ -168,12 +168,11 @@ fn with_bends((at, score): (&[f64], &[f64]), sign: f64) -> Vec<(f64, f64)> {
     for (&x, &score) in at.iter().zip(score).take(most) {
         let score = sign * score;
         if let Some(&(before, last)) = knots.last() {
-            let mut between: [Option<(f64, f64)>; landscape::BENDS.len()] =
-                landscape::BENDS.map(|bend| {
-                    let share = (bend - last) / (score - last);
-                    let place = before + share * (x - before);
-                    (place > before && place < x).then_some((place, bend))
-                });
+            let mut between: [Option<(f64, f64)>; landscape::BENDS.len()] = landscape::BENDS.map(|bend| {
+                let share = (bend - last) / (score - last);
+                let place = before + share * (x - before);
+                (place > before && place < x).then_some((place, bend))
+            });
             if sign < 0.0 {
                 between.reverse();
             }

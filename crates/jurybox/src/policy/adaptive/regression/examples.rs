@@ -124,22 +124,31 @@ impl Rows {
     fn grams(self: &Arc<Self>, sets: &[Range<usize>]) -> Vec<Gram> {
         let (count, reward) = (self.len(), self.columns() - 1);
         let few = |set: &&Range<usize>| count < set.len();
-        // The features' moments, as far as any set with enough rows needs them.
-        let last = sets.iter().filter(|set| !few(set)).map(|set| set.end).max();
-        let moments = last.map(|last| {
-            let mut spread = Symmetric::zeros(last + 1);
-            if last == reward {
-                spread.add_outers(&self.table);
-            } else {
-                let mut part = Vec::with_capacity(count * (last + 1));
-                for row in self.table.chunks_exact(self.columns()) {
-                    part.extend_from_slice(&row[..last]);
-                    part.push(row[reward]);
-                }
-                spread.add_outers(&part);
-            }
-            (Joint::from_parts(self.weight, Vec::new(), spread), last)
+        // The features' moments, over each stretch of columns that sets with enough rows share, the reward behind them.
+        let mut stretches: Vec<Range<usize>> = sets.iter().filter(|set| !few(set)).cloned().collect();
+        stretches.sort_unstable_by_key(|set| set.start);
+        stretches.dedup_by(|next, last| {
+            let shared = next.start < last.end;
+            last.end = if shared { last.end.max(next.end) } else { last.end };
+            shared
         });
+        let moments: Vec<(Range<usize>, Joint)> = stretches
+            .into_iter()
+            .map(|stretch| {
+                let mut spread = Symmetric::zeros(stretch.len() + 1);
+                if stretch == (0..reward) {
+                    spread.add_outers(&self.table);
+                } else {
+                    let mut part = Vec::with_capacity(count * spread.order());
+                    for row in self.table.chunks_exact(self.columns()) {
+                        part.extend_from_slice(&row[stretch.clone()]);
+                        part.push(row[reward]);
+                    }
+                    spread.add_outers(&part);
+                }
+                (stretch, Joint::from_parts(self.weight, Vec::new(), spread))
+            })
+            .collect();
         // The rows' products, over each stretch of columns that some set begins or ends with.
         let mut cuts: Vec<usize> = sets.iter().filter(few).flat_map(|set| [set.start, set.end]).collect();
         cuts.sort_unstable();
@@ -154,9 +163,12 @@ impl Rows {
             .collect();
         let rewards: Vec<f64> = (0..count).map(|i| self.row(i, reward..reward + 1)[0]).collect();
         sets.iter()
-            .map(|set| match &moments {
-                Some((joint, y)) if !few(&set) => Gram::of_moments(joint, *y, set.clone()),
-                _ => {
+            .map(|set| match moments.iter().find(|(stretch, _)| !few(&set) && stretch.contains(&set.start)) {
+                Some((stretch, joint)) => {
+                    let set = set.start - stretch.start..set.end - stretch.start;
+                    Gram::of_moments(joint, stretch.len(), set)
+                }
+                None => {
                     let yy = dot(&rewards, &rewards);
                     let unit = unit(self.weight, yy);
                     let mut xx = Symmetric::zeros(count);
