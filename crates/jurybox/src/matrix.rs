@@ -1,5 +1,8 @@
 //! Small symmetric matrices, packed, and their Cholesky factors: all the linear algebra that J evaluators need.
 
+mod tridiagonal;
+
+pub(crate) use self::tridiagonal::Tridiagonal;
 use crate::kernel::dot;
 use serde::{Deserialize, Serialize};
 
@@ -37,14 +40,14 @@ impl Symmetric {
         self.packed[offset(row) + column] = value;
     }
 
-    /// A x.
+    /// A x; what x is too short for counts as zero.
     pub(crate) fn times(&self, x: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.order];
         for i in 0..self.order {
             let row = &self.packed[offset(i)..=offset(i) + i];
             out[i] += dot(row, x);
-            for (sum, entry) in out[..i].iter_mut().zip(row) {
-                *sum += entry * x[i];
+            if let Some(&xi) = x.get(i) {
+                out[..i].iter_mut().zip(row).for_each(|(sum, entry)| *sum += entry * xi);
             }
         }
         out
@@ -72,25 +75,61 @@ impl Symmetric {
         }
     }
 
-    /// Adds x x^T for every row x of a table. Four rows at a time, so that each entry is fetched and stored a quarter as often.
+    /// Adds x x^T for every row x of a table.
+    ///
+    /// Tiles of four by four entries stay in registers over a stretch of rows that stays in the cache.
     pub(crate) fn add_outers(&mut self, table: &[f64]) {
+        const TILE: usize = 4;
         let order = self.order;
-        let mut fours = table.chunks_exact((4 * order).max(1));
-        for four in &mut fours {
-            let (a, b, c, d) =
-                (&four[..order], &four[order..2 * order], &four[2 * order..3 * order], &four[3 * order..]);
-            let mut rest = &mut self.packed[..];
-            for i in 0..order {
-                let (row, below) = rest.split_at_mut(i + 1);
-                let (x, y, z, w) = (a[i], b[i], c[i], d[i]);
-                let columns = a.iter().zip(b).zip(c.iter().zip(d));
-                for (entry, ((a, b), (c, d))) in row.iter_mut().zip(columns) {
-                    *entry += (x * a + y * b) + (z * c + w * d);
+        if order == 0 {
+            return;
+        }
+        let stretch = (4096 / order).max(16) * order;
+        // The four numbers from a place on, zero beyond the end of the row.
+        let four = |row: &[f64], at: usize| -> [f64; TILE] {
+            row[at..].first_chunk().copied().unwrap_or_else(|| {
+                let mut short = [0.0; TILE];
+                short[..row.len() - at].copy_from_slice(&row[at..]);
+                short
+            })
+        };
+        for rows in table.chunks(stretch) {
+            for i in (0..order).step_by(TILE) {
+                for j in (0..=i).step_by(TILE) {
+                    let mut tile = [[0.0; TILE]; TILE];
+                    for row in rows.chunks_exact(order) {
+                        let (a, b) = (four(row, i), four(row, j));
+                        for (sums, a) in tile.iter_mut().zip(a) {
+                            for lane in 0..TILE {
+                                sums[lane] += a * b[lane];
+                            }
+                        }
+                    }
+                    for (r, sums) in (i..order).zip(&tile) {
+                        let entries = &mut self.packed[offset(r) + j..offset(r) + (j + TILE).min(r + 1)];
+                        entries.iter_mut().zip(sums).for_each(|(entry, sum)| *entry += sum);
+                    }
                 }
-                rest = below;
             }
         }
-        fours.remainder().chunks_exact(order.max(1)).for_each(|row| self.add_outer(row));
+    }
+
+    /// Adds the products of all pairs of rows of a table, of which some columns are used.
+    pub(crate) fn add_inners(&mut self, table: &[f64], stride: usize, columns: std::ops::Range<usize>) {
+        let row = |i: usize| &table[i * stride..][columns.clone()];
+        for i in (0..self.order).step_by(2) {
+            let (first, second) = (row(i), row((i + 1).min(self.order - 1)));
+            for j in 0..=i {
+                let (a, b) = two_dots(first, second, row(j));
+                self.packed[offset(i) + j] += a;
+                if i + 1 < self.order {
+                    self.packed[offset(i + 1) + j] += b;
+                }
+            }
+            if i + 1 < self.order {
+                self.packed[offset(i + 1) + i + 1] += dot(second, second);
+            }
+        }
     }
 
     pub(crate) fn add(&mut self, other: &Symmetric) {
@@ -127,6 +166,22 @@ impl Symmetric {
         }
         part
     }
+}
+
+/// `<a, x>` and `<b, x>`, each number of x fetched once.
+fn two_dots(a: &[f64], b: &[f64], x: &[f64]) -> (f64, f64) {
+    let ((a, a_rest), (b, b_rest), (x, x_rest)) =
+        (a.as_chunks::<4>(), b.as_chunks::<4>(), x.as_chunks::<4>());
+    let mut sums = [[0.0; 4]; 2];
+    for ((a, b), x) in a.iter().zip(b).zip(x) {
+        for lane in 0..4 {
+            sums[0][lane] += a[lane] * x[lane];
+            sums[1][lane] += b[lane] * x[lane];
+        }
+    }
+    let [first, second] = sums.map(|s| (s[0] + s[2]) + (s[1] + s[3]));
+    let rest = |rest: &[f64]| rest.iter().zip(x_rest).map(|(a, x)| a * x).sum::<f64>();
+    (first + rest(a_rest), second + rest(b_rest))
 }
 
 /// The lower Cholesky factor L of A = L L^T, packed like [`Symmetric`].

@@ -39,23 +39,22 @@ impl Joint {
         }
     }
 
-    /// The moments of the rows of a table, each counting as its weight; in two passes, over the table's own memory.
-    pub(crate) fn of(mut table: Vec<f64>, columns: usize, weights: &[f64]) -> Self {
-        let mut joint = Joint::new(columns);
-        joint.weight = weights.iter().sum();
-        if joint.weight <= 0.0 {
-            return joint;
+    /// The total weight and the means of the rows of a table, and the rows less the means, each times the root of its weight:
+    /// products of columns are then co-moments. Over the table's own memory.
+    pub(crate) fn centred(mut table: Vec<f64>, columns: usize, weights: &[f64]) -> (f64, Vec<f64>, Vec<f64>) {
+        let (total, mut mean) = (weights.iter().sum::<f64>(), vec![0.0; columns]);
+        if total <= 0.0 {
+            return (total, mean, Vec::new());
         }
         for (row, weight) in table.chunks_exact(columns).zip(weights) {
-            let share = weight / joint.weight;
-            joint.mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += share * x);
+            let share = weight / total;
+            mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += share * x);
         }
         for (row, weight) in table.chunks_exact_mut(columns).zip(weights) {
             let scale = weight.sqrt();
-            row.iter_mut().zip(&joint.mean).for_each(|(x, mean)| *x = scale * (*x - mean));
+            row.iter_mut().zip(&mean).for_each(|(x, mean)| *x = scale * (*x - mean));
         }
-        joint.spread.add_outers(&table);
-        joint
+        (total, mean, table)
     }
 
     /// Moments that were worked out elsewhere.
@@ -193,7 +192,14 @@ mod tests {
         let weights: Vec<f64> = (0..200).map(|at| f64::from(at % 4) * 0.5).collect();
         let mut one_by_one = Joint::new(3);
         rows().iter().zip(&weights).for_each(|(row, &weight)| one_by_one.add(row, weight));
-        let at_once = Joint::of(rows().concat(), 3, &weights);
+        let at_once = |table: Vec<f64>, weights: &[f64]| {
+            let (weight, mean, table) = Joint::centred(table, 3, weights);
+            let mut spread = Symmetric::zeros(3);
+            spread.add_outers(&table);
+            Joint::from_parts(weight, mean, spread)
+        };
+        assert_eq!(at_once(Vec::new(), &[]).weight(), 0.0);
+        let at_once = at_once(rows().concat(), &weights);
         assert_eq!(at_once.weight(), one_by_one.weight());
         for i in 0..3 {
             assert!((at_once.mean(i) - one_by_one.mean(i)).abs() < 1e-9 * (1.0 + one_by_one.mean(i).abs()));
@@ -202,7 +208,6 @@ mod tests {
                 assert!((at_once.spread(i, j) - one_by_one.spread(i, j)).abs() < 1e-6 * size);
             }
         }
-        assert_eq!(Joint::of(Vec::new(), 3, &[]).weight(), 0.0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! many threads and many machines the same computation.
 
 mod factor;
+pub(crate) mod grid;
 mod joint;
 pub(crate) mod ladder;
 mod mean;

@@ -3,6 +3,7 @@
 //! Whatever the units, the skew or the link of an evaluator, `Phi^-1(rank / n)` of its scores is standard normal, and any
 //! monotone change of the scores leaves it as it was. Equal scores share the middle of their ranks.
 
+use super::grid::{Grid, MOST_KNOTS, with_halvings};
 use crate::normal;
 
 /// The normal score of a number among numbers seen: piecewise linear between some of them, constant beyond.
@@ -10,6 +11,7 @@ use crate::normal;
 pub(crate) struct NormalScore {
     at: Vec<f64>,
     score: Vec<f64>,
+    grid: Grid,
 }
 
 /// Knots are this far apart in normal score, so that the tails, where picks are made, are drawn as finely as the middle:
@@ -19,7 +21,7 @@ const STEP: f64 = 0.1;
 impl NormalScore {
     /// From numbers with counts. The scores have mean 0 and standard deviation 1 over them, or are all 0.
     pub(crate) fn fit(seen: &mut [(f64, f64)], quantiles: &mut Quantiles) -> Self {
-        seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        sort(seen);
         let total: f64 = seen.iter().map(|(_, weight)| weight).sum();
         let mut curve = NormalScore::default();
         let (mut below, mut last) = (0.0, f64::NEG_INFINITY);
@@ -29,12 +31,11 @@ impl NormalScore {
             let same = rest.iter().take_while(|(y, _)| *y <= x).count(); // mostly one
             let weight: f64 = rest[..same].iter().map(|(_, weight)| weight).sum();
             rest = &rest[same..];
-            let rank = (below + 0.5 * weight) / total;
+            let score = quantiles.at(below + 0.5 * weight, total);
             below += weight;
-            let score = quantiles.at(rank, total);
             sum += weight * score;
             square += weight * score * score;
-            if score - last >= STEP || rest.is_empty() {
+            if (score - last >= STEP && curve.at.len() < MOST_KNOTS - 3) || rest.is_empty() {
                 curve.at.push(x);
                 curve.score.push(score);
                 last = score;
@@ -44,6 +45,7 @@ impl NormalScore {
         let deviation = (square / total - mean * mean).max(0.0).sqrt();
         let scale = if deviation > 1e-9 { 1.0 / deviation } else { 0.0 };
         curve.score.iter_mut().for_each(|score| *score = (*score - mean) * scale);
+        curve.grid = Grid::new(&curve.at);
         curve
     }
 
@@ -54,7 +56,22 @@ impl NormalScore {
 
     /// The normal score of a number; 0 where nothing was seen.
     pub(crate) fn at(&self, x: f64) -> f64 {
-        interpolate(&self.at, &self.score, x)
+        let above = with_halvings!(self.grid.halvings(), N => self.grid.piece::<N>(x));
+        interpolate(&self.at, &self.score, above, x)
+    }
+}
+
+/// Puts numbers with counts in order. Whole numbers in the order of the floating-point ones sort faster, and a count of one
+/// need not come along.
+fn sort(seen: &mut [(f64, f64)]) {
+    if seen.iter().any(|&(_, count)| count != 1.0) {
+        return seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    let turned = |bits: i64| bits ^ (((bits >> 63).cast_unsigned() >> 1).cast_signed());
+    let mut keys: Vec<i64> = seen.iter().map(|(x, _)| turned(x.to_bits().cast_signed())).collect();
+    keys.sort_unstable();
+    for (slot, key) in seen.iter_mut().zip(keys) {
+        slot.0 = f64::from_bits(turned(key).cast_unsigned());
     }
 }
 
@@ -66,27 +83,30 @@ pub(crate) struct Quantiles {
 }
 
 impl Quantiles {
-    fn at(&mut self, rank: f64, total: f64) -> f64 {
+    /// The quantile with so much of the total below it.
+    fn at(&mut self, below: f64, total: f64) -> f64 {
         if total > 4096.0 {
-            return normal::quantile(rank);
+            return normal::quantile(below / total);
         }
         if total != self.total {
             self.total = total;
             self.known.clear();
             self.known.resize(2 * total as usize + 1, f64::NAN);
         }
-        // The middle of a run of equal numbers is a whole or a half rank.
-        let known = &mut self.known[(2.0 * rank * total).round() as usize];
-        if known.is_nan() {
-            *known = normal::quantile(rank);
+        // The middle of a run of equal numbers is a whole or a half rank, and the law is symmetric.
+        let at = (2.0 * below) as usize;
+        if self.known[at].is_nan() {
+            let quantile = normal::quantile(below / total);
+            let mirrored = self.known.len() - 1 - at;
+            self.known[at] = quantile;
+            self.known[mirrored] = -quantile;
         }
-        *known
+        self.known[at]
     }
 }
 
-/// The piecewise linear function through the knots, constant beyond the outermost.
-fn interpolate(at: &[f64], value: &[f64], x: f64) -> f64 {
-    let above = at.partition_point(|&knot| knot <= x);
+/// The piecewise linear function through the knots, constant beyond the outermost, given the number of knots at or below x.
+fn interpolate(at: &[f64], value: &[f64], above: usize, x: f64) -> f64 {
     if above == 0 {
         return value.first().copied().unwrap_or(0.0);
     }

@@ -76,11 +76,17 @@ impl Landscape {
         self.blocks * self.width()
     }
 
-    /// Standardised scores, then normal scores, then their bends, as many as are wanted, into `out`.
+    /// Standardised scores, then normal scores, then their bends, as many as there are, into `out`.
     pub(crate) fn features(&self, row: &[f64], out: &mut Vec<f64>) {
-        let width = self.width();
         out.clear();
-        out.resize(2 * width, 0.0);
+        self.add_features(row, self.blocks, out);
+    }
+
+    /// The first `blocks` of the blocks of features, behind what is in `out`.
+    pub(crate) fn add_features(&self, row: &[f64], blocks: usize, all: &mut Vec<f64>) {
+        let (width, start) = (self.width(), all.len());
+        all.resize(start + 2 * width, 0.0);
+        let out = &mut all[start..];
         let (mut precision, mut plain, mut ranked) = (1.0, 0.0, 0.0);
         let mut complete = true;
         for (j, &x) in row.iter().enumerate() {
@@ -101,12 +107,12 @@ impl Landscape {
                 out[width + j] = self.loading[j] * ranked / precision;
             }
         }
-        for block in 2..self.blocks {
+        for block in 2..blocks {
             for j in 0..width {
-                out.push(bend(out[width + j], block - 1));
+                all.push(bend(all[start + width + j], block - 1));
             }
         }
-        out.truncate(self.features_len());
+        all.truncate(start + blocks * width);
     }
 
     /// Directions in standardised units, each of unit variance over the items: guesses at the best weights that need no
@@ -160,7 +166,7 @@ impl Landscape {
 }
 
 /// Where the bends of a normal score are: at the median, and at the best eighth.
-const BENDS: [f64; 2] = [0.0, 1.15];
+pub(super) const BENDS: [f64; 2] = [0.0, 1.15];
 
 /// The normal score itself (0), or what it exceeds a bend by (1, 2).
 pub(crate) fn bend(score: f64, which: usize) -> f64 {

@@ -7,14 +7,20 @@
 //! being learnt, only from the sample of labelled rows. The two are joined as in two-phase sampling (see [`phases`]):
 //! a straight line is learnt from all labels, the bend from the sample, each with the precision it has.
 
+mod tables;
+mod trial;
+
+use self::tables::Tables;
+use self::trial::FeatureSet;
 use super::landscape::{self, Landscape};
 use super::phases;
-use super::regression::{Regression, log_sum};
+use super::regression::{Examples, Regression, log_sum};
 use super::tails;
 use super::uncertainty::Uncertainty;
 use crate::estimate::{Joint, SampledRow};
 use crate::kernel::{dot, dot_rows};
 use crate::scores::Scores;
+use std::ops::Range;
 
 /// A feature set that the evidence gives less than this is left out.
 const LEAST_SHARE: f64 = 1e-3;
@@ -32,23 +38,16 @@ pub(crate) struct Model {
     pub(super) parts: Vec<Part>,
     /// Other weights to choose by, drawn from the posterior; none unless asked for.
     draws: Vec<Vec<f64>>,
-    tables: Vec<Table>,
+    /// None where the value is linear in the scores.
+    tables: Option<Tables>,
 }
 
 /// One feature set's share of the answer.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) share: f64,
-    pub(super) keep: Vec<usize>,
+    pub(super) keep: Range<usize>,
     pub(super) regression: Regression,
-}
-
-/// Evaluator j's contribution to the value, as a piecewise linear function of its score.
-#[derive(Debug, Clone, Default)]
-struct Table {
-    at: Vec<f64>,
-    value: Vec<f64>,
-    slope: Vec<f64>,
 }
 
 impl Model {
@@ -59,62 +58,52 @@ impl Model {
         complete: &Joint,
     ) -> Self {
         let width = landscape.width();
-        if let Some(range) = tails::range(labelled.clone().map(|row| (row.values[width], row.count as f64))) {
+        let sets = trial::sets(&landscape, labelled.clone());
+        let blocks = sets.iter().map(|(set, _)| set.end / width).max().unwrap_or(1);
+        let rewards = labelled.clone().map(|row| (row.values[width], row.count as f64));
+        if let Some(range) = tails::range(rewards) {
             // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
-            let moments = phases::sampled(&landscape, labelled, range);
-            return Self::of(landscape, &moments);
+            let sampled = phases::sampled(&landscape, blocks, labelled, range);
+            return Self::of(landscape, sets, &Examples::Rows(sampled.into()));
         }
-        let sampled = phases::sampled(&landscape, labelled.clone(), (f64::NEG_INFINITY, f64::INFINITY));
-        let linear = phases::linear(&landscape, labelled, complete);
-        let more = linear.weight() > sampled.weight();
-        let moments = if more { phases::joined(&linear, &sampled) } else { sampled };
-        Self::of(landscape, &moments)
+        let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
+        let known = complete.weight() + incomplete.map(|row| row.count as f64).sum::<f64>();
+        let sampled = phases::sampled(&landscape, blocks, labelled.clone(), trial::UNCUT);
+        let examples = if known > sampled.weight() {
+            let linear = phases::linear(&landscape, labelled, complete);
+            Examples::Moments(phases::joined(&linear, &sampled.joint()))
+        } else {
+            Examples::Rows(sampled.into())
+        };
+        Self::of(landscape, sets, &examples)
     }
 
-    fn of(landscape: Landscape, moments: &Joint) -> Self {
-        let width = landscape.width();
+    fn of(landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples) -> Self {
         let features = landscape.features_len();
-        let plain = landscape.directions();
-        let both = |len: usize| -> Vec<Vec<f64>> {
-            let spread = |d: &Vec<f64>| {
-                (0..len).map(|i| if i < 2 * width { 0.5 * d[i % width] } else { 0.0 }).collect()
-            };
-            plain.iter().map(spread).collect()
-        };
-        let mut sets: Vec<(Vec<usize>, Vec<Vec<f64>>)> = vec![((0..width).collect(), plain.clone())];
-        if features > width {
-            sets.push(((width..2 * width).collect(), plain.clone()));
-            sets.push(((0..2 * width).collect(), both(2 * width)));
-        }
-        if features > 2 * width {
-            sets.push(((0..features).collect(), both(features)));
-        }
-        let mut fits: Vec<(Vec<usize>, Regression)> = sets
-            .into_iter()
-            .map(|(keep, directions)| {
-                let regression = Regression::fit(moments, &keep, &directions);
-                (keep, regression)
-            })
-            .collect();
+        let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
+        let regressions = Regression::fit_each(examples, sets);
+        let mut fits: Vec<(Range<usize>, Regression)> = stretches.into_iter().zip(regressions).collect();
         let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
         fits.retain(|(_, fit)| (fit.evidence - total).exp() >= LEAST_SHARE);
         let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
+        // Features that no set has left in the running have no weight, and then their mean does not matter.
+        let centre = (0..features).map(|i| if i < examples.reward() { examples.mean(i) } else { 0.0 });
         let mut model = Model {
             landscape,
             weights: vec![0.0; features],
             intercept: 0.0,
-            labels: moments.weight(),
-            centre: (0..features).map(|i| moments.mean(i)).collect(),
+            labels: examples.weight(),
+            centre: centre.collect(),
             draws: Vec::new(),
             parts: Vec::with_capacity(fits.len()),
-            tables: Vec::new(),
+            tables: None,
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
-            let mut centre = moments.mean(moments.columns() - 1);
-            for (&feature, w) in keep.iter().zip(&regression.weights) {
+            let mut centre = examples.mean(examples.reward());
+            for (feature, w) in keep.clone().zip(&regression.weights) {
                 model.weights[feature] += share * w;
-                centre -= w * moments.mean(feature);
+                centre -= w * examples.mean(feature);
             }
             model.intercept += share * centre;
             model.parts.push(Part { share, keep, regression });
@@ -124,64 +113,44 @@ impl Model {
     }
 
     fn tabulate(&mut self) {
-        let width = self.landscape.width();
-        let largest = self.weights.iter().fold(0.0_f64, |m, w| m.max(w.abs()));
-        let curved = self.weights[width..].iter().any(|w| w.abs() > 1e-6 * largest);
-        self.tables = if curved { (0..width).map(|j| self.table(j)).collect() } else { Vec::new() };
-    }
-
-    /// The pieces between knots, and the straight line beyond the last ones.
-    fn table(&self, j: usize) -> Table {
-        let landscape = &self.landscape;
-        let (scale, width) = (landscape.scale[j], landscape.width());
-        let mut table = Table::default();
-        if scale == 0.0 {
-            return Table { at: vec![], value: vec![0.0], slope: vec![0.0] };
-        }
-        let (at, score) = landscape.curves[j].knots();
-        let straight = self.weights[j] * scale;
-        let bends = self.weights.len() / width - 1;
-        let bent = |score: f64| -> f64 {
-            let score = score * scale.signum();
-            (0..bends).map(|bend| self.weights[(bend + 1) * width + j] * landscape::bend(score, bend)).sum()
-        };
-        let value = |x: f64, score: f64| straight * (x - landscape.centre[j]) + bent(score);
-        // Piece i holds from knot i - 1 to knot i, as value at x = 0 and slope.
-        let first = score.first().copied().unwrap_or(0.0);
-        table.value.push(value(0.0, first));
-        table.slope.push(straight);
-        for i in 0..at.len() {
-            table.at.push(at[i]);
-            let slope = match at.get(i + 1) {
-                Some(next) => straight + (bent(score[i + 1]) - bent(score[i])) / (next - at[i]),
-                None => straight,
-            };
-            table.slope.push(slope);
-            table.value.push(value(at[i], score[i]) - slope * at[i]);
-        }
-        table
+        let curved = self.weights[self.landscape.width()..].iter().any(|&w| w != 0.0);
+        self.tables = curved.then(|| Tables::new(&self.landscape, &self.weights));
     }
 
     /// The expected reward of each item.
     pub(crate) fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         out.clear();
-        let width = self.landscape.width();
+        if let Some(tables) = &self.tables {
+            return tables.values(self.intercept, scores, out);
+        }
+        let (landscape, width) = (&self.landscape, self.landscape.width());
+        let weights: Vec<f64> = (0..width).map(|j| self.weights[j] * landscape.scale[j]).collect();
+        let shift = dot(&weights, &landscape.centre);
+        dot_rows(scores.values(), &weights, out);
+        out.iter_mut().for_each(|value| *value += self.intercept - shift);
         if !scores.is_complete() {
-            let mut features = Vec::with_capacity(self.weights.len());
-            out.extend(scores.rows().map(|row| self.value(row, &mut features)));
-            return;
+            // A row with a gap has come out as NaN.
+            let gaps = out.iter_mut().zip(scores.rows()).filter(|(value, _)| value.is_nan());
+            gaps.for_each(|(value, row)| *value = self.intercept + self.linear_with_gaps(row));
         }
-        if self.tables.is_empty() {
-            let landscape = &self.landscape;
-            let weights: Vec<f64> = (0..width).map(|j| self.weights[j] * landscape.scale[j]).collect();
-            let shift = dot(&weights, &landscape.centre);
-            dot_rows(scores.values(), &weights, out);
-            out.iter_mut().for_each(|value| *value += self.intercept - shift);
-            return;
+    }
+
+    /// The straight part of a row's value, its missing scores replaced by what the present ones lead to expect.
+    fn linear_with_gaps(&self, row: &[f64]) -> f64 {
+        let landscape = &self.landscape;
+        let (mut sum, mut missing, mut precision, mut factor) = (0.0, 0.0, 1.0, 0.0);
+        for (j, &x) in row.iter().enumerate() {
+            if x.is_nan() {
+                missing += self.weights[j] * landscape.loading[j];
+            } else if landscape.scale[j] != 0.0 {
+                let standard = (x - landscape.centre[j]) * landscape.scale[j];
+                let share = landscape.loading[j] / landscape.noise[j];
+                precision += share * landscape.loading[j];
+                factor += share * standard;
+                sum += self.weights[j] * standard;
+            }
         }
-        out.extend(scores.rows().map(|row| {
-            self.intercept + row.iter().zip(&self.tables).map(|(&x, table)| table.at(x)).sum::<f64>()
-        }));
+        sum + missing * factor / precision
     }
 
     /// The mean effect of an evaluator on the value, per standard deviation of its score.
@@ -237,13 +206,5 @@ impl Model {
     pub(super) fn value(&self, row: &[f64], features: &mut Vec<f64>) -> f64 {
         self.landscape.features(row, features);
         self.intercept + dot(features, &self.weights)
-    }
-}
-
-impl Table {
-    #[inline]
-    fn at(&self, x: f64) -> f64 {
-        let piece = self.at.partition_point(|&knot| knot <= x);
-        self.value[piece] + self.slope[piece] * x
     }
 }

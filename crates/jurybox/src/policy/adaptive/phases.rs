@@ -1,25 +1,25 @@
 //! Moments in two phases: what every label says about straight lines, and what the sample says about bends.
 
 use super::landscape::Landscape;
+use super::regression::Rows;
 use crate::estimate::{Joint, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 
-/// Moments of the sampled rows' features and rewards, these cut to a range.
+/// The sampled rows' features, so many blocks of them, and rewards, these cut to a range.
 pub(super) fn sampled<'a>(
     landscape: &Landscape,
+    blocks: usize,
     labelled: impl Iterator<Item = SampledRow<'a>>,
     (low, high): (f64, f64),
-) -> Joint {
+) -> Rows {
     let width = landscape.width();
     let (mut table, mut weights) = (Vec::new(), Vec::new());
-    let mut features = Vec::with_capacity(landscape.features_len());
     for row in labelled {
-        landscape.features(&row.values[..width], &mut features);
+        landscape.add_features(&row.values[..width], blocks, &mut table);
         weights.push(row.count as f64);
-        table.extend_from_slice(&features);
         table.push(row.values[width].clamp(low, high));
     }
-    Joint::of(table, landscape.features_len() + 1, &weights)
+    Rows::new(table, blocks * width + 1, &weights)
 }
 
 /// Moments of the standardised scores and rewards: every complete row, and the incomplete ones of the sample.

@@ -16,10 +16,14 @@
 //! That c should be positive says "the evaluators as a whole point the right way". It can be unlearnt, by labels that
 //! speak against it fifty to one.
 
-use crate::estimate::Joint;
+mod examples;
+
+pub(crate) use self::examples::{Examples, Rows};
+use self::examples::{Form, Gram};
 use crate::kernel::dot;
-use crate::matrix::{Cholesky, Symmetric};
+use crate::matrix::{Cholesky, Tridiagonal};
 use crate::normal;
+use std::ops::Range;
 
 /// How far single weights may stray from the direction, in units of the noise.
 const TAUS: [f64; 6] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
@@ -43,142 +47,196 @@ pub(crate) struct Regression {
     /// Posterior mean of the noise variance.
     pub(crate) noise: f64,
     gram: Gram,
+    directions: Vec<Vec<f64>>,
     models: Vec<Model>,
 }
 
-/// Centred second moments of the examples, the reward in units of its standard deviation.
-#[derive(Debug, Clone)]
-struct Gram {
-    examples: f64,
-    unit: f64,
-    xx: Symmetric,
-    xy: Vec<f64>,
-    yy: f64,
-}
-
 /// One combination of direction and tau, averaged over kappa and c.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Model {
     evidence: f64,
     tau: f64,
-    /// Posterior mean of beta: `base + c * along`.
-    mean: Vec<f64>,
-    along: Vec<f64>,
-    /// Posterior variance of c, and mean noise variance.
-    c_variance: f64,
-    noise: f64,
+    direction: usize,
+    c: Strength,
 }
 
-impl Gram {
-    /// From moments whose last column is the reward, keeping some of the features.
-    fn new(joint: &Joint, keep: &[usize]) -> Self {
-        let y = joint.columns() - 1;
-        let examples = joint.weight();
-        let variance = if examples > 1.0 { joint.spread(y, y) / examples } else { 0.0 };
-        let unit = if variance > 0.0 && variance.is_normal() { variance.sqrt() } else { 1.0 };
-        let mut xx = Symmetric::zeros(keep.len());
-        for (a, &i) in keep.iter().enumerate() {
-            for (b, &j) in keep[..=a].iter().enumerate() {
-                xx.set(a, b, joint.spread(i, j));
-            }
-        }
-        let xy = keep.iter().map(|&i| joint.spread(i, y) / unit).collect();
-        Gram { examples, unit, xx, xy, yy: joint.spread(y, y) / (unit * unit) }
-    }
-}
+/// The reward and the directions, side by side, so that one pass over a matrix serves them all.
+const LANES: usize = 10;
 
 impl Regression {
-    /// Regresses the last column of the moments on the kept ones, given directions over the kept ones.
-    pub(crate) fn fit(joint: &Joint, keep: &[usize], directions: &[Vec<f64>]) -> Self {
-        let gram = Gram::new(joint, keep);
+    /// Regresses the reward on several sets of features, each a stretch of columns with directions over it; a direction too
+    /// short for its set is zero beyond its end.
+    pub(crate) fn fit_each(examples: &Examples, sets: Vec<(Range<usize>, Vec<Vec<f64>>)>) -> Vec<Self> {
+        let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
+        let grams = examples.grams(&stretches);
+        grams.into_iter().zip(sets).map(|(gram, (_, directions))| Self::fit(gram, directions)).collect()
+    }
+
+    /// Below, A is X^T X and a is X^T y, or A is X X^T and a is y. In both cases the data enter by quadratic forms in
+    /// (A + I / tau^2)^-1, which a tridiagonal A gives for every tau at once.
+    fn fit(gram: Gram, mut directions: Vec<Vec<f64>>) -> Self {
+        directions.truncate(LANES - 1);
         let shape = SHAPE + 0.5 * (gram.examples - 1.0).max(0.0);
-        let along_the_data: Vec<Vec<f64>> = directions.iter().map(|d| gram.xx.times(d)).collect();
-        let mut factor = Cholesky::default();
+        let (matrix, reward) = gram.matrix();
+        let mut columns: Vec<[f64; LANES]> = vec![[0.0; LANES]; reward.len()];
+        columns.iter_mut().zip(reward).for_each(|(row, &y)| row[0] = y);
+        // y^T X d and d^T X^T X d, lane by lane.
+        let (mut along_y, mut along_d) = ([0.0; LANES], [0.0; LANES]);
+        for (at, direction) in directions.iter().enumerate() {
+            let image = gram.image(direction);
+            columns.iter_mut().zip(&image).for_each(|(row, &x)| row[at + 1] = x);
+            (along_y[at + 1], along_d[at + 1]) = match gram.form {
+                Form::Features { .. } => (dot(direction, reward), dot(direction, &image)),
+                Form::Rows { .. } => (dot(reward, &image), dot(&image, &image)),
+            };
+        }
+        let reduced = Tridiagonal::reduce(matrix.clone(), &mut columns);
         let mut models = Vec::with_capacity(TAUS.len() * directions.len());
         for tau in TAUS {
             let precision = 1.0 / (tau * tau);
-            if !factor.factor(&gram.xx, precision) {
-                continue;
-            }
-            let log_det = factor.log_determinant() - keep.len() as f64 * precision.ln();
-            let mut base = gram.xy.clone();
-            factor.solve(&mut base);
-            let q_yy = gram.yy - dot(&gram.xy, &base);
-            for (at, (direction, data)) in directions.iter().zip(&along_the_data).enumerate() {
-                let mut pulled = data.clone();
-                factor.solve(&mut pulled);
-                let q_yd = dot(direction, &gram.xy) - dot(data, &base);
-                let q_dd = (dot(direction, data) - dot(data, &pulled)).max(0.0);
+            let (mut with_y, mut with_self) = ([0.0; LANES], [0.0; LANES]);
+            let log_det = reduced.eliminate(precision, &columns, |row, inverse| {
+                let y = row[0] * inverse;
+                for lane in 0..LANES {
+                    with_y[lane] += row[lane] * y;
+                    with_self[lane] += row[lane] * (row[lane] * inverse);
+                }
+            });
+            let Some(log_det) = log_det else { continue };
+            let log_det = log_det - columns.len() as f64 * precision.ln();
+            let explained = |whole: f64, part: f64| match gram.form {
+                Form::Features { .. } => whole - part,
+                Form::Rows { .. } => precision * part,
+            };
+            let q_yy = explained(gram.yy, with_y[0]);
+            for direction in 0..directions.len() {
+                let lane = direction + 1;
+                let q_yd = explained(along_y[lane], with_y[lane]);
+                let q_dd = explained(along_d[lane], with_self[lane]).max(0.0);
                 let c = strength(q_yy, q_yd, q_dd, shape);
-                let along: Vec<f64> = direction.iter().zip(&pulled).map(|(d, p)| d - p).collect();
-                let mean = base.iter().zip(&along).map(|(b, u)| b + c.mean * u).collect();
-                let (c_variance, noise) = (c.variance, c.noise);
-                let prior = if at == 0 { FIRST } else { (1.0 - FIRST) / (directions.len() - 1) as f64 };
-                models.push(Model {
-                    evidence: c.evidence - 0.5 * log_det + prior.ln(),
-                    tau,
-                    mean,
-                    along,
-                    c_variance,
-                    noise,
-                });
+                let prior =
+                    if direction == 0 { FIRST } else { (1.0 - FIRST) / (directions.len() - 1) as f64 };
+                models.push(Model { evidence: c.evidence - 0.5 * log_det + prior.ln(), tau, direction, c });
             }
         }
-        Self::average(gram, models)
+        Self::average(gram, directions, models, &reduced, &columns)
     }
 
-    fn average(gram: Gram, mut models: Vec<Model>) -> Self {
+    /// The weights of a model are `(A + I / tau^2)^-1 (a - c A d) + c d`: linear in what is averaged, one solution per tau.
+    fn average(
+        gram: Gram,
+        directions: Vec<Vec<f64>>,
+        mut models: Vec<Model>,
+        reduced: &Tridiagonal,
+        columns: &[[f64; LANES]],
+    ) -> Self {
         let evidence = log_sum(models.iter().map(|model| model.evidence));
-        let mut weights = vec![0.0; gram.xy.len()];
-        let mut noise = 0.0;
-        for model in &models {
-            let share = (model.evidence - evidence).exp();
-            noise += share * model.noise * gram.unit * gram.unit;
-            for (total, w) in weights.iter_mut().zip(&model.mean) {
-                *total += share * w * gram.unit;
+        let (mut noise, mut along) = (0.0, vec![0.0; directions.len()]);
+        let mut total = vec![0.0; columns.len()];
+        let mut solution = Vec::new();
+        for of_tau in models.chunk_by(|a, b| a.tau == b.tau) {
+            let mut lanes = [0.0; LANES];
+            for model in of_tau {
+                let share = (model.evidence - evidence).exp();
+                noise += share * model.c.noise * gram.unit * gram.unit;
+                lanes[0] += share;
+                lanes[model.direction + 1] -= share * model.c.mean;
+                along[model.direction] += share * model.c.mean;
             }
+            solution.clear();
+            solution.extend(columns.iter().map(|row| dot(row, &lanes)));
+            reduced.solve(1.0 / (of_tau[0].tau * of_tau[0].tau), &mut solution);
+            crate::estimate::add_all(&mut total, &solution);
         }
+        reduced.back(&mut total);
+        let mut weights = gram.weights(total);
+        for (direction, along) in directions.iter().zip(along) {
+            weights.iter_mut().zip(direction).for_each(|(w, d)| *w += along * d);
+        }
+        weights.iter_mut().for_each(|w| *w *= gram.unit);
         // Every tau has the same prior weight. Models that are out of the running need not be kept.
         models.retain(|model| model.evidence > evidence - 12.0);
-        Regression { evidence: evidence - (TAUS.len() as f64).ln(), weights, noise, gram, models }
+        let evidence = evidence - (TAUS.len() as f64).ln();
+        Regression { evidence, weights, noise, gram, directions, models }
     }
 
     /// Posterior covariance of beta, row by row: within the models and between them.
     pub(crate) fn covariance(&self) -> Vec<f64> {
-        let n = self.weights.len();
+        let n = self.gram.features;
         let unit2 = self.gram.unit * self.gram.unit;
         let mut covariance = vec![0.0; n * n];
         let total = log_sum(self.models.iter().map(|model| model.evidence));
+        let share = |model: &Model| (model.evidence - total).exp();
+        let (matrix, reward) = self.gram.matrix();
         let mut factor = Cholesky::default();
-        for tau in TAUS {
-            let members = || self.models.iter().filter(|model| model.tau == tau);
-            let share = |model: &Model| (model.evidence - total).exp();
-            let noise: f64 = members().map(|model| share(model) * model.noise).sum();
-            if noise > 0.0 && factor.factor(&self.gram.xx, 1.0 / (tau * tau)) {
-                for i in 0..n {
-                    let mut column = vec![0.0; n];
-                    column[i] = noise * unit2;
-                    factor.solve(&mut column);
-                    crate::estimate::add_all(&mut covariance[i * n..(i + 1) * n], &column);
-                }
+        let (mut inverse, mut prior) = (vec![0.0; reward.len() * reward.len()], 0.0);
+        for members in self.models.chunk_by(|a, b| a.tau == b.tau) {
+            let tau2 = members[0].tau * members[0].tau;
+            if !factor.factor(matrix, 1.0 / tau2) {
+                continue;
             }
-            for model in members() {
-                let p = share(model) * unit2;
-                let off: Vec<f64> =
-                    model.mean.iter().zip(&self.weights).map(|(m, w)| m - w / self.gram.unit).collect();
-                for i in 0..n {
-                    for j in 0..n {
-                        covariance[i * n + j] +=
-                            p * (model.c_variance * model.along[i] * model.along[j] + off[i] * off[j]);
+            let noise = unit2 * members.iter().map(|model| share(model) * model.c.noise).sum::<f64>();
+            // (X^T X + I / tau^2)^-1, or tau^2 (I - X^T (X X^T + I / tau^2)^-1 X).
+            let size = match self.gram.form {
+                Form::Features { .. } => noise,
+                Form::Rows { .. } => -noise * tau2,
+            };
+            prior += noise * tau2;
+            add_inverse(&factor, size, &mut inverse);
+            let solved = |mut right: Vec<f64>| {
+                factor.solve(&mut right);
+                self.gram.weights(right)
+            };
+            let base = solved(reward.to_vec());
+            for model in members {
+                let direction = &self.directions[model.direction];
+                let pulled = solved(self.gram.image(direction));
+                let d = |i: usize| direction.get(i).copied().unwrap_or(0.0);
+                let along: Vec<f64> = (0..n).map(|i| d(i) - pulled[i]).collect();
+                let off: Vec<f64> = (0..n)
+                    .map(|i| base[i] + model.c.mean * along[i] - self.weights[i] / self.gram.unit)
+                    .collect();
+                let (p, q) = (share(model) * unit2 * model.c.variance, share(model) * unit2);
+                for (i, row) in covariance.chunks_exact_mut(n).enumerate() {
+                    let (a, o) = (p * along[i], q * off[i]);
+                    for ((entry, along), off) in row.iter_mut().zip(&along).zip(&off) {
+                        *entry += a * along + o * off;
                     }
                 }
+            }
+        }
+        match &self.gram.form {
+            Form::Features { .. } => crate::estimate::add_all(&mut covariance, &inverse),
+            Form::Rows { rows, columns, .. } => {
+                // Row by row: `image` is X^T times a row of the inverse, and every example adds x image^T.
+                for (row, inverse) in inverse.chunks_exact(reward.len().max(1)).enumerate() {
+                    let image = rows.times_transposed(columns.clone(), inverse);
+                    for (x, entries) in
+                        rows.row(row, columns.clone()).iter().zip(covariance.chunks_exact_mut(n))
+                    {
+                        entries.iter_mut().zip(&image).for_each(|(entry, i)| *entry += x * i);
+                    }
+                }
+                (0..n).for_each(|i| covariance[i * n + i] += prior);
             }
         }
         covariance
     }
 }
 
+/// Adds `size` times the inverse of the factored matrix, row by row.
+fn add_inverse(factor: &Cholesky, size: f64, into: &mut [f64]) {
+    let order = into.len().isqrt();
+    for (i, row) in into.chunks_exact_mut(order.max(1)).enumerate() {
+        let mut column = vec![0.0; order];
+        column[i] = size;
+        factor.solve(&mut column);
+        crate::estimate::add_all(row, &column);
+    }
+}
+
 /// What is known of c after averaging over kappa.
+#[derive(Debug, Clone, Copy)]
 struct Strength {
     evidence: f64,
     mean: f64,
@@ -188,37 +246,40 @@ struct Strength {
 
 /// c from the three quadratic forms of y and of the direction that are left when delta is integrated out.
 fn strength(q_yy: f64, q_yd: f64, q_dd: f64, shape: f64) -> Strength {
-    let mut each = [(0.0, 0.0, 0.0, 0.0); KAPPAS.len()];
+    let mut each = [Strength { evidence: 0.0, mean: 0.0, variance: 0.0, noise: 0.0 }; KAPPAS.len()];
     for (slot, kappa) in each.iter_mut().zip(KAPPAS) {
         let precision = q_dd + 1.0 / (kappa * kappa);
         let centre = q_yd / precision;
         let scale = SCALE + 0.5 * (q_yy - q_yd * centre).max(0.0);
         let noise = scale / shape;
         let deviation = (noise / precision).sqrt();
-        // The normal law of c, cut at zero: both sides are weighed by the prior.
+        // The normal law of c, cut at zero: both sides are weighed by the prior. The larger side is one less the smaller.
         let t = centre / deviation;
-        let (above, below, edge) = (normal::cdf(t), normal::cdf(-t), normal::pdf(t));
+        let (tail, edge) = (normal::cdf(-t.abs()), normal::pdf(t));
+        let (above, below) = if t > 0.0 { (1.0 - tail, tail) } else { (tail, 1.0 - tail) };
         let kept = 2.0 * ((1.0 - REVERSED) * above + REVERSED * below);
         let first = 2.0 * ((1.0 - REVERSED) * (t * above + edge) + REVERSED * (t * below - edge)) / kept;
         let second = 2.0
             * ((1.0 - REVERSED) * ((t * t + 1.0) * above + t * edge)
                 + REVERSED * ((t * t + 1.0) * below - t * edge))
             / kept;
-        let evidence = -0.5 * (kappa * kappa * precision).ln() - shape * scale.ln() + kept.ln();
+        let evidence = (kept / (kappa * precision.sqrt())).ln() - shape * scale.ln();
         let variance = (second - first * first).max(0.0) * deviation * deviation;
-        *slot = (evidence, first * deviation, variance, noise);
+        *slot = Strength { evidence, mean: first * deviation, variance, noise };
     }
-    let evidence = log_sum(each.iter().map(|model| model.0));
-    let mut c = Strength { evidence, mean: 0.0, variance: 0.0, noise: 0.0 };
-    let share = |model: &(f64, f64, f64, f64)| (model.0 - evidence).exp();
-    for model in &each {
-        c.mean += share(model) * model.1;
-        c.noise += share(model) * model.3;
+    let largest = each.iter().fold(f64::NEG_INFINITY, |most, model| most.max(model.evidence));
+    let shares = each.map(|model| (model.evidence - largest).exp());
+    let total: f64 = shares.iter().sum();
+    let average = |f: &dyn Fn(&Strength) -> f64| {
+        each.iter().zip(shares).map(|(model, share)| share * f(model)).sum::<f64>() / total
+    };
+    let mean = average(&|model| model.mean);
+    Strength {
+        evidence: largest + total.ln(),
+        mean,
+        variance: average(&|model| model.variance + (model.mean - mean).powi(2)),
+        noise: average(&|model| model.noise),
     }
-    for model in &each {
-        c.variance += share(model) * (model.2 + (model.1 - c.mean).powi(2));
-    }
-    c
 }
 
 /// ln of the sum of exponentials.
@@ -230,6 +291,13 @@ pub(crate) fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimate::Joint;
+    use crate::matrix::Symmetric;
+
+    fn fit(joint: &Joint, features: usize, directions: &[Vec<f64>]) -> Regression {
+        let sets = vec![(0..features, directions.to_vec())];
+        Regression::fit_each(&Examples::Moments(joint.clone()), sets).remove(0)
+    }
 
     /// `y = 2 a - b + noise` with the features in different proportions, `rows` of them.
     fn joint(rows: u32, unit: f64) -> Joint {
@@ -249,7 +317,7 @@ mod tests {
     #[test]
     fn many_labels_are_least_squares() {
         let joint = joint(4000, 1.0);
-        let fit = Regression::fit(&joint, &[0, 1], &directions());
+        let fit = fit(&joint, 2, &directions());
         let mut factor = Cholesky::default();
         let mut gram = Symmetric::zeros(2);
         for (i, j) in [(0, 0), (1, 0), (1, 1)] {
@@ -271,7 +339,7 @@ mod tests {
 
     #[test]
     fn without_labels_the_answer_is_the_mean_of_the_directions() {
-        let fit = Regression::fit(&Joint::new(3), &[0, 1], &directions());
+        let fit = fit(&Joint::new(3), 2, &directions());
         // Both have half of the prior and the same law of c.
         assert!(fit.weights[1] > 0.0);
         assert!((fit.weights[0] / fit.weights[1] - 0.75 / 0.25).abs() < 1e-9, "{:?}", fit.weights);
@@ -280,10 +348,7 @@ mod tests {
     #[test]
     fn the_unit_of_the_reward_is_the_unit_of_the_weights() {
         let (small, large) = (joint(30, 1.0), joint(30, 1e6));
-        let (small, large) = (
-            Regression::fit(&small, &[0, 1], &directions()),
-            Regression::fit(&large, &[0, 1], &directions()),
-        );
+        let (small, large) = (fit(&small, 2, &directions()), fit(&large, 2, &directions()));
         for (s, l) in small.weights.iter().zip(&large.weights) {
             assert!((l / 1e6 - s).abs() < 1e-9 * s.abs(), "{s} {l}");
         }
@@ -291,10 +356,32 @@ mod tests {
     }
 
     #[test]
+    fn rows_and_features_give_the_same_answer() {
+        // Five rows of eight features: the products of the rows are the smaller matrix.
+        let table: Vec<f64> = (0..45).map(|i| f64::from(i * i % 23) / 7.0 - 1.0).collect();
+        let weights = [1.0, 2.0, 1.0, 3.0, 1.0];
+        let rows = Rows::new(table, 9, &weights);
+        let directions: Vec<Vec<f64>> = vec![vec![0.3; 8], vec![0.5, 0.1, 0.2]];
+        let sets =
+            || vec![(0..8, directions.clone()), (2..8, directions.clone()), (0..3, directions[1..].to_vec())];
+        let by_moments = Regression::fit_each(&Examples::Moments(rows.joint()), sets());
+        let by_rows = Regression::fit_each(&Examples::Rows(rows.into()), sets());
+        for (a, b) in by_moments.iter().zip(&by_rows) {
+            assert!((a.evidence - b.evidence).abs() < 1e-9);
+            assert!((a.noise - b.noise).abs() < 1e-9);
+            a.weights.iter().zip(&b.weights).for_each(|(a, b)| assert!((a - b).abs() < 1e-9));
+            let (a, b) = (a.covariance(), b.covariance());
+            a.iter().zip(&b).for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{a} {b}"));
+        }
+        assert!(matches!(by_rows[0].gram.form, Form::Rows { .. }));
+        assert!(matches!(by_rows[2].gram.form, Form::Features { .. }));
+    }
+
+    #[test]
     fn labels_can_turn_a_direction_round() {
         let mut joint = Joint::new(2);
         (0..200).map(f64::from).for_each(|i| joint.add(&[i % 7.0, -(i % 7.0) + 0.1 * (i % 3.0)], 1.0));
-        let fit = Regression::fit(&joint, &[0], &[vec![1.0]]);
+        let fit = fit(&joint, 1, &[vec![1.0]]);
         assert!((fit.weights[0] + 1.0).abs() < 0.05, "{:?}", fit.weights);
     }
 }

@@ -45,9 +45,9 @@ impl Uncertainty {
             let own = part.regression.covariance();
             let m = part.keep.len();
             let mut off: Vec<f64> = model.weights.iter().map(|w| -w).collect();
-            for (a, &i) in part.keep.iter().enumerate() {
+            for (a, i) in part.keep.clone().enumerate() {
                 off[i] += part.regression.weights[a];
-                for (b, &j) in part.keep.iter().enumerate() {
+                for (b, j) in part.keep.clone().enumerate() {
                     covariance[i * n + j] += part.share * own[a * m + b];
                 }
             }

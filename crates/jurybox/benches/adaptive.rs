@@ -1,0 +1,230 @@
+//! What `adaptive` costs, as ratios to bare loops timed in the same run.
+//!
+//! `cargo bench -p jurybox --bench adaptive` prints what it takes to value a row, complete or with gaps, beside one bare
+//! table lookup per score; the first hundred rounds at several widths; single fits; and choosing from a million items with
+//! and without an audit slot. Contestants take turns and the best turn counts. `-- values` runs only what is named so.
+#![expect(clippy::print_stdout, reason = "a benchmark's output")]
+
+use jurybox::{Evaluators, Example, Jury};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use std::hint::black_box;
+use std::time::Instant;
+
+const ITEMS: usize = 60;
+const K: usize = 10;
+
+/// A world whose scores are curved: the reward plus noise, through the logistic function.
+struct World {
+    rng: ChaCha8Rng,
+    evaluators: usize,
+}
+
+impl World {
+    fn new(evaluators: usize) -> Self {
+        World { rng: ChaCha8Rng::seed_from_u64(7), evaluators }
+    }
+
+    fn normal(&mut self) -> f64 {
+        StandardNormal.sample(&mut self.rng)
+    }
+
+    /// Rewards and scores of so many items; each score missing with that probability.
+    fn items(&mut self, items: usize, missing: f64) -> (Vec<f64>, Vec<f64>) {
+        let rewards: Vec<f64> = (0..items).map(|_| self.normal()).collect();
+        let mut table = Vec::with_capacity(items * self.evaluators);
+        for &reward in &rewards {
+            for j in 0..self.evaluators {
+                let noisy = 2.0 * reward + (0.5 + (j % 10) as f64 / 5.0) * self.normal();
+                let gap = missing > 0.0 && self.rng.random::<f64>() < missing;
+                table.push(if gap { f64::NAN } else { 1.0 / (1.0 + (-noisy).exp()) });
+            }
+        }
+        (rewards, table)
+    }
+}
+
+fn jury(spec: &str, evaluators: usize) -> Jury {
+    let evaluators = Evaluators::numbered(evaluators).expect("at least one");
+    Jury::new(&spec.parse().expect("a sound spec"), evaluators).expect("a known policy")
+}
+
+/// Sees one round, and learns its first rows.
+fn teach(jury: &mut Jury, rewards: &[f64], table: &[f64], labels: usize) {
+    let scores = jury.scores(table).expect("sound scores");
+    jury.observe(&scores).expect("a sound round");
+    for (row, &reward) in scores.rows().zip(rewards).take(labels) {
+        jury.learn(&[Example { scores: row, reward, receipt: None }]).expect("a sound example");
+    }
+}
+
+/// The best time of each contestant in seconds; they take turns.
+fn race(contestants: &mut [Box<dyn FnMut() + '_>], turns: usize) -> Vec<f64> {
+    let mut best = vec![f64::INFINITY; contestants.len()];
+    for _ in 0..turns {
+        for (contestant, best) in contestants.iter_mut().zip(&mut best) {
+            let start = Instant::now();
+            contestant();
+            *best = best.min(start.elapsed().as_secs_f64());
+        }
+    }
+    best
+}
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    let parts: [(&str, fn()); 4] =
+        [("values", values), ("rounds", first_rounds), ("fits", fits), ("choose", choose)];
+    for (name, part) in parts {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            part();
+        }
+    }
+}
+
+/// A row's value, beside one read of a table per score.
+fn values() {
+    const J: usize = 10;
+    const ROWS: usize = 4096;
+    let mut world = World::new(J);
+    let mut jury = jury("adaptive", J);
+    for _ in 0..100 {
+        let (rewards, table) = world.items(ITEMS, 0.0);
+        teach(&mut jury, &rewards, &table, 8);
+    }
+    let complete = world.items(ROWS, 0.0).1;
+    let (mut one, gaps) = (complete.clone(), world.items(ROWS, 0.2).1);
+    one[ROWS * J / 2] = f64::NAN;
+    let every: Vec<f64> =
+        complete.iter().enumerate().map(|(at, &x)| if at % J == at / J % J { f64::NAN } else { x }).collect();
+    let bare: Vec<[f64; 256]> = (0..J).map(|j| std::array::from_fn(|i| (i * j) as f64 / 256.0)).collect();
+    let mut out = vec![0.0; ROWS];
+    let tables = [&complete, &one, &every, &gaps];
+    let mut juries = vec![jury; tables.len()];
+    let mut contestants: Vec<Box<dyn FnMut() + '_>> = vec![Box::new(|| {
+        for (value, row) in out.iter_mut().zip(complete.chunks_exact(J)) {
+            *value = row.iter().zip(&bare).map(|(x, table)| table[((x * 256.0) as usize).min(255)]).sum();
+        }
+        black_box(&mut out);
+    })];
+    for (table, jury) in tables.into_iter().zip(&mut juries) {
+        let scores = jury.scores(table).expect("sound scores");
+        contestants.push(Box::new(move || {
+            black_box(jury.values(&scores).expect("a sound round"));
+        }));
+    }
+    let times = race(&mut contestants, 300);
+    let names = [
+        "one bare table lookup per score",
+        "adaptive, complete rows",
+        "  the same, one score of the round missing",
+        "  one score missing in every row",
+        "  two in ten missing",
+    ];
+    println!("the value of a row of {J} scores");
+    println!("{:44} {:>9} {:>8} {:>12}", "", "ns", "/ bare", "/ complete");
+    for (name, time) in names.iter().zip(&times) {
+        println!(
+            "{name:44} {:9.1} {:8.2} {:12.2}",
+            time * 1e9 / ROWS as f64,
+            time / times[0],
+            time / times[1]
+        );
+    }
+}
+
+/// The first hundred rounds on average, with all the fits that are made as labels come in.
+fn first_rounds() {
+    println!("\na round of {ITEMS} items, K = {K}, on average over the first 100, in microseconds");
+    println!("{:12} {:>9} {:>9} {:>9} {:>14}", "evaluators", "adaptive", "with gaps", "lin-ucb", "/ lin-ucb");
+    for evaluators in [10, 50, 100] {
+        let mut world = World::new(evaluators);
+        let complete: Vec<_> = (0..100).map(|_| world.items(ITEMS, 0.0)).collect();
+        let gaps: Vec<_> = (0..100).map(|_| world.items(ITEMS, 0.1)).collect();
+        let run = |spec: &str, rounds: &[(Vec<f64>, Vec<f64>)]| {
+            let mut jury = jury(spec, evaluators);
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            let mut picks = Vec::new();
+            for (rewards, table) in rounds {
+                let scores = jury.scores(table).expect("sound scores");
+                jury.round_into(&scores, K, &mut rng, &mut picks).expect("a sound round");
+                let examples: Vec<Example<'_>> = picks
+                    .iter()
+                    .map(|pick| Example {
+                        scores: scores.row(pick.item),
+                        reward: rewards[pick.item],
+                        receipt: Some(&pick.receipt),
+                    })
+                    .collect();
+                jury.learn(&examples).expect("sound examples");
+            }
+        };
+        let mut contestants: Vec<Box<dyn FnMut() + '_>> = vec![
+            Box::new(|| run("adaptive", &complete)),
+            Box::new(|| run("adaptive", &gaps)),
+            Box::new(|| run("lin-ucb", &complete)),
+        ];
+        let times = race(&mut contestants, 3);
+        println!(
+            "{evaluators:<12} {:9.0} {:9.0} {:9.0} {:14.1}",
+            times[0] * 1e4,
+            times[1] * 1e4,
+            times[2] * 1e4,
+            times[0] / times[2]
+        );
+    }
+}
+
+/// One fit, by width and number of labels.
+fn fits() {
+    println!("\none fit, in milliseconds");
+    println!("{:>10} {:>8} {:>10}", "evaluators", "labels", "ms");
+    for (evaluators, labels) in
+        [(10, 20), (10, 100), (10, 1000), (100, 20), (100, 100), (100, 300), (100, 1000), (1000, 20)]
+    {
+        let mut world = World::new(evaluators);
+        let mut jury = jury("adaptive", evaluators);
+        let (rewards, table) = world.items(if evaluators < 1000 { 10 * ITEMS } else { 20 }, 0.0);
+        teach(&mut jury, &rewards, &table, labels.min(rewards.len()));
+        if labels > rewards.len() {
+            let (rewards, table) = world.items(labels - rewards.len(), 0.0);
+            teach(&mut jury, &rewards, &table, rewards.len());
+        }
+        let (_, one) = world.items(1, 0.0);
+        let turns = if evaluators < 1000 { 5 } else { 1 };
+        let mut best = f64::INFINITY;
+        for _ in 0..turns {
+            let mut jury = jury.clone();
+            let scores = jury.scores(&one).expect("sound scores");
+            let start = Instant::now();
+            black_box(jury.values(&scores).expect("a sound round"));
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        println!("{evaluators:>10} {labels:>8} {:10.3}", best * 1e3);
+    }
+}
+
+/// A million items, with and without a round that may explore.
+fn choose() {
+    const J: usize = 10;
+    let mut world = World::new(J);
+    let history = world.items(10 * ITEMS, 0.0);
+    let table = world.items(1_000_000, 0.0).1;
+    let mut seated: Vec<Jury> =
+        ["adaptive", "adaptive(audit=0.5)", "adaptive(audit=0.5,slots=3)"].map(|spec| jury(spec, J)).into();
+    seated.iter_mut().for_each(|jury| teach(jury, &history.0, &history.1, 500));
+    let mut contestants: Vec<Box<dyn FnMut() + '_>> = Vec::new();
+    for jury in &mut seated {
+        let scores = jury.scores(&table).expect("sound scores");
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        contestants.push(Box::new(move || {
+            black_box(jury.choose(&scores, K, &mut rng).expect("a sound round"));
+        }));
+    }
+    let times = race(&mut contestants, 10);
+    println!("\n{K} of a million items x {J}");
+    for (name, time) in ["without audit", "audit=0.5", "audit=0.5, slots=3"].iter().zip(&times) {
+        println!("{name:20} {:8.1} ms {:6.2}", time * 1e3, time / times[0]);
+    }
+}

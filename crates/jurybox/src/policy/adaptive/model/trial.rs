@@ -1,0 +1,61 @@
+//! Which sets of features compete, and for wide juries: which are worth fitting to all labels.
+//!
+//! A fit costs the cube of the features or of the labels, whichever are fewer. With dozens of evaluators the larger sets
+//! mostly lose by so much that a part of the labels shows it: they are fitted to that part first, and those far behind are
+//! left out. The part is a fair one (the sample is in the order of a hash), and its size half of the labels rounded down to
+//! a power of two: a set that lost is tried again with twice as many labels, as long as a trial is the cheaper way.
+
+use super::super::landscape::Landscape;
+use super::super::phases;
+use super::super::regression::{Examples, Regression, log_sum};
+use crate::estimate::SampledRow;
+use std::ops::Range;
+
+/// A stretch of the features, and the directions to start from over it.
+pub(super) type FeatureSet = (Range<usize>, Vec<Vec<f64>>);
+
+/// Rewards are taken as they are.
+pub(super) const UNCUT: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+/// Up to this many features a fit costs less than a trial would save.
+const NARROW: usize = 128;
+/// Fewest and most labels of a trial.
+const LEAST: usize = 64;
+const MOST: usize = 128;
+/// A set whose share of the trial's evidence is below this is left out.
+const LOST: f64 = 1e-4;
+
+/// The sets of features that compete for these labelled rows.
+pub(super) fn sets<'a>(
+    landscape: &Landscape,
+    labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+) -> Vec<FeatureSet> {
+    let sets = all(landscape);
+    let count = labelled.clone().count();
+    let part = (1 << (count / 2).max(1).ilog2()).min(MOST);
+    if landscape.features_len() <= NARROW || part < LEAST {
+        return sets;
+    }
+    let rows = phases::sampled(landscape, landscape.blocks, labelled.take(part), UNCUT);
+    let fits = Regression::fit_each(&Examples::Rows(rows.into()), sets.clone());
+    let total = log_sum(fits.iter().map(|fit| fit.evidence));
+    let in_the_running = fits.iter().map(|fit| (fit.evidence - total).exp() >= LOST);
+    sets.into_iter().zip(in_the_running).filter_map(|(set, stays)| stays.then_some(set)).collect()
+}
+
+fn all(landscape: &Landscape) -> Vec<FeatureSet> {
+    let (width, features) = (landscape.width(), landscape.features_len());
+    let plain = landscape.directions();
+    // Half by the standardised and half by the normal scores; none by the bends.
+    let half = |d: &Vec<f64>| -> Vec<f64> { d.iter().chain(d).map(|d| 0.5 * d).collect() };
+    let both: Vec<Vec<f64>> = plain.iter().map(half).collect();
+    let mut sets = vec![(0..width, plain.clone())];
+    if features > width {
+        sets.push((width..2 * width, plain));
+        sets.push((0..2 * width, both.clone()));
+    }
+    if features > 2 * width {
+        sets.push((0..features, both));
+    }
+    sets
+}
