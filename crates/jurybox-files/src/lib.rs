@@ -50,7 +50,7 @@ pub use plot::{Curve, Frame, Plot};
 pub use rank::{RankAsk, Ranking, Winner, rank};
 pub use ranked::score_all;
 pub use replay::{CurvePoint, Estimates, Interval, Line, Outcome, ReplayAsk, replay};
-pub use report::{Bin, Catch, EvaluatorReport, LearntWeight, Policy, Report, Weight, report};
+pub use report::{Bin, Catch, Estimate, EvaluatorReport, LearntWeight, Policy, Relation, Report, report};
 pub use roles::{Roles, Taken};
 pub use scan::Part;
 pub use svg::escaped;
