@@ -17,9 +17,8 @@
 //! # Example
 //!
 //! ```
-//! use jurybox::{Evaluators, Example, Jury};
-//! use rand::SeedableRng;
-//! use rand_chacha::ChaCha8Rng;
+//! use jurybox::{Evaluators, Example, Jury, rand::SeedableRng};
+//! use rand_chacha::ChaCha8Rng; // any generator of the `rand` that this crate re-exports
 //!
 //! let mut jury = Jury::new(&"esag(sigma=[0.1,0.3])".parse()?, Evaluators::new(["classifier", "rules"])?)?;
 //! let mut rng = ChaCha8Rng::seed_from_u64(1);
@@ -67,8 +66,15 @@ pub use nearest::nearest;
 pub use oracle::{absolute_regret, gap, relative_regret};
 pub use pick::{Example, Learnt, Pick, Receipt};
 pub use policy::{Alarm, Entry, Exploration, Interval, Links, Reading, SigmaOrigin, policies};
+/// The crate whose generators [`Jury::choose`] and others take: with it, a caller cannot have a version that does not fit.
+pub use rand;
 pub use rank::{Ranked, TopK, top_k};
 pub use scores::{Evaluators, Scores};
 pub use seen::Seen;
 pub use spec::Spec;
 pub use weights::Weights;
+
+/// The code in the README is compiled with the other examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
