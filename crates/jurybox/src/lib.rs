@@ -84,3 +84,8 @@ pub use scratch::Scratch;
 pub use seen::Seen;
 pub use spec::Spec;
 pub use weights::Weights;
+
+/// The code in the README is compiled with the other examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

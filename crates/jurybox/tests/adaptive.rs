@@ -56,6 +56,17 @@ fn play_from(jury: &mut Jury, rounds: &[(Vec<f64>, Vec<f64>)], first: u64) -> f6
     sum / count
 }
 
+/// The mean reward per pick over the last third when the eight with the highest value are picked.
+fn picked_by(rounds: &[(Vec<f64>, Vec<f64>)], value: impl Fn(&[f64]) -> f64) -> f64 {
+    let last = &rounds[2 * rounds.len() / 3..];
+    let picked = |(rewards, table): &(Vec<f64>, Vec<f64>)| {
+        let mut rows: Vec<(f64, f64)> = table.chunks(J).map(&value).zip(rewards.iter().copied()).collect();
+        rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+        rows[..8].iter().map(|row| row.1).sum::<f64>() / 8.0
+    };
+    last.iter().map(picked).sum::<f64>() / last.len() as f64
+}
+
 fn seated(spec: &str, width: usize) -> Jury {
     seat(&spec.parse().unwrap(), width)
 }
@@ -123,7 +134,11 @@ fn duplicates_binary_and_heavy_tailed_rewards_do_no_harm() {
     };
     assert!(play(&mut seated("adaptive", J), &data) > 0.88 * best);
     let binary = transform(&|r| f64::from(r > 1.0));
-    assert!(play(&mut seated("adaptive", J), &binary) > 0.45, "of about 0.79 that are to be had");
+    // What the scores can tell a yes by, when it is known how they came about: precisions 4 and 1 for the two opinions. Of
+    // the 240 picks that count about one in ten differs, so that four standard errors of the difference are 8%.
+    let told = picked_by(&binary, |row| 4.0 * row[0] + row[3]);
+    let found = play(&mut seated("adaptive", J), &binary);
+    assert!(found > 0.92 * told, "{found} of {told}");
     // Cubes of exponentials: the largest reward is thousands of times the median.
     let heavy = transform(&|r| (3.0 * r).exp());
     let mut jury = seated("adaptive", J);

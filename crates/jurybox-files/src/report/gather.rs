@@ -17,7 +17,39 @@ pub(super) struct Gathered {
     pub(super) scores: Vec<Moments>,
     /// Per group, the moments of the scores and, last, the reward, over labelled rows.
     pub(super) labels: Vec<Moments>,
+    pub(super) outcomes: Outcomes,
     pub(super) sample: Sample,
+}
+
+/// The different rewards, as long as there are no more than two.
+#[derive(Debug, Default)]
+pub(super) struct Outcomes {
+    /// Each with how often it occurs; three once there are more than two.
+    counts: Vec<(f64, u64)>,
+}
+
+impl Outcomes {
+    fn learn(&mut self, reward: f64) {
+        if let Some((_, count)) = self.counts.iter_mut().find(|(value, _)| *value == reward) {
+            *count += 1;
+        } else if self.counts.len() < 3 {
+            self.counts.push((reward, 1));
+        }
+    }
+
+    /// The smaller and the larger reward, where there are just two.
+    pub(super) fn two(&self) -> Option<(f64, f64)> {
+        match self.counts[..] {
+            [(a, _), (b, _)] => Some((a.min(b), a.max(b))),
+            _ => None,
+        }
+    }
+
+    /// The rarer of two rewards, and how often it occurs.
+    pub(super) fn rarer(&self) -> Option<(f64, u64)> {
+        self.two()?;
+        self.counts.iter().copied().min_by_key(|(_, count)| *count)
+    }
 }
 
 /// Rows drawn evenly from all of them by a hash of their number.
@@ -40,6 +72,7 @@ impl Gathered {
             labelled: 0,
             scores: vec![Moments::new(width); GROUPS],
             labels: vec![Moments::new(width + 1); GROUPS],
+            outcomes: Outcomes::default(),
             sample: Sample {
                 width,
                 scores: Vec::new(),
@@ -56,7 +89,10 @@ impl Gathered {
                 Ok((chunk.scores.to_vec(), chunk.rewards.to_vec(), moments))
             },
             |at, (values, rewards, (plain, labelled))| {
-                gathered.labelled += rewards.iter().filter(|reward| !reward.is_nan()).count() as u64;
+                for &reward in rewards.iter().filter(|reward| !reward.is_nan()) {
+                    gathered.labelled += 1;
+                    gathered.outcomes.learn(reward);
+                }
                 for (into, from) in gathered.scores.iter_mut().zip(&plain) {
                     into.merge(from);
                 }
@@ -71,6 +107,25 @@ impl Gathered {
             },
         )?;
         Ok(gathered)
+    }
+}
+
+#[cfg(test)]
+impl Gathered {
+    /// From rows in memory.
+    pub(super) fn of(values: &[f64], rewards: &[f64], width: usize) -> Result<Gathered, Error> {
+        let (scores, labels) = moments(values, rewards, width)?;
+        let known = rewards.iter().filter(|reward| !reward.is_nan());
+        let sample =
+            Sample { width, scores: Vec::new(), rewards: Vec::new(), numbers: Vec::new(), below: u64::MAX };
+        Ok(Gathered {
+            rows: rewards.len() as u64,
+            labelled: known.count() as u64,
+            scores,
+            labels,
+            outcomes: Outcomes::default(),
+            sample,
+        })
     }
 }
 
@@ -113,6 +168,11 @@ impl Sample {
             self.rewards = keep.iter().map(|&at| self.rewards[at]).collect();
             self.numbers = keep.iter().map(|&at| self.numbers[at]).collect();
         }
+    }
+
+    /// Which half a row is in: by a hash of its number, so that no order of the file decides it.
+    pub(super) fn half(&self, row: usize) -> bool {
+        mix(!self.numbers[row]) >> 63 == 1
     }
 
     pub(super) fn rows(&self) -> std::slice::ChunksExact<'_, f64> {

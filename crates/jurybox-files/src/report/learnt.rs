@@ -11,10 +11,14 @@ use jurybox::{Example, Jury, Reading, Spec};
 pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> Policy {
     let seen = jury.seen();
     let from = format!("the state: {} items in {} rounds, {} rewards", seen.items, seen.rounds, seen.used);
-    said(jury.clone(), from, evaluators)
+    let count = evaluators.iter().filter(|about| about.deviation > 0.0).count().max(1) as f64;
+    // The level of the other intervals: all of them together.
+    let level = Fraction::try_from(1.0 - 0.05 / count).ok();
+    said(jury.clone(), level, from, evaluators)
 }
 
-/// What the default policy makes of the sampled rows.
+/// What the default policy makes of the sampled rows. Without intervals: how sure these rows make anyone of an evaluator is
+/// told once, by the intervals of its weight and correlation, and not a second time under the policy's assumptions.
 pub(super) fn of_sample(sample: &Sample, evaluators: &[EvaluatorReport]) -> Result<Policy, Error> {
     let names: Vec<String> = evaluators.iter().map(|about| about.name.clone()).collect();
     let mut jury = seat(&Spec::default(), &names)?;
@@ -24,11 +28,11 @@ pub(super) fn of_sample(sample: &Sample, evaluators: &[EvaluatorReport]) -> Resu
         known.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
     jury.learn(&examples)?;
     let from = format!("{} rows of this table, {} rewards", sample.rewards.len(), examples.len());
-    Ok(said(jury, from, evaluators))
+    Ok(said(jury, None, from, evaluators))
 }
 
-fn said(mut jury: Jury, from: String, evaluators: &[EvaluatorReport]) -> Policy {
-    let intervals = Fraction::try_from(0.95).ok().and_then(|level| jury.weight_intervals(level));
+fn said(mut jury: Jury, level: Option<Fraction>, from: String, evaluators: &[EvaluatorReport]) -> Policy {
+    let intervals = level.and_then(|level| jury.weight_intervals(level));
     let weights = match (&intervals, jury.weights()) {
         (Some(intervals), _) => intervals
             .iter()

@@ -2,12 +2,18 @@
 //!
 //! One pass takes in the moments of every pair of columns, in twenty groups of rows, and a sample of the rows. From the
 //! moments come gains, noise, weights and redundancy; leaving out one group at a time gives the intervals (the jackknife);
-//! from the sample come the curves and what a top K would catch.
+//! from the sample come the curves and what a top K would catch. Rows are taken as drawn independently of each other.
 
+mod caught;
+mod copies;
+#[cfg(test)]
+mod coverage;
 mod gather;
+mod jackknife;
 mod learnt;
 mod page;
 mod sampled;
+mod selection;
 mod stats;
 mod words;
 
@@ -62,7 +68,8 @@ pub struct Policy {
 pub struct LearntWeight {
     /// The weight.
     pub mean: f64,
-    /// The lower end of its 95% interval, where the policy knows one.
+    /// The lower end of its interval, where a state was given whose policy knows one: all of them hold together in 95 of
+    /// 100 states, by the policy's own account. Without a state the rows at hand are judged by [`EvaluatorReport::weight`].
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
@@ -85,21 +92,52 @@ pub struct EvaluatorReport {
     pub offset: Option<f64>,
     /// The spread of its scores around that line.
     pub noise: Option<f64>,
-    /// What one standard deviation of its score adds to the prediction, the others being equal.
-    pub weight: Option<Weight>,
+    /// What one standard deviation of its score adds to the prediction, the others being equal. For evaluators that are
+    /// one, what they add together.
+    pub weight: Option<Estimate>,
     /// Correlation with the reward.
-    pub correlation: Option<f64>,
+    pub correlation: Option<Estimate>,
+    /// What the two intervals say.
+    pub relation: Relation,
+    /// Others that are one with it: the same scores in other units.
+    pub one_with: Vec<String>,
     /// Mean reward (or mean standardised score of the others) over tenths of its scores.
     pub curve: Vec<Bin>,
 }
 
-/// A weight and its 95% interval.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Weight {
-    /// The weight.
+/// An estimate and its interval. The intervals of all evaluators hold together in 95 of 100 reports.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The estimate.
     pub value: f64,
-    /// Half the width of its 95% interval.
-    pub ci95: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// The estimate of the same thing upside down where `sign` is -1.
+    fn times(self, sign: f64) -> Estimate {
+        let (a, b) = (sign * self.low, sign * self.high);
+        Estimate { value: sign * self.value, low: a.min(b), high: a.max(b) }
+    }
+}
+
+/// How an evaluator goes with the reward, or with the other evaluators where there are no rewards: what the intervals show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// The two rise together.
+    With,
+    /// One falls where the other rises.
+    Against,
+    /// Not by itself, but with the other scores being equal.
+    BesideOthers,
+    /// Nothing beyond chance.
+    NotSeen,
+    /// Too little is known.
+    Unknown,
 }
 
 /// A bin of a curve.
@@ -109,13 +147,15 @@ pub struct Bin {
     pub score: f64,
     /// Mean of what is held against it.
     pub reward: f64,
-    /// Half the width of its 95% interval.
-    pub ci95: f64,
+    /// The lower end of its own 95% interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
     /// Rows in it.
     pub rows: usize,
 }
 
-/// What the top K by one way of ranking would catch.
+/// What the top K by one way of ranking would catch, on average over the orders in which tied scores could come.
 #[derive(Debug, Clone, Serialize)]
 pub struct Catch {
     /// The way of ranking.
@@ -124,8 +164,12 @@ pub struct Catch {
     pub k: usize,
     /// Mean reward of the K, where rewards are known.
     pub reward: Option<f64>,
-    /// The share of the true top K among them, or of the default policy's where rewards are not known.
+    /// The share of the K best rewards among them; the default policy's K where rewards are not known. A row that ties with
+    /// the K-th best is as good as any other that does, and rows with the smallest reward of all count for nothing: with
+    /// yes and no, it is the share of the yes among the K, or of all the yes where there are fewer than K.
     pub caught: f64,
+    /// With two different rewards: the share of all rows with the larger one that is among the K.
+    pub recall: Option<f64>,
 }
 
 /// Makes a report; with what `state` has learnt, where there is one.
@@ -168,8 +212,8 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
         top: Vec::new(),
         warnings: Vec::new(),
     };
-    sampled::curves(&gathered.sample, &mut report);
-    report.top = sampled::catches(&gathered.sample, &names)?;
-    report.warnings = words::warnings(&report);
+    sampled::curves(&gathered, &mut report);
+    report.top = sampled::catches(&gathered, &names)?;
+    report.warnings = words::warnings(&report, &gathered);
     Ok(report)
 }

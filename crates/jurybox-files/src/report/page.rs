@@ -1,6 +1,6 @@
 //! The report as a page, and as a table for the terminal.
 
-use super::{EvaluatorReport, LearntWeight, Report};
+use super::{Estimate, EvaluatorReport, LearntWeight, Report};
 use jurybox_draw::{Bar, Curve, Frame, HeatMap, Plot, Scale, escaped, page, short, warnings};
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ impl Report {
             .evaluators
             .iter()
             .filter_map(|e| e.weight)
-            .map(|w| w.value.abs() + w.ci95)
+            .map(|w| w.low.abs().max(w.high.abs()))
             .fold(0.0, f64::max);
         let mut html =
             "<div class=\"scroll\"><table><tr><th>evaluator</th><th>weight</th><th></th><th>gain</th>\
@@ -44,20 +44,17 @@ impl Report {
                 .to_string();
         let some = |value: Option<f64>| value.map_or("–".into(), short);
         for about in self.by_weight() {
-            let weight =
-                about.weight.map_or("–".into(), |w| format!("{} ± {}", short(w.value), short(w.ci95)));
             let _ = write!(
                 html,
-                "<tr><td>{}</td><td>{weight}</td><td class=\"bar\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+                "<tr><td>{}</td><td>{}</td><td class=\"bar\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
                  <td>{}</td><td>{}</td><td>{:.0}%</td></tr>",
                 escaped(&about.name),
-                about.weight.map_or(String::new(), |w| {
-                    self.bar(about, w.value, Some((w.value - w.ci95, w.value + w.ci95))).cell(largest)
-                }),
+                interval(about.weight),
+                about.weight.map_or(String::new(), |w| self.bar(about, w.value, Some((w.low, w.high))).cell(largest)),
                 some(about.gain),
                 some(about.offset),
                 some(about.noise),
-                some(about.correlation),
+                interval(about.correlation),
                 short(about.mean),
                 short(about.deviation),
                 100.0 * about.coverage
@@ -66,11 +63,13 @@ impl Report {
         html += "</table></div>";
         html += if self.from == "rewards" {
             "<p class=\"small\"><b>Weight</b>: how much one standard deviation of this score adds to the predicted \
-             reward, the other scores being equal, with its 95% interval; a bar that crosses the line may be zero. \
-             <b>Gain, offset, noise</b>: score = offset + gain × reward, give or take the noise. <b>Correlation</b>: with the reward.</p>"
+             reward, the other scores being equal; a bar that crosses the line may be zero. <b>Gain, offset, noise</b>: score = \
+             offset + gain × reward, give or take the noise. <b>Correlation</b>: with the reward. The intervals of a column \
+             hold together in 95 of 100 reports, for rows drawn independently; rows of the same day or author are fewer \
+             witnesses than they are rows.</p>"
         } else {
             "<p class=\"small\"><b>Weight</b>: the evaluator's say when all are combined by how well they agree, on \
-             standardised scores, with its 95% interval. <b>Gain</b>: by how much its score rises with one standard \
+             standardised scores; the intervals hold together in 95 of 100 reports. <b>Gain</b>: by how much its score rises with one standard \
              deviation of what the evaluators share; <b>noise</b>: the rest of its spread. Agreement is not truth: \
              evaluators that share an error agree too.</p>"
         };
@@ -87,7 +86,7 @@ impl Report {
         let largest = policy.weights.iter().map(reach).fold(0.0, f64::max);
         let mut html = format!(
             "<h2>What <code>{}</code> makes of them</h2><p>Learnt from {}.</p><div class=\"scroll\"><table>\
-             <tr><th>evaluator</th><th>weight</th><th></th><th>95% interval</th></tr>",
+             <tr><th>evaluator</th><th>weight</th><th></th><th>interval</th></tr>",
             escaped(&policy.name),
             escaped(&policy.from)
         );
@@ -107,8 +106,9 @@ impl Report {
             );
         }
         html + "</table></div><p class=\"small\">What one standard deviation of the score adds to what items are ranked \
-                by. A policy that has seen few rewards stays near what the scores alone suggest; the intervals say how \
-                far it may be off.</p>"
+                by. A policy that has seen few rewards stays near what the scores alone suggest. The intervals of a state are \
+                its policy's own account of what it was taught, all of them together at 95%; without a state it was \
+                taught these rows, and how sure these make anyone is in the table above.</p>"
     }
 
     /// The evaluators, weightiest first.
@@ -155,20 +155,22 @@ impl Report {
             "<h2>Reliability</h2><p>{} A reliable evaluator's curve rises steadily; a flat stretch means that scores \
              there say nothing.</p><div class=\"grid\">",
             if self.labelled > 0 {
-                "The mean reward over tenths of each evaluator's scores, with 95% intervals."
+                "The mean reward over tenths of each evaluator's scores, each with its own 95% interval."
             } else {
                 "Without rewards: the mean standardised score of the other evaluators over tenths of each one's scores."
             }
         );
         for about in self.by_weight() {
-            let points = about.curve.iter().map(|bin| (bin.score, bin.reward, bin.ci95));
+            let mut curve =
+                Curve::new(&about.name, about.curve.iter().map(|bin| (bin.score, bin.reward)).collect());
+            curve.band = about.curve.iter().map(|bin| (bin.score, bin.low, bin.high)).collect();
             let plot = Plot {
                 title: String::new(),
                 x_label: "score".into(),
                 y_label: held.into(),
                 x_scale: Scale::Linear,
                 y_scale: Scale::Linear,
-                curves: vec![Curve { style: self.style(about), ..Curve::with_band(&about.name, points) }],
+                curves: vec![Curve { style: self.style(about), ..curve }],
             };
             let _ = write!(
                 html,
@@ -206,7 +208,12 @@ impl Report {
             for k in &sizes {
                 let cell = self.top.iter().find(|catch| catch.name == *name && catch.k == *k);
                 let cell = cell.map_or("–".into(), |catch| match catch.reward {
-                    Some(reward) => format!("{} ({:.0}%)", short(reward), 100.0 * catch.caught),
+                    Some(reward) => {
+                        let recall = catch
+                            .recall
+                            .map_or(String::new(), |share| format!(", {:.0}% of all", 100.0 * share));
+                        format!("{} ({:.0}%{recall})", short(reward), 100.0 * catch.caught)
+                    }
                     None => format!("{:.0}%", 100.0 * catch.caught),
                 });
                 let _ = write!(html, "<td>{cell}</td>");
@@ -215,10 +222,12 @@ impl Report {
         }
         html += "</table></div>";
         html += if rewarded {
-            "<p class=\"small\">Mean reward of the K, and in brackets the share of the true top K among them. What is \
-             learnt from rewards is learnt on one half of the rows and judged on the other.</p>"
+            "<p class=\"small\">Among the rows with a reward: the mean reward of the K, and in brackets how many of the K best \
+             rewards they hold (a tie with the K-th best is as good, the smallest reward never counts) and, with yes and no, \
+             how many of all the yes; tied scores are averaged over their orders. What is learnt from rewards is learnt on \
+             one half of the rows and judged on the other, so that no row is judged by its own reward.</p>"
         } else {
-            "<p class=\"small\">The share of the last line's top K that each way of ranking finds too. Without rewards \
+            "<p class=\"small\">The share of the last line's top K that each way of ranking finds too, tied scores averaged over their orders. Without rewards \
              nobody can say which is right.</p>"
         };
         html
@@ -230,21 +239,20 @@ impl Report {
         let mut text = format!("{} rows, {} with a reward; from {}\n", self.rows, self.labelled, self.from);
         let _ = writeln!(
             text,
-            "{:width$}  {:>20}  {:>8} {:>8} {:>8} {:>8} {:>8}",
-            "evaluator", "weight", "gain", "offset", "noise", "corr.", "coverage"
+            "{:width$}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>8}",
+            "evaluator", "weight", "gain", "offset", "noise", "correlation", "coverage"
         );
         let some = |value: Option<f64>| value.map_or("–".into(), short);
         for about in self.by_weight() {
-            let weight =
-                about.weight.map_or("–".into(), |w| format!("{} ± {}", short(w.value), short(w.ci95)));
             let _ = writeln!(
                 text,
-                "{:width$}  {weight:>20}  {:>8} {:>8} {:>8} {:>8} {:>7.0}%",
+                "{:width$}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>7.0}%",
                 about.name,
+                interval(about.weight),
                 some(about.gain),
                 some(about.offset),
                 some(about.noise),
-                some(about.correlation),
+                interval(about.correlation),
                 100.0 * about.coverage
             );
         }
@@ -256,4 +264,9 @@ impl Report {
         }
         text
     }
+}
+
+/// An estimate with its interval in words.
+fn interval(estimate: Option<Estimate>) -> String {
+    estimate.map_or("–".into(), |e| format!("{} [{}, {}]", short(e.value), short(e.low), short(e.high)))
 }

@@ -1,16 +1,19 @@
 //! What needs rows rather than moments: reliability curves, and what a top K would catch.
 
-use super::gather::Sample;
+use super::caught::Best;
+use super::gather::{Gathered, Sample};
 use super::{Bin, Catch, Report};
 use crate::error::Error;
 use crate::judge::{scores, seat};
-use jurybox::{Example, Spec, TopK};
+use crate::linear::t_quantile;
+use jurybox::{Example, Spec};
 
 /// Bins of a curve.
 const BINS: usize = 10;
 
 /// Mean reward over tenths of each evaluator's scores; without rewards, the mean standardised score of the others.
-pub(super) fn curves(sample: &Sample, report: &mut Report) {
+pub(super) fn curves(gathered: &Gathered, report: &mut Report) {
+    let sample = &gathered.sample;
     let rewarded = report.labelled > 0;
     let standard: Vec<(f64, f64)> = report.evaluators.iter().map(|e| (e.mean, e.deviation)).collect();
     let others = |row: &[f64], j: usize| {
@@ -25,80 +28,110 @@ pub(super) fn curves(sample: &Sample, report: &mut Report) {
         let pairs = pairs.map(|(row, &reward)| (row[j], if rewarded { reward } else { others(row, j) }));
         let mut pairs: Vec<(f64, f64)> = pairs.filter(|(x, y)| !x.is_nan() && !y.is_nan()).collect();
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        about.curve = bins(&pairs);
+        about.curve = bins(&pairs, gathered.outcomes.two().filter(|_| rewarded));
     }
 }
 
-/// About equal numbers of rows to a bin; equal scores are never parted.
-fn bins(pairs: &[(f64, f64)]) -> Vec<Bin> {
-    let (mut bins, mut start) = (Vec::new(), 0);
+/// About equal numbers of rows to a bin; equal scores are never parted. `two` are the rewards where there are just two.
+fn bins(pairs: &[(f64, f64)], two: Option<(f64, f64)>) -> Vec<Bin> {
+    let (mut parts, mut start): (Vec<&[(f64, f64)]>, usize) = (Vec::new(), 0);
     for bin in 1..=BINS {
         let mut end = (pairs.len() * bin / BINS).max(start);
         while end > 0 && end < pairs.len() && pairs[end].0 == pairs[end - 1].0 {
             end += 1;
         }
-        let part = &pairs[start..end];
-        start = end;
-        if part.is_empty() {
-            continue;
+        if end > start {
+            parts.push(&pairs[start..end]);
         }
-        let n = part.len() as f64;
-        let mean = |f: fn(&(f64, f64)) -> f64| part.iter().map(f).sum::<f64>() / n;
-        let (score, reward) = (mean(|p| p.0), mean(|p| p.1));
-        let square: f64 = part.iter().map(|p| (p.1 - reward).powi(2)).sum();
-        let ci95 = if n > 1.0 { 1.96 * (square / (n - 1.0) / n).sqrt() } else { f64::NAN };
-        bins.push(Bin { score, reward, ci95, rows: part.len() });
+        start = end;
     }
-    bins
+    let means = |part: &[(f64, f64)]| {
+        let n = part.len() as f64;
+        (part.iter().map(|p| p.0).sum::<f64>() / n, part.iter().map(|p| p.1).sum::<f64>() / n)
+    };
+    let square = |part: &[(f64, f64)]| {
+        let (_, reward) = means(part);
+        part.iter().map(|p| (p.1 - reward).powi(2)).sum::<f64>()
+    };
+    let freedom = (pairs.len().saturating_sub(parts.len()) as f64).max(1.0);
+    let pooled = parts.iter().map(|part| square(part)).sum::<f64>() / freedom;
+    let bin = |part: &&[(f64, f64)]| {
+        let n = part.len() as f64;
+        let (score, reward) = means(part);
+        let (low, high) = if let Some((least, most)) = two {
+            let (low, high) = wilson((reward - least) / (most - least), n);
+            (least + (most - least) * low, least + (most - least) * high)
+        } else {
+            // One row's worth of what the bins have in common: a handful that agrees by luck is not certain.
+            let half = t_quantile((n - 1.0).max(1.0)) * ((square(part) + pooled) / n / n).sqrt();
+            (reward - half, reward + half)
+        };
+        Bin { score, reward, low, high, rows: part.len() }
+    };
+    parts.iter().map(bin).collect()
+}
+
+/// Wilson's 95% interval of a share: it holds for a handful, and for no case at all.
+fn wilson(share: f64, n: f64) -> (f64, f64) {
+    let z2 = 1.96_f64.powi(2);
+    let centre = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let half = (z2 * (share * (1.0 - share) / n + z2 / (4.0 * n * n))).sqrt() / (1.0 + z2 / n);
+    ((centre - half).max(0.0), (centre + half).min(1.0))
 }
 
 /// What the top K by each way of ranking would catch.
 ///
 /// Learning happens on one half of the sample and ranking on the other, both ways round, so that no row is judged by
 /// its own reward.
-pub(super) fn catches(sample: &Sample, names: &[String]) -> Result<Vec<Catch>, Error> {
-    let rewarded = sample.rewards.iter().any(|reward| !reward.is_nan());
+pub(super) fn catches(gathered: &Gathered, names: &[String]) -> Result<Vec<Catch>, Error> {
+    let sample = &gathered.sample;
+    let rewarded = gathered.labelled > 0;
     let rows: Vec<usize> =
         (0..sample.rewards.len()).filter(|&row| !rewarded || !sample.rewards[row].is_nan()).collect();
-    let width = names.len();
+    if rows.len() < 20 {
+        return Ok(Vec::new());
+    }
     let default = Spec::default();
+    let esag = Spec::new("esag").with("current_round", true);
     let mut ways: Vec<(String, Vec<f64>)> = vec![
-        ("plain mean".into(), by_policy(sample, &rows, names, &Spec::new("average"), rewarded)?),
-        ("z-mean".into(), z_means(sample, &rows, width)),
-        (
-            "esag".into(),
-            by_policy(sample, &rows, names, &Spec::new("esag").with("current_round", true), rewarded)?,
-        ),
+        ("drawn at random".into(), vec![0.0; rows.len()]),
+        ("plain mean".into(), plain_means(sample, &rows, names)?),
+        ("z-mean".into(), z_means(sample, &rows, names.len())),
+        ("esag".into(), by_policy(sample, &rows, names, &esag, rewarded)?),
     ];
     if default.name() != "esag" {
         ways.push((format!("{default} (default)"), by_policy(sample, &rows, names, &default, rewarded)?));
     }
-    let truth: Vec<f64> = rows.iter().map(|&row| sample.rewards[row]).collect();
+    for (_, values) in &mut ways {
+        // A row without a score comes last, and minus zero is zero.
+        values.iter_mut().for_each(|v| *v = if v.is_nan() { f64::NEG_INFINITY } else { *v + 0.0 });
+    }
+    // Without rewards the last way stands in for the truth.
+    let truth: Vec<f64> = if rewarded {
+        rows.iter().map(|&row| sample.rewards[row] + 0.0).collect()
+    } else {
+        ways[ways.len() - 1].1.clone()
+    };
+    if rewarded {
+        ways.push(("best possible".into(), truth.clone()));
+    }
+    let largest =
+        gathered.outcomes.two().map(|(_, most)| truth.iter().filter(|&&r| r == most).count() as f64);
     let mut catches = Vec::new();
     for k in [10, 30, 100, 300, 1000, 3000].into_iter().filter(|&k| 2 * k <= rows.len()) {
-        let best = if rewarded { top(&truth, k) } else { top(&ways[ways.len() - 1].1, k) };
-        for (name, values) in &ways {
-            let chosen = top(values, k);
-            let common = chosen.iter().filter(|row| best.binary_search(row).is_ok()).count();
-            let reward = chosen.iter().map(|&row| truth[row]).sum::<f64>() / k as f64;
-            let reward = rewarded.then_some(reward);
-            catches.push(Catch { name: name.clone(), k, reward, caught: common as f64 / k as f64 });
-        }
-        if rewarded {
-            let reward = best.iter().map(|&row| truth[row]).sum::<f64>() / k as f64;
-            catches.push(Catch { name: "best possible".into(), k, reward: Some(reward), caught: 1.0 });
-        }
+        let Some(best) = Best::new(&truth, k) else { continue };
+        catches.extend(ways.iter().map(|(name, values)| {
+            let expected = best.by(values, &truth);
+            Catch {
+                name: name.clone(),
+                k,
+                reward: rewarded.then_some(expected.reward),
+                caught: expected.caught,
+                recall: largest.map(|largest| expected.largest / largest),
+            }
+        }));
     }
     Ok(catches)
-}
-
-/// The rows of the k largest values, ascending.
-fn top(values: &[f64], k: usize) -> Vec<usize> {
-    let mut top = TopK::new(k, 0);
-    values.iter().enumerate().for_each(|(row, &value)| top.push(row as u64, value));
-    let mut rows: Vec<usize> = top.sorted().iter().map(|ranked| ranked.item as usize).collect();
-    rows.sort_unstable();
-    rows
 }
 
 fn row_of(sample: &Sample, row: usize) -> &[f64] {
@@ -106,6 +139,8 @@ fn row_of(sample: &Sample, row: usize) -> &[f64] {
 }
 
 /// Values of rows by a policy that has learnt from the other half of them.
+///
+/// The two halves are valued by two juries, whose values need not share a scale: each row's value is its place in its half.
 fn by_policy(
     sample: &Sample,
     rows: &[usize],
@@ -117,30 +152,42 @@ fn by_policy(
     let known = || sample.rewards.iter().copied().filter(|r| !r.is_nan());
     let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
     let span = if high > low { high - low } else { 1.0 };
-    for side in 0..2 {
+    for side in [false, true] {
         let mut jury = seat(spec, names)?;
-        let table = |of: usize| -> Vec<f64> {
-            let part = rows.iter().enumerate().filter(|(at, _)| at % 2 == of);
-            part.flat_map(|(_, &row)| row_of(sample, row)).copied().collect()
-        };
-        let (mine, others) = (table(side), table(1 - side));
-        jury.observe(&scores(&others, names.len())?)?;
+        let of = |half: bool| (0..rows.len()).filter(move |&at| sample.half(rows[at]) == half);
+        let table =
+            |half: bool| -> Vec<f64> { of(half).flat_map(|at| row_of(sample, rows[at])).copied().collect() };
+        jury.observe(&scores(&table(!side), names.len())?)?;
         if rewarded {
-            let part = rows.iter().enumerate().filter(|(at, _)| at % 2 != side);
-            let examples: Vec<Example<'_>> = part
-                .map(|(_, &row)| Example {
-                    scores: row_of(sample, row),
-                    reward: (sample.rewards[row] - low) / span,
-                    receipt: None,
-                })
-                .collect();
-            jury.learn(&examples)?;
+            let example = |at: usize| Example {
+                scores: row_of(sample, rows[at]),
+                reward: (sample.rewards[rows[at]] - low) / span,
+                receipt: None,
+            };
+            jury.learn(&of(!side).map(example).collect::<Vec<_>>())?;
         }
-        let found = jury.values(&scores(&mine, names.len())?)?;
-        let places = (0..rows.len()).filter(|at| at % 2 == side);
-        places.zip(found).for_each(|(at, value)| values[at] = value);
+        let found = jury.values(&scores(&table(side), names.len())?)?;
+        of(side).zip(shares_below(&found)).for_each(|(at, value)| values[at] = value);
     }
     Ok(values)
+}
+
+/// The mean of each row's scores, as the policy `average` has it: nothing is learnt, so there is nothing to keep apart.
+fn plain_means(sample: &Sample, rows: &[usize], names: &[String]) -> Result<Vec<f64>, Error> {
+    let table: Vec<f64> = rows.iter().flat_map(|&row| row_of(sample, row)).copied().collect();
+    Ok(seat(&Spec::new("average"), names)?.values(&scores(&table, names.len())?)?)
+}
+
+/// The share of values below each, equals counted half: equal values stay equal.
+fn shares_below(values: &[f64]) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values.iter().map(|v| v + 0.0).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let place = |value: &f64| {
+        let below = sorted.partition_point(|x| x.total_cmp(&(value + 0.0)).is_lt());
+        let upto = sorted.partition_point(|x| x.total_cmp(&(value + 0.0)).is_le());
+        (below + upto) as f64 / (2 * values.len()) as f64
+    };
+    values.iter().map(|value| if value.is_nan() { f64::NAN } else { place(value) }).collect()
 }
 
 fn z_means(sample: &Sample, rows: &[usize], width: usize) -> Vec<f64> {
@@ -158,4 +205,44 @@ fn z_means(sample: &Sample, rows: &[usize], width: usize) -> Vec<f64> {
         sum / count
     };
     rows.iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    /// Scores from 0 to 1; rewards around the score's square, of three kinds.
+    #[test]
+    fn the_intervals_of_a_curve_hold_what_they_promise() {
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+        for kind in ["yes or no", "marks", "bent noise"] {
+            let (mut held, mut count) = (0.0, 0.0);
+            for _ in 0..300 {
+                let mut scores: Vec<f64> = (0..200).map(|_| rng.random()).collect();
+                scores.sort_by(f64::total_cmp);
+                let mut reward = |x: f64| match kind {
+                    "yes or no" => f64::from(rng.random::<f64>() < x * x),
+                    "marks" => (0..4).map(|_| f64::from(rng.random::<f64>() < x * x)).sum::<f64>() / 4.0,
+                    _ => x * x + 0.2 * x * (rng.random::<f64>().powi(2) - 1.0 / 3.0),
+                };
+                let pairs: Vec<(f64, f64)> = scores.iter().map(|&x| (x, reward(x))).collect();
+                for (part, bin) in
+                    pairs.chunks(20).zip(bins(&pairs, (kind == "yes or no").then_some((0.0, 1.0))))
+                {
+                    let truth = part.iter().map(|(x, _)| x * x).sum::<f64>() / 20.0;
+                    held += f64::from(bin.low <= truth && truth <= bin.high);
+                    count += 1.0;
+                }
+            }
+            let share = held / count;
+            assert!(share > 0.94, "{kind}: {share}");
+        }
+    }
+
+    #[test]
+    fn places_keep_ties_and_forget_scales() {
+        assert_eq!(shares_below(&[30.0, -1.0, 30.0, 0.0]), [0.75, 0.125, 0.75, 0.375]);
+        assert_eq!(shares_below(&[0.0, -0.0]), [0.5, 0.5]);
+    }
 }

@@ -1,9 +1,16 @@
 //! From moments to gains, noise, weights and redundancy.
 
+use super::copies::Copies;
 use super::gather::{GROUPS, Gathered};
-use super::{EvaluatorReport, Weight};
-use crate::linear::{inverse, t_quantile};
-use jurybox::estimate::{Factor, Moments, Statistic};
+use super::jackknife::{CORRELATION, STRAIGHT, jackknife, merged};
+use super::{Estimate, EvaluatorReport, Relation};
+use crate::linear::inverse;
+use jurybox::estimate::{Factor, Moments};
+
+/// By how much the others may inflate the variance of a weight: beyond, they determine the evaluator all but wholly.
+const MOST_INFLATED: f64 = 1000.0;
+/// The least share of noise under which the one-factor model is at its border, where its intervals mean nothing.
+const BORDER: f64 = 1e-3;
 
 /// What is said of every evaluator, the correlations of their errors, and where both come from.
 pub(super) fn evaluators(
@@ -14,8 +21,15 @@ pub(super) fn evaluators(
     let scores = merged(&gathered.scores, GROUPS);
     let labels = merged(&gathered.labels, GROUPS);
     let rewarded = labels.count(width, width) >= 3.0 && variance(&labels, width) > 0.0;
-    let factor = Factor::fit(&scores).ok();
-    let list = names.iter().enumerate().map(|(j, name)| {
+    let copies = Copies::among(&scores, width);
+    let factor = Factor::fit(&scores.of(&copies.speakers)).ok();
+    // What an evaluator shares with the others: its loading in its own standard deviations.
+    let share = |j: usize| {
+        let (factor, (place, sign)) = (factor.as_ref()?, copies.place[j]?);
+        known(sign * factor.loadings()[place] / variance(&scores, copies.speakers[place]).sqrt())
+    };
+    let mut list: Vec<EvaluatorReport> = Vec::new();
+    for (j, name) in names.iter().enumerate() {
         let mut about = EvaluatorReport {
             name: name.clone(),
             coverage: scores.count(j, j) / (gathered.rows.max(1)) as f64,
@@ -26,6 +40,8 @@ pub(super) fn evaluators(
             noise: None,
             weight: None,
             correlation: None,
+            relation: Relation::Unknown,
+            one_with: copies.others(j).into_iter().map(|i| names[i].clone()).collect(),
             curve: Vec::new(),
         };
         if rewarded {
@@ -34,23 +50,15 @@ pub(super) fn evaluators(
             about.gain = known(gain);
             about.offset = known(labels.mean(j) - gain * labels.mean(width));
             about.noise = known((of_score - gain * gain * of_reward).max(0.0).sqrt());
-            about.correlation = known(correlation(&labels, j, width));
-        } else if let Some(factor) = &factor {
-            about.gain = known(factor.loadings()[j]);
+        } else if let Some(share) = share(j) {
+            about.gain = Some(share * about.deviation);
             about.offset = known(scores.mean(j));
-            about.noise = known(factor.sigma()[j]);
+            about.noise = Some((1.0 - share * share).max(0.0).sqrt() * about.deviation);
         }
-        about
-    });
-    let mut list: Vec<EvaluatorReport> = list.collect();
-    let weights = if rewarded {
-        jackknife(&gathered.labels, regression)
-    } else {
-        jackknife(&gathered.scores, one_factor)
-    };
-    for (about, weight) in list.iter_mut().zip(weights) {
-        about.weight = weight.filter(|_| about.deviation > 0.0);
+        list.push(about);
     }
+    intervals(gathered, &copies, rewarded, &mut list);
+    let share = |j: usize| share(j).unwrap_or(0.0);
     let errors = (0..width).map(|i| {
         (0..width)
             .map(|j| {
@@ -59,9 +67,6 @@ pub(super) fn evaluators(
                 } else if rewarded {
                     partial(&labels, i, j, correlation(&labels, i, width), correlation(&labels, j, width))
                 } else {
-                    let share = |j: usize| {
-                        factor.as_ref().map_or(0.0, |f| f.loadings()[j] / variance(&scores, j).sqrt())
-                    };
                     partial(&scores, i, j, share(i), share(j))
                 }
             })
@@ -77,6 +82,55 @@ pub(super) fn evaluators(
     (list, errors.collect(), from)
 }
 
+/// Weights and correlations with their intervals, and what these say.
+fn intervals(gathered: &Gathered, copies: &Copies, rewarded: bool, list: &mut [EvaluatorReport]) {
+    let speakers = &copies.speakers;
+    let of = |groups: &[Moments], columns: &[usize]| -> Vec<Moments> {
+        groups.iter().map(|group| group.of(columns)).collect()
+    };
+    let (weights, correlations) = if rewarded {
+        let columns: Vec<usize> = speakers.iter().copied().chain([list.len()]).collect();
+        let labels = of(&gathered.labels, &columns);
+        (
+            jackknife(&labels, regression, STRAIGHT),
+            jackknife(&labels, |moments| Some(with_the_last(moments)), CORRELATION),
+        )
+    } else {
+        (jackknife(&of(&gathered.scores, speakers), one_factor, STRAIGHT), None)
+    };
+    for (about, place) in list.iter_mut().zip(&copies.place) {
+        let Some((place, sign)) = *place else { continue };
+        let mine = |list: &Option<Vec<Option<Estimate>>>| Some(list.as_ref()?[place]?.times(sign));
+        about.weight = mine(&weights);
+        about.correlation = mine(&correlations);
+        about.relation = if rewarded {
+            Relation::of_both(about.correlation, about.weight)
+        } else {
+            Relation::of(about.weight)
+        };
+    }
+}
+
+impl Relation {
+    /// What one interval says.
+    fn of(estimate: Option<Estimate>) -> Relation {
+        match estimate {
+            None => Relation::Unknown,
+            Some(estimate) if estimate.low > 0.0 => Relation::With,
+            Some(estimate) if estimate.high < 0.0 => Relation::Against,
+            Some(_) => Relation::NotSeen,
+        }
+    }
+
+    /// What the interval of the correlation says, and where it says nothing that of the weight.
+    fn of_both(correlation: Option<Estimate>, weight: Option<Estimate>) -> Relation {
+        match (Relation::of(correlation), Relation::of(weight)) {
+            (Relation::NotSeen, Relation::With | Relation::Against) => Relation::BesideOthers,
+            (alone, _) => alone,
+        }
+    }
+}
+
 fn known(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
@@ -90,29 +144,35 @@ pub(super) fn correlation(moments: &Moments, i: usize, j: usize) -> f64 {
     (moments.covariance(i, j).unwrap_or(f64::NAN) / scale).clamp(-1.0, 1.0)
 }
 
-/// The correlation of what two columns say beyond what they share with a third.
+/// The correlation of what two columns say beyond what they share with a third; unknown where one says nothing beyond it.
 fn partial(moments: &Moments, i: usize, j: usize, with_i: f64, with_j: f64) -> f64 {
     let left = ((1.0 - with_i * with_i) * (1.0 - with_j * with_j)).sqrt();
-    ((correlation(moments, i, j) - with_i * with_j) / left.max(1e-6)).clamp(-1.0, 1.0)
-}
-
-/// All groups but one.
-fn merged(groups: &[Moments], without: usize) -> Moments {
-    let mut all = Moments::new(groups[0].evaluators());
-    for (_, group) in groups.iter().enumerate().filter(|(at, _)| *at != without) {
-        all.merge(group);
+    if left < 1e-9 {
+        return f64::NAN;
     }
-    all
+    ((correlation(moments, i, j) - with_i * with_j) / left).clamp(-1.0, 1.0)
 }
 
-/// Coefficients of the reward (the last column) on the other columns, each in its own standard deviations.
+/// The correlation of every column with the last.
+fn with_the_last(moments: &Moments) -> Vec<f64> {
+    let width = moments.evaluators() - 1;
+    (0..width).map(|j| correlation(moments, j, width)).collect()
+}
+
+/// Coefficients of the reward (the last column) on the other columns, each in its own standard deviations. NaN for a
+/// column that never varies here, or that the others all but determine.
 fn regression(moments: &Moments) -> Option<Vec<f64>> {
     let width = moments.evaluators() - 1;
     let varies: Vec<usize> = (0..width).filter(|&j| variance(moments, j) > 0.0).collect();
     let n = varies.len();
+    // As many rows as columns would be fitted exactly, whatever they say.
+    if moments.count(width, width) < (n + 3) as f64 {
+        return None;
+    }
     let mut matrix = vec![0.0; n * n];
     for (a, &i) in varies.iter().enumerate() {
         for (b, &j) in varies.iter().enumerate() {
+            // A hair more than one on the diagonal: columns that determine each other are told by their inflation.
             let value = if i == j { 1.0 + 1e-6 } else { correlation(moments, i, j) };
             matrix[a * n + b] = if value.is_nan() { 0.0 } else { value };
         }
@@ -121,6 +181,10 @@ fn regression(moments: &Moments) -> Option<Vec<f64>> {
     let scale = variance(moments, width).sqrt();
     let mut weights = vec![f64::NAN; width];
     for (a, &i) in varies.iter().enumerate() {
+        // Gaps can make correlations that no complete table could have; then the inflation is negative.
+        if !(0.0..MOST_INFLATED).contains(&inverse[a * n + a]) {
+            continue;
+        }
         let sum = varies.iter().enumerate().map(|(b, &j)| {
             let with = correlation(moments, j, width);
             inverse[a * n + b] * if with.is_nan() { 0.0 } else { with }
@@ -131,40 +195,28 @@ fn regression(moments: &Moments) -> Option<Vec<f64>> {
 }
 
 /// The oracle's weights on standardised scores under the one-factor model; they sum to what the factor is worth.
+///
+/// `None` at the model's border, where it takes one evaluator for the truth.
 fn one_factor(moments: &Moments) -> Option<Vec<f64>> {
     let factor = Factor::fit(moments).ok()?;
     let share: Vec<f64> = (0..moments.evaluators())
         .map(|j| factor.loadings()[j] / variance(moments, j).sqrt())
         .map(|l| if l.is_finite() { l } else { 0.0 })
         .collect();
-    let noise = |l: f64| (1.0 - l * l).max(1e-4);
-    let total: f64 = share.iter().map(|&l| l * l / noise(l)).sum();
-    Some(share.iter().map(|&l| l / noise(l) / total).collect())
-}
-
-/// Estimates with intervals, by leaving out one group at a time.
-fn jackknife(groups: &[Moments], estimate: fn(&Moments) -> Option<Vec<f64>>) -> Vec<Option<Weight>> {
-    let Some(whole) = estimate(&merged(groups, GROUPS)) else {
-        return vec![None; groups[0].evaluators()];
-    };
-    let without: Option<Vec<Vec<f64>>> = (0..GROUPS).map(|group| estimate(&merged(groups, group))).collect();
-    let n = GROUPS as f64;
-    let weight = |j: usize| {
-        let without = without.as_ref()?;
-        let mean = without.iter().map(|w| w[j]).sum::<f64>() / n;
-        let square: f64 = without.iter().map(|w| (w[j] - mean).powi(2)).sum();
-        let ci95 = t_quantile(n - 1.0) * ((n - 1.0) / n * square).sqrt();
-        (whole[j].is_finite() && ci95.is_finite()).then_some(Weight { value: whole[j], ci95 })
-    };
-    (0..whole.len()).map(weight).collect()
+    if share.iter().any(|l| 1.0 - l * l < BORDER) {
+        return None;
+    }
+    let total: f64 = share.iter().map(|&l| l * l / (1.0 - l * l)).sum();
+    Some(share.iter().map(|&l| l / (1.0 - l * l) / total).collect())
 }
 
 /// How many evaluators with independent errors these are worth: J^2 over the sum of squared error correlations.
+///
+/// `None` where two of them never scored the same row: nobody knows then.
 pub(super) fn effective(errors: &[Vec<f64>], evaluators: &[EvaluatorReport]) -> Option<f64> {
     let varies: Vec<usize> = (0..evaluators.len()).filter(|&j| evaluators[j].deviation > 0.0).collect();
-    let square = |i: usize, j: usize| if errors[i][j].is_nan() { 0.0 } else { errors[i][j].powi(2) };
-    let sum: f64 =
-        varies.iter().flat_map(|&i| varies.iter().map(move |&j| (i, j))).map(|(i, j)| square(i, j)).sum();
+    let pairs = varies.iter().flat_map(|&i| varies.iter().map(move |&j| (i, j)));
+    let sum: f64 = pairs.map(|(i, j)| errors[i][j].powi(2)).sum();
     let count = varies.len() as f64;
     (sum > 0.0).then(|| count * count / sum)
 }

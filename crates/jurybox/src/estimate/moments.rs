@@ -122,6 +122,33 @@ impl Moments {
         let n = self.count.get(i, j);
         (n >= 2.0).then(|| self.spread.get(i, j) / (n - 1.0))
     }
+
+    /// The moments of some of the evaluators, in the order they are named in.
+    ///
+    /// ```
+    /// use jurybox::{Scores, estimate::Moments};
+    ///
+    /// let mut moments = Moments::new(3);
+    /// moments.observe(&Scores::new(&[1.0, 2.0, 9.0, 3.0, 6.0, 7.0], 3)?);
+    /// let two = moments.of(&[2, 0]);
+    /// assert_eq!((two.evaluators(), two.mean(0), two.covariance(0, 1)), (2, 8.0, moments.covariance(2, 0)));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of(&self, evaluators: &[usize]) -> Moments {
+        let width = self.evaluators();
+        let mut some = Moments::new(evaluators.len());
+        for (a, &i) in evaluators.iter().enumerate() {
+            for (b, &j) in evaluators.iter().enumerate() {
+                some.means[a * evaluators.len() + b] = self.means[i * width + j];
+                if b <= a {
+                    some.count.set(a, b, self.count.get(i, j));
+                    some.spread.set(a, b, self.spread.get(i, j));
+                }
+            }
+        }
+        some
+    }
 }
 
 impl Statistic for Moments {

@@ -1,0 +1,177 @@
+//! What a top K catches, ties and all.
+//!
+//! Rewards tie (every yes or no does), and scores tie. Which of the tied rows come first is then nobody's merit, so it must
+//! not count: tied scores are averaged over every order they could come in, and a row that ties with the K-th best reward
+//! is as good a catch as any other that does.
+
+/// The K best rows by reward, as far as rewards tell them apart.
+pub(super) struct Best {
+    k: usize,
+    /// The reward of the K-th best row.
+    level: f64,
+    /// Rows strictly above that level.
+    above: usize,
+    /// Whether rows at the level count: not where nothing is worse, for then there is nothing to catch in them.
+    level_counts: bool,
+}
+
+/// What is expected of a top K, over the orders in which its tied scores could come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Expected {
+    /// Mean reward of the K.
+    pub(super) reward: f64,
+    /// Share of the best rows that could be among K rows that is among them.
+    pub(super) caught: f64,
+    /// How many of the rows with the largest reward are among them.
+    pub(super) largest: f64,
+}
+
+impl Best {
+    /// `None` where all rewards are equal: no row is better than another.
+    pub(super) fn new(rewards: &[f64], k: usize) -> Option<Best> {
+        let mut sorted = rewards.to_vec();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let (first, last) = (*sorted.first()?, *sorted.last()?);
+        let level = *sorted.get(k.checked_sub(1)?)?;
+        let above = sorted.partition_point(|&reward| reward > level);
+        (first > last).then_some(Best { k, level, above, level_counts: level > last })
+    }
+
+    /// What the K rows with the highest values catch.
+    pub(super) fn by(&self, values: &[f64], rewards: &[f64]) -> Expected {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let cut = sorted[self.k - 1];
+        let (mut surely, mut perhaps) = (Counts::default(), Counts::default());
+        let largest = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for (&value, &reward) in values.iter().zip(rewards) {
+            let counts = match value.total_cmp(&cut) {
+                std::cmp::Ordering::Greater => &mut surely,
+                std::cmp::Ordering::Equal => &mut perhaps,
+                std::cmp::Ordering::Less => continue,
+            };
+            counts.rows += 1;
+            counts.reward += reward;
+            counts.above += usize::from(reward > self.level);
+            counts.level += usize::from(reward == self.level);
+            counts.largest += usize::from(reward == largest);
+        }
+        let drawn = self.k - surely.rows;
+        let share = drawn as f64 / perhaps.rows as f64;
+        let above = surely.above as f64 + share * perhaps.above as f64;
+        let caught = if self.level_counts {
+            let room = self.k - self.above;
+            let level = capped(perhaps.rows, perhaps.level, drawn, |hits| (surely.level + hits).min(room));
+            (above + level) / self.k as f64
+        } else {
+            above / self.above as f64
+        };
+        Expected {
+            reward: (surely.reward + share * perhaps.reward) / self.k as f64,
+            caught,
+            largest: surely.largest as f64 + share * perhaps.largest as f64,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    rows: usize,
+    reward: f64,
+    above: usize,
+    level: usize,
+    largest: usize,
+}
+
+/// The mean of `f(hits)` when `drawn` of `rows` rows are drawn, `marked` of which are hits (hypergeometric).
+fn capped(rows: usize, marked: usize, drawn: usize, f: impl Fn(usize) -> usize) -> f64 {
+    let least = (drawn + marked).saturating_sub(rows);
+    let most = drawn.min(marked);
+    // Weights relative to the likeliest number, outwards from it, so that neither end overflows.
+    let mode = ((drawn + 1) * (marked + 1) / (rows + 2)).clamp(least, most);
+    let up = |h: usize| {
+        (marked - h) as f64 * (drawn - h) as f64 / ((h + 1) as f64 * (rows + h + 1 - marked - drawn) as f64)
+    };
+    let (mut sum, mut total) = (f(mode) as f64, 1.0);
+    let mut weight = 1.0;
+    for hits in mode..most {
+        weight *= up(hits);
+        sum += weight * f(hits + 1) as f64;
+        total += weight;
+    }
+    weight = 1.0;
+    for hits in (least..mode).rev() {
+        weight /= up(hits);
+        sum += weight * f(hits) as f64;
+        total += weight;
+    }
+    sum / total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expected(values: &[f64], rewards: &[f64], k: usize) -> Expected {
+        Best::new(rewards, k).unwrap().by(values, rewards)
+    }
+
+    #[test]
+    fn any_yes_is_as_good_a_catch_as_another() {
+        let rewards = [1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
+        // The last yes first: every pick is a yes, so all is caught, and a quarter to a half of all there are.
+        let values = [1.0, 0.0, 2.0, 3.0, 0.5, 0.4, 4.0, 0.3];
+        assert_eq!(expected(&values, &rewards, 2), Expected { reward: 1.0, caught: 1.0, largest: 2.0 });
+        // More picks than there are: a share of all of them, and no credit for the picks that had to be a no.
+        let few = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+        assert_eq!(expected(&values, &few, 4).caught, 0.0);
+        assert_eq!(expected(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0], &few, 4).caught, 0.5);
+    }
+
+    #[test]
+    fn a_tie_with_the_kth_best_counts_only_for_the_places_left() {
+        // One five, six fours; of the best three one is the five. Three fours are two thirds of such a three.
+        let rewards = [5.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0];
+        assert_eq!(expected(&[0.0, 9.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).caught, 2.0 / 3.0);
+        assert_eq!(expected(&[9.0, 0.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).caught, 1.0);
+    }
+
+    #[test]
+    fn tied_scores_are_averaged_over_their_orders() {
+        let rewards: [f64; 7] = [5.0, 4.0, 4.0, 4.0, 3.0, 2.0, 1.0];
+        let values = [1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 0.0];
+        let best = Best::new(&rewards, 3).unwrap();
+        // By hand: the row valued 2 and every pair of the five that tie.
+        let tied = [0, 1, 2, 4, 5];
+        let (mut caught, mut reward, mut pairs) = (0.0, 0.0, 0.0);
+        for (a, &i) in tied.iter().enumerate() {
+            for &j in &tied[..a] {
+                let picks = [rewards[3], rewards[i], rewards[j]];
+                let fives = picks.iter().filter(|&&r| r == 5.0).count();
+                let fours = picks.iter().filter(|&&r| r == 4.0).count();
+                caught += (fives + fours.min(2)) as f64 / 3.0;
+                reward += picks.iter().sum::<f64>() / 3.0;
+                pairs += 1.0;
+            }
+        }
+        let found = best.by(&values, &rewards);
+        assert!(
+            (found.caught - caught / pairs).abs() < 1e-12 && (found.reward - reward / pairs).abs() < 1e-12
+        );
+    }
+
+    #[test]
+    fn without_ties_it_is_the_share_of_the_top_k() {
+        let rewards = [0.1, 0.7, 0.3, 0.9, 0.5, 0.2];
+        // Of 0.9, 0.7 and 0.5 the first three rows hold one.
+        assert_eq!(expected(&[6.0, 5.0, 4.0, 3.0, 2.0, 1.0], &rewards, 3).caught, 1.0 / 3.0);
+        assert_eq!(expected(&rewards, &rewards, 3).caught, 1.0);
+        assert!(Best::new(&[2.0; 5], 2).is_none(), "where all are equal there is nothing to catch");
+    }
+
+    #[test]
+    fn many_ties_do_not_overflow() {
+        let mean = capped(100_000, 50_000, 3000, |hits| hits);
+        assert!((mean / 1500.0 - 1.0).abs() < 1e-9, "{mean}");
+    }
+}

@@ -1,0 +1,220 @@
+//! The report on made-up tables: no figure flatters, and no line contradicts another.
+
+use jurybox_files::{Roles, Table, report};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+use std::fmt::Write;
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// The document of a report on a table of numbers; NaN is an empty cell, and a column `verdict` is the reward.
+fn document(header: &[&str], rows: &[Vec<f64>]) -> Value {
+    let mut text = header.join(",") + "\n";
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().map(|x| if x.is_nan() { String::new() } else { x.to_string() }).collect();
+        let _ = writeln!(text, "{}", cells.join(","));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("scores.csv");
+    std::fs::write(&path, text).unwrap();
+    let reward = header.contains(&"verdict").then(|| "verdict".to_string());
+    let roles = Roles { reward, ..Roles::default() };
+    let report = report(&Table::open(&[path], &roles, false).unwrap(), None).unwrap();
+    serde_json::to_value(report).unwrap()
+}
+
+fn catch<'a>(report: &'a Value, name: &str, k: u64) -> &'a Value {
+    let of = report["top"].as_array().unwrap().iter();
+    of.clone().find(|c| c["name"] == name && c["k"] == k).unwrap_or_else(|| panic!("no {name} at {k}"))
+}
+
+fn warnings(report: &Value) -> Vec<&str> {
+    report["warnings"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect()
+}
+
+fn evaluator<'a>(report: &'a Value, name: &str) -> &'a Value {
+    report["evaluators"].as_array().unwrap().iter().find(|e| e["name"] == name).unwrap()
+}
+
+#[test]
+fn a_yes_that_was_caught_counts_as_caught() {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    // A quarter of 800 are a yes, and the evaluators' mean tells all of them apart.
+    let rows: Vec<Vec<f64>> = (0..800)
+        .map(|i| {
+            let yes = f64::from(i % 4 == 3);
+            vec![yes + 0.1 * rng.random::<f64>(), yes + 0.1 * rng.random::<f64>(), yes]
+        })
+        .collect();
+    let report = document(&["a", "b", "verdict"], &rows);
+    for (k, share) in [(10, 0.05), (100, 0.5), (300, 1.0)] {
+        let mean = catch(&report, "plain mean", k);
+        let best = catch(&report, "best possible", k);
+        assert_eq!((&mean["reward"], &mean["caught"]), (&best["reward"], &1.0.into()), "{mean}");
+        assert_eq!(mean["recall"], share, "{mean}");
+    }
+    let random = catch(&report, "drawn at random", 300);
+    // A quarter of 300 are a yes by chance: 75 of 200.
+    assert_eq!((&random["reward"], &random["caught"]), (&0.25.into(), &0.375.into()), "{random}");
+}
+
+#[test]
+fn scores_that_all_tie_catch_what_chance_does() {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    // The verdicts come sorted: whoever breaks ties by the row's place finds them all, or none.
+    let rows: Vec<Vec<f64>> =
+        (0..400).map(|i| vec![f64::from(i % 3 == 0), normal(&mut rng), f64::from(i < 40)]).collect();
+    let flat: Vec<Vec<f64>> = rows.iter().map(|row| vec![7.0, 7.0, row[2]]).collect();
+    let report = document(&["a", "b", "verdict"], &flat);
+    for k in [10, 100] {
+        let mean = catch(&report, "plain mean", k);
+        assert!((mean["reward"].as_f64().unwrap() - 0.1).abs() < 1e-12, "{mean}");
+        assert_eq!(mean["caught"], catch(&report, "drawn at random", k)["caught"], "{mean}");
+    }
+}
+
+/// Every interval of a report beside what its words say of the evaluator.
+#[test]
+fn the_words_say_what_the_interval_shows() {
+    let (mut seen, mut unseen) = (0, 0);
+    for seed in 0..40 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let rows: Vec<Vec<f64>> = (0..400)
+            .map(|_| {
+                let r = normal(&mut rng);
+                let mut row: Vec<f64> =
+                    [0.0, 0.05, 0.1, 0.15, 0.2].iter().map(|g| g * r + normal(&mut rng)).collect();
+                row.push(f64::from(r > 0.5));
+                row
+            })
+            .collect();
+        let names = ["e0", "e5", "e10", "e15", "e20"];
+        let report = document(&["e0", "e5", "e10", "e15", "e20", "verdict"], &rows);
+        for name in names {
+            let about = evaluator(&report, name);
+            let excludes = |of: &Value| of["low"].as_f64().unwrap() * of["high"].as_f64().unwrap() > 0.0;
+            let shown = excludes(&about["correlation"]) || excludes(&about["weight"]);
+            let denied = warnings(&report)
+                .iter()
+                .any(|w| w.contains(&format!("`{name}`")) && w.contains("no relation to the reward"));
+            assert_eq!(shown, !denied, "seed {seed}, {name}: {about} {:?}", warnings(&report));
+            *(if shown { &mut seen } else { &mut unseen }) += 1;
+        }
+        // What the policy makes of the same rows is not a second test of the same question.
+        for weight in report["policy"]["weights"].as_array().unwrap() {
+            assert!(weight["low"].is_null() && weight["high"].is_null(), "{weight}");
+        }
+    }
+    assert!(seen > 30 && unseen > 30, "both must occur for this to say anything: {seen} {unseen}");
+}
+
+#[test]
+fn copies_are_one_evaluator() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let rows: Vec<Vec<f64>> = (0..1000)
+        .map(|_| {
+            let r = normal(&mut rng);
+            let mut noisy = |s: f64| r + s * normal(&mut rng);
+            let (a, b, c, d) = (noisy(1.0), noisy(0.7), noisy(1.0), noisy(1.5));
+            vec![a, 3.0 - 2.0 * a, b, c, d, r]
+        })
+        .collect();
+    let with = document(&["a", "copy", "b", "c", "d", "verdict"], &rows);
+    let blind: Vec<Vec<f64>> = rows.iter().map(|row| row[..5].to_vec()).collect();
+    let alone: Vec<Vec<f64>> = rows.iter().map(|row| vec![row[0], row[2], row[3], row[4]]).collect();
+    let without = document(&["a", "copy", "b", "c", "d"], &blind);
+    let alone = document(&["a", "b", "c", "d"], &alone);
+    for report in [&with, &without] {
+        let (a, copy) = (evaluator(report, "a"), evaluator(report, "copy"));
+        assert_eq!((&a["one_with"][0], &copy["one_with"][0]), (&"copy".into(), &"a".into()), "{a} {copy}");
+        // One weight, told twice, with the interval of that one.
+        let number = |of: &Value, what: &str| of["weight"][what].as_f64().unwrap();
+        assert_eq!(number(a, "value"), -number(copy, "value"), "the copy is upside down");
+        assert!(number(a, "high") - number(a, "low") > 0.02, "{a}");
+        assert!(
+            warnings(report).iter().any(|w| w.contains("`a`") && w.contains("`copy`") && w.contains("one")),
+            "{:?}",
+            warnings(report)
+        );
+    }
+    // A copy changes nothing for the others.
+    for name in ["a", "b", "c", "d"] {
+        assert_eq!(evaluator(&without, name)["weight"], evaluator(&alone, name)["weight"], "{name}");
+    }
+}
+
+#[test]
+fn an_evaluator_that_others_add_up_to_has_no_weight_of_its_own() {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let rows: Vec<Vec<f64>> = (0..500)
+        .map(|_| {
+            let (a, b, c) = (normal(&mut rng), normal(&mut rng), normal(&mut rng));
+            vec![a, b, a + b, c, a + c + normal(&mut rng)]
+        })
+        .collect();
+    let report = document(&["a", "b", "sum", "c", "verdict"], &rows);
+    for name in ["a", "b", "sum"] {
+        assert!(evaluator(&report, name)["weight"].is_null(), "{}", evaluator(&report, name));
+    }
+    assert!(evaluator(&report, "c")["weight"]["low"].as_f64().unwrap() > 0.5);
+    assert!(warnings(&report).iter().any(|w| w.contains("`sum`") && w.contains("no weight of its own")));
+}
+
+#[test]
+fn rows_that_were_picked_are_called_picked() {
+    let picked = |by_score: bool| {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let rows: Vec<Vec<f64>> = (0..2000)
+            .map(|_| {
+                let r = normal(&mut rng);
+                let (a, b) = (r + normal(&mut rng), r + normal(&mut rng));
+                let kept = if by_score { a + b > 2.0 } else { rng.random::<f64>() < 0.2 };
+                vec![a, b, if kept { r } else { f64::NAN }]
+            })
+            .collect();
+        document(&["a", "b", "verdict"], &rows)
+    };
+    let said = |report: &Value| warnings(report).iter().any(|w| w.contains("were picked:"));
+    assert!(said(&picked(true)), "{:?}", warnings(&picked(true)));
+    assert!(!said(&picked(false)), "{:?}", warnings(&picked(false)));
+}
+
+#[test]
+fn scores_that_are_missing_where_it_matters_are_named() {
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    let rows: Vec<Vec<f64>> = (0..1000)
+        .map(|_| {
+            let r = normal(&mut rng);
+            let (a, b) = (r + normal(&mut rng), r + normal(&mut rng));
+            let gap = |x: f64, yes: bool| if yes { f64::NAN } else { x };
+            vec![gap(a, r > 0.8 && rng.random::<f64>() < 0.7), gap(b, rng.random::<f64>() < 0.2), r]
+        })
+        .collect();
+    let report = document(&["a", "b", "verdict"], &rows);
+    let about =
+        |name: &str| warnings(&report).iter().any(|w| w.contains(name) && w.contains("missing where"));
+    assert!(about("`a`") && !about("`b`"), "{:?}", warnings(&report));
+}
+
+#[test]
+fn a_curve_is_never_sure_of_a_handful() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let rows: Vec<Vec<f64>> = (0..200)
+        .map(|_| {
+            let r = normal(&mut rng);
+            vec![r + 0.3 * normal(&mut rng), f64::from(r > 1.0)]
+        })
+        .collect();
+    let report = document(&["a", "verdict"], &rows);
+    let bins = evaluator(&report, "a")["curve"].as_array().unwrap();
+    // No yes among twenty rows: up to 16% are still likely (Wilson).
+    let first = &bins[0];
+    assert_eq!((&first["reward"], &first["rows"]), (&0.0.into(), &20.into()));
+    assert_eq!(first["low"], 0.0);
+    assert!((first["high"].as_f64().unwrap() - 0.161).abs() < 0.001, "{first}");
+}
