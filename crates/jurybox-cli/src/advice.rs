@@ -34,6 +34,9 @@ fn on_files(error: &Error) -> Option<String> {
         Error::DuplicateColumn { .. } => "rename one".into(),
         Error::NoEvaluator { .. } => "name them with --evaluators".into(),
         Error::NoneOfTheEvaluators { .. } => "name its columns with --evaluators, or leave the file out".into(),
+        Error::Turned { column } => {
+            format!("leave `{column}` out of --invert, or learn a new state with it")
+        }
         Error::NotInvertible { column } => format!("leave `{column}` out of --invert"),
         Error::NoneWanted => "pass -k 1 or more".into(),
         Error::ReadOnce { .. } => "save it to a file first, and pass that".into(),

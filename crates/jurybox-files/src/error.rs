@@ -200,6 +200,12 @@ pub enum Error {
         /// The evaluator.
         evaluator: String,
     },
+    /// An evaluator that a jury has learnt over the other way round.
+    #[error("the state was learnt with high scores of `{column}` meaning high; it cannot be turned now")]
+    Turned {
+        /// The evaluator.
+        column: String,
+    },
     /// A column that cannot be inverted, because it is not read as a number.
     #[error("column `{column}` cannot be inverted: it is neither an evaluator nor the reward")]
     NotInvertible {
@@ -347,6 +353,7 @@ impl Error {
             Error::SetTwice { .. } => "set-twice",
             Error::NoValue { .. } => "no-value",
             Error::NotInvertible { .. } => "not-invertible",
+            Error::Turned { .. } => "turned",
             Error::NoneWanted => "none-wanted",
             Error::NoFiles => "no-files",
             Error::StdinTwice => "stdin-twice",

@@ -15,6 +15,8 @@ pub(crate) fn chunk_rows(evaluators: usize) -> usize {
 
 /// Rows of one source, from a multiple of the chunk's size on.
 pub(crate) struct Chunk<'a> {
+    /// Which source.
+    pub(crate) file: usize,
     /// Row after row, NaN where missing.
     pub(crate) scores: &'a [f64],
     /// Empty where none were asked for.
@@ -42,9 +44,9 @@ impl Held {
     }
 
     /// Some of the rows. Rewards are there for all rows or for none.
-    fn chunk(&self, from: usize, to: usize, width: usize) -> Chunk<'_> {
+    fn chunk(&self, file: usize, from: usize, to: usize, width: usize) -> Chunk<'_> {
         let rewards = if self.rewards.is_empty() { &[] } else { &self.rewards[from..to] };
-        Chunk { scores: &self.scores[from * width..to * width], rewards }
+        Chunk { file, scores: &self.scores[from * width..to * width], rewards }
     }
 
     fn append(&mut self, chunk: &Chunk<'_>, width: usize) {
@@ -81,16 +83,16 @@ impl Carry {
         let at = self.at;
         let whole = (self.held.rows + mine.rows) / size * size;
         if whole == 0 {
-            self.held.append(&mine.chunk(0, mine.rows, width), width);
+            self.held.append(&mine.chunk(source, 0, mine.rows, width), width);
             return Share { rest, at, head: Held::default(), own: (mine.rows, mine.rows) };
         }
         let mut head = std::mem::take(&mut self.held);
         let (begin, end) = (size - head.rows, whole - head.rows);
-        self.held.append(&mine.chunk(end, mine.rows, width), width);
+        self.held.append(&mine.chunk(source, end, mine.rows, width), width);
         self.at.row += whole as u64;
         self.at.row_in_file += whole as u64;
         if head.rows > 0 {
-            head.append(&mine.chunk(0, begin, width), width);
+            head.append(&mine.chunk(source, 0, begin, width), width);
             Share { rest, at, head, own: (begin, end) }
         } else {
             Share { rest, at, head, own: (0, end) }
@@ -112,19 +114,19 @@ impl Table {
         let relay = Relay::new(Carry::default());
         let make = |share: Share, mine: &Held, made: &mut Vec<(At, T)>| -> Result<(), Error> {
             if let Some((at, rest)) = share.rest {
-                made.push((at, work(rest.chunk(0, rest.rows, width))?));
+                made.push((at, work(rest.chunk(at.file, 0, rest.rows, width))?));
             }
-            let mut at = share.at;
+            let (mut at, file) = (share.at, share.at.file);
             let mut step = |result| {
                 made.push((at, result));
                 at = At { row: at.row + size as u64, row_in_file: at.row_in_file + size as u64, ..at };
             };
             if share.head.rows > 0 {
-                step(work(share.head.chunk(0, size, width))?);
+                step(work(share.head.chunk(file, 0, size, width))?);
             }
             let (begin, end) = share.own;
             for from in (begin..end).step_by(size) {
-                step(work(mine.chunk(from, from + size, width))?);
+                step(work(mine.chunk(file, from, from + size, width))?);
             }
             Ok(())
         };
@@ -154,7 +156,7 @@ impl Table {
         )?;
         let Carry { at, held } = relay.into_inner();
         if held.rows > 0 {
-            fold(at, work(held.chunk(0, held.rows, width))?)?;
+            fold(at, work(held.chunk(at.file, 0, held.rows, width))?)?;
         }
         Ok(at.row + held.rows as u64)
     }

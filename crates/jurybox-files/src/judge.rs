@@ -4,43 +4,48 @@ use crate::ask::Batch;
 use crate::error::Error;
 use crate::even::chunk_rows;
 use jurybox::estimate::{Mean, Statistic};
-use jurybox::{Evaluators, Jury, Scores, Spec};
+use jurybox::{Direction, Evaluators, Fitted, Jury, Scores, Scratch, Spec};
 
 /// What rows are ranked by.
 ///
 /// ```
+/// use jurybox::Evaluators;
 /// use jurybox_files::Judge;
-/// let judge = Judge::weights(&["spam".into(), "abuse".into()], &[("abuse".into(), 2.0)])?;
-/// assert!(Judge::weights(&["spam".into()], &[("spma".into(), 1.0)]).is_err());
+/// let evaluators = Evaluators::new(["spam", "abuse"])?;
+/// let judge = Judge::weights(&evaluators, &[("abuse".into(), 2.0)])?;
+/// assert!(Judge::weights(&evaluators, &[("spma".into(), 1.0)]).is_err());
 /// # let _ = judge;
 /// # Ok::<(), jurybox_files::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub enum Judge {
-    /// A policy with what it has learnt.
-    Jury(Box<Jury>),
-    /// One fixed weight per evaluator. A row with missing scores is ranked on those it has, their weights scaled up.
+    /// What a policy has learnt.
+    Fitted(Fitted),
+    /// One fixed weight per evaluator, for its scores as they stand. A row with missing scores is ranked on those it has,
+    /// their weights scaled up.
     Weights(Vec<f64>),
 }
 
 impl Judge {
-    /// A jury as it is now. Whatever it derives from its state is derived here, once, and not by every batch.
-    pub fn jury(mut jury: Jury) -> Result<Judge, Error> {
-        let width = jury.evaluators().len();
-        jury.values(&scores(&vec![0.0; width], width)?)?;
-        Ok(Judge::Jury(Box::new(jury)))
+    /// A jury as it is now.
+    pub fn jury(jury: &Jury) -> Judge {
+        Judge::Fitted(jury.fit())
     }
 
-    /// Fixed weights by evaluator; those not named get none.
-    pub fn weights(evaluators: &[String], pairs: &[(String, f64)]) -> Result<Judge, Error> {
-        Ok(Judge::Weights(by_evaluator(evaluators, pairs, Some(0.0))?))
+    /// Fixed weights by evaluator, each in the evaluator's direction; those not named get none.
+    pub fn weights(evaluators: &Evaluators, pairs: &[(String, f64)]) -> Result<Judge, Error> {
+        let weights = by_evaluator(evaluators, pairs, Some(0.0))?;
+        let turned = weights.iter().zip(evaluators.as_slice()).map(|(weight, evaluator)| {
+            if evaluator.direction == Direction::Low { -weight } else { *weight }
+        });
+        Ok(Judge::Weights(turned.collect()))
     }
 
     /// The weights, where rows are valued by nothing else.
     pub(crate) fn fixed_weights(&self) -> Option<&[f64]> {
         match self {
             Judge::Weights(weights) => Some(weights),
-            Judge::Jury(_) => None,
+            Judge::Fitted(_) => None,
         }
     }
 
@@ -59,8 +64,10 @@ impl Judge {
                 }
                 Ok(())
             }
-            Judge::Jury(jury) => {
-                *out = by_jury(&mut jury.clone(), batch.scores())?;
+            Judge::Fitted(fitted) => {
+                let mut scratch = Scratch::new();
+                out.clear();
+                out.extend(fitted.values_with(&fitted.scores(batch.scores())?, &mut scratch)?);
                 Ok(())
             }
         }
@@ -79,7 +86,7 @@ impl Judge {
             Judge::Weights(weights) => {
                 Ok(rows.chunks_exact(width).map(|row| weighed(weights, row)).collect())
             }
-            Judge::Jury(jury) => by_jury(&mut jury.clone(), rows),
+            Judge::Fitted(fitted) => Ok(fitted.values(&scores(rows, width)?)?),
         }
     }
 
@@ -87,34 +94,13 @@ impl Judge {
     pub fn present_weights(&self) -> Option<Vec<f64>> {
         match self {
             Judge::Weights(weights) => Some(weights.clone()),
-            Judge::Jury(jury) => jury.clone().weights().map(<[f64]>::to_vec),
+            Judge::Fitted(fitted) => fitted.weights().map(<[f64]>::to_vec),
         }
     }
 }
 
 pub(crate) fn scores(values: &[f64], width: usize) -> Result<Scores<'_>, Error> {
     Ok(Scores::new(values, width)?)
-}
-
-/// The values of rows by a jury: complete rows and rows with gaps apart, so that the last bit of a value does not depend on
-/// which rows were read together with it.
-fn by_jury(jury: &mut Jury, rows: &[f64]) -> Result<Vec<f64>, Error> {
-    let width = jury.evaluators().len();
-    let has_gaps = |row: &[f64]| row.iter().any(|x| x.is_nan());
-    let kinds: Vec<bool> = rows.chunks_exact(width).map(has_gaps).collect();
-    if kinds.windows(2).all(|pair| pair[0] == pair[1]) {
-        return Ok(jury.values(&scores(rows, width)?)?);
-    }
-    let mut apart = [Vec::new(), Vec::new()];
-    for (row, &kind) in rows.chunks_exact(width).zip(&kinds) {
-        apart[usize::from(kind)].extend_from_slice(row);
-    }
-    let [complete, gaps] = apart;
-    let mut values = [
-        jury.values(&scores(&complete, width)?)?.into_iter(),
-        jury.values(&scores(&gaps, width)?)?.into_iter(),
-    ];
-    Ok(kinds.into_iter().map(|kind| values[usize::from(kind)].next().unwrap_or(f64::NAN)).collect())
 }
 
 /// The weighted sum over the scores that are there, scaled up to all weights; last of all where none is.
@@ -139,43 +125,45 @@ fn weighed(weights: &[f64], scores: &[f64]) -> f64 {
 /// One number per evaluator from `name=value` pairs; `rest` for those not named, or an error without it.
 ///
 /// ```
-/// let names = ["a".to_string(), "b".to_string()];
-/// let sigma = jurybox_files::by_evaluator(&names, &[("b".into(), 0.3)], None);
+/// let evaluators = jurybox::Evaluators::new(["a", "b"])?;
+/// let sigma = jurybox_files::by_evaluator(&evaluators, &[("b".into(), 0.3)], None);
 /// assert!(sigma.unwrap_err().to_string().contains("`a`"));
+/// # Ok::<(), jurybox::Error>(())
 /// ```
 pub fn by_evaluator(
-    evaluators: &[String],
+    evaluators: &Evaluators,
     pairs: &[(String, f64)],
     rest: Option<f64>,
 ) -> Result<Vec<f64>, Error> {
     let mut values = vec![None; evaluators.len()];
     for (name, value) in pairs {
-        let at = evaluators.iter().position(|e| e == name || e.strip_prefix('-') == Some(name));
-        let Some(at) = at else {
-            let nearest = jurybox::nearest(name, evaluators.iter().map(String::as_str)).map(Into::into);
-            let (evaluator, evaluators) = (name.clone(), evaluators.to_vec());
-            return Err(Error::UnknownEvaluator { evaluator, nearest, evaluators });
+        let Some(at) = evaluators.position(name) else {
+            return Err(Error::UnknownEvaluator {
+                evaluator: name.clone(),
+                nearest: jurybox::nearest(name, evaluators.names()).map(Into::into),
+                evaluators: evaluators.names().map(Into::into).collect(),
+            });
         };
         if values[at].replace(*value).is_some() {
             return Err(Error::SetTwice { evaluator: name.clone() });
         }
     }
     let all = evaluators
-        .iter()
+        .names()
         .zip(values)
-        .map(|(name, value)| value.or(rest).ok_or_else(|| Error::NoValue { evaluator: name.clone() }));
+        .map(|(name, value)| value.or(rest).ok_or_else(|| Error::NoValue { evaluator: name.into() }));
     all.collect()
 }
 
 /// A jury over a table's evaluators.
 ///
 /// ```
-/// let names = vec!["a".to_string(), "b".to_string()];
-/// assert_eq!(jurybox_files::seat(&"esag".parse()?, &names)?.evaluators().len(), 2);
+/// let evaluators = jurybox::Evaluators::new(["a", "b"])?;
+/// assert_eq!(jurybox_files::seat(&"esag".parse()?, &evaluators)?.evaluators().len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn seat(spec: &Spec, evaluators: &[String]) -> Result<Jury, Error> {
-    Ok(Jury::new(spec, Evaluators::new(evaluators.to_vec())?)?)
+pub fn seat(spec: &Spec, evaluators: &Evaluators) -> Result<Jury, Error> {
+    Ok(Jury::new(spec, evaluators.clone())?)
 }
 
 /// The mean of each evaluator's scores over all rows, the same to the last bit however they come in.

@@ -54,7 +54,7 @@ impl RankOptions {
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
-/// let judge = Judge::weights(&table.taken().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
+/// let judge = Judge::weights(table.taken().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
 /// let ranking = rank(&table, &judge, RankOptions { k: 2, ..RankOptions::default() })?;
 /// assert_eq!(ranking.rows(), 3);
 /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
@@ -156,7 +156,7 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
         winners: best.winners(),
         records: best.kept,
         files,
-        evaluators: table.taken().evaluators(),
+        evaluators: table.taken().evaluators.names().map(Into::into).collect(),
         explained: options.explain,
     };
     if let Some(means) = means {

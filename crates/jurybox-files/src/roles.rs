@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use arrow_schema::DataType;
-use jurybox::nearest;
+use jurybox::{Direction, Evaluator, Evaluators, nearest};
 use std::path::Path;
 
 /// What a person says about the columns.
@@ -20,12 +20,12 @@ pub struct Roles {
     pub evaluators: Vec<String>,
     /// The evaluators that a jury has learnt over, where `evaluators` names none. One that has no column is a column of
     /// missing scores, with a [warning](crate::Warning), as long as another one has.
-    pub seated: Vec<String>,
+    pub seated: Vec<Evaluator>,
     /// Columns that name items.
     pub id: Vec<String>,
     /// Columns that are not evaluators; they travel along all the same.
     pub ignore: Vec<String>,
-    /// Evaluators, or the reward, where low means high: they are negated on reading.
+    /// Evaluators, or the reward, where low means high.
     pub invert: Vec<String>,
     /// What a verdict was worth.
     pub reward: Option<String>,
@@ -33,13 +33,6 @@ pub struct Roles {
     pub probability: Option<String>,
     /// The round or group of an item.
     pub key: Option<String>,
-}
-
-/// A column that is read as a number, and its sign.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Signed {
-    pub(crate) column: String,
-    pub(crate) sign: f64,
 }
 
 /// Which column was taken as what.
@@ -51,8 +44,8 @@ pub(crate) struct Signed {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Taken {
-    pub(crate) evaluators: Vec<Signed>,
-    pub(crate) reward: Option<Signed>,
+    pub(crate) evaluators: Evaluators,
+    pub(crate) reward: Option<Evaluator>,
     pub(crate) probability: Option<String>,
     pub(crate) key: Option<String>,
     /// Columns that only travel along, and why.
@@ -60,14 +53,14 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// The evaluators' names as a jury knows them: with `-` before those that were inverted.
-    pub fn evaluators(&self) -> Vec<String> {
-        self.evaluators.iter().map(Signed::name).collect()
+    /// The evaluators, named after their columns, with their directions.
+    pub fn evaluators(&self) -> &Evaluators {
+        &self.evaluators
     }
 
     /// The reward column.
     pub fn reward(&self) -> Option<&str> {
-        self.reward.as_ref().map(|reward| reward.column.as_str())
+        self.reward.as_ref().map(|reward| reward.name.as_str())
     }
 
     /// The column of logged probabilities.
@@ -84,24 +77,24 @@ impl Taken {
 impl Taken {
     /// Whether a column is read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
-        self.evaluators.iter().any(|evaluator| evaluator.column == name)
+        self.evaluators.position(name).is_some()
             || self.reward() == Some(name)
             || self.probability.as_deref() == Some(name)
     }
 }
 
-impl Signed {
-    fn name(&self) -> String {
-        if self.sign < 0.0 { format!("-{}", self.column) } else { self.column.clone() }
-    }
+/// A column as a person would name it: with `-` before it where low means high.
+pub(crate) fn spoken(evaluator: &Evaluator) -> String {
+    let minus = if evaluator.direction == Direction::Low { "-" } else { "" };
+    format!("{minus}{}", evaluator.name)
 }
 
 impl std::fmt::Display for Taken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let list = |names: Vec<String>| names.join(", ");
-        write!(f, "evaluators: {}", list(self.evaluators()))?;
+        write!(f, "evaluators: {}", list(self.evaluators.as_slice().iter().map(spoken).collect()))?;
         if let Some(reward) = &self.reward {
-            write!(f, "; reward: {}", reward.name())?;
+            write!(f, "; reward: {}", spoken(reward))?;
         }
         if let Some(probability) = &self.probability {
             write!(f, "; probability: {probability}")?;
@@ -166,28 +159,43 @@ impl Roles {
             known(name)?;
         }
         let inverted = |name: &str| self.invert.iter().any(|other| other == name);
-        let sign = |name: &str| if inverted(name) { -1.0 } else { 1.0 };
-        let mut evaluators = Vec::new();
-        let listed = if self.evaluators.is_empty() { &self.seated } else { &self.evaluators };
-        for name in listed {
-            let literal = columns.iter().any(|found| found.name == *name);
-            let (column, minus) = match name.strip_prefix('-').filter(|_| !literal) {
-                Some(column) => (column.to_string(), true),
-                None => (name.clone(), false),
-            };
-            if !self.evaluators.is_empty() {
-                known(&column)?;
+        let direction = |name: &str| if inverted(name) { Direction::Low } else { Direction::High };
+        let directed = |name: &String| Evaluator { name: name.clone(), direction: direction(name) };
+        let listed: Vec<Evaluator> = if self.evaluators.is_empty() {
+            // A jury knows its evaluators' directions; one that is said again must be the same.
+            let turned = |seated: &&Evaluator| inverted(&seated.name) && seated.direction == Direction::High;
+            if let Some(turned) = self.seated.iter().find(turned) {
+                return Err(Error::Turned { column: turned.name.clone() });
             }
-            if let Some((_, role)) = named.iter().find(|(other, role)| *other == column && *role != "id") {
+            self.seated.clone()
+        } else {
+            self.evaluators
+                .iter()
+                .map(|name| {
+                    let literal = columns.iter().any(|found| found.name == *name);
+                    match name.strip_prefix('-').filter(|_| !literal) {
+                        Some(column) => Evaluator::low(column),
+                        None => directed(name),
+                    }
+                })
+                .collect()
+        };
+        let mut evaluators = Vec::new();
+        for evaluator in &listed {
+            if !self.evaluators.is_empty() {
+                known(&evaluator.name)?;
+            }
+            let taken = |(other, role): &&(String, &str)| *other == evaluator.name && *role != "id";
+            if let Some((_, role)) = named.iter().find(taken) {
+                let column = evaluator.name.clone();
                 return Err(Error::TwoRoles { column, one: "an evaluator", other: role });
             }
-            let sign = if minus { -1.0 } else { sign(&column) };
-            evaluators.push(Signed { column, sign });
+            evaluators.push(evaluator.clone());
         }
         let mut others = Vec::new();
         for found in columns {
             let name = &found.name;
-            if evaluators.iter().any(|evaluator| evaluator.column == *name) {
+            if evaluators.iter().any(|evaluator: &Evaluator| evaluator.name == *name) {
                 continue;
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
@@ -198,7 +206,7 @@ impl Roles {
                 others.push((name.clone(), "not named"));
             } else {
                 match found.numeric {
-                    Some(true) => evaluators.push(Signed { column: name.clone(), sign: sign(name) }),
+                    Some(true) => evaluators.push(directed(name)),
                     Some(false) => others.push((name.clone(), "text")),
                     None => others.push((name.clone(), "empty")),
                 }
@@ -209,13 +217,13 @@ impl Roles {
         }
         if let Some(name) = self.invert.iter().find(|name| {
             self.reward.as_ref() != Some(name)
-                && !evaluators.iter().any(|evaluator| evaluator.column == **name)
+                && !evaluators.iter().any(|evaluator| evaluator.name == **name)
         }) {
             return Err(Error::NotInvertible { column: name.clone() });
         }
         Ok(Taken {
-            evaluators,
-            reward: self.reward.as_ref().map(|name| Signed { column: name.clone(), sign: sign(name) }),
+            evaluators: Evaluators::new(evaluators)?,
+            reward: self.reward.as_ref().map(directed),
             probability: self.probability.clone(),
             key: self.key.clone(),
             others,

@@ -5,10 +5,11 @@ use crate::error::Error;
 use crate::format::memory::{self, Memory, Stream};
 use crate::format::{Format, Show, Source};
 use crate::input::Input;
-use crate::roles::{Found, Roles, Taken};
+use crate::roles::{Found, Roles, Taken, spoken};
 use crate::warning::Warning;
 use crate::watch::{Progress, Watch};
 use arrow_array::{RecordBatch, RecordBatchReader};
+use jurybox::{Direction, Evaluator};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use std::sync::Arc;
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
-/// assert_eq!(table.taken().evaluators(), ["spam", "abuse"]);
+/// assert_eq!(table.taken().evaluators().to_string(), "spam, abuse");
 /// let mut sum = 0.0;
 /// let rows = table.scan(Want::default(), |part| Ok(part.batch.score(0, 0)), |_, spam| {
 ///     sum += spam;
@@ -61,6 +62,9 @@ pub struct Want<'a> {
     pub key: bool,
     /// The rows as they stand in their source.
     pub records: Records,
+    /// Whether the scores of evaluators where low means high are to be negated on reading, for whoever knows nothing of
+    /// directions; a jury does.
+    pub upright: bool,
     /// One weight per evaluator, where rows will be valued by their weighted sums.
     pub weights: Option<&'a [f64]>,
 }
@@ -216,7 +220,7 @@ impl Table {
     /// std::fs::write(&paths[0], "spam,abuse\n0.1,0.2\n")?;
     /// std::fs::write(&paths[1], "spam\n0.3\n")?;
     /// let table = Table::open(&paths, &Roles::default(), false)?;
-    /// assert_eq!(table.taken().evaluators(), ["spam", "abuse"]);
+    /// assert_eq!(table.taken().evaluators().to_string(), "spam, abuse");
     /// assert!(table.warnings()[0].to_string().ends_with("tue.csv: there is no column `abuse`: its scores are missing"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -253,11 +257,13 @@ impl Table {
     pub(crate) fn ask(&self, source: &dyn Source, want: Want<'_>) -> Ask {
         let taken = &self.taken;
         let mut wanted: Vec<(&str, Use)> = Vec::new();
-        for (evaluator, signed) in taken.evaluators.iter().enumerate() {
-            wanted.push((&signed.column, Use::Score { evaluator, sign: signed.sign }));
+        let sign = |of: &Evaluator| if of.direction == Direction::Low { -1.0 } else { 1.0 };
+        for (evaluator, found) in taken.evaluators.as_slice().iter().enumerate() {
+            let sign = if want.upright { sign(found) } else { 1.0 };
+            wanted.push((&found.name, Use::Score { evaluator, sign }));
         }
         if let Some(reward) = taken.reward.as_ref().filter(|_| want.reward) {
-            wanted.push((&reward.column, Use::Reward { sign: reward.sign }));
+            wanted.push((&reward.name, Use::Reward { sign: sign(reward) }));
         }
         for (asked, column, what) in
             [(want.probability, &taken.probability, Use::Probability), (want.key, &taken.key, Use::Key)]
@@ -288,11 +294,11 @@ impl Table {
 /// What is wanted of a source that it has no column for. Without a single evaluator there is nothing to go by.
 fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let has = |column: &str| source.columns().iter().any(|found| found.name == column);
-    if !taken.evaluators.iter().any(|evaluator| has(&evaluator.column)) {
-        let (path, evaluators) = (source.path().into(), taken.evaluators());
-        return Err(Error::NoneOfTheEvaluators { path, evaluators });
+    if !taken.evaluators.names().any(has) {
+        let evaluators = taken.evaluators.as_slice().iter().map(spoken).collect();
+        return Err(Error::NoneOfTheEvaluators { path: source.path().into(), evaluators });
     }
-    let evaluators = taken.evaluators.iter().map(|evaluator| (evaluator.column.as_str(), "scores"));
+    let evaluators = taken.evaluators.names().map(|name| (name, "scores"));
     let reward = taken.reward().map(|column| (column, "rewards"));
     let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
     let key = taken.key.as_deref().map(|column| (column, "names of rounds or groups"));

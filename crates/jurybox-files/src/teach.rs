@@ -50,19 +50,19 @@ impl Taught {
 /// for (key, rounds) in [(None, 1), (Some("day".to_string()), 2)] {
 ///     roles.key = key;
 ///     let table = Table::open(std::slice::from_ref(&path), &roles, false)?;
-///     let mut jury = jurybox_files::seat(&"lin-ucb".parse()?, &table.taken().evaluators())?;
-///     let taught = teach(&table, &mut jury)?;
+///     let mut jury = jurybox_files::seat(&"lin-ucb".parse()?, table.taken().evaluators())?;
+///     let taught = teach(&table, &mut jury, 0)?;
 ///     assert_eq!((taught.rows, taught.labelled, taught.rounds), (3, 2, rounds));
 ///     assert_eq!(jury.seen().rounds, rounds);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn teach(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
+pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
     let mut after = jury.clone();
     let mut taught = if table.taken().key.is_some() {
-        by_rounds(table, &mut after)?
+        by_rounds(table, &mut after, first)?
     } else {
-        by_files(table, &mut after)?
+        by_files(table, &mut after, first)?
     };
     taught.rounds = after.seen().rounds - jury.seen().rounds;
     if let Some(reward) = table.taken().reward().filter(|_| taught.labelled == 0) {
@@ -73,7 +73,7 @@ pub fn teach(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
 }
 
 /// Every file a round, chunks of its rows in parallel.
-fn by_files(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
+fn by_files(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
     let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
     let want = Want { reward: table.taken().reward().is_some(), ..Want::default() };
     let mut taught = Taught::default();
@@ -82,7 +82,7 @@ fn by_files(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
         want,
         |chunk| {
             let mut jury = blank.clone();
-            let (labelled, learnt) = show(&mut jury, chunk.scores, chunk.rewards)?;
+            let (labelled, learnt) = show(&mut jury, chunk.scores, chunk.rewards, first.saturating_add(chunk.file as u64))?;
             Ok((jury, labelled, learnt))
         },
         |at, (learnt, labelled, what)| {
@@ -99,11 +99,11 @@ fn by_files(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
 }
 
 /// Rounds as the column of rounds says, one after the other.
-fn by_rounds(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
+fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
     let want = Want { reward: table.taken().reward().is_some(), key: true, ..Want::default() };
     let mut taught = Taught::default();
-    let (mut round, mut held, mut rewarded) = (None, Vec::new(), Vec::new());
+    let (mut round, mut held, mut rewarded, mut at) = (None, Vec::new(), Vec::new(), first);
     taught.rows = table.scan(
         want,
         |mut part| {
@@ -114,8 +114,9 @@ fn by_rounds(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
             for (row, key) in keys.into_iter().enumerate() {
                 if round.as_ref() != Some(&key) {
                     if round.replace(key).is_some() {
-                        let (labelled, learnt) = show(jury, &held, &rewarded)?;
+                        let (labelled, learnt) = show(jury, &held, &rewarded, at)?;
                         taught.count(labelled, learnt);
+                        at = at.saturating_add(1);
                     }
                     held.clear();
                     rewarded.clear();
@@ -126,17 +127,17 @@ fn by_rounds(table: &Table, jury: &mut Jury) -> Result<Taught, Error> {
             Ok(())
         },
     )?;
-    let (labelled, learnt) = show(jury, &held, &rewarded)?;
+    let (labelled, learnt) = show(jury, &held, &rewarded, at)?;
     taught.count(labelled, learnt);
     Ok(taught)
 }
 
 /// Shows one round; returns how many of its rows have a reward, and what was learnt from them.
-fn show(jury: &mut Jury, values: &[f64], rewards: &[f64]) -> Result<(usize, Learnt), Error> {
+fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<(usize, Learnt), Error> {
     let width = jury.evaluators().len();
-    jury.observe(&scores(values, width)?)?;
+    jury.observe(&scores(values, width)?, at)?;
     let rows = values.chunks_exact(width).zip(rewards).filter(|(_, reward)| !reward.is_nan());
     let examples: Vec<Example<'_>> =
         rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
-    Ok((examples.len(), jury.learn(&examples)?))
+    Ok((examples.len(), jury.learn(&examples, at)?))
 }

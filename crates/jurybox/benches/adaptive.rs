@@ -53,9 +53,9 @@ fn jury(spec: &str, evaluators: usize) -> Jury {
 /// Sees one round, and learns its first rows.
 fn teach(jury: &mut Jury, rewards: &[f64], table: &[f64], labels: usize) {
     let scores = jury.scores(table).expect("sound scores");
-    jury.observe(&scores).expect("a sound round");
+    jury.observe(&scores, 0).expect("a sound round");
     for (row, &reward) in scores.rows().zip(rewards).take(labels) {
-        jury.learn(&[Example { scores: row, reward, receipt: None }]).expect("a sound example");
+        jury.learn(&[Example { scores: row, reward, receipt: None }], 0).expect("a sound example");
     }
 }
 

@@ -58,6 +58,18 @@ impl Spec {
         Ok(list)
     }
 
+    /// Whether the policy of that name has such an option, so that nobody need find out by trial.
+    ///
+    /// ```
+    /// let spec: jurybox::Spec = "eps-greedy(eps=0.1)".parse()?;
+    /// assert!(spec.takes("sigma") && !spec.takes("colour"));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn takes(&self, option: &str) -> bool {
+        let entry = policies().iter().find(|entry| entry.name == self.name);
+        entry.is_some_and(|entry| entry.option(option).is_some())
+    }
+
     /// The same without `inverted`, the columns of evaluators that point the other way, which any policy may be told: they
     /// are a matter of the evaluators.
     pub(crate) fn take_inverted(mut self) -> Result<(Self, Vec<usize>), Error> {

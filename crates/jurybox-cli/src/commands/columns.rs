@@ -1,6 +1,7 @@
 //! Options that every command over files shares: which files, and which column is what.
 
 use super::progress;
+use jurybox::Evaluator;
 use jurybox_files::{Roles, Table, expand};
 
 /// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
@@ -38,7 +39,7 @@ pub(crate) struct Special<'a> {
     /// Columns that have a meaning elsewhere, and are no evaluators here.
     pub(crate) aside: Vec<String>,
     /// Evaluators that a state knows, where none were named.
-    pub(crate) known: &'a [String],
+    pub(crate) known: &'a [Evaluator],
     /// Whether the rows will be read more than once.
     pub(crate) again: bool,
 }

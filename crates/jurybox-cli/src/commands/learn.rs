@@ -3,7 +3,7 @@
 use super::columns::{Columns, Special};
 use crate::output;
 use anyhow::bail;
-use jurybox::{Jury, Spec};
+use jurybox::{Evaluators, Jury, Spec};
 use jurybox_files::{Error, Table, seat, teach, write_whole};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,10 @@ pub(crate) struct Args {
     /// Which policy learns [default: that of the state, or the default policy]
     #[arg(long)]
     policy: Option<Spec>,
+    /// The time of the first round, a whole number; each further round is one later. With 'adaptive(forget=true,tick=3600)' it
+    /// can be a timestamp in seconds [default: the number of rounds that the state has seen]
+    #[arg(long, value_name = "N")]
+    at: Option<u64>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -46,7 +50,7 @@ impl Args {
                 before.spec()
             );
         }
-        let known = before.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
+        let known = before.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
             key: self.round.as_ref(),
@@ -56,13 +60,14 @@ impl Args {
         let evaluators = table.taken().evaluators();
         let spec = self.policy.clone().unwrap_or_default();
         let mut jury = match before {
-            Some(jury) => {
-                same_evaluators(&jury, &table)?;
+            Some(mut jury) => {
+                self.reseat(&mut jury, evaluators)?;
                 jury
             }
-            None => seat(&spec, &evaluators)?,
+            None => seat(&spec, evaluators)?,
         };
-        let taught = teach(&table, &mut jury)?;
+        let first = self.at.unwrap_or(jury.seen().rounds);
+        let taught = teach(&table, &mut jury, first)?;
         write_whole(&self.state, &jury.to_json())?;
         self.columns.say(format_args!(
             "{} rows in {} {}, {} with a reward, {} of them learnt from, by {}",
@@ -89,17 +94,37 @@ impl Args {
         }
         if self.json { summary(&jury, Some(&taught)) } else { Ok(()) }
     }
+
+    /// Seats the evaluators that were named in place of those that the state knows, and says who came and who left.
+    fn reseat(&self, jury: &mut Jury, evaluators: &Evaluators) -> anyhow::Result<()> {
+        if jury.evaluators() == evaluators {
+            return Ok(());
+        }
+        let before = jury.evaluators().clone();
+        jury.reseat(evaluators.clone())?;
+        for name in evaluators.names().filter(|name| before.position(name).is_none()) {
+            self.columns.say(format_args!("`{name}` joins: what was learnt before is learnt without it"));
+        }
+        for name in before.names().filter(|name| evaluators.position(name).is_none()) {
+            self.columns.say(format_args!("`{name}` leaves: what was learnt of it is forgotten"));
+        }
+        Ok(())
+    }
 }
 
 /// One document about a state.
 fn summary(jury: &Jury, taught: Option<&jurybox_files::Taught>) -> anyhow::Result<()> {
-    let mut jury = jury.clone();
-    let (weights, alpha) = (jury.weights().map(<[f64]>::to_vec), jury.alpha().map(<[f64]>::to_vec));
-    let sigma = jury.sigma().map(|(sigma, origin)| (sigma.to_vec(), origin.clone()));
-    let each = |values: &Option<Vec<f64>>, at: usize| values.as_ref().map(|values| values[at]);
-    let evaluators = jury.evaluators().names().iter().enumerate().map(|(at, name)| {
-        let noise = sigma.as_ref().map(|(sigma, _)| sigma[at]);
-        json!({"name": name, "weight": each(&weights, at), "alpha": each(&alpha, at), "sigma": noise})
+    let fitted = jury.fit();
+    let sigma = fitted.sigma().map(|(sigma, _)| sigma);
+    let each = |values: Option<&[f64]>, at: usize| values.map(|values| values[at]);
+    let evaluators = jury.evaluators().as_slice().iter().enumerate().map(|(at, evaluator)| {
+        json!({
+            "name": evaluator.name,
+            "direction": evaluator.direction,
+            "weight": each(fitted.weights(), at),
+            "alpha": each(fitted.alpha(), at),
+            "sigma": each(sigma, at),
+        })
     });
     output::document(&json!({
         "policy": jury.spec(),
@@ -150,13 +175,9 @@ impl MergeArgs {
 
 /// A state is of use only for the evaluators it was learnt over.
 pub(crate) fn same_evaluators(jury: &Jury, table: &Table) -> anyhow::Result<()> {
-    let (learnt, here) = (jury.evaluators().names(), table.taken().evaluators());
+    let (learnt, here) = (jury.evaluators(), table.taken().evaluators());
     if learnt != here {
-        bail!(
-            "the state was learnt over the evaluators {}; this table has {}",
-            learnt.join(", "),
-            here.join(", ")
-        );
+        bail!("the state was learnt over the evaluators {learnt}; this table has {here}");
     }
     Ok(())
 }

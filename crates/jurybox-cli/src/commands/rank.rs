@@ -65,7 +65,7 @@ impl Args {
             RankOptions { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
         options.check()?;
         let state = self.state.as_deref().map(read_state).transpose()?;
-        let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
+        let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let one_pass = state.is_some() || !self.weights.is_empty();
         let table = self.columns.open(&Special {
             key: self.group.as_ref(),
@@ -105,11 +105,11 @@ impl Args {
     fn judge(&self, table: &Table, state: Option<jurybox::Jury>) -> anyhow::Result<Judge> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
-            return Judge::weights(&evaluators, &self.weights).context("--weights");
+            return Judge::weights(evaluators, &self.weights).context("--weights");
         }
         if let Some(jury) = state {
             same_evaluators(&jury, table)?;
-            return Ok(Judge::jury(jury)?);
+            return Ok(Judge::jury(&jury));
         }
         // Told noise levels are for the policies that take them; without a name, that is esag.
         let told = || {
@@ -121,36 +121,34 @@ impl Args {
         };
         let mut spec = self.policy.clone().unwrap_or_else(told);
         if !self.sigma.is_empty() {
-            let sigma = by_evaluator(&evaluators, &self.sigma, None).context("--sigma")?;
+            let sigma = by_evaluator(evaluators, &self.sigma, None).context("--sigma")?;
             spec = spec.with("sigma", sigma);
         }
-        let mut jury = seat(&spec, &evaluators)?;
-        teach(table, &mut jury)?;
+        let mut jury = seat(&spec, evaluators)?;
+        teach(table, &mut jury, 0)?;
         self.columns.say(format_args!("policy: {spec}"));
-        if let Some((_, origin)) = jury.sigma() {
+        let fitted = jury.fit();
+        if let Some((_, origin)) = fitted.sigma() {
             self.columns.say(format_args!("noise levels: {origin}"));
         }
-        Ok(Judge::jury(jury)?)
+        Ok(Judge::Fitted(fitted))
     }
 
     fn document(&self, table: &Table, judge: &Judge, ranking: &Ranking) -> anyhow::Result<()> {
         let weights = judge.present_weights();
-        let evaluators: Vec<_> = table
-            .taken()
-            .evaluators()
-            .iter()
-            .enumerate()
-            .map(|(at, name)| json!({"name": name, "weight": weights.as_ref().map(|weights| weights[at])}))
-            .collect();
+        let evaluators = table.taken().evaluators().as_slice().iter().enumerate().map(|(at, evaluator)| {
+            let weight = weights.as_ref().map(|weights| weights[at]);
+            json!({"name": evaluator.name, "direction": evaluator.direction, "weight": weight})
+        });
         let policy = match judge {
-            Judge::Jury(jury) => json!(jury.spec()),
+            Judge::Fitted(fitted) => json!(fitted.spec()),
             Judge::Weights(_) => json!(null),
         };
         output::document(&json!({
             "rows": ranking.rows(),
             "k": self.k,
             "policy": policy,
-            "evaluators": evaluators,
+            "evaluators": evaluators.collect::<Vec<_>>(),
             "ranked": ranking.to_json(table)?,
         }))
     }

@@ -86,7 +86,7 @@ impl Args {
             .iter()
             .map(|path| Ok((format!("state({})", path.display()), read_state(path)?)))
             .collect::<anyhow::Result<_>>()?;
-        let known = states.first().map_or(&[][..], |(_, jury)| jury.evaluators().names());
+        let known = states.first().map_or(&[][..], |(_, jury)| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: Some(&self.reward),
             probability: self.probability.as_ref(),
@@ -107,7 +107,7 @@ impl Args {
             Some(list) => Spec::list(list)?,
         };
         let weights = (!self.weights.is_empty())
-            .then(|| by_evaluator(&table.taken().evaluators(), &self.weights, "--weights", Some(0.0)))
+            .then(|| by_evaluator(table.taken().evaluators(), &self.weights, Some(0.0)))
             .transpose()?;
         let options = ReplayOptions {
             protocol,

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let state = self.state.as_deref().map(read_state).transpose()?;
-        let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().names());
+        let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
             aside: self.round.iter().cloned().collect(),

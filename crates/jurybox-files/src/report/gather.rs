@@ -81,7 +81,7 @@ impl Gathered {
                 below: u64::MAX,
             },
         };
-        let want = Want { reward: rewarded, ..Want::default() };
+        let want = Want { reward: rewarded, upright: true, ..Want::default() };
         gathered.rows = table.scan_even(
             want,
             |chunk| {

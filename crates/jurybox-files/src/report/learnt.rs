@@ -5,7 +5,7 @@ use super::{EvaluatorReport, LearntWeight, Policy};
 use crate::error::Error;
 use crate::judge::{scores, seat};
 use jurybox::options::Fraction;
-use jurybox::{Example, Jury, Reading, Spec};
+use jurybox::{Evaluators, Example, Jury, Reading, Spec};
 
 /// What a state says, whatever it was learnt from.
 pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> Policy {
@@ -14,26 +14,27 @@ pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> Policy {
     let count = evaluators.iter().filter(|about| about.deviation > 0.0).count().max(1) as f64;
     // The level of the other intervals: all of them together.
     let level = Fraction::try_from(1.0 - 0.05 / count).ok();
-    said(jury.clone(), level, from, evaluators)
+    said(jury, level, from, evaluators)
 }
 
 /// What the default policy makes of the sampled rows. Without intervals: how sure these rows make anyone of an evaluator is
 /// told once, by the intervals of its weight and correlation, and not a second time under the policy's assumptions.
 pub(super) fn of_sample(sample: &Sample, evaluators: &[EvaluatorReport]) -> Result<Policy, Error> {
-    let names: Vec<String> = evaluators.iter().map(|about| about.name.clone()).collect();
+    let names = Evaluators::new(evaluators.iter().map(|about| &about.name))?;
     let mut jury = seat(&Spec::default(), &names)?;
-    jury.observe(&scores(&sample.scores, sample.width)?)?;
+    jury.observe(&scores(&sample.scores, sample.width)?, 0)?;
     let known = sample.rows().zip(&sample.rewards).filter(|(_, reward)| !reward.is_nan());
     let examples: Vec<Example<'_>> =
         known.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
-    jury.learn(&examples)?;
+    jury.learn(&examples, 0)?;
     let from = format!("{} rows of this table, {} rewards", sample.rewards.len(), examples.len());
-    Ok(said(jury, None, from, evaluators))
+    Ok(said(&jury, None, from, evaluators))
 }
 
-fn said(mut jury: Jury, level: Option<Fraction>, from: String, evaluators: &[EvaluatorReport]) -> Policy {
-    let intervals = level.and_then(|level| jury.weight_intervals(level));
-    let weights = match (&intervals, jury.weights()) {
+fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[EvaluatorReport]) -> Policy {
+    let fitted = jury.fit();
+    let intervals = level.and_then(|level| fitted.weight_intervals(level));
+    let weights = match (&intervals, fitted.weights()) {
         (Some(intervals), _) => intervals
             .iter()
             .map(|w| LearntWeight { mean: w.mean, low: Some(w.low), high: Some(w.high) })
@@ -67,7 +68,7 @@ fn said(mut jury: Jury, level: Option<Fraction>, from: String, evaluators: &[Eva
     Policy {
         name: jury.spec().to_string(),
         from,
-        alarms: jury.alarms().iter().map(alarm).collect(),
+        alarms: fitted.alarms().iter().map(alarm).collect(),
         weights: weights.collect(),
     }
 }

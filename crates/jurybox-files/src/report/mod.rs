@@ -18,9 +18,10 @@ mod stats;
 mod words;
 
 use crate::error::Error;
+use crate::roles::spoken;
 use crate::table::Table;
 use gather::Gathered;
-use jurybox::Jury;
+use jurybox::{Evaluators, Jury};
 use serde::Serialize;
 
 /// A report; the document of `jurybox report --json`.
@@ -193,7 +194,8 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
     if let Some(column) = table.taken().reward().filter(|_| gathered.labelled == 0) {
         return Err(Error::NoReward { path: table.path().into(), column: column.into() });
     }
-    let names = table.taken().evaluators();
+    // Scores are read upright, so that the report speaks of `-name` as of any other evaluator.
+    let names: Vec<String> = table.taken().evaluators.as_slice().iter().map(spoken).collect();
     let (evaluators, errors, from) = stats::evaluators(&gathered, &names);
     let policy = match state {
         Some(jury) => learnt::of_state(jury, &evaluators),
@@ -213,7 +215,7 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
         warnings: Vec::new(),
     };
     sampled::curves(&gathered, &mut report);
-    report.top = sampled::catches(&gathered, &names)?;
+    report.top = sampled::catches(&gathered, &Evaluators::new(&names)?)?;
     report.warnings = words::warnings(&report, &gathered);
     Ok(report)
 }

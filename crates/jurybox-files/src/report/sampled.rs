@@ -6,7 +6,7 @@ use super::{Bin, Catch, Report};
 use crate::error::Error;
 use crate::judge::{scores, seat};
 use crate::linear::t_quantile;
-use jurybox::{Example, Spec};
+use jurybox::{Evaluators, Example, Spec};
 
 /// Bins of a curve.
 const BINS: usize = 10;
@@ -83,7 +83,7 @@ fn wilson(share: f64, n: f64) -> (f64, f64) {
 ///
 /// Learning happens on one half of the sample and ranking on the other, both ways round, so that no row is judged by
 /// its own reward.
-pub(super) fn catches(gathered: &Gathered, names: &[String]) -> Result<Vec<Catch>, Error> {
+pub(super) fn catches(gathered: &Gathered, names: &Evaluators) -> Result<Vec<Catch>, Error> {
     let sample = &gathered.sample;
     let rewarded = gathered.labelled > 0;
     let rows: Vec<usize> =
@@ -144,7 +144,7 @@ fn row_of(sample: &Sample, row: usize) -> &[f64] {
 fn by_policy(
     sample: &Sample,
     rows: &[usize],
-    names: &[String],
+    names: &Evaluators,
     spec: &Spec,
     rewarded: bool,
 ) -> Result<Vec<f64>, Error> {
@@ -157,25 +157,25 @@ fn by_policy(
         let of = |half: bool| (0..rows.len()).filter(move |&at| sample.half(rows[at]) == half);
         let table =
             |half: bool| -> Vec<f64> { of(half).flat_map(|at| row_of(sample, rows[at])).copied().collect() };
-        jury.observe(&scores(&table(!side), names.len())?)?;
+        jury.observe(&scores(&table(!side), names.len())?, 0)?;
         if rewarded {
             let example = |at: usize| Example {
                 scores: row_of(sample, rows[at]),
                 reward: (sample.rewards[rows[at]] - low) / span,
                 receipt: None,
             };
-            jury.learn(&of(!side).map(example).collect::<Vec<_>>())?;
+            jury.learn(&of(!side).map(example).collect::<Vec<_>>(), 0)?;
         }
-        let found = jury.values(&scores(&table(side), names.len())?)?;
+        let found = jury.fit().values(&scores(&table(side), names.len())?)?;
         of(side).zip(shares_below(&found)).for_each(|(at, value)| values[at] = value);
     }
     Ok(values)
 }
 
 /// The mean of each row's scores, as the policy `average` has it: nothing is learnt, so there is nothing to keep apart.
-fn plain_means(sample: &Sample, rows: &[usize], names: &[String]) -> Result<Vec<f64>, Error> {
+fn plain_means(sample: &Sample, rows: &[usize], names: &Evaluators) -> Result<Vec<f64>, Error> {
     let table: Vec<f64> = rows.iter().flat_map(|&row| row_of(sample, row)).copied().collect();
-    Ok(seat(&Spec::new("average"), names)?.values(&scores(&table, names.len())?)?)
+    Ok(seat(&Spec::new("average"), names)?.fit().values(&scores(&table, names.len())?)?)
 }
 
 /// The share of values below each, equals counted half: equal values stay equal.

@@ -4,7 +4,7 @@ use super::Report;
 use super::gather::{GROUPS, Gathered, Sample};
 use super::jackknife::merged;
 use crate::linear::student_quantile;
-use crate::svg::short;
+use jurybox_draw::short;
 
 /// Rows on each side below which nothing is said.
 const LEAST: f64 = 10.0;

@@ -66,7 +66,7 @@ impl Parquet {
     fn kept_as_scores(&self, show: &Show<'_>) -> Vec<(usize, usize)> {
         let fields = self.metadata.schema().fields().iter().enumerate();
         let kept = fields.filter(|(_, field)| arrow::fits_a_number(field.data_type()));
-        let evaluator = |name: &String| show.taken.evaluators.iter().position(|e| e.column == *name);
+        let evaluator = |name: &String| show.taken.evaluators.position(name);
         kept.filter_map(|(column, field)| Some((column, evaluator(field.name())?))).collect()
     }
 }
@@ -125,8 +125,7 @@ impl Source for Parquet {
         let taken = arrow::reordered(&arrays, &order).map_err(|e| broken(self.path(), &e))?;
         let mut slab = arrow::slab(&taken, show);
         for (column, evaluator) in kept {
-            let sign = show.taken.evaluators[evaluator].sign;
-            let score = |row: &Fetch<'_>| row.scores.get(evaluator).map_or(f64::NAN, |score| score * sign);
+            let score = |row: &Fetch<'_>| row.scores.get(evaluator).copied().unwrap_or(f64::NAN);
             let values: Vec<f64> = rows.iter().map(score).collect();
             let field = self.metadata.schema().field(column);
             slab.set(field.name(), Column::Array(arrow::of_numbers(field.data_type(), &values)));
