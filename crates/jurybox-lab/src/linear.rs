@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn two_equal_columns_share_and_one_row_fits_nothing() {
         let mut sums = LeastSquares::new(2);
-        sums.learn(&[1.0, 1.0], 1.0);
+        sums.learn(&[1.0, 1.0], 3.0);
         assert_eq!(sums.fit(0.0), None);
         (0..20).for_each(|i| sums.learn(&[f64::from(i), f64::from(i)], 3.0 * f64::from(i)));
         let fit = sums.fit(0.0).unwrap();

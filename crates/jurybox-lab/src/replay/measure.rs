@@ -33,7 +33,7 @@ impl Over {
             Over::Runs => "over runs: the draws of rows and their order, not other files",
             Over::Rounds => "over rounds: other rounds like these, if one round does not depend on another",
             Over::Folds => {
-                "over folds: other rows like these; folds share what they learn from, so it is a little narrow"
+                "over folds: other rows like these, roughly, because folds share what they learn from"
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Scores are standardised by the moments of what has been seen of them, labelled or not; a missing one stands at its
 //! evaluator's mean. Up to 500 labels a model is fitted before every step, later whenever the labels have grown by a
-//! hundredth.
+//! twentieth.
 //!
 //! *Ridge:* least squares with an intercept that is not shrunk. The ridge is the one of seven from 0.1 to 100 whose
 //! leave-one-out error (in closed form, from the leverages) is least, the larger of two equals. While all labels are
@@ -79,7 +79,7 @@ impl Retrained {
     fn fit(&mut self) {
         let labels = self.rewards.len();
         let due =
-            self.fitted_at.is_none_or(|at| labels > at && (labels <= EVERY_STEP || 100 * labels > 101 * at));
+            self.fitted_at.is_none_or(|at| labels > at && (labels <= EVERY_STEP || 20 * labels > 21 * at));
         if !due {
             return;
         }

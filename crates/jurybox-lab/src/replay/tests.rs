@@ -67,15 +67,16 @@ fn nobody_learns_anything_from_noise_unless_rows_come_back() {
             assert!(mean.mean.abs() < wide && wide < 0.15, "{protocol:?}, {name}: {mean:?}");
         }
     }
-    let again =
-        ReplayOptions { rounds: Some(200), items: 20, k: 2, runs: 3, ..options(Protocol::Reuse, &LEARNERS) };
-    let outcome = run(&world(40, 0.0, 7), &again);
-    for name in ["adaptive", "ridge"] {
-        let leaked = share(&outcome, name);
-        assert!(leaked.low() > 0.2, "{name} knows rows that come back: {leaked:?}");
+    let ask =
+        ReplayOptions { rounds: Some(100), items: 20, k: 2, runs: 2, ..options(Protocol::Reuse, &LEARNERS) };
+    let files: Vec<Outcome> = (0..20).map(|seed| run(&world(40, 0.0, 2000 + seed), &ask)).collect();
+    for name in ["adaptive", "ridge", "logistic"] {
+        let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
+        let leaked = Estimate::of(&shares);
+        assert!(leaked.low() > 0.15, "{name} knows rows that come back: {leaked:?}");
     }
-    let before = outcome.policies[0].labelled_before.unwrap();
-    assert!(before > 0.9 && outcome.warnings.iter().any(|w| w.contains("rows come back")), "{before}");
+    let before = files[0].policies[0].labelled_before.unwrap();
+    assert!(before > 0.8 && files[0].warnings.iter().any(|w| w.contains("rows come back")), "{before}");
 }
 
 #[test]
@@ -243,16 +244,13 @@ fn intervals_over_runs_cover_draws_and_order() {
 fn coverage_table() {
     eprintln!("| protocol | runs | holds this file's mean | holds the mean over files |\n|---|---|---|---|");
     for (name, protocol, runs, many) in [
-        ("pool", Protocol::Pool { budget: 20 }, 10, 400),
-        ("pool", Protocol::Pool { budget: 60 }, 20, 400),
-        ("rounds", Protocol::Rounds, 10, 400),
-        ("rounds", Protocol::Rounds, 20, 400),
-        ("folds", Protocol::Folds(5), 1, 20),
-        ("folds", Protocol::Folds(5), 3, 20),
-        ("folds", Protocol::Folds(10), 3, 20),
+        ("pool, 20 labels", Protocol::Pool { budget: 20 }, 10, 150),
+        ("rounds of 50", Protocol::Rounds, 10, 150),
+        ("5 folds", Protocol::Folds(5), 1, 15),
+        ("5 folds", Protocol::Folds(5), 3, 15),
     ] {
-        let (file, world) = coverage(protocol, 300, runs, many);
-        eprintln!("| {name} {protocol:?} | {runs} | {file:.3} | {world:.3} |");
+        let (file, world) = coverage(protocol, 200, runs, many);
+        eprintln!("| {name} | {runs} | {file:.3} | {world:.3} |");
     }
 }
 
