@@ -1,5 +1,6 @@
 """Holds Jurybox's off-policy estimates against those of the Open Bandit Pipeline (OBP), on the same log.
 
+    pip install -r requirements.txt && pip install --no-deps obp==0.4.1
     python compare_obp.py [path to the jurybox command]
 
 Makes logs, has `jurybox replay --probability` estimate what policies would have earned and export every row
@@ -25,15 +26,22 @@ import numpy as np
 TOLERANCE = 1e-6
 
 
+class StandIn(types.ModuleType):
+    """A module in which every name is an empty class."""
+
+    __path__ = []
+
+    def __getattr__(self, name):
+        return sys.modules.get(f"{self.__name__}.{name}") or type(name, (), {})
+
+
 def obp_estimators():
-    """OBP's estimators, or None. It imports torch for tensors that are not used here; an empty stand-in will do."""
+    """OBP's estimators, or None. It imports torch for networks and tensors that are not used here; a stand-in will do."""
     try:
         import torch  # noqa: F401
     except ImportError:
-        torch = types.ModuleType("torch")
-        torch.Tensor = type("Tensor", (), {})
-        torch.is_tensor = lambda _: False
-        sys.modules["torch"] = torch
+        for name in ("torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.utils", "torch.utils.data"):
+            sys.modules[name] = StandIn(name)
     try:
         from obp.ope import estimators
     except ImportError as error:
