@@ -150,7 +150,12 @@ impl<'a> Measures<'a> {
         let (a, b, c, d) = (units(above.0), units(above.1), units(below.0), below.1.map(units));
         let groups: Vec<Vec<(f64, f64)>> = (0..a.len())
             .map(|g| {
-                let unit = |u: usize| (a[g][u] - b[g][u], c[g][u] - d.as_ref().map_or(0.0, |d| d[g][u]));
+                let unit = |u: usize| {
+                    let (most, least) = (c[g][u], d.as_ref().map_or(0.0, |d| d[g][u]));
+                    // What is left of two equal sums by rounding is nothing.
+                    let nothing = most - least <= 1e-12 * (most.abs() + least.abs());
+                    (a[g][u] - b[g][u], if nothing { 0.0 } else { most - least })
+                };
                 (0..a[g].len()).map(unit).collect()
             })
             .collect();

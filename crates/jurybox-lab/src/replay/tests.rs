@@ -67,11 +67,14 @@ fn nobody_learns_anything_from_noise_unless_rows_come_back() {
             assert!(mean.mean.abs() < wide && wide < 0.15, "{protocol:?}, {name}: {mean:?}");
         }
     }
-    let again = ReplayOptions { rounds: Some(200), runs: 3, ..options(Protocol::Reuse, &LEARNERS) };
-    let outcome = run(&world(120, 0.0, 7), &again);
-    let leaked = share(&outcome, "lin-ucb");
-    assert!(leaked.low() > 0.1, "rows that come back are recognised: {leaked:?}");
-    let before = outcome.line("lin-ucb").unwrap().labelled_before.unwrap();
+    let again =
+        ReplayOptions { rounds: Some(200), items: 20, k: 2, runs: 3, ..options(Protocol::Reuse, &LEARNERS) };
+    let outcome = run(&world(40, 0.0, 7), &again);
+    for name in ["adaptive", "ridge"] {
+        let leaked = share(&outcome, name);
+        assert!(leaked.low() > 0.2, "{name} knows rows that come back: {leaked:?}");
+    }
+    let before = outcome.policies[0].labelled_before.unwrap();
     assert!(before > 0.9 && outcome.warnings.iter().any(|w| w.contains("rows come back")), "{before}");
 }
 
@@ -199,7 +202,7 @@ fn more_rounds_than_rows_are_said_to_be_too_many() {
     assert_eq!(over.labels, 96);
     assert!(over.warnings.iter().any(|w| w.contains("budget of 500")));
     // All that the pool holds was picked: there was nothing to gain.
-    assert_eq!(over.policies[0].best_share.map(|share| share.mean.abs() < 1e-9), None);
+    assert_eq!(over.policies[0].best_share, None);
 }
 
 /// How often the interval of a small replay holds what very many runs on the same file give, and what other files of the
@@ -227,10 +230,10 @@ fn coverage(protocol: Protocol, files: u64, runs: usize, many: usize) -> (f64, f
 /// Intervals over runs hold what they are said to hold: the mean over draws and order on this file.
 #[test]
 fn intervals_over_runs_cover_draws_and_order() {
-    let (file, _) = coverage(Protocol::Pool { budget: 20 }, 60, 10, 150);
-    // 60 files at 95%: 57 are expected, fewer than 51 come once in two hundred such tests.
+    let (file, _) = coverage(Protocol::Pool { budget: 20 }, 40, 10, 100);
+    // 40 files at 95%: 38 are expected, fewer than 34 come once in three hundred such tests.
     assert!(file >= 0.85, "{file}");
-    let (_, world) = coverage(Protocol::Folds(5), 60, 1, 4);
+    let (_, world) = coverage(Protocol::Folds(5), 40, 1, 4);
     assert!(world >= 0.80, "{world}");
 }
 
