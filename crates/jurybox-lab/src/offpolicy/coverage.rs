@@ -141,7 +141,8 @@ impl World {
             let estimate = figure.estimate();
             f64::from(u8::from((estimate.mean - truth).abs() <= estimate.half_width + bias))
         };
-        let optional = |figure: &Option<OverRounds>, truth: f64| figure.as_ref().map_or(0.0, |f| covers(f, truth, 0.0));
+        let optional =
+            |figure: &Option<OverRounds>, truth: f64| figure.as_ref().map_or(0.0, |f| covers(f, truth, 0.0));
         let bounded = |figures: &Figures, truth: f64| {
             figures.low.estimate().low() <= truth && truth <= figures.high.estimate().high()
         };
@@ -222,7 +223,9 @@ fn without_overlap_there_are_bounds_and_they_hold() {
 #[test]
 #[ignore = "prints the coverage table of the book: minutes"]
 fn coverage_table() {
-    println!("| target | K of items | log explores | overlap | truth | figure given | **shown** | IPS | SNIPS | DR | SNDR | clipped + bias | bounds | bias of IPS, SNIPS, DR, clipped | DR ± |");
+    let heads = "| target | K of items | log explores | overlap | truth | figure given | **shown** | IPS | SNIPS | DR | SNDR | \
+                 clipped + bias | bounds | bias of IPS, SNIPS, DR, clipped | DR ± |";
+    println!("{heads}");
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for (learning, yes_no) in [(None, false), (None, true), (Some("adaptive"), false)] {
         for (items, k, rounds) in [(10, 1, 400), (20, 5, 200)] {

@@ -154,7 +154,8 @@ mod tests {
             model: &[0.5, 1.0, 2.0, 2.5],
         };
         let figures = evidence.figures().unwrap();
-        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        let near =
+            |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         // Weights 1.5 and 0.5 over N = 2 picks.
         near(figures.ips.value, (1.5 + 1.5) / 2.0);
         near(figures.snips.unwrap().value, 3.0 / 2.0);
@@ -186,7 +187,14 @@ mod tests {
         };
         let figures = evidence.figures().unwrap();
         let truth = target.iter().zip(&rewards).map(|(pi, r)| pi * r).sum::<f64>() / 10.0;
-        for figure in [&figures.ips, figures.snips.as_ref().unwrap(), &figures.dr, &figures.clipped, &figures.low, &figures.high] {
+        for figure in [
+            &figures.ips,
+            figures.snips.as_ref().unwrap(),
+            &figures.dr,
+            &figures.clipped,
+            &figures.low,
+            &figures.high,
+        ] {
             assert!((figure.value - truth).abs() < 1e-12);
         }
         assert!((figures.mean_weight.value - 1.0).abs() < 1e-12);

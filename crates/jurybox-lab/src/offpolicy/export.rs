@@ -28,7 +28,9 @@ pub(super) fn write(path: &Path, log: &Log, all: &AllFollowed) -> Result<(), Err
             for &row in rows {
                 let (logged, reward) = (cell(log.probabilities[row]), cell(log.rewards[row]));
                 let (probability, expected) = (probabilities[row], all.model[row]);
-                line(format!("{quote}{policy}{quote},{round},{row},{probability},{logged},{reward},{expected}\n"))?;
+                line(format!(
+                    "{quote}{policy}{quote},{round},{row},{probability},{logged},{reward},{expected}\n"
+                ))?;
             }
         }
     }

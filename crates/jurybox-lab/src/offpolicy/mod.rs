@@ -157,7 +157,8 @@ fn range(rewards: &[f64]) -> (f64, f64) {
 
 /// What the log itself earned.
 fn logged(log: &Log, rounds: &[Vec<usize>]) -> Result<OverRounds, Error> {
-    let looked_at = |rows: &Vec<usize>| rows.iter().map(|&row| log.rewards[row]).filter(|r| !r.is_nan()).collect();
+    let looked_at =
+        |rows: &Vec<usize>| rows.iter().map(|&row| log.rewards[row]).filter(|r| !r.is_nan()).collect();
     let seen: Vec<Vec<f64>> = rounds.iter().map(looked_at).collect();
     let rewards: Vec<f64> = seen.iter().map(|seen| seen.iter().sum()).collect();
     let picks: Vec<f64> = seen.iter().map(|seen| seen.len() as f64).collect();
@@ -172,7 +173,12 @@ struct Contender {
     reference: bool,
 }
 
-fn targets(log: &Log, options: &ReplayOptions, rounds: usize, model: &[f64]) -> Result<Vec<Contender>, Error> {
+fn targets(
+    log: &Log,
+    options: &ReplayOptions,
+    rounds: usize,
+    model: &[f64],
+) -> Result<Vec<Contender>, Error> {
     let mut list: Vec<Contender> = Vec::new();
     let mut add = |name: String, target, reference| {
         if list.iter().all(|other| other.name != name) {

@@ -14,6 +14,8 @@ use serde::Serialize;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OffPolicy {
+    /// The version of this document.
+    pub version: u32,
     /// `estimated`: as opposed to replayed.
     pub how: &'static str,
     /// Which estimate `reward_per_pick` is.
@@ -111,9 +113,15 @@ pub struct Estimates {
 }
 
 impl OffPolicy {
-    pub(super) fn new(log: &Log, rounds: &[Vec<usize>], options: &ReplayOptions, logged: Estimate) -> OffPolicy {
+    pub(super) fn new(
+        log: &Log,
+        rounds: &[Vec<usize>],
+        options: &ReplayOptions,
+        logged: Estimate,
+    ) -> OffPolicy {
         let rows: usize = rounds.iter().map(Vec::len).sum();
         OffPolicy {
+            version: 2,
             how: "estimated",
             estimator: "doubly robust",
             learnt_from: "the log's rounds before",

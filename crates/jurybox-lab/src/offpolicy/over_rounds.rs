@@ -71,7 +71,8 @@ mod tests {
         let denominators: Vec<f64> = (0..200).map(|t| 1.0 + f64::from(t * 53 % 89) / 40.0).collect();
         let whole = OverRounds::ratio(&numerators, &denominators).unwrap().estimate();
         let (n, d) = (numerators.iter().sum::<f64>(), denominators.iter().sum::<f64>());
-        let left_out: Vec<f64> = numerators.iter().zip(&denominators).map(|(a, b)| (n - a) / (d - b)).collect();
+        let left_out: Vec<f64> =
+            numerators.iter().zip(&denominators).map(|(a, b)| (n - a) / (d - b)).collect();
         let mean = left_out.iter().sum::<f64>() / 200.0;
         let variance = left_out.iter().map(|x| (x - mean).powi(2)).sum::<f64>() * 199.0 / 200.0;
         assert!((whole.half_width / (student_95(199) * variance.sqrt()) - 1.0).abs() < 0.01);

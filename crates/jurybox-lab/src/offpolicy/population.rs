@@ -142,8 +142,11 @@ fn learnt(
         jury.observe(&Scores::new(&table, log.width())?)?;
         for &row in stretch {
             let receipt = receipt_of_row(log, row);
-            let example =
-                Example { scores: log.row(row), reward: scale.apply(log.rewards[row]), receipt: Some(&receipt) };
+            let example = Example {
+                scores: log.row(row),
+                reward: scale.apply(log.rewards[row]),
+                receipt: Some(&receipt),
+            };
             jury.learn(&[example])?;
         }
     }

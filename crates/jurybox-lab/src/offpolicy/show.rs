@@ -27,8 +27,11 @@ impl OffPolicy {
 
     /// A self-contained page.
     pub fn to_html(&self) -> String {
-        let mut body =
-            format!("<p class=\"lead\">{}</p>{}<table><tr>", escaped(&self.setting()), warnings(&self.warnings));
+        let mut body = format!(
+            "<p class=\"lead\">{}</p>{}<table><tr>",
+            escaped(&self.setting()),
+            warnings(&self.warnings)
+        );
         header().iter().for_each(|cell| body += &format!("<th>{}</th>", escaped(cell)));
         body += "</tr>";
         for line in self.lines() {

@@ -53,7 +53,8 @@ impl Follow<'_> {
                 for (round, rows) in self.rounds.iter().enumerate() {
                     let mut top = TopK::new(self.picks(rows), self.seed ^ round as u64);
                     // A value is NaN where a row has no score at all: last, as for the policies.
-                    let value = |row: usize| if values[row].is_nan() { f64::NEG_INFINITY } else { values[row] };
+                    let value =
+                        |row: usize| if values[row].is_nan() { f64::NEG_INFINITY } else { values[row] };
                     rows.iter().for_each(|&row| top.push(row as u64, value(row)));
                     top.sorted().iter().for_each(|ranked| out[ranked.item as usize] = 1.0);
                 }

@@ -74,7 +74,7 @@ fn a_log_that_never_looks_elsewhere_gets_a_bound() {
 /// Rows that could not be picked are known by their empty probability where the others carry one.
 #[test]
 fn rows_without_a_probability_cannot_be_picked_where_others_carry_one() {
-    let (mut log, _) = log(2, 100, 2, 0.5, true);
+    let (mut log, _) = log(2, 400, 2, 1.0, true);
     let line = |log: &Log| run(log, &ask("average", 2)).policies.remove(0);
     assert_eq!(line(&log).bounds, None);
     for row in (0..log.rows()).filter(|row| row % 10 == 0) {
@@ -88,7 +88,8 @@ fn rows_without_a_probability_cannot_be_picked_where_others_carry_one() {
 #[test]
 fn the_horizon_is_the_logs() {
     let (log, _) = log(3, 60, 2, 0.5, true);
-    let both = run(&log, &ask("eps-greedy-all, eps-greedy-all(horizon=60), eps-greedy-all(horizon=1000000)", 2));
+    let both =
+        run(&log, &ask("eps-greedy-all, eps-greedy-all(horizon=60), eps-greedy-all(horizon=1000000)", 2));
     let [own, told, endless] = [0, 1, 2].map(|at| both.policies[at].estimates);
     assert_eq!(own, told);
     assert_ne!(own, endless);
@@ -152,7 +153,10 @@ fn probabilities_count_where_every_row_has_a_reward() {
     let uniform = outcome.references.iter().find(|line| line.name == "uniform").unwrap();
     let uniform = uniform.reward_per_pick.unwrap();
     // Four standard errors.
-    assert!((uniform.mean - 0.4).abs() < 2.0 * uniform.half_width && uniform.half_width < 0.02, "{uniform:?}");
+    assert!(
+        (uniform.mean - 0.4).abs() < 2.0 * uniform.half_width && uniform.half_width < 0.02,
+        "{uniform:?}"
+    );
     assert!(outcome.logged.above(0.45), "{:?}", outcome.logged);
     // In rounds of their own the rows that nobody looked at are missed, and no figure is given.
     let rounds = (0..log.rows() / 10).map(|t| (10 * t..10 * t + 10).collect()).collect();
@@ -166,7 +170,9 @@ fn impossible_probabilities_are_refused_on_every_row() {
     let (good, _) = log(7, 3, 2, 0.5, true);
     let picked = (0..60).find(|&row| !good.rewards[row].is_nan()).unwrap();
     let passed = (0..60).find(|&row| good.rewards[row].is_nan()).unwrap();
-    for (row, p) in [(picked, 0.0), (picked, 1.2), (picked, f64::NAN), (passed, 0.0), (passed, 1.2), (passed, -0.1)] {
+    for (row, p) in
+        [(picked, 0.0), (picked, 1.2), (picked, f64::NAN), (passed, 0.0), (passed, 1.2), (passed, -0.1)]
+    {
         let mut log = good.clone();
         log.probabilities[row] = p;
         let error = check(&log, Path::new("log.csv"), "p").unwrap_err().to_string();
