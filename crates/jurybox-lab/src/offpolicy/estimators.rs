@@ -73,7 +73,7 @@ impl Evidence<'_> {
     /// The estimates; None where the target picks nothing or nothing was looked at.
     pub(crate) fn figures(&self) -> Option<Figures> {
         let range = super::range(self.rewards);
-        let looked_at = self.rewards.iter().filter(|r| !r.is_nan()).count();
+        let looked_at = self.weights().count();
         let picks: f64 = self.rounds.iter().flatten().map(|&row| self.target[row]).sum();
         if looked_at == 0 {
             return None;

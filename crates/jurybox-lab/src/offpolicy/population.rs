@@ -7,7 +7,7 @@
 
 use super::outcome::{OffPolicy, OffPolicyLine};
 use super::receipts::{Needs, receipt_of_row};
-use super::target::Target;
+use super::target::{Target, last_if_missing};
 use super::{Contender, targets};
 use crate::error::Error;
 use crate::replay::{Log, ReplayOptions, Scale, in_parallel};
@@ -112,7 +112,10 @@ fn one(
             }
             (None, Target::Fixed(values)) => {
                 let mut top = TopK::new(options.k, rng.random());
-                drawn.iter().enumerate().for_each(|(place, &row)| top.push(place as u64, values[row]));
+                drawn
+                    .iter()
+                    .enumerate()
+                    .for_each(|(place, &row)| top.push(place as u64, last_if_missing(values[row])));
                 top.sorted().iter().map(|best| worth(best.item as usize)).sum()
             }
             (None, _) => options.k as f64 * (0..options.items).map(worth).sum::<f64>() / options.items as f64,

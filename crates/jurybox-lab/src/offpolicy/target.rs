@@ -52,10 +52,7 @@ impl Follow<'_> {
             Target::Fixed(values) => {
                 for (round, rows) in self.rounds.iter().enumerate() {
                     let mut top = TopK::new(self.picks(rows), self.seed ^ round as u64);
-                    // A value is NaN where a row has no score at all: last, as for the policies.
-                    let value =
-                        |row: usize| if values[row].is_nan() { f64::NEG_INFINITY } else { values[row] };
-                    rows.iter().for_each(|&row| top.push(row as u64, value(row)));
+                    rows.iter().for_each(|&row| top.push(row as u64, last_if_missing(values[row])));
                     top.sorted().iter().for_each(|ranked| out[ranked.item as usize] = 1.0);
                 }
             }
@@ -105,6 +102,11 @@ impl Follow<'_> {
         }
         Ok(Followed::Probabilities(out))
     }
+}
+
+/// A value is NaN where a row has no score at all: last of all, as for the policies.
+pub(super) fn last_if_missing(value: f64) -> f64 {
+    if value.is_nan() { f64::NEG_INFINITY } else { value }
 }
 
 /// One round of the target: its probabilities, in the order of seeing and choosing that it asks for.

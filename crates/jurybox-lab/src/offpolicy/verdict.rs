@@ -7,8 +7,8 @@
 //! 1. rows that carry no probability, in a log whose unpicked rows do: they could not be picked;
 //! 2. a mean weight whose 95% interval lies below one;
 //! 3. less than half of the policy's picks within reach (`sum min(w, c) / N`). Weights that are rare and huge have mostly not
-//!    been met in a log of this length: a mean weight then looks precise and is not. In simulated logs the doubly robust
-//!    intervals covered the truth 92 to 98 times of 100 above one half, and down to 45 times below it.
+//!    been met in a log of this length: a mean weight then looks precise and is not. In the simulated logs of the book's
+//!    table the doubly robust intervals hold the truth 92 to 96 times of 100 above one half, and 27 to 87 times below.
 //!
 //! A mean weight whose interval lies above one, by half its width, says that the probabilities are not those of the log.
 
