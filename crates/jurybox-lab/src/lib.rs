@@ -32,7 +32,7 @@ pub use contender::Contender;
 pub use demo::{Demo, Standing};
 pub use error::Error;
 pub use jurybox_draw::{Curve, Plot, Scale};
-pub use offpolicy::Estimates;
+pub use offpolicy::{Bounds, Estimates, OffPolicy, OffPolicyLine, off_policy};
 pub use replay::{CurvePoint, Line, Outcome, Protocol, ReplayOptions, replay};
 pub use reproduce::{Claim, Figure, Finding, Part, Plan, Report, Table, reproduce};
 pub use runner::{Experiment, Running, run_all};

@@ -5,7 +5,7 @@ use super::learn::read_state;
 use crate::output;
 use jurybox::{Jury, Spec};
 use jurybox_files::{by_evaluator, write_whole};
-use jurybox_lab::{Protocol, ReplayOptions, replay};
+use jurybox_lab::{OffPolicy, Protocol, ReplayOptions, off_policy, replay};
 use std::path::PathBuf;
 
 /// Replay a history of scores and rewards under each policy.
@@ -26,8 +26,9 @@ pub(crate) struct Args {
     /// The column that names the round of each row: rounds in order of appearance, instead of random ones
     #[arg(long, value_name = "COLUMN")]
     round: Option<String>,
-    /// The column with the probability that a row was reviewed, where only reviewed rows have a reward
-    #[arg(long, value_name = "COLUMN")]
+    /// The column with the logged probability of each pick: what the policies would have earned is then estimated from what
+    /// the log looked at, in the log's own rounds (without --round, --items rows each, in the order of the file)
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["pool", "folds", "reuse", "svg"])]
     probability: Option<String>,
     /// All rows in one pool, --k picks a step until the --budget is spent, each run on another random 80% of the rows
     #[arg(long, conflicts_with_all = ["round", "items", "rounds", "folds", "reuse"])]
@@ -65,7 +66,8 @@ pub(crate) struct Args {
     /// Fixed weights to try beside the policies, such as spam=0.2,abuse=0.5
     #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=WEIGHT")]
     weights: Vec<(String, f64)>,
-    /// Write every pick: policy, run, round, row, probability
+    /// Write every pick: policy, run, round, row, probability; with --probability, every row with each policy's
+    /// probability, the logged one, the reward and what a regression expects
     #[arg(long, value_name = "FILE")]
     picks: Option<PathBuf>,
     /// Write a picture
@@ -121,6 +123,9 @@ impl Args {
             weights,
             picks: self.picks.clone(),
         };
+        if self.probability.is_some() {
+            return self.estimate(&off_policy(&table, &options)?);
+        }
         let outcome = replay(&table, &options)?;
         if let Some(path) = &self.svg {
             write_whole(path, &outcome.to_svg())?;
@@ -129,5 +134,12 @@ impl Args {
             write_whole(path, &outcome.to_html())?;
         }
         if self.json { output::document(&outcome) } else { output::text_to_stdout(&outcome.to_table()) }
+    }
+
+    fn estimate(&self, outcome: &OffPolicy) -> anyhow::Result<()> {
+        if let Some(path) = &self.html {
+            write_whole(path, &outcome.to_html())?;
+        }
+        if self.json { output::document(outcome) } else { output::text_to_stdout(&outcome.to_table()) }
     }
 }

@@ -1,263 +1,207 @@
-//! Histories in which only reviewed rows have a reward.
+//! Off-policy: what another policy would have earned, from a log of picks with their probabilities.
 //!
-//! What a policy would have earned on rows that nobody looked at is not in the file. With the probability that each
-//! reviewed row had of being reviewed, it can be estimated all the same. Each policy learns from one half of the history
-//! and is judged on the other, and the other way round. `q_i` is how often it picks row i; then
-//! - inverse propensity: `sum q_i r_i / p_i` over reviewed rows;
-//! - doubly robust: `sum q_i (m_i + (r_i - m_i) / p_i)`, with m a regression of the reward on the scores, fitted on the
-//!   other half, that also speaks for the rows without a verdict;
+//! What a policy would have earned on rows that nobody looked at is not in a log. Where every pick was left to chance in part,
+//! and its probability logged, it can be estimated all the same, from rows that both would have looked at.
 //!
-//! both over `sum q_i`. The intervals treat rows as independent. Without probabilities there is no claim, only a warning.
+//! - `target`: a policy is followed along the log, learning as it goes from what the log looked at (`receipts`);
+//! - `estimators`: its picks are weighed against the log's, in five ways and with bounds (`over_rounds`, `model`);
+//! - `verdict`: a figure is given only where the log can speak for the policy's picks; elsewhere, bounds;
+//! - `population`: logs that hold nothing but the rows that were looked at, without rounds;
+//! - `coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
+
+#[cfg(test)]
+mod coverage;
+mod estimators;
+mod export;
+mod model;
+mod outcome;
+mod over_rounds;
+mod population;
+mod receipts;
+mod show;
+mod target;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use outcome::{Bounds, Estimates, OffPolicy, OffPolicyLine};
 
 use crate::error::Error;
-use crate::replay::{Line, Log, Outcome, ReplayOptions, Scale, filled, in_parallel, seat};
-use crate::statistics::Estimate;
-use jurybox::{Example, Scores, Spec};
+use crate::replay::{Log, Protocol, ReplayOptions, in_parallel, seat};
+use estimators::Evidence;
 use jurybox_files::{Progress, Table};
-use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-use serde::Serialize;
+use over_rounds::OverRounds;
+use std::path::Path;
+use target::{Follow, Followed, Target};
 
-/// Estimates of what a policy would have earned, from picks that another made.
+/// What each policy would have earned, estimated from a log of picks with their probabilities.
+///
+/// Of the options, `protocol` must be [`Protocol::Rounds`]; the log's own rounds are taken where it has them, and else
+/// stretches of about `items` rows in the order of the file. `picks` gets every row with each policy's probability for it.
 ///
 /// ```
-/// fn believable(estimates: &jurybox_lab::Estimates) -> bool { estimates.effective_rows >= 30.0 }
+/// use jurybox_files::{Roles, Table};
+/// use jurybox_lab::{ReplayOptions, off_policy};
+///
+/// // 300 rounds of two posts, of which a coin picked one.
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("log.csv");
+/// let mut text = String::from("round,good,verdict,p\n");
+/// for round in 0..300_u32 {
+///     for item in 0..2 {
+///         let good = (round * 7 + item * 5) % 11;
+///         let looked_at = (round.wrapping_mul(2_654_435_769) >> 31) == item;
+///         text += &if looked_at { format!("{round},{good},{good},0.5\n") } else { format!("{round},{good},,\n") };
+///     }
+/// }
+/// std::fs::write(&path, text)?;
+/// let column = |name: &str| Some(name.to_string());
+/// let roles = Roles { reward: column("verdict"), probability: column("p"), key: column("round"), ..Roles::default() };
+/// let table = Table::open(&[path], &roles, false)?;
+/// let options = ReplayOptions { k: 1, policies: vec!["average".parse()?], ..ReplayOptions::default() };
+/// let outcome = off_policy(&table, &options)?;
+/// let best_of_two = outcome.policies[0].reward_per_pick.unwrap();
+/// assert!(best_of_two.above(outcome.logged.mean));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimates {
-    /// By inverse propensity: unbiased where the logged probabilities are right, and wide.
-    pub inverse_propensity: Estimate,
-    /// Doubly robust: right if the probabilities or the regression are.
-    pub doubly_robust: Estimate,
-    /// How many rows' worth of evidence the estimate rests on.
-    pub effective_rows: f64,
-    /// The share of this policy's picks that were reviewed.
-    pub reviewed_share: f64,
-}
-
-/// Who picks.
-enum Player {
-    Policy(Spec),
-    /// The expected reward of a random pick.
-    Uniform,
-    /// The top K by a value that each row has from the beginning.
-    Fixed(Vec<f64>),
-}
-
-/// The references: what is known without learning round by round.
-fn references(log: &Log, standardised: &[f64]) -> Vec<(String, Player)> {
-    vec![
-        ("uniform".to_string(), Player::Uniform),
-        ("average".to_string(), Player::Fixed(log.averages())),
-        ("z-mean".to_string(), Player::Fixed(log.z_means(standardised))),
-        ("hindsight".to_string(), Player::Fixed(Vec::new())),
-    ]
-}
-
-/// The rows of a round: the file's own, or a draw of different rows, moved to the front of `order`.
-fn next_round<'a, R: Rng>(
-    log: &'a Log,
-    items: usize,
-    round: usize,
-    order: &'a mut [usize],
-    rng: &mut R,
-) -> &'a [usize] {
-    if let Some(members) = log.rounds.get(round) {
-        return members;
+pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, Error> {
+    options.check()?;
+    if options.protocol != Protocol::Rounds {
+        let reason = "a log with probabilities is taken in its own rounds: no pool, folds or reuse";
+        return Err(Error::setting("probability", table.taken().probability().unwrap_or_default(), reason));
     }
-    let items = items.min(order.len());
-    for at in 0..items {
-        let other = rng.random_range(at..order.len());
-        order.swap(at, other);
+    let log = Log::read(table)?;
+    check(&log, table.path(), table.taken().probability().unwrap_or_default())?;
+    let told = |done, of| table.tell(Progress::Runs { done, of });
+    let (outcome, followed) = estimated(&log, options, table.threads(), &told)?;
+    if let Some(path) = &options.picks {
+        export::write(path, &log, &followed)?;
     }
-    &order[..items]
+    Ok(outcome)
 }
 
-pub(crate) fn estimated(
-    table: &Table,
+/// The estimates for every policy, and what each would pick.
+fn estimated(
     log: &Log,
     options: &ReplayOptions,
-    outcome: &mut Outcome,
-) -> Result<(), Error> {
-    outcome.ci95_over = "rows";
-    let unknown = log.rows() - log.labelled();
-    if log.probabilities.is_empty() {
-        outcome.how = "unknown";
-        outcome.warnings.push(format!(
-            "{unknown} of {} rows have no reward: what a policy would have earned on them is not in the file, and \
-             judging only by the reviewed rows would favour whoever chose them. No figure is given. If the probability \
-             of each row to be reviewed was logged, pass its column with --probability",
-            log.rows()
-        ));
-        return Ok(());
+    threads: usize,
+    told: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(OffPolicy, export::AllFollowed), Error> {
+    if log.rounds.is_empty() && log.labelled() == log.rows() && log.probabilities.iter().any(|&p| p < 1.0) {
+        return Ok((population::estimated(log, options, threads, told)?, export::AllFollowed::default()));
     }
-    check(log)?;
-    outcome.how = "estimated";
-    outcome.warnings.push(format!(
-        "{unknown} of {} rows have no reward: the figures are estimates from logged probabilities. They cannot know \
-         what rows that could never be reviewed were worth, and are wrong where the logged probabilities are",
-        log.rows()
-    ));
-    if options.picks.is_some() {
-        outcome.warnings.push("no picks are written: nothing was replayed".into());
-    }
-    let standardised = log.standardised();
-    // Rounds of one half each: own rounds go to the halves in turn, rows by a mix of their number.
-    let half = halves(log);
-    let models: Vec<Vec<f64>> = (0..2)
-        .map(|side| {
-            let fit = log.regression(&standardised, |row| half[row] != side);
-            let fit = fit.ok_or_else(|| {
-                Error::setting("rewards", log.labelled(), "too few to estimate anything from")
-            })?;
-            Ok(standardised.chunks_exact(log.width()).map(|row| fit.predict(&filled(row))).collect())
-        })
-        .collect::<Result<_, Error>>()?;
-    let model: Vec<f64> = (0..log.rows()).map(|row| models[half[row]][row]).collect();
-    let mut players: Vec<(String, Player)> =
-        options.policies.iter().map(|spec| (spec.to_string(), Player::Policy(spec.clone()))).collect();
-    let policies = players.len();
-    let known = references(log, &standardised).into_iter();
-    // With half of the labels each, as for the policies.
-    players.extend(known.map(|(name, player)| {
-        let player = if name == "hindsight" { Player::Fixed(model.clone()) } else { player };
-        (name, player)
-    }));
-    let frequencies = in_parallel(
-        players.len(),
-        table.threads(),
-        &|done, of| table.tell(Progress::Runs { done, of }),
-        |at| frequencies(log, options, &players[at].1, &half),
-    )?;
-    for (at, ((name, _), q)) in players.iter().zip(&frequencies).enumerate() {
-        let estimates = estimate(log, q, &model);
-        if estimates.effective_rows < 30.0 {
-            outcome.warnings.push(format!(
-                "{name}: the estimate rests on {:.0} rows' worth of evidence: too few to believe",
-                estimates.effective_rows
-            ));
-        }
-        let line = Line { estimates: Some(estimates), ..Line::new(name, estimates.doubly_robust) };
-        if at < policies { &mut outcome.policies } else { &mut outcome.references }.push(line);
-    }
-    Ok(())
-}
-
-fn check(log: &Log) -> Result<(), Error> {
-    for (row, (&reward, &probability)) in log.rewards.iter().zip(&log.probabilities).enumerate() {
-        let possible = probability > 0.0 && probability <= 1.0;
-        if !reward.is_nan() && !possible {
-            let shown = if probability.is_nan() { "none".into() } else { probability.to_string() };
-            let reason = format!("row {} has a reward, so it must be above 0 and at most 1", row + 1);
-            return Err(Error::setting("logged probability", shown, reason));
-        }
-    }
-    Ok(())
-}
-
-fn halves(log: &Log) -> Vec<usize> {
-    if log.rounds.is_empty() {
-        let mix = |row: usize| ((row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63) as usize;
-        return (0..log.rows()).map(mix).collect();
-    }
-    let mut half = vec![0; log.rows()];
-    for (round, members) in log.rounds.iter().enumerate() {
-        members.iter().for_each(|&row| half[row] = round % 2);
-    }
-    half
-}
-
-/// How often each row is picked, by a player who has learnt from the other half.
-fn frequencies(
-    log: &Log,
-    options: &ReplayOptions,
-    player: &Player,
-    half: &[usize],
-) -> Result<Vec<f64>, Error> {
-    let mut q = vec![0.0; log.rows()];
-    let scale = Scale::of(log);
-    for side in 0..2 {
-        let mut jury = match player {
-            Player::Policy(spec) => {
-                let mut jury = seat(spec, log, rounds_of(log, options))?;
-                let others = || (0..log.rows()).filter(|&row| half[row] != side);
-                let seen: Vec<f64> = others().flat_map(|row| log.row(row)).copied().collect();
-                jury.observe(&Scores::new(&seen, log.width())?)?;
-                for row in others() {
-                    if !log.rewards[row].is_nan() {
-                        let reward = scale.apply(log.rewards[row]);
-                        jury.learn(&[Example { scores: log.row(row), reward, receipt: None }])?;
-                    }
-                }
-                Some(jury)
+    let rounds = rounds(log, options);
+    let range = range(&log.rewards);
+    let model = model::out_of_fold(log, &rounds, range)?;
+    let targets = targets(log, options, rounds.len(), &model)?;
+    let follow = Follow { log, rounds: &rounds, k: options.k, seed: options.seed };
+    let followed = in_parallel(targets.len(), threads, told, |at| follow.along(&targets[at].target))?;
+    let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds)?.estimate());
+    let mut all = export::AllFollowed { rounds, model, policies: Vec::new() };
+    for (contender, followed) in targets.into_iter().zip(followed) {
+        let line = match followed {
+            Followed::Impossible(why) => OffPolicyLine::without_figure(&contender.name, why),
+            Followed::Probabilities(probabilities) => {
+                let evidence = Evidence {
+                    rounds: &all.rounds,
+                    rewards: &log.rewards,
+                    logged: &log.probabilities,
+                    target: &probabilities,
+                    model: &all.model,
+                };
+                let line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds)?);
+                all.policies.push((contender.name, probabilities));
+                line
             }
-            Player::Uniform | Player::Fixed(_) => None,
         };
-        let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-        let mut order: Vec<usize> = (0..log.rows()).filter(|&row| half[row] == side).collect();
-        let rounds = rounds_of(log, options);
-        let mut table = Vec::new();
-        for round in 0..rounds {
-            if !log.rounds.is_empty() && round % 2 != side {
-                continue;
-            }
-            let members = next_round(log, options.items, round, &mut order, &mut rng);
-            let k = options.k.min(members.len());
-            if k == 0 {
-                continue;
-            }
-            match (&mut jury, player) {
-                (Some(jury), _) => {
-                    table.clear();
-                    members.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
-                    let shares = jury.inclusion_probabilities(&Scores::new(&table, log.width())?, k)?;
-                    members.iter().zip(shares).for_each(|(&row, share)| q[row] += share);
-                }
-                (None, Player::Fixed(values)) => {
-                    let mut top = jurybox::TopK::new(k, round as u64);
-                    members.iter().for_each(|&row| top.push(row as u64, values[row]));
-                    top.sorted().iter().for_each(|ranked| q[ranked.item as usize] += 1.0);
-                }
-                (None, _) => {
-                    members.iter().for_each(|&row| q[row] += k as f64 / members.len() as f64);
-                }
-            }
-        }
+        if contender.reference { &mut outcome.references } else { &mut outcome.policies }.push(line);
     }
-    Ok(q)
+    Ok((outcome, all))
 }
 
-/// The rounds that are drawn, or the file's own.
-fn rounds_of(log: &Log, options: &ReplayOptions) -> usize {
-    if log.rounds.is_empty() { options.rounds.unwrap_or(2000) } else { log.rounds.len() }
-}
-
-fn estimate(log: &Log, q: &[f64], model: &[f64]) -> Estimates {
-    let total: f64 = q.iter().sum();
-    let interval = |parts: Vec<f64>| {
-        let mean = parts.iter().sum::<f64>() / total;
-        let square: f64 = parts.iter().zip(q).map(|(part, q)| (part - q * mean).powi(2)).sum();
-        Estimate { mean, half_width: 1.96 * square.sqrt() / total }
-    };
-    let (mut propensity, mut robust) = (Vec::with_capacity(q.len()), Vec::with_capacity(q.len()));
-    let (mut weight, mut square, mut reviewed) = (0.0, 0.0, 0.0);
-    for (row, &q) in q.iter().enumerate() {
-        let (reward, p) = (log.rewards[row], log.probabilities[row]);
-        if reward.is_nan() {
-            propensity.push(0.0);
-            robust.push(q * model[row]);
+/// Refuses what cannot be a probability, on every row.
+fn check(log: &Log, path: &Path, column: &str) -> Result<(), Error> {
+    for (row, (&reward, &probability)) in log.rewards.iter().zip(&log.probabilities).enumerate() {
+        let reason = if probability.is_nan() && !reward.is_nan() {
+            "there is a reward, but no logged probability".to_string()
+        } else if !probability.is_nan() && !(probability > 0.0 && probability <= 1.0) {
+            format!("{probability} is not the probability of a pick")
         } else {
-            propensity.push(q * reward / p);
-            robust.push(q * (model[row] + (reward - model[row]) / p));
-            weight += q / p;
-            square += (q / p).powi(2);
-            reviewed += q;
+            continue;
+        };
+        let reason = format!(
+            "row {}, column `{column}`: {reason}; it must be above 0 and at most 1, and may be empty where nobody looked",
+            row + 1
+        );
+        return Err(Error::Content { path: path.into(), reason });
+    }
+    Ok(())
+}
+
+/// The log's own rounds, or stretches of rows in the order of the file, as even as they can be.
+fn rounds(log: &Log, options: &ReplayOptions) -> Vec<Vec<usize>> {
+    let most = options.rounds.unwrap_or(usize::MAX);
+    if !log.rounds.is_empty() {
+        return log.rounds.iter().take(most).cloned().collect();
+    }
+    let rows = log.rows();
+    let count = ((rows as f64 / options.items.max(1) as f64).round() as usize).max(1);
+    (0..count).take(most).map(|at| (at * rows / count..(at + 1) * rows / count).collect()).collect()
+}
+
+/// The least and the greatest reward.
+fn range(rewards: &[f64]) -> (f64, f64) {
+    let known = || rewards.iter().copied().filter(|r| !r.is_nan());
+    (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// What the log itself earned.
+fn logged(log: &Log, rounds: &[Vec<usize>]) -> Result<OverRounds, Error> {
+    let looked_at =
+        |rows: &Vec<usize>| rows.iter().map(|&row| log.rewards[row]).filter(|r| !r.is_nan()).collect();
+    let seen: Vec<Vec<f64>> = rounds.iter().map(looked_at).collect();
+    let rewards: Vec<f64> = seen.iter().map(|seen| seen.iter().sum()).collect();
+    let picks: Vec<f64> = seen.iter().map(|seen| seen.len() as f64).collect();
+    let none = || Error::setting("rounds", rounds.len(), "nobody looked at any row of them");
+    OverRounds::ratio(&rewards, &picks).ok_or_else(none)
+}
+
+/// A target policy by its name.
+struct Contender {
+    name: String,
+    target: Target,
+    reference: bool,
+}
+
+fn targets(
+    log: &Log,
+    options: &ReplayOptions,
+    rounds: usize,
+    model: &[f64],
+) -> Result<Vec<Contender>, Error> {
+    let mut list: Vec<Contender> = Vec::new();
+    let mut add = |name: String, target, reference| {
+        if list.iter().all(|other| other.name != name) {
+            list.push(Contender { name, target, reference });
         }
+    };
+    for spec in &options.policies {
+        add(spec.to_string(), Target::Policy(Box::new(seat(spec, log, rounds)?)), false);
     }
-    Estimates {
-        inverse_propensity: interval(propensity),
-        doubly_robust: interval(robust),
-        effective_rows: if square > 0.0 { weight * weight / square } else { 0.0 },
-        reviewed_share: if total > 0.0 { reviewed / total } else { 0.0 },
+    for (name, jury) in &options.states {
+        add(name.clone(), Target::Policy(Box::new(jury.clone())), false);
     }
+    if let Some(weights) = &options.weights {
+        let weigh = |row: &[f64]| {
+            let present = || row.iter().zip(weights).filter(|(x, _)| !x.is_nan());
+            present().map(|(x, w)| x * w).sum::<f64>() / present().map(|(_, w)| w.abs()).sum::<f64>()
+        };
+        let values = (0..log.rows()).map(|row| weigh(log.row(row))).collect();
+        add("weights".into(), Target::Fixed(values), false);
+    }
+    add("uniform".into(), Target::Uniform, true);
+    add("average".into(), Target::Fixed(log.averages()), true);
+    add("z-mean".into(), Target::Fixed(log.z_means(&log.standardised())), true);
+    add("regression, out of fold".into(), Target::Fixed(model.to_vec()), true);
+    Ok(list)
 }

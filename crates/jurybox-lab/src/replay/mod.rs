@@ -31,7 +31,6 @@ pub(crate) use parallel::in_parallel;
 pub(crate) use player::{Scale, seat};
 
 use crate::error::Error;
-use crate::offpolicy;
 use course::{Course, Extent, Offered};
 use entrants::{Entrant, entrants};
 use jurybox_files::{Progress, Table};
@@ -67,11 +66,12 @@ use rand_chacha::ChaCha8Rng;
 pub fn replay(table: &Table, options: &ReplayOptions) -> Result<Outcome, Error> {
     let log = Log::read(table)?;
     options.check()?;
-    if log.labelled() < log.rows() || !log.probabilities.is_empty() {
-        let mut outcome = Outcome::new(&log, options);
-        outcome.rounds = options.rounds.unwrap_or(outcome.rounds);
-        offpolicy::estimated(table, &log, options, &mut outcome)?;
-        return Ok(outcome);
+    if !log.probabilities.is_empty() {
+        let column = table.taken().probability().unwrap_or_default();
+        return Err(Error::setting("probability", column, "a log with probabilities is for `off_policy`"));
+    }
+    if log.labelled() < log.rows() {
+        return Ok(unknown(&log, options));
     }
     let told = |done, of| table.tell(Progress::Runs { done, of });
     let (outcome, chosen) = replayed(&log, options, table.threads(), &told)?;
@@ -79,6 +79,22 @@ pub fn replay(table: &Table, options: &ReplayOptions) -> Result<Outcome, Error> 
         picks::write(path, &chosen)?;
     }
     Ok(outcome)
+}
+
+/// Rows without a reward, and no probabilities: there is nothing that could honestly be said.
+fn unknown(log: &Log, options: &ReplayOptions) -> Outcome {
+    let mut outcome = Outcome::new(log, options);
+    outcome.rounds = options.rounds.unwrap_or(outcome.rounds);
+    outcome.how = "unknown";
+    outcome.ci95_over = "rows";
+    outcome.warnings.push(format!(
+        "{} of {} rows have no reward: what a policy would have earned on them is not in the file, and judging only by the \
+         reviewed rows would favour whoever chose them. No figure is given. If the probability of each row to be reviewed \
+         was logged, pass its column with --probability",
+        log.rows() - log.labelled(),
+        log.rows()
+    ));
+    outcome
 }
 
 /// Every pick of every policy and run: name, run, pick.

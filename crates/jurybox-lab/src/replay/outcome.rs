@@ -5,7 +5,6 @@ use super::entrants::Entrant;
 use super::measure::{Measures, Sums};
 use super::play::Played;
 use super::{Log, Protocol, ReplayOptions};
-use crate::offpolicy::Estimates;
 use crate::statistics::Estimate;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,7 +27,7 @@ pub struct Outcome {
     pub labelled: usize,
     /// The evaluators.
     pub evaluators: Vec<String>,
-    /// `replayed` where every reward is known, `estimated` from logged probabilities, or `unknown`.
+    /// `replayed` where every reward is known, or `unknown`.
     pub how: &'static str,
     /// `rounds`, `pool`, `folds`, or `reuse` where rows come back.
     pub protocol: &'static str,
@@ -78,9 +77,6 @@ pub struct Line {
     /// Against labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
-    /// The estimates from logged probabilities, where that is what they are.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub estimates: Option<Estimates>,
 }
 
 /// A point of a curve.
@@ -113,7 +109,6 @@ impl Line {
             difference_to_first_at: BTreeMap::new(),
             labelled_before: None,
             curve: Vec::new(),
-            estimates: None,
         }
     }
 }

@@ -44,7 +44,6 @@ impl Outcome {
                 "reuse" => "rounds in which rows come back",
                 _ => "rounds, each row once",
             },
-            "estimated" => "estimated from logged probabilities",
             _ => "not known",
         };
         let unit = if self.protocol == "pool" { "steps" } else { "rounds" };
@@ -94,14 +93,6 @@ impl Outcome {
             let before =
                 |line: &Line| line.labelled_before.map_or(String::new(), |x| format!("{:.0}%", 100.0 * x));
             columns.push(("labelled before".into(), Box::new(before)));
-        }
-        if any(&|line| line.estimates.is_some()) {
-            let by =
-                |line: &Line| line.estimates.map_or(String::new(), |e| with_interval(e.inverse_propensity));
-            let rows =
-                |line: &Line| line.estimates.map_or(String::new(), |e| format!("{:.0}", e.effective_rows));
-            columns.push(("by inverse propensity".into(), Box::new(by)));
-            columns.push(("rows of evidence".into(), Box::new(rows)));
         }
         if self.policies.is_empty() {
             return Vec::new();

@@ -1,0 +1,203 @@
+//! The estimators: what a target policy would have earned, from another's picks.
+//!
+//! Letters, once: `pi_i` is the target's probability to pick item i of a round, `p_i` the logged one, `w_i = pi_i / p_i`
+//! the weight of an item that was looked at, `r_i` its reward, `m_i` what a regression on the scores, fitted on other
+//! rounds, expects of it, and `N = sum pi_i` the target's picks.
+//!
+//! - **inverse propensity** (IPS), `sum w r / N`: unbiased where every p is right and above zero wherever pi is; wide;
+//! - **self-normalised** (SNIPS), `sum w r / sum w`: a hair of bias for much less width;
+//! - **doubly robust** (DR), `(sum pi m + sum w (r - m)) / N`: unbiased as IPS is, narrow where the regression is good;
+//! - **self-normalised doubly robust** (SNDR), `sum pi m / N + sum w (r - m) / sum w`;
+//! - **clipped**: DR with `min(w, c)` for w. What is cut off is bias, of at most the weight that was lost times the range of
+//!   the rewards; both are stated. `c = N / sqrt(n)` with n rows looked at, or 1 if that is less (Ionides 2008, truncated importance
+//!   sampling);
+//! - **bounds**: `low + sum min(w, c)(r - low) / N` and `high - sum min(w, c)(high - r) / N`, with low and high the range
+//!   of the rewards. Whatever the log did not look at is taken to be worth the least and the most there is. Nothing else
+//!   is assumed: the bounds hold without overlap, and meet where all of the target's picks are within reach.
+//!
+//! Dudík, Langford, Li (2011) and Swaminathan, Joachims (2015) are the sources of DR and SNIPS.
+
+use super::over_rounds::OverRounds;
+
+/// What is known of a log and of what a target policy would do with it, row after row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Evidence<'a> {
+    /// The rows of each round.
+    pub(crate) rounds: &'a [Vec<usize>],
+    /// NaN where nobody looked.
+    pub(crate) rewards: &'a [f64],
+    /// The logged probabilities; NaN where none is known, which no row with a reward may have.
+    pub(crate) logged: &'a [f64],
+    /// The target's probabilities.
+    pub(crate) target: &'a [f64],
+    /// The expected rewards by a regression on other rounds.
+    pub(crate) model: &'a [f64],
+}
+
+/// Every estimate of one target policy.
+#[derive(Debug, Clone)]
+pub(crate) struct Figures {
+    pub(crate) ips: OverRounds,
+    /// None where the log looked at nothing that the target would pick.
+    pub(crate) snips: Option<OverRounds>,
+    pub(crate) dr: OverRounds,
+    pub(crate) sndr: Option<OverRounds>,
+    pub(crate) clipped: OverRounds,
+    pub(crate) clip: f64,
+    /// `sum w / N`: one, up to chance, where the log can look wherever the target would.
+    pub(crate) mean_weight: OverRounds,
+    /// `sum min(w, c) / N`: the share of the target's picks that is within reach of the log.
+    pub(crate) reach: OverRounds,
+    pub(crate) low: OverRounds,
+    pub(crate) high: OverRounds,
+    /// `(sum w)^2 / sum w^2`: how many rows' worth of evidence there is.
+    pub(crate) effective_rows: f64,
+    /// The least and the greatest reward.
+    pub(crate) range: (f64, f64),
+}
+
+/// The sums of one round.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    picks: f64,
+    model: f64,
+    weight: f64,
+    reward: f64,
+    residual: f64,
+    reach: f64,
+    reached_reward: f64,
+    reached_residual: f64,
+}
+
+impl Evidence<'_> {
+    /// The estimates; None where the target picks nothing or nothing was looked at.
+    pub(crate) fn figures(&self) -> Option<Figures> {
+        let range = super::range(self.rewards);
+        let looked_at = self.weights().count();
+        let picks: f64 = self.rounds.iter().flatten().map(|&row| self.target[row]).sum();
+        if looked_at == 0 {
+            return None;
+        }
+        let clip = (picks / (looked_at as f64).sqrt()).max(1.0);
+        let sums: Vec<Sums> = self.rounds.iter().map(|rows| self.sums(rows, clip)).collect();
+        let all = |of: &dyn Fn(&Sums) -> f64| sums.iter().map(of).collect::<Vec<f64>>();
+        let picks = all(&|s| s.picks);
+        let weights = all(&|s| s.weight);
+        let per_pick = |of: &dyn Fn(&Sums) -> f64| OverRounds::ratio(&all(of), &picks);
+        let expected = per_pick(&|s| s.model)?;
+        let square: f64 = self.weights().map(|w| w * w).sum();
+        let total: f64 = weights.iter().sum();
+        Some(Figures {
+            ips: per_pick(&|s| s.reward)?,
+            snips: OverRounds::ratio(&all(&|s| s.reward), &weights),
+            dr: per_pick(&|s| s.model + s.residual)?,
+            sndr: OverRounds::ratio(&all(&|s| s.residual), &weights).map(|residual| expected.plus(&residual)),
+            clipped: per_pick(&|s| s.model + s.reached_residual)?,
+            clip,
+            mean_weight: per_pick(&|s| s.weight)?,
+            reach: per_pick(&|s| s.reach)?,
+            low: per_pick(&|s| range.0 * (s.picks - s.reach) + s.reached_reward)?,
+            high: per_pick(&|s| range.1 * (s.picks - s.reach) + s.reached_reward)?,
+            effective_rows: if square > 0.0 { total * total / square } else { 0.0 },
+            range,
+        })
+    }
+
+    fn weights(&self) -> impl Iterator<Item = f64> {
+        let looked_at = self.rounds.iter().flatten().filter(|&&row| !self.rewards[row].is_nan());
+        looked_at.map(|&row| self.target[row] / self.logged[row])
+    }
+
+    fn sums(&self, rows: &[usize], clip: f64) -> Sums {
+        let mut sums = Sums::default();
+        for &row in rows {
+            let (pi, m, reward) = (self.target[row], self.model[row], self.rewards[row]);
+            sums.picks += pi;
+            sums.model += pi * m;
+            if !reward.is_nan() {
+                let weight = pi / self.logged[row];
+                let reached = weight.min(clip);
+                sums.weight += weight;
+                sums.reward += weight * reward;
+                sums.residual += weight * (reward - m);
+                sums.reach += reached;
+                sums.reached_reward += reached * reward;
+                sums.reached_residual += reached * (reward - m);
+            }
+        }
+        sums
+    }
+}
+
+impl Figures {
+    /// The most by which clipping can move the clipped estimate: what was lost of the target's picks, at the upper end of its
+    /// interval, times the range of the rewards.
+    pub(crate) fn clipping_bias(&self) -> f64 {
+        let reach = self.reach.estimate();
+        let half_width = if reach.half_width.is_finite() { reach.half_width } else { 1.0 };
+        (1.0 - reach.mean + half_width).clamp(0.0, 1.0) * (self.range.1 - self.range.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two rounds of two items, done by hand.
+    #[test]
+    fn the_estimates_of_a_log_done_by_hand() {
+        let evidence = Evidence {
+            rounds: &[vec![0, 1], vec![2, 3]],
+            rewards: &[1.0, f64::NAN, f64::NAN, 3.0],
+            logged: &[0.5, f64::NAN, f64::NAN, 0.8],
+            target: &[0.75, 0.25, 0.6, 0.4],
+            model: &[0.5, 1.0, 2.0, 2.5],
+        };
+        let figures = evidence.figures().unwrap();
+        let near =
+            |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        // Weights 1.5 and 0.5 over N = 2 picks.
+        near(figures.ips.value, (1.5 + 1.5) / 2.0);
+        near(figures.snips.unwrap().value, 3.0 / 2.0);
+        let expected = 0.75 * 0.5 + 0.25 + 1.2 + 1.0;
+        near(figures.dr.value, (expected + 1.5 * 0.5 + 0.5 * 0.5) / 2.0);
+        near(figures.sndr.unwrap().value, expected / 2.0 + 1.0 / 2.0);
+        // c = 2 / sqrt(2): 1.5 is cut to 1.414.
+        let c = 2_f64.sqrt();
+        near(figures.clip, c);
+        near(figures.clipped.value, (expected + c * 0.5 + 0.5 * 0.5) / 2.0);
+        near(figures.reach.value, (c + 0.5) / 2.0);
+        near(figures.low.value, 1.0 + 0.5 * 2.0 / 2.0);
+        near(figures.high.value, 3.0 - c * 2.0 / 2.0);
+        near(figures.effective_rows, 4.0 / 2.5);
+    }
+
+    /// A log that looked at every row, surely: all estimates are the truth, and the bounds meet.
+    #[test]
+    fn a_log_that_looked_everywhere_knows() {
+        let rewards: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 11)).collect();
+        let target: Vec<f64> = (0..40).map(|i| if i % 4 == 1 { 0.7 } else { 0.1 }).collect();
+        let rounds: Vec<Vec<usize>> = (0..10).map(|t| (4 * t..4 * t + 4).collect()).collect();
+        let evidence = Evidence {
+            rounds: &rounds,
+            rewards: &rewards,
+            logged: &[1.0; 40],
+            target: &target,
+            model: &[3.0; 40],
+        };
+        let figures = evidence.figures().unwrap();
+        let truth = target.iter().zip(&rewards).map(|(pi, r)| pi * r).sum::<f64>() / 10.0;
+        for figure in [
+            &figures.ips,
+            figures.snips.as_ref().unwrap(),
+            &figures.dr,
+            &figures.clipped,
+            &figures.low,
+            &figures.high,
+        ] {
+            assert!((figure.value - truth).abs() < 1e-12);
+        }
+        assert!((figures.mean_weight.value - 1.0).abs() < 1e-12);
+        assert!(figures.clipping_bias() < 1e-12);
+    }
+}

@@ -1,0 +1,38 @@
+//! Every row with what each policy would have done with it: enough to compute every estimate again elsewhere.
+
+use crate::error::Error;
+use crate::replay::Log;
+use jurybox_files::Aside;
+use std::io::Write;
+use std::path::Path;
+
+/// What was followed, by policy.
+#[derive(Default)]
+pub(super) struct AllFollowed {
+    pub(super) rounds: Vec<Vec<usize>>,
+    pub(super) model: Vec<f64>,
+    pub(super) policies: Vec<(String, Vec<f64>)>,
+}
+
+/// Writes policy, round, row (from 0, over all files), the policy's probability to pick it, the logged one, the reward and
+/// what the regression expects, as CSV; empty where not known.
+pub(super) fn write(path: &Path, log: &Log, all: &AllFollowed) -> Result<(), Error> {
+    let mut aside = Aside::new(path)?;
+    let mut line = |text: String| aside.write_all(text.as_bytes()).map_err(Error::file(path));
+    line("policy,round,row,probability,logged,reward,expected\n".into())?;
+    let cell = |value: f64| if value.is_nan() { String::new() } else { value.to_string() };
+    for (policy, probabilities) in &all.policies {
+        let quote = if policy.contains([',', '"']) { "\"" } else { "" };
+        let policy = policy.replace('"', "\"\"");
+        for (round, rows) in all.rounds.iter().enumerate() {
+            for &row in rows {
+                let (logged, reward) = (cell(log.probabilities[row]), cell(log.rewards[row]));
+                let (probability, expected) = (probabilities[row], all.model[row]);
+                line(format!(
+                    "{quote}{policy}{quote},{round},{row},{probability},{logged},{reward},{expected}\n"
+                ))?;
+            }
+        }
+    }
+    Ok(aside.finish()?)
+}

@@ -1,0 +1,39 @@
+//! What a regression on the scores expects of every row, fitted on other rounds.
+
+use crate::error::Error;
+use crate::replay::{Log, filled};
+
+/// Rounds go to this many folds in turn.
+const FOLDS: usize = 5;
+
+/// The expected reward of each row, by a linear regression on the rewards of the other folds' rounds, within the range of
+/// the rewards.
+///
+/// The regression need not be right for the doubly robust estimate to be: the better it is, the narrower the interval. What
+/// matters is that no row's reward has a say in what is expected of it.
+pub(crate) fn out_of_fold(log: &Log, rounds: &[Vec<usize>], range: (f64, f64)) -> Result<Vec<f64>, Error> {
+    let folds = FOLDS.min(rounds.len());
+    if folds < 2 {
+        return Err(too_few("one round"));
+    }
+    let mut fold = vec![usize::MAX; log.rows()];
+    for (round, rows) in rounds.iter().enumerate() {
+        rows.iter().for_each(|&row| fold[row] = round % folds);
+    }
+    let standardised = log.standardised();
+    let mut out = vec![f64::NAN; log.rows()];
+    for this in 0..folds {
+        let fit = log.regression(&standardised, |row| fold[row] != this && fold[row] != usize::MAX);
+        let fit = fit.ok_or_else(|| too_few("fewer than two rewards outside a fifth of the rounds"))?;
+        for (row, scores) in standardised.chunks_exact(log.width()).enumerate() {
+            if fold[row] == this {
+                out[row] = fit.predict(&filled(scores)).clamp(range.0, range.1);
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn too_few(what: &str) -> Error {
+    Error::setting("log", what, "too little to estimate anything from")
+}

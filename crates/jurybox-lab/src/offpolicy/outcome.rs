@@ -1,0 +1,155 @@
+//! What an off-policy estimate says, as one document.
+
+use crate::replay::{Log, ReplayOptions};
+use crate::statistics::Estimate;
+use serde::Serialize;
+
+/// What each policy would have earned, estimated from a log; the document of `jurybox replay --probability --json`.
+///
+/// ```
+/// fn best(outcome: &jurybox_lab::OffPolicy) -> Option<&str> {
+///     let known = outcome.policies.iter().filter_map(|line| Some((line.reward_per_pick?.mean, line.name.as_str())));
+///     known.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OffPolicy {
+    /// The version of this document.
+    pub version: u32,
+    /// `estimated`: as opposed to replayed.
+    pub how: &'static str,
+    /// Which estimate `reward_per_pick` is.
+    pub estimator: &'static str,
+    /// What a policy has learnt when it comes to a round.
+    pub learnt_from: &'static str,
+    /// What the intervals are over.
+    pub ci95_over: &'static str,
+    /// Rows of the log.
+    pub rows: usize,
+    /// Rows with a reward.
+    pub looked_at: usize,
+    /// The evaluators.
+    pub evaluators: Vec<String>,
+    /// Rounds; also the horizon that policies are told.
+    pub rounds: usize,
+    /// Items of a round on average.
+    pub items: f64,
+    /// Picks of a round.
+    pub k: usize,
+    /// The seed.
+    pub seed: u64,
+    /// What the log itself earned per pick.
+    pub logged: Estimate,
+    /// The policies asked for.
+    pub policies: Vec<OffPolicyLine>,
+    /// What to hold them against.
+    pub references: Vec<OffPolicyLine>,
+    /// What a person should know before believing any of it.
+    pub warnings: Vec<String>,
+}
+
+/// One policy's result: a figure, or bounds, or a reason why there is neither.
+///
+/// ```
+/// fn is_believed(line: &jurybox_lab::OffPolicyLine) -> bool { line.reward_per_pick.is_some() }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OffPolicyLine {
+    /// The policy with its options, or the reference.
+    pub name: String,
+    /// What a pick would have been worth; null where the log cannot say.
+    pub reward_per_pick: Option<Estimate>,
+    /// Where no figure is given: bounds that hold whatever the rows were worth that the log did not look at.
+    pub bounds: Option<Bounds>,
+    /// The figure minus what the log earned, paired by round.
+    pub minus_logged: Option<Estimate>,
+    /// Every estimate, and what they rest on.
+    pub estimates: Option<Estimates>,
+    /// Why there is no figure.
+    pub why: Option<String>,
+}
+
+/// A reward per pick is between these, 95 times of 100, if all rewards are within the range of those in the log.
+///
+/// ```
+/// let bounds = jurybox_lab::Bounds { low: 0.2, high: 0.9 };
+/// assert!(bounds.low < bounds.high);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bounds {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// Estimates of what a policy would have earned, from picks that another made.
+///
+/// ```
+/// fn within_reach(estimates: &jurybox_lab::Estimates) -> bool { estimates.overlap > 0.9 }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimates {
+    /// By inverse propensity: unbiased where the logged probabilities are right, and wide.
+    pub inverse_propensity: Estimate,
+    /// Self-normalised inverse propensity; null where no pick of the log is one of the policy's.
+    pub self_normalised: Option<Estimate>,
+    /// Doubly robust, with a regression from other rounds.
+    pub doubly_robust: Estimate,
+    /// Doubly robust with normalised weights.
+    pub self_normalised_doubly_robust: Option<Estimate>,
+    /// Doubly robust with weights of at most `clip`.
+    pub clipped: Estimate,
+    /// The greatest weight that is not cut.
+    pub clip: f64,
+    /// The most by which the cut can have moved `clipped`.
+    pub clipping_bias_at_most: f64,
+    /// The share of the policy's picks that is within reach of the log.
+    pub overlap: f64,
+    /// One, up to chance, where the log can look wherever the policy would.
+    pub mean_weight: Estimate,
+    /// How many rows' worth of evidence there is.
+    pub effective_rows: f64,
+}
+
+impl OffPolicy {
+    pub(super) fn new(
+        log: &Log,
+        rounds: &[Vec<usize>],
+        options: &ReplayOptions,
+        logged: Estimate,
+    ) -> OffPolicy {
+        let rows: usize = rounds.iter().map(Vec::len).sum();
+        OffPolicy {
+            version: 2,
+            how: "estimated",
+            estimator: "doubly robust",
+            learnt_from: "the log's rounds before",
+            ci95_over: "rounds",
+            rows: log.rows(),
+            looked_at: log.labelled(),
+            evaluators: log.names.clone(),
+            rounds: rounds.len(),
+            items: rows as f64 / rounds.len() as f64,
+            k: options.k,
+            seed: options.seed,
+            logged,
+            policies: Vec::new(),
+            references: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl OffPolicyLine {
+    pub(super) fn without_figure(name: &str, why: String) -> OffPolicyLine {
+        OffPolicyLine {
+            name: name.into(),
+            reward_per_pick: None,
+            bounds: None,
+            minus_logged: None,
+            estimates: None,
+            why: Some(why),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The receipts of a log's picks, put together again from what was logged.
+//!
+//! A pick's inclusion probability is in the log. Two more things on a receipt can be worked out:
+//!
+//! - **explored.** In a round whose least likely item had probability f, an item that was picked with probability p counts as
+//!   drawn at random with probability f / p: items kept so were all drawn with the one probability f, whatever their
+//!   scores, which is what an explore slot is. f is known where all rows of a round carry a probability, or where all picks
+//!   of the log carry the same;
+//! - **advice**, for `exp4p`: each evaluator's own top K, which is what `average` does with that evaluator alone.
+
+use crate::error::Error;
+use crate::replay::Log;
+use jurybox::{Evaluators, Example, Jury, Receipt, Scores};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// What a policy must find on a receipt to learn from it at all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Needs {
+    pub(crate) explored: bool,
+    pub(crate) advice: bool,
+}
+
+impl Needs {
+    /// Found by trying: what a fresh jury learns from with it, and passes over without.
+    pub(crate) fn of(jury: &Jury) -> Result<Needs, Error> {
+        let width = jury.evaluators().len();
+        let scores = vec![0.5; width];
+        let learns = |explored: bool, advice: Vec<f64>| {
+            let receipt = Receipt { inclusion_probability: 0.5, explored, advice };
+            let example = Example { scores: &scores, reward: 0.5, receipt: Some(&receipt) };
+            Ok::<bool, Error>(jury.clone().learn(&[example])?.used > 0)
+        };
+        let all = learns(true, vec![0.5; width])?;
+        Ok(Needs {
+            explored: all && !learns(false, vec![0.5; width])?,
+            advice: all && !learns(true, Vec::new())?,
+        })
+    }
+}
+
+/// Per row, whether its pick counts as drawn at random.
+///
+/// # Errors
+/// A sentence that says why it cannot be known.
+pub(crate) fn explored(log: &Log, rounds: &[Vec<usize>], seed: u64) -> Result<Vec<bool>, String> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut known = log.probabilities.iter().copied().filter(|p| !p.is_nan());
+    let constant = known.next().filter(|first| known.all(|p| p == *first));
+    let mut out = vec![false; log.rows()];
+    for rows in rounds {
+        let complete = rows.iter().all(|&row| !log.probabilities[row].is_nan());
+        let least = rows.iter().map(|&row| log.probabilities[row]).fold(f64::INFINITY, f64::min);
+        let floor = if complete { Some(least) } else { constant };
+        for &row in rows.iter().filter(|&&row| !log.rewards[row].is_nan()) {
+            let Some(floor) = floor else {
+                return Err("it learns only from picks drawn at random. Which of them were can be told where every row, \
+                            picked or not, carries its logged probability; here some do not"
+                    .into());
+            };
+            out[row] = rng.random::<f64>() * log.probabilities[row] < floor;
+        }
+    }
+    Ok(out)
+}
+
+/// For each row of a round, per evaluator, the probability to be among that evaluator's own best `k`.
+pub(crate) fn advice(log: &Log, rows: &[usize], k: usize) -> Result<Vec<Vec<f64>>, Error> {
+    let mut all = vec![Vec::with_capacity(log.width()); rows.len()];
+    for evaluator in 0..log.width() {
+        let own: Vec<f64> = rows.iter().map(|&row| log.row(row)[evaluator]).collect();
+        let mut alone = Jury::new(&"average".parse()?, Evaluators::numbered(1)?)?;
+        let shares = alone.inclusion_probabilities(&Scores::new(&own, 1)?, k)?;
+        all.iter_mut().zip(shares).for_each(|(advice, share)| advice.push(share));
+    }
+    Ok(all)
+}
+
+/// What can be said of a row's pick without its round.
+pub(crate) fn receipt_of_row(log: &Log, row: usize) -> Receipt {
+    Receipt { inclusion_probability: log.probabilities[row], explored: false, advice: Vec::new() }
+}

@@ -1,0 +1,111 @@
+//! An off-policy estimate for people: a table, a page.
+
+use super::{OffPolicy, OffPolicyLine};
+use crate::statistics::Estimate;
+use jurybox_files::{escaped, page, short, warnings};
+use std::fmt::Write;
+
+impl OffPolicy {
+    /// A table for the terminal: figures first, the best on top, then bounds, then what cannot be said.
+    pub fn to_table(&self) -> String {
+        let mut text = format!("{}\n", self.setting());
+        let cells: Vec<[String; 5]> = std::iter::once(header()).chain(self.lines().map(cells)).collect();
+        let widths: Vec<usize> =
+            (0..5).map(|c| cells.iter().map(|row| row[c].chars().count()).max().unwrap_or(0)).collect();
+        for row in &cells {
+            let padded = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
+            let _ = writeln!(text, "{}", padded.collect::<Vec<_>>().join("  ").trim_end());
+        }
+        for note in self.notes() {
+            let _ = writeln!(text, "{note}");
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        text
+    }
+
+    /// A self-contained page.
+    pub fn to_html(&self) -> String {
+        let mut body = format!(
+            "<p class=\"lead\">{}</p>{}<table><tr>",
+            escaped(&self.setting()),
+            warnings(&self.warnings)
+        );
+        header().iter().for_each(|cell| body += &format!("<th>{}</th>", escaped(cell)));
+        body += "</tr>";
+        for line in self.lines() {
+            let reference = self.references.iter().any(|other| other.name == line.name);
+            body += if reference { "<tr class=\"reference\">" } else { "<tr>" };
+            cells(line).iter().for_each(|cell| body += &format!("<td>{}</td>", escaped(cell)));
+            body += "</tr>";
+        }
+        body += "</table>";
+        self.notes().for_each(|note| body += &format!("<p class=\"small\">{}</p>", escaped(&note)));
+        page("What each policy would have earned", &body)
+    }
+
+    fn setting(&self) -> String {
+        format!(
+            "{} rows, {} looked at, {} evaluators; {} rounds of {} items, {} picks each; the log earned {} a pick\n\
+             reward per pick: {}, learnt from {}, 95% intervals over {}",
+            self.rows,
+            self.looked_at,
+            self.evaluators.len(),
+            self.rounds,
+            short(self.items),
+            self.k,
+            with_interval(self.logged),
+            self.estimator,
+            self.learnt_from,
+            self.ci95_over
+        )
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &OffPolicyLine> {
+        let mut policies: Vec<&OffPolicyLine> = self.policies.iter().collect();
+        let rank = |line: &OffPolicyLine| match (line.reward_per_pick, line.bounds) {
+            (Some(figure), _) => (0, -figure.mean),
+            (None, Some(bounds)) => (1, -bounds.low),
+            (None, None) => (2, 0.0),
+        };
+        policies.sort_by(|a, b| rank(a).0.cmp(&rank(b).0).then(rank(a).1.total_cmp(&rank(b).1)));
+        policies.into_iter().chain(&self.references)
+    }
+
+    /// Why there is no figure, one line for each such policy.
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let bounded = self.lines().any(|line| line.bounds.is_some());
+        let whys = self.lines().filter_map(|line| Some(format!("{}: {}", line.name, line.why.as_ref()?)));
+        let legend = "a bound takes what the log did not look at to be worth the least, or the most, of any reward in it";
+        whys.chain(bounded.then(|| legend.to_string()))
+    }
+}
+
+fn header() -> [String; 5] {
+    ["policy", "reward per pick", "minus the log", "overlap", "effective rows"].map(String::from)
+}
+
+fn cells(line: &OffPolicyLine) -> [String; 5] {
+    let reward = match (line.reward_per_pick, line.bounds) {
+        (Some(figure), _) => with_interval(figure),
+        (None, Some(bounds)) => format!("{} to {} (bound)", short(bounds.low), short(bounds.high)),
+        (None, None) => "no figure".into(),
+    };
+    let of = |cell: &dyn Fn(&super::Estimates) -> String| line.estimates.as_ref().map_or(String::new(), cell);
+    [
+        line.name.clone(),
+        reward,
+        line.minus_logged.map_or(String::new(), with_interval),
+        of(&|e| format!("{:.2}", e.overlap)),
+        of(&|e| format!("{:.0}", e.effective_rows)),
+    ]
+}
+
+fn with_interval(estimate: Estimate) -> String {
+    if estimate.half_width.is_finite() {
+        format!("{} ± {}", short(estimate.mean), short(estimate.half_width))
+    } else {
+        short(estimate.mean)
+    }
+}

@@ -1,0 +1,126 @@
+//! Following a policy along a log: what it would pick in each round, learning as it goes from what the log looked at.
+//!
+//! **Progressive.** In round t the policy has learnt from the log's rounds before t, and from nothing of round t but its
+//! scores. Its probabilities in round t are then fixed before the log's draw of round t, so that no weight depends on the
+//! reward it weighs. It learns from the log's picks, not from its own: that is all a log has.
+
+use super::receipts::{Needs, advice, explored, receipt_of_row};
+use crate::error::Error;
+use crate::replay::{Log, Scale};
+use jurybox::{Example, Jury, Receipt, Scores, TopK};
+
+/// Who picks.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// A policy as it comes to the first round.
+    Policy(Box<Jury>),
+    /// Every item alike.
+    Uniform,
+    /// The top K by a value that each row has from the beginning.
+    Fixed(Vec<f64>),
+}
+
+/// How to follow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Follow<'a> {
+    pub(crate) log: &'a Log,
+    pub(crate) rounds: &'a [Vec<usize>],
+    /// Picks of a round; all items where it has fewer.
+    pub(crate) k: usize,
+    pub(crate) seed: u64,
+}
+
+/// What came of following a policy.
+pub(crate) enum Followed {
+    /// Its probability to pick each row.
+    Probabilities(Vec<f64>),
+    /// It cannot be followed along this log, and why.
+    Impossible(String),
+}
+
+impl Follow<'_> {
+    pub(crate) fn along(&self, target: &Target) -> Result<Followed, Error> {
+        let mut out = vec![0.0; self.log.rows()];
+        match target {
+            Target::Policy(jury) => return self.policy(jury, |_| Ok(())),
+            Target::Uniform => {
+                for rows in self.rounds {
+                    let share = self.picks(rows) as f64 / rows.len() as f64;
+                    rows.iter().for_each(|&row| out[row] = share);
+                }
+            }
+            Target::Fixed(values) => {
+                for (round, rows) in self.rounds.iter().enumerate() {
+                    let mut top = TopK::new(self.picks(rows), self.seed ^ round as u64);
+                    rows.iter().for_each(|&row| top.push(row as u64, last_if_missing(values[row])));
+                    top.sorted().iter().for_each(|ranked| out[ranked.item as usize] = 1.0);
+                }
+            }
+        }
+        Ok(Followed::Probabilities(out))
+    }
+
+    fn picks(&self, rows: &[usize]) -> usize {
+        self.k.min(rows.len())
+    }
+
+    /// As [`along`](Self::along) for a policy; `before` sees the jury as it comes to each round.
+    pub(super) fn policy(
+        &self,
+        jury: &Jury,
+        mut before: impl FnMut(&Jury) -> Result<(), Error>,
+    ) -> Result<Followed, Error> {
+        let log = self.log;
+        let mut jury = jury.clone();
+        let needs = Needs::of(&jury)?;
+        let explored = match explored(log, self.rounds, self.seed) {
+            Err(why) if needs.explored => return Ok(Followed::Impossible(why)),
+            explored => explored.unwrap_or_else(|_| vec![false; log.rows()]),
+        };
+        if needs.explored && !explored.iter().any(|&e| e) {
+            let why = "it learns only from picks drawn at random, and the log has none";
+            return Ok(Followed::Impossible(why.into()));
+        }
+        let scale = Scale::of(log);
+        let mut out = vec![0.0; log.rows()];
+        let mut table = Vec::new();
+        for rows in self.rounds {
+            let k = self.picks(rows);
+            table.clear();
+            rows.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
+            let scores = Scores::new(&table, log.width())?;
+            before(&jury)?;
+            let shares = turn(&mut jury, &scores, k)?;
+            rows.iter().zip(shares).for_each(|(&row, share)| out[row] = share);
+            let advice = if needs.advice { advice(log, rows, k)? } else { vec![Vec::new(); rows.len()] };
+            for (&row, advice) in rows.iter().zip(advice) {
+                if !log.rewards[row].is_nan() {
+                    let receipt = Receipt { explored: explored[row], advice, ..receipt_of_row(log, row) };
+                    teach(&mut jury, log.row(row), scale.apply(log.rewards[row]), &receipt)?;
+                }
+            }
+        }
+        Ok(Followed::Probabilities(out))
+    }
+}
+
+/// A value is NaN where a row has no score at all: last of all, as for the policies.
+pub(super) fn last_if_missing(value: f64) -> f64 {
+    if value.is_nan() { f64::NEG_INFINITY } else { value }
+}
+
+/// One round of the target: its probabilities, in the order of seeing and choosing that it asks for.
+pub(super) fn turn(jury: &mut Jury, scores: &Scores<'_>, k: usize) -> Result<Vec<f64>, Error> {
+    if jury.observes_first() {
+        jury.observe(scores)?;
+        return Ok(jury.inclusion_probabilities(scores, k)?);
+    }
+    let shares = jury.inclusion_probabilities(scores, k)?;
+    jury.observe(scores)?;
+    Ok(shares)
+}
+
+fn teach(jury: &mut Jury, scores: &[f64], reward: f64, receipt: &Receipt) -> Result<(), Error> {
+    jury.learn(&[Example { scores, reward, receipt: Some(receipt) }])?;
+    Ok(())
+}

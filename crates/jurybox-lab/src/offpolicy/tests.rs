@@ -1,0 +1,183 @@
+//! Faults that were: each of these printed a wrong figure once.
+
+use super::*;
+use jurybox::Spec;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// A log of rounds of 20 items by two evaluators, of which it picks `k` by the poor one and explores with probability
+/// `eps`. Only the picks carry a probability, unless all do.
+fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Log, f64) {
+    let items = 20;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let names = vec!["poor".to_string(), "good".to_string()];
+    let mut log = Log { names, scores: vec![], rewards: vec![], probabilities: vec![], rounds: vec![] };
+    let mut truth = 0.0;
+    for round in 0..rounds {
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let worth: Vec<f64> = (0..items).map(|_| normal()).collect();
+        let scores: Vec<[f64; 2]> = worth.iter().map(|w| [0.3 * w + normal(), w + 0.5 * normal()]).collect();
+        let best = |value: &dyn Fn(usize) -> f64| {
+            let mut order: Vec<usize> = (0..items).collect();
+            order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
+            order[..k].to_vec()
+        };
+        let top = best(&|i| scores[i][0]);
+        // What good items are worth is a curve: a line fitted on the log's picks does not know it.
+        let reward = |i: usize| worth[i].max(0.0).powf(1.5);
+        truth += best(&|i| scores[i][1]).into_iter().map(reward).sum::<f64>() / (k * rounds) as f64;
+        let chance: Vec<f64> = (0..items).map(|_| rng.random()).collect();
+        let picked = if rng.random::<f64>() < eps { best(&|i| chance[i]) } else { top.clone() };
+        for i in 0..items {
+            let p = if top.contains(&i) { 1.0 - eps } else { 0.0 } + eps * k as f64 / items as f64;
+            let looked_at = picked.contains(&i);
+            log.rewards.push(if looked_at { reward(i) } else { f64::NAN });
+            log.probabilities.push(if looked_at || (all_carry && p > 0.0) { p } else { f64::NAN });
+            log.scores.extend(scores[i]);
+        }
+        log.rounds.push((round * items..(round + 1) * items).collect());
+    }
+    (log, truth)
+}
+
+fn ask(policies: &str, k: usize) -> ReplayOptions {
+    ReplayOptions { k, policies: Spec::list(policies).unwrap(), ..ReplayOptions::default() }
+}
+
+fn run(log: &Log, options: &ReplayOptions) -> OffPolicy {
+    estimated(log, options, 1, &|_, _| {}).unwrap().0
+}
+
+/// A log that takes the top two of a poor evaluator, always. The doubly robust figure is far off and its interval small;
+/// what is given instead is a bound, which holds.
+#[test]
+fn a_log_that_never_looks_elsewhere_gets_a_bound() {
+    let (log, truth) = log(1, 400, 2, 0.0, false);
+    let outcome = run(&log, &ask("adaptive", 2));
+    let line = &outcome.policies[0];
+    assert_eq!(line.reward_per_pick, None);
+    let bounds = line.bounds.unwrap();
+    assert!(bounds.low <= truth && truth <= bounds.high, "{truth} {line:?}");
+    let estimates = line.estimates.unwrap();
+    let wrong = estimates.doubly_robust;
+    assert!(wrong.above(truth) || wrong.below(truth), "the world is too kind to show it: {truth} {line:?}");
+    assert!(estimates.overlap < 0.5, "{line:?}");
+    let why = line.why.as_ref().unwrap();
+    assert!(why.contains("of what this policy would pick, the log never looks at"), "{why}");
+    // The log's own policy is where the log looks.
+    let own = run(&log, &ReplayOptions { weights: Some(vec![1.0, 0.0]), ..ask("average", 2) });
+    let own = own.policies.iter().find(|line| line.name == "weights").unwrap();
+    assert_eq!(own.reward_per_pick.unwrap().mean, outcome.logged.mean);
+}
+
+/// Rows that could not be picked are known by their empty probability where the others carry one.
+#[test]
+fn rows_without_a_probability_cannot_be_picked_where_others_carry_one() {
+    let (mut log, _) = log(2, 400, 2, 1.0, true);
+    let line = |log: &Log| run(log, &ask("average", 2)).policies.remove(0);
+    assert_eq!(line(&log).bounds, None);
+    for row in (0..log.rows()).filter(|row| row % 10 == 0) {
+        log.probabilities[row] = f64::NAN;
+        log.rewards[row] = f64::NAN;
+    }
+    assert!(line(&log).bounds.is_some());
+}
+
+/// Without `--rounds` the horizon is the log's number of rounds.
+#[test]
+fn the_horizon_is_the_logs() {
+    let (log, _) = log(3, 60, 2, 0.5, true);
+    let both =
+        run(&log, &ask("eps-greedy-all, eps-greedy-all(horizon=60), eps-greedy-all(horizon=1000000)", 2));
+    let [own, told, endless] = [0, 1, 2].map(|at| both.policies[at].estimates);
+    assert_eq!(own, told);
+    assert_ne!(own, endless);
+    assert_eq!(both.rounds, 60);
+}
+
+/// `eps-greedy` learns from explored picks only. They are known where every row carries a probability; elsewhere it is said
+/// by name that it cannot be judged.
+#[test]
+fn policies_that_learn_from_receipts_get_them_or_are_named() {
+    let (complete, _) = log(4, 300, 2, 0.5, true);
+    let outcome = run(&complete, &ask("eps-greedy, exp4p", 2));
+    let uniform = outcome.references.iter().find(|line| line.name == "uniform").unwrap();
+    let uniform = uniform.estimates.unwrap().doubly_robust;
+    for line in &outcome.policies {
+        // Without receipts neither would learn, and both would pick as good as blindly.
+        assert!(line.estimates.unwrap().doubly_robust.above(uniform.high()), "{line:?} {uniform:?}");
+    }
+    let (bare, _) = log(4, 300, 2, 0.5, false);
+    let outcome = run(&bare, &ask("eps-greedy, exp4p", 2));
+    assert!(outcome.policies[0].estimates.is_none() && outcome.policies[1].estimates.is_some());
+    assert!(outcome.policies[0].why.as_ref().unwrap().contains("drawn at random"));
+    assert!(outcome.to_table().contains("eps-greedy: it learns only from picks drawn at random"));
+}
+
+/// The advice that is put together again is the advice on the receipts of `exp4p` itself.
+#[test]
+fn advice_is_that_of_the_policy() {
+    let (mut log, _) = log(5, 1, 2, 0.5, true);
+    log.scores[7] = f64::NAN;
+    log.scores[11] = log.scores[13]; // a tie
+    let mut jury = seat(&"exp4p".parse().unwrap(), &log, 10).unwrap();
+    let rows: Vec<usize> = (0..20).collect();
+    let advice = receipts::advice(&log, &rows, 6).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let scores = jurybox::Scores::new(&log.scores, 2).unwrap();
+    for _ in 0..20 {
+        for pick in jury.choose(&scores, 6, &mut rng).unwrap() {
+            assert_eq!(pick.receipt.advice, advice[pick.item]);
+        }
+    }
+}
+
+/// A file of reviewed rows only, likelier to be reviewed the higher their first score: a random pick of all rows is worth
+/// 0.4, one of the reviewed rows 0.49.
+#[test]
+fn probabilities_count_where_every_row_has_a_reward() {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let names = vec!["a".to_string(), "b".to_string()];
+    let mut log = Log { names, scores: vec![], rewards: vec![], probabilities: vec![], rounds: vec![] };
+    for _ in 0..6000 {
+        let (a, b): (f64, f64) = (rng.random(), rng.random());
+        let p = 0.05 + 0.9 * a;
+        if rng.random::<f64>() < p {
+            log.scores.extend([a, b]);
+            log.rewards.push(0.6 * a + 0.2 * b);
+            log.probabilities.push(p);
+        }
+    }
+    let outcome = run(&log, &ReplayOptions { items: 20, ..ask("average", 2) });
+    let uniform = outcome.references.iter().find(|line| line.name == "uniform").unwrap();
+    let uniform = uniform.reward_per_pick.unwrap();
+    // Four standard errors.
+    assert!(
+        (uniform.mean - 0.4).abs() < 2.0 * uniform.half_width && uniform.half_width < 0.02,
+        "{uniform:?}"
+    );
+    assert!(outcome.logged.above(0.45), "{:?}", outcome.logged);
+    // In rounds of their own the rows that nobody looked at are missed, and no figure is given.
+    let rounds = (0..log.rows() / 10).map(|t| (10 * t..10 * t + 10).collect()).collect();
+    let outcome = run(&Log { rounds, ..log }, &ask("average", 2));
+    assert_eq!((outcome.policies[0].reward_per_pick, outcome.policies[0].bounds), (None, None));
+    assert!(outcome.policies[0].why.as_ref().unwrap().contains("left out of the file"));
+}
+
+#[test]
+fn impossible_probabilities_are_refused_on_every_row() {
+    let (good, _) = log(7, 3, 2, 0.5, true);
+    let picked = (0..60).find(|&row| !good.rewards[row].is_nan()).unwrap();
+    let passed = (0..60).find(|&row| good.rewards[row].is_nan()).unwrap();
+    for (row, p) in
+        [(picked, 0.0), (picked, 1.2), (picked, f64::NAN), (passed, 0.0), (passed, 1.2), (passed, -0.1)]
+    {
+        let mut log = good.clone();
+        log.probabilities[row] = p;
+        let error = check(&log, Path::new("log.csv"), "p").unwrap_err().to_string();
+        assert!(error.starts_with(&format!("log.csv: row {}, column `p`: ", row + 1)), "{error}");
+        assert!(p.is_nan() || error.contains(&p.to_string()), "{error}");
+    }
+    assert!(check(&good, Path::new("log.csv"), "p").is_ok());
+}
