@@ -330,3 +330,37 @@ fn options_that_make_no_sense_are_refused() {
         assert!(message.contains(says), "{spec}: {message}");
     }
 }
+
+#[test]
+fn the_value_of_a_row_is_its_own_whatever_stands_beside_it() {
+    for spec in ["adaptive", "adaptive(curve=ranks)", "adaptive(curve=linear)"] {
+        let data = rounds(30, 9, |_, r, rng| (0..J).map(|_| (r + normal(rng)).exp()).collect());
+        let mut jury = seated(spec, J);
+        play(&mut jury, &data);
+        let mut table = data[0].1.clone();
+        // Every third row has a gap or two.
+        for (row, scores) in table.chunks_exact_mut(J).enumerate().step_by(3) {
+            scores[row % J] = f64::NAN;
+            scores[row / 3 % J] = f64::NAN;
+        }
+        let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        let scores = jury.scores(&table).unwrap();
+        let whole = bits(jury.values(&scores).unwrap());
+        for rows in [1, 7] {
+            let parts = table.chunks(rows * J).flat_map(|part| {
+                let part = jury.scores(part).unwrap();
+                bits(jury.values(&part).unwrap())
+            });
+            assert_eq!(parts.collect::<Vec<_>>(), whole, "{spec}");
+        }
+        // And it is what is predicted.
+        let predicted = jury.predict(&scores, Fraction::try_from(0.9).unwrap()).unwrap().unwrap();
+        for (value, predicted) in whole.iter().zip(predicted) {
+            let value = f64::from_bits(*value);
+            assert!(
+                (value - predicted.mean).abs() < 1e-9 * (1.0 + value.abs()),
+                "{spec}: {value} {predicted:?}"
+            );
+        }
+    }
+}

@@ -161,37 +161,33 @@ impl Rows {
                 (cut[0]..cut[1], xx)
             })
             .collect();
-        let rewards: Vec<f64> = (0..count).map(|i| self.row(i, reward..reward + 1)[0]).collect();
-        sets.iter()
-            .map(|set| match moments.iter().find(|(stretch, _)| !few(&set) && stretch.contains(&set.start)) {
-                Some((stretch, joint)) => {
-                    let set = set.start - stretch.start..set.end - stretch.start;
-                    Gram::of_moments(joint, stretch.len(), set)
-                }
-                None => {
-                    let yy = dot(&rewards, &rewards);
-                    let unit = unit(self.weight, yy);
-                    let mut xx = Symmetric::zeros(count);
-                    for (part, products) in &products {
-                        if set.start <= part.start && part.end <= set.end {
-                            xx.add(products);
-                        }
-                    }
-                    Gram {
-                        examples: self.weight,
-                        unit,
-                        yy: yy / (unit * unit),
-                        features: set.len(),
-                        form: Form::Rows {
-                            xx,
-                            y: rewards.iter().map(|y| y / unit).collect(),
-                            rows: Arc::clone(self),
-                            columns: set.clone(),
-                        },
-                    }
-                }
-            })
-            .collect()
+        let gram = |set: &Range<usize>| {
+            let enough = moments.iter().find(|(stretch, _)| !few(&set) && stretch.contains(&set.start));
+            if let Some((stretch, joint)) = enough {
+                let within = set.start - stretch.start..set.end - stretch.start;
+                return Gram::of_moments(joint, stretch.len(), within);
+            }
+            let mut xx = Symmetric::zeros(count);
+            let parts = products.iter().filter(|(part, _)| set.start <= part.start && part.end <= set.end);
+            parts.for_each(|(_, products)| xx.add(products));
+            self.gram_of_products(xx, set.clone())
+        };
+        sets.iter().map(gram).collect()
+    }
+
+    fn gram_of_products(self: &Arc<Self>, xx: Symmetric, columns: Range<usize>) -> Gram {
+        let reward = self.columns() - 1;
+        let rewards: Vec<f64> = (0..self.len()).map(|i| self.row(i, reward..reward + 1)[0]).collect();
+        let yy = dot(&rewards, &rewards);
+        let unit = unit(self.weight, yy);
+        let y = rewards.iter().map(|y| y / unit).collect();
+        Gram {
+            examples: self.weight,
+            unit,
+            yy: yy / (unit * unit),
+            features: columns.len(),
+            form: Form::Rows { xx, y, rows: Arc::clone(self), columns },
+        }
     }
 }
 
