@@ -60,7 +60,9 @@ impl Judge {
                 Ok(())
             }
             Judge::Jury(jury) => {
-                *out = by_jury(&mut jury.clone(), batch.scores())?;
+                let mut jury = jury.clone();
+                let values = jury.values(&scores(batch.scores(), jury.evaluators().len())?)?;
+                *out = values;
                 Ok(())
             }
         }
@@ -72,7 +74,7 @@ impl Judge {
             Judge::Weights(weights) => {
                 Ok(rows.chunks_exact(width).map(|row| weighed(weights, row)).collect())
             }
-            Judge::Jury(jury) => by_jury(&mut jury.clone(), rows),
+            Judge::Jury(jury) => Ok(jury.clone().values(&scores(rows, width)?)?),
         }
     }
 
@@ -87,27 +89,6 @@ impl Judge {
 
 pub(crate) fn scores(values: &[f64], width: usize) -> Result<Scores<'_>, Error> {
     Ok(Scores::new(values, width)?)
-}
-
-/// The values of rows by a jury: complete rows and rows with gaps apart, so that the last bit of a value does not depend on
-/// which rows were read together with it.
-fn by_jury(jury: &mut Jury, rows: &[f64]) -> Result<Vec<f64>, Error> {
-    let width = jury.evaluators().len();
-    let has_gaps = |row: &[f64]| row.iter().any(|x| x.is_nan());
-    let kinds: Vec<bool> = rows.chunks_exact(width).map(has_gaps).collect();
-    if kinds.windows(2).all(|pair| pair[0] == pair[1]) {
-        return Ok(jury.values(&scores(rows, width)?)?);
-    }
-    let mut apart = [Vec::new(), Vec::new()];
-    for (row, &kind) in rows.chunks_exact(width).zip(&kinds) {
-        apart[usize::from(kind)].extend_from_slice(row);
-    }
-    let [complete, gaps] = apart;
-    let mut values = [
-        jury.values(&scores(&complete, width)?)?.into_iter(),
-        jury.values(&scores(&gaps, width)?)?.into_iter(),
-    ];
-    Ok(kinds.into_iter().map(|kind| values[usize::from(kind)].next().unwrap_or(f64::NAN)).collect())
 }
 
 /// The weighted sum over the scores that are there, scaled up to all weights; last of all where none is.
