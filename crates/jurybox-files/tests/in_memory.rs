@@ -164,7 +164,7 @@ fn rankings_are_the_same_rows_and_the_same_bits() {
 
 #[test]
 fn every_row_is_scored_the_same() {
-    let judge = Judge::jury(learnt("esag")).unwrap();
+    let judge = Judge::jury(learnt("adaptive")).unwrap();
     same(&roles(false), |table, folder| {
         let out = folder.join("out.csv");
         score_all(table, &judge, &out, Format::Csv).unwrap();
