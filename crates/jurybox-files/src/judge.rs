@@ -35,9 +35,10 @@ impl Judge {
     /// Fixed weights by evaluator, each in the evaluator's direction; those not named get none.
     pub fn weights(evaluators: &Evaluators, pairs: &[(String, f64)]) -> Result<Judge, Error> {
         let weights = by_evaluator(evaluators, pairs, Some(0.0))?;
-        let turned = weights.iter().zip(evaluators.as_slice()).map(|(weight, evaluator)| {
-            if evaluator.direction == Direction::Low { -weight } else { *weight }
-        });
+        let turned = weights
+            .iter()
+            .zip(evaluators.as_slice())
+            .map(|(weight, evaluator)| if evaluator.direction == Direction::Low { -weight } else { *weight });
         Ok(Judge::Weights(turned.collect()))
     }
 

@@ -216,8 +216,7 @@ impl Roles {
             return Err(Error::NoEvaluator { path: path.into(), others });
         }
         if let Some(name) = self.invert.iter().find(|name| {
-            self.reward.as_ref() != Some(name)
-                && !evaluators.iter().any(|evaluator| evaluator.name == **name)
+            self.reward.as_ref() != Some(name) && !evaluators.iter().any(|evaluator| evaluator.name == **name)
         }) {
             return Err(Error::NotInvertible { column: name.clone() });
         }

@@ -52,6 +52,7 @@ pub struct Table {
 /// let want = jurybox_files::Want { reward: true, ..jurybox_files::Want::default() };
 /// assert!(!want.key);
 /// ```
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing to read or not")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Want<'a> {
     /// The rewards.

@@ -82,7 +82,8 @@ fn by_files(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error>
         want,
         |chunk| {
             let mut jury = blank.clone();
-            let (labelled, learnt) = show(&mut jury, chunk.scores, chunk.rewards, first.saturating_add(chunk.file as u64))?;
+            let (labelled, learnt) =
+                show(&mut jury, chunk.scores, chunk.rewards, first.saturating_add(chunk.file as u64))?;
             Ok((jury, labelled, learnt))
         },
         |at, (learnt, labelled, what)| {

@@ -201,16 +201,15 @@ fn halves_merged_rank_as_the_whole() {
     for entry in jurybox::policies().iter().filter(|entry| entry.name != "oracle") {
         let learn = |paths: &[PathBuf]| {
             let table = Table::open(paths, &roles, false).unwrap();
-            let mut jury = seat(&jurybox::Spec::new(entry.name), &table.taken().evaluators()).unwrap();
-            teach(&table, &mut jury).unwrap();
+            let mut jury = seat(&jurybox::Spec::new(entry.name), table.taken().evaluators()).unwrap();
+            teach(&table, &mut jury, 0).unwrap();
             jury
         };
         let mut merged = learn(from_ref(&left));
         merged.merge(&learn(from_ref(&right))).unwrap();
         let order = |jury: jurybox::Jury| {
             let table = Table::open(from_ref(&whole), &roles, false).unwrap();
-            let ranking =
-                rank(&table, &Judge::jury(jury).unwrap(), RankOptions { k: 300, ..RankOptions::default() });
+            let ranking = rank(&table, &Judge::jury(&jury), RankOptions { k: 300, ..RankOptions::default() });
             ranking.unwrap().winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
         assert_eq!(order(merged), order(learn(from_ref(&whole))), "{}", entry.name);

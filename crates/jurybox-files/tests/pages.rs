@@ -8,9 +8,8 @@ fn names_of_columns_cannot_leave_their_place_in_a_report() {
     let reward = "<b onmouseover=x>";
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let header: Vec<String> = names.iter().chain([&reward]).map(|name| quoted(name)).collect();
-    let rows: String = (0..200)
-        .map(|i| format!("{},{},{},{},{}\n", i % 10, (i * 7) % 13, (i * 3) % 11, i % 4, (i + i / 9) % 10))
-        .collect();
+    let row = |i: u32| format!("{},{},{},{},{}", i % 10, (i * 7) % 13, (i * 3) % 11, i % 4, (i + i / 9) % 10);
+    let rows = (0..200).map(row).collect::<Vec<_>>().join("\n");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("scores.csv");
     std::fs::write(&path, format!("{}\n{rows}", header.join(","))).unwrap();

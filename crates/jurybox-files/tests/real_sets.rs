@@ -91,10 +91,14 @@ fn table(set: &Set, path: &Path, key: Option<&str>) -> Table {
     }
     if set.worst_first {
         let plain = Table::open(&[path.into()], &roles, false).unwrap();
-        roles.invert = plain.taken().evaluators();
+        roles.invert = names(&plain);
         roles.invert.push(set.reward.into());
     }
     Table::open(&[path.into()], &roles, true).unwrap()
+}
+
+fn names(table: &Table) -> Vec<String> {
+    table.taken().evaluators().names().map(Into::into).collect()
 }
 
 /// Runs a check on every set that is there.
@@ -112,12 +116,13 @@ fn ranking_without_labels_finds_what_it_found_before() {
         let table = table(set, path, None);
         assert_eq!(table.taken().evaluators().len(), set.evaluators, "{}: {}", set.file, table.taken());
         // The reward column is in the table, but a policy that is taught by scores alone does not see it.
-        let blind = Roles { evaluators: table.taken().evaluators(), ..Roles::default() };
+        let invert = if set.worst_first { names(&table) } else { Vec::new() };
+        let blind = Roles { evaluators: names(&table), invert, ..Roles::default() };
         let unlabelled = Table::open(&[path.into()], &blind, true).unwrap();
-        let mut jury = seat(&jurybox::Spec::default(), &unlabelled.taken().evaluators()).unwrap();
-        teach(&unlabelled, &mut jury).unwrap();
+        let mut jury = seat(&jurybox::Spec::default(), unlabelled.taken().evaluators()).unwrap();
+        teach(&unlabelled, &mut jury, 0).unwrap();
         let ranking =
-            rank(&unlabelled, &Judge::jury(jury).unwrap(), RankOptions { k: 100, ..RankOptions::default() }).unwrap();
+            rank(&unlabelled, &Judge::jury(&jury), RankOptions { k: 100, ..RankOptions::default() }).unwrap();
         assert_eq!((ranking.rows(), ranking.winners().len()), (set.rows, 100), "{}", set.file);
         let (mut rewards, mut sum) = (Vec::new(), 0.0);
         let want = jurybox_files::Want { reward: true, ..jurybox_files::Want::default() };
@@ -148,7 +153,7 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
     each(|set, path| {
         let dir = tempfile::tempdir().unwrap();
         let whole = table(set, path, None);
-        let evaluators = whole.taken().evaluators();
+        let evaluators = whole.taken().evaluators().clone();
         // Plain text again, so that it can be cut between two lines.
         let mut text = String::new();
         let all = dir.path().join("all.csv");
@@ -163,27 +168,28 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
         let (header, rows) = text.split_once('\n').unwrap();
         let cut = rows[..rows.len() / 3].rfind('\n').unwrap() + 1;
         let mut roles =
-            Roles { evaluators: evaluators.clone(), reward: Some(set.reward.into()), ..Roles::default() };
+            Roles { evaluators: names(&whole), reward: Some(set.reward.into()), ..Roles::default() };
         if set.worst_first {
-            roles.invert = vec![set.reward.into()];
+            roles.invert = names(&whole);
+            roles.invert.push(set.reward.into());
         }
         let mut merged = seat(&jurybox::Spec::default(), &evaluators).unwrap();
         for (name, part) in [("first.csv", &rows[..cut]), ("second.csv", &rows[cut..])] {
             let half = dir.path().join(name);
             write!(std::fs::File::create(&half).unwrap(), "{header}\n{part}").unwrap();
             let mut jury = seat(&jurybox::Spec::default(), &evaluators).unwrap();
-            teach(&Table::open(&[half], &roles, false).unwrap(), &mut jury).unwrap();
+            teach(&Table::open(&[half], &roles, false).unwrap(), &mut jury, 0).unwrap();
             merged.merge(&jury).unwrap();
         }
         let mut jury = seat(&jurybox::Spec::default(), &evaluators).unwrap();
-        let taught = teach(&whole, &mut jury).unwrap();
+        let taught = teach(&whole, &mut jury, 0).unwrap();
         assert_eq!((taught.rows, taught.labelled, taught.rounds), (set.rows, set.rows, 1), "{}", set.file);
-        let top = |jury| {
+        let top = |jury: &jurybox::Jury| {
             let ask = RankOptions { k: 200, ..RankOptions::default() };
-            let ranking = rank(&whole, &Judge::jury(jury).unwrap(), ask).unwrap();
+            let ranking = rank(&whole, &Judge::jury(jury), ask).unwrap();
             ranking.winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
-        assert_eq!(top(merged), top(jury), "{}", set.file);
+        assert_eq!(top(&merged), top(&jury), "{}", set.file);
     });
 }
 

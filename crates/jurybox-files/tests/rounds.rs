@@ -36,8 +36,8 @@ fn roles(key: Option<&str>) -> Roles {
 
 fn learnt(paths: &[PathBuf], policy: &str, key: Option<&str>, threads: usize) -> Jury {
     let table = Table::open(paths, &roles(key), false).unwrap().with_threads(threads);
-    let mut jury = seat(&policy.parse().unwrap(), &table.taken().evaluators()).unwrap();
-    let taught = teach(&table, &mut jury).unwrap();
+    let mut jury = seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
+    let taught = teach(&table, &mut jury, 0).unwrap();
     assert_eq!(taught.rounds, jury.seen().rounds);
     jury
 }

@@ -16,10 +16,9 @@ fn rounds_per_second(contender: &Contender, setting: &Setting) -> f64 {
     let mut world = World::new(setting, 1, 0);
     let sigma = world.truth().told_sigma();
     let evaluators = Evaluators::numbered(setting.evaluators).expect("ten evaluators");
-    let told = contender.spec.clone().with("sigma", sigma);
-    let mut jury = Jury::new(&told, evaluators.clone())
-        .or_else(|_| Jury::new(&contender.spec, evaluators))
-        .expect("a policy of the table");
+    let spec = contender.spec.clone();
+    let told = if spec.takes("sigma") { spec.with("sigma", sigma) } else { spec };
+    let mut jury = Jury::new(&told, evaluators).expect("a policy of the table");
     let rounds: Vec<Items> = (0..DRAWN)
         .map(|_| {
             let mut items = Items::default();
@@ -33,10 +32,11 @@ fn rounds_per_second(contender: &Contender, setting: &Setting) -> f64 {
     for t in 0..ROUNDS {
         let items = &rounds[t % DRAWN];
         let scores = Scores::new(&items.scores, setting.evaluators).expect("sound scores");
-        jury.round_into(&scores, setting.k, &mut rng, &mut picks).expect("a sound round");
+        jury.round_into(&scores, t as u64, setting.k, &mut rng, &mut picks).expect("a sound round");
         for pick in &picks {
             let (scores, reward) = (scores.row(pick.item), items.verdicts[pick.item]);
-            jury.learn(&[Example { scores, reward, receipt: Some(&pick.receipt) }]).expect("a sound example");
+            jury.learn(&[Example { scores, reward, receipt: Some(&pick.receipt) }], t as u64)
+                .expect("a sound example");
         }
     }
     ROUNDS as f64 / start.elapsed().as_secs_f64()

@@ -97,21 +97,16 @@ impl Contender {
             (&["low", "high"], vec![json!(0.0), json!(highest_reward(setting))]),
         ];
         let mut spec = self.spec.clone();
-        let mut jury = Jury::new(&spec, evaluators.clone());
         for (names, values) in told {
             let own = names.iter().any(|name| spec.options().contains_key(*name));
             if own || (names == ["link"] && setting.link == Link::Identity) {
                 continue;
             }
-            let mut more = spec.clone();
-            for (name, value) in names.iter().zip(values) {
-                more = more.with(name, value);
-            }
-            if let Ok(seated) = Jury::new(&more, evaluators.clone()) {
-                (spec, jury) = (more, Ok(seated));
+            if names.iter().all(|name| spec.takes(name)) {
+                spec = names.iter().zip(values).fold(spec, |spec, (name, value)| spec.with(name, value));
             }
         }
-        Ok(jury?)
+        Ok(Jury::new(&spec, evaluators)?)
     }
 }
 

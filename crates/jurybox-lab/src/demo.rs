@@ -171,13 +171,13 @@ impl Demo {
         self.hour += 1;
         self.posts();
         let scores = Scores::new(&self.scores, CHARACTERS.len())?;
-        self.jury.round_into(&scores, LOOKS, &mut self.rng, &mut self.picks)?;
+        self.jury.round_into(&scores, self.hour, LOOKS, &mut self.rng, &mut self.picks)?;
         self.tallies[0].add(&self.severities, self.picks.iter().map(|pick| pick.item));
         for pick in &self.picks {
             // Here a person looks at the post and says how bad it is.
             let reward = self.severities[pick.item];
             let example = Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) };
-            self.jury.learn(&[example])?;
+            self.jury.learn(&[example], self.hour)?;
         }
         let mean_of = |row: &[f64]| {
             let spoken = row.iter().filter(|x| !x.is_nan());
@@ -213,10 +213,11 @@ impl Demo {
     }
 
     /// Weight times spread of the scores: what moves the ranking, whatever the units.
-    fn shares(&mut self) -> Vec<f64> {
+    fn shares(&self) -> Vec<f64> {
         // Var |N(0, 1)| = 1 - 2/pi.
         let spread = |c: &Character| (c.gain * c.gain * 0.3634 + c.noise * c.noise).sqrt();
-        let weights = self.jury.weights().unwrap_or_default();
+        let fitted = self.jury.fit();
+        let weights = fitted.weights().unwrap_or_default();
         let moved: Vec<f64> = weights.iter().zip(&CHARACTERS).map(|(w, c)| w * spread(c)).collect();
         let total: f64 = moved.iter().map(|m| m.abs()).sum();
         moved.iter().map(|m| if total > 0.0 { m / total } else { 0.0 }).collect()

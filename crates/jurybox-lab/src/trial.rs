@@ -210,7 +210,7 @@ impl Seat {
         (scores, items): (&Scores<'_>, &Items),
         (oracle_values, oracle_estimate): (&[f64], f64),
     ) -> Result<(), Error> {
-        self.jury.round_from_pool_into(scores, new, setting.k, &mut self.rng, &mut self.picks)?;
+        self.jury.round_from_pool_into(scores, new, round, setting.k, &mut self.rng, &mut self.picks)?;
         let mut estimate = 0.0;
         for pick in &self.picks {
             estimate += oracle_values[pick.item];
@@ -220,7 +220,7 @@ impl Seat {
         if setting.twists.delay == 0 {
             for pick in &self.picks {
                 let (scores, reward) = (scores.row(pick.item), items.verdicts[pick.item]);
-                self.jury.learn(&[Example { scores, reward, receipt: Some(&pick.receipt) }])?;
+                self.jury.learn(&[Example { scores, reward, receipt: Some(&pick.receipt) }], round)?;
             }
             return Ok(());
         }
@@ -234,7 +234,10 @@ impl Seat {
         }
         while let Some(due) = self.due.pop_front_if(|due| due.round <= round) {
             let (scores, receipt) = (&due.scores, Some(&due.receipt));
-            self.jury.learn(&[Example { scores, reward: due.reward, receipt }])?;
+            self.jury.learn(
+                &[Example { scores, reward: due.reward, receipt }],
+                due.round - setting.twists.delay,
+            )?;
         }
         Ok(())
     }
@@ -259,12 +262,12 @@ impl Seat {
         Ok(())
     }
 
-    fn alpha_error(&mut self, setting: &Setting, world: &World) -> Option<f64> {
+    fn alpha_error(&self, setting: &Setting, world: &World) -> Option<f64> {
         let scale = self.alpha_scale;
         let (truth, units) = (&world.truth().alpha, &world.truth().unit);
         debug_assert_eq!(truth.len(), setting.evaluators);
-        let square: f64 = self
-            .jury
+        let fitted = self.jury.fit();
+        let square: f64 = fitted
             .alpha()?
             .iter()
             .zip(truth.iter().zip(units))

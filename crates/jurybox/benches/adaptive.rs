@@ -5,7 +5,7 @@
 //! and without an audit slot. Contestants take turns and the best turn counts. `-- values` runs only what is named so.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
-use jurybox::{Evaluators, Example, Jury};
+use jurybox::{Evaluators, Example, Jury, Scratch};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -101,17 +101,18 @@ fn values() {
     let bare: Vec<[f64; 256]> = (0..J).map(|j| std::array::from_fn(|i| (i * j) as f64 / 256.0)).collect();
     let mut out = vec![0.0; ROWS];
     let tables = [&complete, &one, &every, &gaps];
-    let mut juries = vec![jury; tables.len()];
+    let fitted = jury.fit();
     let mut contestants: Vec<Box<dyn FnMut() + '_>> = vec![Box::new(|| {
         for (value, row) in out.iter_mut().zip(complete.chunks_exact(J)) {
             *value = row.iter().zip(&bare).map(|(x, table)| table[((x * 256.0) as usize).min(255)]).sum();
         }
         black_box(&mut out);
     })];
-    for (table, jury) in tables.into_iter().zip(&mut juries) {
-        let scores = jury.scores(table).expect("sound scores");
+    for table in tables {
+        let scores = fitted.scores(table).expect("sound scores");
+        let (fitted, mut scratch) = (&fitted, Scratch::new());
         contestants.push(Box::new(move || {
-            black_box(jury.values(&scores).expect("a sound round"));
+            black_box(fitted.values_with(&scores, &mut scratch).expect("a sound round"));
         }));
     }
     let times = race(&mut contestants, 300);
@@ -146,9 +147,9 @@ fn first_rounds() {
             let mut jury = jury(spec, evaluators);
             let mut rng = ChaCha8Rng::seed_from_u64(1);
             let mut picks = Vec::new();
-            for (rewards, table) in rounds {
+            for ((rewards, table), at) in rounds.iter().zip(0..) {
                 let scores = jury.scores(table).expect("sound scores");
-                jury.round_into(&scores, K, &mut rng, &mut picks).expect("a sound round");
+                jury.round_into(&scores, at, K, &mut rng, &mut picks).expect("a sound round");
                 let examples: Vec<Example<'_>> = picks
                     .iter()
                     .map(|pick| Example {
@@ -157,7 +158,7 @@ fn first_rounds() {
                         receipt: Some(&pick.receipt),
                     })
                     .collect();
-                jury.learn(&examples).expect("sound examples");
+                jury.learn(&examples, at).expect("sound examples");
             }
         };
         let mut contestants: Vec<Box<dyn FnMut() + '_>> = vec![
@@ -195,10 +196,10 @@ fn fits() {
         let turns = if evaluators < 1000 { 5 } else { 1 };
         let mut best = f64::INFINITY;
         for _ in 0..turns {
-            let mut jury = jury.clone();
-            let scores = jury.scores(&one).expect("sound scores");
             let start = Instant::now();
-            black_box(jury.values(&scores).expect("a sound round"));
+            let fitted = jury.fit();
+            let scores = fitted.scores(&one).expect("sound scores");
+            black_box(fitted.values(&scores).expect("a sound round"));
             best = best.min(start.elapsed().as_secs_f64());
         }
         println!("{evaluators:>10} {labels:>8} {:10.3}", best * 1e3);
@@ -215,11 +216,12 @@ fn choose() {
         ["adaptive", "adaptive(audit=0.5)", "adaptive(audit=0.5,slots=3)"].map(|spec| jury(spec, J)).into();
     seated.iter_mut().for_each(|jury| teach(jury, &history.0, &history.1, 500));
     let mut contestants: Vec<Box<dyn FnMut() + '_>> = Vec::new();
-    for jury in &mut seated {
-        let scores = jury.scores(&table).expect("sound scores");
+    for jury in &seated {
+        let fitted = jury.fit();
+        let scores = fitted.scores(&table).expect("sound scores");
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         contestants.push(Box::new(move || {
-            black_box(jury.choose(&scores, K, &mut rng).expect("a sound round"));
+            black_box(fitted.choose(&scores, K, &mut rng).expect("a sound round"));
         }));
     }
     let times = race(&mut contestants, 10);

@@ -37,7 +37,8 @@ impl Args {
         let mut text = String::new();
         for entry in policies() {
             let names: Vec<&str> = entry.all_options().map(|option| option.name).collect();
-            let options = if names.is_empty() { String::new() } else { format!("; options: {}", names.join(", ")) };
+            let options =
+                if names.is_empty() { String::new() } else { format!("; options: {}", names.join(", ")) };
             writeln!(text, "{:width$}  {}", entry.name, entry.assumes)?;
             writeln!(text, "{:width$}  ({}{options})", "", entry.paper)?;
         }

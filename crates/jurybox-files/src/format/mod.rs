@@ -66,6 +66,9 @@ formats! {
     Csv => csv,
 }
 
+/// Opens what writes a format.
+type Create = fn(Aside, &Path) -> Result<Box<dyn Sink>, Error>;
+
 /// What is to be known of a format before a file of it is open.
 pub(crate) struct About {
     /// How its files' names end, in lower case and without the compression.
@@ -77,7 +80,7 @@ pub(crate) struct About {
     /// Tells the columns, and keeps what is needed to read on.
     pub(crate) open: fn(Input) -> Result<Box<dyn Source>, Error>,
     /// Begins a file; the name that its compression is told by comes with it.
-    pub(crate) create: fn(Aside, &Path) -> Result<Box<dyn Sink>, Error>,
+    pub(crate) create: Create,
 }
 
 impl Format {

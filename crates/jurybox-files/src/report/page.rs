@@ -50,7 +50,9 @@ impl Report {
                  <td>{}</td><td>{}</td><td>{:.0}%</td></tr>",
                 escaped(&about.name),
                 interval(about.weight),
-                about.weight.map_or(String::new(), |w| self.bar(about, w.value, Some((w.low, w.high))).cell(largest)),
+                about
+                    .weight
+                    .map_or(String::new(), |w| self.bar(about, w.value, Some((w.low, w.high))).cell(largest)),
                 some(about.gain),
                 some(about.offset),
                 some(about.noise),

@@ -58,9 +58,9 @@ impl World {
     }
 
     pub(super) fn log(&self, rng: &mut impl Rng) -> Log {
-        let names = ["a", "b", "c"].map(String::from).to_vec();
+        let evaluators = jurybox::Evaluators::new(["a", "b", "c"]).unwrap();
         let mut log =
-            Log { names, scores: vec![], rewards: vec![], probabilities: vec![], rounds: Vec::new() };
+            Log { evaluators, scores: vec![], rewards: vec![], probabilities: vec![], rounds: Vec::new() };
         for round in 0..self.rounds {
             let Round { scores, rewards } = self.round(rng);
             let top = self.top(|item| scores[3 * item]);
@@ -107,7 +107,7 @@ impl World {
             let followed = follow.policy(&jury, |jury| {
                 for _ in 0..FRESH {
                     let Round { scores, rewards } = self.round(&mut rng);
-                    let shares = turn(&mut jury.clone(), &Scores::new(&scores, 3)?, self.k)?;
+                    let shares = turn(&mut jury.clone(), &Scores::new(&scores, 3)?, 0, self.k)?;
                     sum += shares.iter().zip(&rewards).map(|(share, reward)| share * reward).sum::<f64>();
                 }
                 Ok(())

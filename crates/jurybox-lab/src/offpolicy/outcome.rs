@@ -128,7 +128,7 @@ impl OffPolicy {
             ci95_over: "rounds",
             rows: log.rows(),
             looked_at: log.labelled(),
-            evaluators: log.names.clone(),
+            evaluators: log.evaluators.names().map(Into::into).collect(),
             rounds: rounds.len(),
             items: rows as f64 / rounds.len() as f64,
             k: options.k,

@@ -79,10 +79,10 @@ fn one(
     groups: &[Vec<usize>],
     own: usize,
 ) -> Result<Option<f64>, Error> {
-    let mut jury = match target {
+    let fitted = match target {
         Target::Policy(jury) => match learnt(log, options, jury, groups, own)? {
             None => return Ok(None),
-            jury => jury,
+            Some(jury) => Some(jury.fit()),
         },
         Target::Uniform | Target::Fixed(_) => None,
     };
@@ -103,11 +103,12 @@ fn one(
         };
         let drawn: Vec<usize> = (0..options.items).map(|_| draw()).collect();
         let worth = |place: usize| log.rewards[drawn[place]];
-        reward += match (&mut jury, target) {
-            (Some(jury), _) => {
+        reward += match (&fitted, target) {
+            (Some(fitted), _) => {
                 table.clear();
                 drawn.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
-                let shares = jury.inclusion_probabilities(&Scores::new(&table, log.width())?, options.k)?;
+                let written = log.as_written(&table);
+                let shares = fitted.inclusion_probabilities(&fitted.scores(&written)?, options.k)?;
                 shares.iter().enumerate().map(|(place, share)| share * worth(place)).sum::<f64>()
             }
             (None, Target::Fixed(values)) => {
@@ -139,18 +140,16 @@ fn learnt(
     let (mut jury, scale) = (jury.clone(), Scale::of(log));
     let others: Vec<usize> = (0..log.rows()).filter(|row| row % groups.len() != own).collect();
     let mut table = Vec::new();
-    for stretch in others.chunks(options.items) {
+    for (stretch, at) in others.chunks(options.items).zip(0..) {
         table.clear();
         stretch.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
-        jury.observe(&Scores::new(&table, log.width())?)?;
-        for &row in stretch {
+        let written = log.as_written(&table);
+        let scores = Scores::new(&written, log.width())?;
+        jury.observe(&scores, at)?;
+        for (&row, scores) in stretch.iter().zip(scores.rows()) {
             let receipt = receipt_of_row(log, row);
-            let example = Example {
-                scores: log.row(row),
-                reward: scale.apply(log.rewards[row]),
-                receipt: Some(&receipt),
-            };
-            jury.learn(&[example])?;
+            let example = Example { scores, reward: scale.apply(log.rewards[row]), receipt: Some(&receipt) };
+            jury.learn(&[example], at)?;
         }
     }
     Ok(Some(jury))

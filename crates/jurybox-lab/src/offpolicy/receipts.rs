@@ -27,9 +27,10 @@ impl Needs {
         let width = jury.evaluators().len();
         let scores = vec![0.5; width];
         let learns = |explored: bool, advice: Vec<f64>| {
-            let receipt = Receipt { inclusion_probability: 0.5, explored, advice };
+            let bonus = advice.clone();
+            let receipt = Receipt { inclusion_probability: 0.5, explored, advice, bonus };
             let example = Example { scores: &scores, reward: 0.5, receipt: Some(&receipt) };
-            Ok::<bool, Error>(jury.clone().learn(&[example])?.used > 0)
+            Ok::<bool, Error>(jury.clone().learn(&[example], 0)?.used > 0)
         };
         let all = learns(true, vec![0.5; width])?;
         Ok(Needs {
@@ -64,19 +65,23 @@ pub(crate) fn explored(log: &Log, rounds: &[Vec<usize>], seed: u64) -> Result<Ve
     Ok(out)
 }
 
-/// For each row of a round, per evaluator, the probability to be among that evaluator's own best `k`.
-pub(crate) fn advice(log: &Log, rows: &[usize], k: usize) -> Result<Vec<Vec<f64>>, Error> {
+/// For each row of a round, per evaluator, the probability to be among that evaluator's own best `k`; and per evaluator, each
+/// pick's part of the bonus that the round earned it, for which every row's logged probability must be known.
+pub(crate) fn advice(log: &Log, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>), Error> {
     let mut all = vec![Vec::with_capacity(log.width()); rows.len()];
+    let mut bonus = Vec::with_capacity(log.width());
+    let alone = Jury::new(&"average".parse()?, Evaluators::numbered(1)?)?.fit();
     for evaluator in 0..log.width() {
         let own: Vec<f64> = rows.iter().map(|&row| log.row(row)[evaluator]).collect();
-        let mut alone = Jury::new(&"average".parse()?, Evaluators::numbered(1)?)?;
         let shares = alone.inclusion_probabilities(&Scores::new(&own, 1)?, k)?;
+        let terms = shares.iter().zip(rows).filter(|(share, _)| **share > 0.0);
+        bonus.push(terms.map(|(share, &row)| share / log.probabilities[row]).sum::<f64>() / k as f64);
         all.iter_mut().zip(shares).for_each(|(advice, share)| advice.push(share));
     }
-    Ok(all)
+    Ok((all, bonus))
 }
 
 /// What can be said of a row's pick without its round.
 pub(crate) fn receipt_of_row(log: &Log, row: usize) -> Receipt {
-    Receipt { inclusion_probability: log.probabilities[row], explored: false, advice: Vec::new() }
+    Receipt { inclusion_probability: log.probabilities[row], ..Receipt::default() }
 }

@@ -2,7 +2,7 @@
 
 use super::{OffPolicy, OffPolicyLine};
 use crate::statistics::Estimate;
-use jurybox_files::{escaped, page, short, warnings};
+use jurybox_draw::{escaped, page, short, warnings};
 use std::fmt::Write;
 
 impl OffPolicy {

@@ -81,23 +81,32 @@ impl Follow<'_> {
             let why = "it learns only from picks drawn at random, and the log has none";
             return Ok(Followed::Impossible(why.into()));
         }
+        if needs.advice && self.rounds.iter().flatten().any(|&row| log.probabilities[row].is_nan()) {
+            let why = "it learns from the bonus of whole rounds, which takes the logged probability of every row, picked \
+                       or not; here some have none";
+            return Ok(Followed::Impossible(why.into()));
+        }
         let scale = Scale::of(log);
         let mut out = vec![0.0; log.rows()];
         let mut table = Vec::new();
-        for rows in self.rounds {
+        for (rows, at) in self.rounds.iter().zip(0..) {
             let k = self.picks(rows);
             table.clear();
             rows.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
-            let scores = Scores::new(&table, log.width())?;
+            let written = log.as_written(&table);
+            let scores = Scores::new(&written, log.width())?;
             before(&jury)?;
-            let shares = turn(&mut jury, &scores, k)?;
+            let shares = turn(&mut jury, &scores, at, k)?;
             rows.iter().zip(shares).for_each(|(&row, share)| out[row] = share);
-            let advice = if needs.advice { advice(log, rows, k)? } else { vec![Vec::new(); rows.len()] };
-            for (&row, advice) in rows.iter().zip(advice) {
-                if !log.rewards[row].is_nan() {
-                    let receipt = Receipt { explored: explored[row], advice, ..receipt_of_row(log, row) };
-                    teach(&mut jury, log.row(row), scale.apply(log.rewards[row]), &receipt)?;
-                }
+            let (advice, bonus) = if needs.advice { advice(log, rows, k)? } else { Default::default() };
+            for (place, &row) in rows.iter().enumerate().filter(|(_, row)| !log.rewards[**row].is_nan()) {
+                let receipt = Receipt {
+                    explored: explored[row],
+                    advice: advice.get(place).cloned().unwrap_or_default(),
+                    bonus: bonus.clone(),
+                    ..receipt_of_row(log, row)
+                };
+                teach(&mut jury, scores.row(place), scale.apply(log.rewards[row]), &receipt, at)?;
             }
         }
         Ok(Followed::Probabilities(out))
@@ -110,17 +119,17 @@ pub(super) fn last_if_missing(value: f64) -> f64 {
 }
 
 /// One round of the target: its probabilities, in the order of seeing and choosing that it asks for.
-pub(super) fn turn(jury: &mut Jury, scores: &Scores<'_>, k: usize) -> Result<Vec<f64>, Error> {
+pub(super) fn turn(jury: &mut Jury, scores: &Scores<'_>, at: u64, k: usize) -> Result<Vec<f64>, Error> {
     if jury.observes_first() {
-        jury.observe(scores)?;
-        return Ok(jury.inclusion_probabilities(scores, k)?);
+        jury.observe(scores, at)?;
+        return Ok(jury.fit().inclusion_probabilities(scores, k)?);
     }
-    let shares = jury.inclusion_probabilities(scores, k)?;
-    jury.observe(scores)?;
+    let shares = jury.fit().inclusion_probabilities(scores, k)?;
+    jury.observe(scores, at)?;
     Ok(shares)
 }
 
-fn teach(jury: &mut Jury, scores: &[f64], reward: f64, receipt: &Receipt) -> Result<(), Error> {
-    jury.learn(&[Example { scores, reward, receipt: Some(receipt) }])?;
+fn teach(jury: &mut Jury, scores: &[f64], reward: f64, receipt: &Receipt, at: u64) -> Result<(), Error> {
+    jury.learn(&[Example { scores, reward, receipt: Some(receipt) }], at)?;
     Ok(())
 }

@@ -11,8 +11,8 @@ use rand_distr::{Distribution, StandardNormal};
 fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Log, f64) {
     let items = 20;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let names = vec!["poor".to_string(), "good".to_string()];
-    let mut log = Log { names, scores: vec![], rewards: vec![], probabilities: vec![], rounds: vec![] };
+    let evaluators = jurybox::Evaluators::new(["poor", "good"]).unwrap();
+    let mut log = Log { evaluators, scores: vec![], rewards: vec![], probabilities: vec![], rounds: vec![] };
     let mut truth = 0.0;
     for round in 0..rounds {
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
@@ -121,13 +121,13 @@ fn advice_is_that_of_the_policy() {
     let (mut log, _) = log(5, 1, 2, 0.5, true);
     log.scores[7] = f64::NAN;
     log.scores[11] = log.scores[13]; // a tie
-    let mut jury = seat(&"exp4p".parse().unwrap(), &log, 10).unwrap();
+    let jury = seat(&"exp4p".parse().unwrap(), &log, 10).unwrap();
     let rows: Vec<usize> = (0..20).collect();
-    let advice = receipts::advice(&log, &rows, 6).unwrap();
+    let (advice, _) = receipts::advice(&log, &rows, 6).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let scores = jurybox::Scores::new(&log.scores, 2).unwrap();
     for _ in 0..20 {
-        for pick in jury.choose(&scores, 6, &mut rng).unwrap() {
+        for pick in jury.fit().choose(&scores, 6, &mut rng).unwrap() {
             assert_eq!(pick.receipt.advice, advice[pick.item]);
         }
     }
@@ -138,8 +138,8 @@ fn advice_is_that_of_the_policy() {
 #[test]
 fn probabilities_count_where_every_row_has_a_reward() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
-    let names = vec!["a".to_string(), "b".to_string()];
-    let mut log = Log { names, scores: vec![], rewards: vec![], probabilities: vec![], rounds: vec![] };
+    let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
+    let mut log = Log { evaluators, scores: vec![], rewards: vec![], probabilities: vec![], rounds: vec![] };
     for _ in 0..6000 {
         let (a, b): (f64, f64) = (rng.random(), rng.random());
         let p = 0.05 + 0.9 * a;

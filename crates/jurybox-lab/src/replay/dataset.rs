@@ -43,7 +43,11 @@ impl Dataset {
             ..Roles::default()
         };
         let table = Table::open(&[path.into()], &roles, false)?;
-        let mut data = Dataset { names: table.taken().evaluators(), scores: vec![], rewards: vec![] };
+        let mut data = Dataset {
+            names: table.taken().evaluators().names().map(Into::into).collect(),
+            scores: vec![],
+            rewards: vec![],
+        };
         let mut groups = Vec::new();
         table.scan(
             Want { reward: true, key: group.is_some(), ..Want::default() },
@@ -180,7 +184,7 @@ impl Replay {
         stop: &AtomicBool,
     ) -> Result<Option<Vec<f64>>, Error> {
         let log = Log {
-            names: data.names.clone(),
+            evaluators: Evaluators::new(&data.names)?,
             scores: data.scores.clone(),
             rewards: data.rewards.clone(),
             probabilities: Vec::new(),
@@ -221,15 +225,15 @@ impl Replay {
 
 /// Tells a policy its noise levels and horizon where it has such options.
 fn seat(spec: &Spec, names: &[String], told: &[Vec<f64>; 2], rounds: u64) -> Result<Jury, Error> {
-    let evaluators = Evaluators::new(names.iter().cloned())?;
     let sigma = &told[usize::from(spec.name().starts_with("glm-"))];
     let mut spec = spec.clone();
-    for more in [spec.clone().with("sigma", sigma.clone()), spec.clone().with("horizon", rounds)] {
-        if Jury::new(&more, evaluators.clone()).is_ok() {
-            spec = more.options().iter().fold(spec, |spec, (name, value)| spec.with(name, value.clone()));
-        }
+    if spec.takes("sigma") {
+        spec = spec.with("sigma", sigma.clone());
     }
-    Ok(Jury::new(&spec, evaluators)?)
+    if spec.takes("horizon") && !spec.options().contains_key("eps") {
+        spec = spec.with("horizon", rounds);
+    }
+    Ok(Jury::new(&spec, Evaluators::new(names)?)?)
 }
 
 #[cfg(test)]

@@ -79,11 +79,11 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
         add(spec.to_string(), Who::Policy(Box::new(seat(spec, log, rounds)?), scale));
     }
     for (name, jury) in &options.states {
-        if jury.evaluators().names() != log.names {
+        if *jury.evaluators() != log.evaluators {
             let reason = format!(
                 "it was learnt over the evaluators {}; this table has {}",
-                jury.evaluators().names().join(", "),
-                log.names.join(", ")
+                jury.evaluators(),
+                log.evaluators
             );
             return Err(Error::setting("state", name, reason));
         }
@@ -94,7 +94,7 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
             let reason = format!("there are {} evaluators", log.width());
             return Err(Error::setting("weights", weights.len(), reason));
         }
-        let pairs = log.names.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
+        let pairs = log.evaluators.names().zip(weights).filter(|(_, weight)| **weight != 0.0);
         let shown: Vec<String> = pairs.map(|(name, weight)| format!("{name}={weight}")).collect();
         add(format!("weights({})", shown.join(",")), Who::Weights(weights.clone()));
     }
@@ -103,8 +103,8 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
     {
         add(name.into(), Who::Reference(value));
     }
-    for evaluator in 0..log.width() {
-        add(format!("best-single({})", log.names[evaluator]), Who::Single(evaluator));
+    for (evaluator, name) in log.evaluators.names().enumerate() {
+        add(format!("best-single({name})"), Who::Single(evaluator));
     }
     add("ridge".into(), Who::Retrained(Kind::Ridge));
     add("logistic".into(), Who::Retrained(Kind::Logistic));

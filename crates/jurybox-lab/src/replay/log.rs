@@ -2,14 +2,16 @@
 
 use crate::error::Error;
 use crate::linear::{Fit, LeastSquares};
+use jurybox::{Direction, Evaluators};
 use jurybox_files::{Table, Want};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Scores, rewards and rounds of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
-    pub(crate) names: Vec<String>,
-    /// Row after row, NaN = missing.
+    pub(crate) evaluators: Evaluators,
+    /// Row after row, NaN = missing; where low means high, negated.
     pub(crate) scores: Vec<f64>,
     /// NaN where a row has no verdict.
     pub(crate) rewards: Vec<f64>,
@@ -26,10 +28,11 @@ impl Log {
             reward: true,
             probability: taken.probability().is_some(),
             key: taken.key().is_some(),
+            upright: true,
             ..Want::default()
         };
         let mut log = Log {
-            names: taken.evaluators(),
+            evaluators: taken.evaluators().clone(),
             scores: Vec::new(),
             rewards: Vec::new(),
             probabilities: Vec::new(),
@@ -70,11 +73,16 @@ impl Log {
     }
 
     pub(crate) fn width(&self) -> usize {
-        self.names.len()
+        self.evaluators.len()
     }
 
     pub(crate) fn row(&self, row: usize) -> &[f64] {
         &self.scores[row * self.width()..(row + 1) * self.width()]
+    }
+
+    /// Rows as they stand in the file: what a jury, which knows of directions, is shown.
+    pub(crate) fn as_written<'a>(&self, rows: &'a [f64]) -> Cow<'a, [f64]> {
+        as_written(&self.evaluators, rows)
     }
 
     pub(crate) fn labelled(&self) -> usize {
@@ -125,6 +133,16 @@ impl Log {
         }
         sums.fit(0.0)
     }
+}
+
+/// Upright rows as they stood in the file: negated again where low means high.
+pub(crate) fn as_written<'a>(evaluators: &Evaluators, rows: &'a [f64]) -> Cow<'a, [f64]> {
+    if !evaluators.any_low() {
+        return Cow::Borrowed(rows);
+    }
+    let low: Vec<bool> = evaluators.as_slice().iter().map(|e| e.direction == Direction::Low).collect();
+    let turned = rows.iter().zip(low.iter().cycle()).map(|(&x, &low)| if low { -x } else { x });
+    Cow::Owned(turned.collect())
 }
 
 /// A standardised row with its missing scores at the mean.

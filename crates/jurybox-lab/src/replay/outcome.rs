@@ -121,7 +121,7 @@ impl Outcome {
             version: 2,
             rows: log.rows(),
             labelled: log.labelled(),
-            evaluators: log.names.clone(),
+            evaluators: log.evaluators.names().map(Into::into).collect(),
             how: "replayed",
             protocol: match options.protocol {
                 Protocol::Rounds => "rounds",

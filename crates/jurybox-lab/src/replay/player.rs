@@ -1,8 +1,9 @@
 //! Players: whoever picks rows in a replay, and is told what they were worth.
 
 use super::Log;
+use super::log::as_written;
 use crate::error::Error;
-use jurybox::{Evaluators, Example, Jury, Link, Pick, Scores, Spec, TopK};
+use jurybox::{Example, Jury, Link, Pick, Scores, Spec, TopK};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -94,13 +95,11 @@ impl Scale {
 
 /// A jury for a spec, told the horizon where it has such an option.
 pub(crate) fn seat(spec: &Spec, log: &Log, rounds: usize) -> Result<Jury, Error> {
-    let evaluators = Evaluators::new(log.names.clone())?;
-    if !spec.options().contains_key("horizon")
-        && let Ok(jury) = Jury::new(&spec.clone().with("horizon", rounds), evaluators.clone())
-    {
-        return Ok(jury);
+    let mut spec = spec.clone();
+    if spec.takes("horizon") && ["horizon", "eps"].iter().all(|name| !spec.options().contains_key(*name)) {
+        spec = spec.with("horizon", rounds);
     }
-    Ok(Jury::new(spec, evaluators)?)
+    Ok(Jury::new(&spec, log.evaluators.clone())?)
 }
 
 /// A policy at play.
@@ -109,11 +108,13 @@ pub(crate) struct Seated {
     scale: Scale,
     picks: Vec<Pick>,
     inverse: Vec<f64>,
+    /// The number of the round.
+    at: u64,
 }
 
 impl Seated {
     pub(crate) fn new(jury: Jury, scale: Scale) -> Seated {
-        Seated { jury, scale, picks: Vec::new(), inverse: Vec::new() }
+        Seated { jury, scale, picks: Vec::new(), inverse: Vec::new(), at: 0 }
     }
 }
 
@@ -121,16 +122,18 @@ impl Player for Seated {
     fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error> {
         let mut desk = Desk::default();
         desk.lay(log, rows);
-        self.jury.observe(&Scores::new(&desk.scores, log.width())?)?;
+        let table = log.as_written(&desk.scores);
+        self.jury.observe(&Scores::new(&table, log.width())?, 0)?;
         let examples: Vec<Example<'_>> = rows
             .iter()
-            .map(|&row| Example {
-                scores: log.row(row),
+            .zip(table.chunks_exact(log.width()))
+            .map(|(&row, scores)| Example {
+                scores,
                 reward: self.scale.apply(log.rewards[row]),
                 receipt: None,
             })
             .collect();
-        Ok(self.jury.learn(&examples)?.used as usize)
+        Ok(self.jury.learn(&examples, 0)?.used as usize)
     }
 
     fn pick(
@@ -142,12 +145,14 @@ impl Player for Seated {
         choices: &mut Vec<Choice>,
     ) -> Result<(), Error> {
         let width = self.jury.evaluators().len();
-        let mut pool = Scores::new(&desk.scores, width)?;
+        let table = as_written(self.jury.evaluators(), &desk.scores);
+        let mut pool = Scores::new(&table, width)?;
         if self.jury.spec().name().starts_with("glm-") {
             pool = pool.with_inverse(Link::Logistic, &mut self.inverse);
         }
         let seen = if new { pool } else { Scores::new(&[], width)? };
-        self.jury.round_from_pool_into(&pool, &seen, k, rng, &mut self.picks)?;
+        self.jury.round_from_pool_into(&pool, &seen, self.at, k, rng, &mut self.picks)?;
+        self.at += 1;
         choices.clear();
         choices.extend(
             self.picks
@@ -158,17 +163,20 @@ impl Player for Seated {
     }
 
     fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
-        let examples: Vec<Example<'_>> = rows
-            .iter()
+        let mut desk = Desk::default();
+        desk.lay(log, rows);
+        let table = log.as_written(&desk.scores);
+        let examples: Vec<Example<'_>> = table
+            .chunks_exact(log.width())
             .zip(verdicts)
             .zip(&self.picks)
-            .map(|((&row, &verdict), pick)| Example {
-                scores: log.row(row),
+            .map(|((scores, &verdict), pick)| Example {
+                scores,
                 reward: self.scale.apply(verdict),
                 receipt: Some(&pick.receipt),
             })
             .collect();
-        self.jury.learn(&examples)?;
+        self.jury.learn(&examples, self.at.saturating_sub(1))?;
         Ok(())
     }
 }

@@ -20,8 +20,8 @@ fn world(rows: usize, signal: f64, seed: u64) -> Log {
             scores.push(signal * reward / f64::from(1 + j) + normal(&mut rng));
         }
     }
-    let names = (0..4).map(|j| format!("e{j}")).collect();
-    Log { names, scores, rewards, probabilities: Vec::new(), rounds: Vec::new() }
+    let evaluators = jurybox::Evaluators::new((0..4).map(|j| format!("e{j}"))).unwrap();
+    Log { evaluators, scores, rewards, probabilities: Vec::new(), rounds: Vec::new() }
 }
 
 fn options(protocol: Protocol, policies: &[&str]) -> ReplayOptions {
@@ -179,14 +179,19 @@ fn states_and_weights_enter() {
     ask.weights = Some(vec![1.0, 0.0, 0.0, 0.0]);
     let mut jury = seat(&Spec::new("adaptive"), &log, 1).unwrap();
     let row = [1.0, 0.0, 0.0, 0.0];
-    jury.learn(&[jurybox::Example { scores: &row, reward: 1.0, receipt: None }]).unwrap();
+    jury.learn(&[jurybox::Example { scores: &row, reward: 1.0, receipt: None }], 0).unwrap();
     ask.states = vec![("state(a)".into(), jury)];
     let outcome = run(&log, &ask);
     // Weight on the first evaluator alone is that evaluator alone.
     let (weighed, single) = (share(&outcome, "weights(e0=1)"), share(&outcome, "best-single(e0)"));
     assert_eq!(weighed, single);
     assert!(outcome.policies.iter().any(|line| line.name == "state(a)"));
-    let other = seat(&Spec::new("adaptive"), &Log { names: vec!["x".into()], ..log.clone() }, 1).unwrap();
+    let other = seat(
+        &Spec::new("adaptive"),
+        &Log { evaluators: jurybox::Evaluators::new(["x"]).unwrap(), ..log.clone() },
+        1,
+    )
+    .unwrap();
     ask.states = vec![("state(b)".into(), other)];
     let error = replayed(&log, &ask, 1, &|_, _| {}).unwrap_err().to_string();
     assert!(error.contains("state = state(b)") && error.contains('x'), "{error}");

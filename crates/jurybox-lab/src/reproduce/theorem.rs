@@ -95,11 +95,11 @@ fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[Count; 2], Error> 
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
     let (mut items, mut room, mut reference) = (Items::default(), Vec::new(), Vec::new());
     let mut counts = [Count::default(); 2];
-    for _ in 0..setting.rounds {
+    for at in 0..setting.rounds {
         world.next_round(&mut items);
         let scores = Scores::new(&items.scores, setting.evaluators)?;
         world.oracle_values(&scores, &mut room, &mut reference);
-        let learnt = jury.weights().unwrap_or_default().to_vec();
+        let learnt = jury.fit().weights().unwrap_or_default().to_vec();
         let equal = vec![1.0; setting.evaluators];
         for (count, weights) in counts.iter_mut().zip([learnt, equal]) {
             // The scale of weights does not change a ranking; on the oracle's, <w, alpha> = 1.
@@ -110,7 +110,7 @@ fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[Count; 2], Error> 
                 count.add(&reference, &values, setting.k);
             }
         }
-        jury.round(&scores, setting.k, &mut rng)?;
+        jury.round(&scores, at, setting.k, &mut rng)?;
     }
     Ok(counts)
 }

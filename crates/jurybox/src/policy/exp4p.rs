@@ -380,7 +380,9 @@ mod tests {
                 for &at in order {
                     let pick = &scratch.picks[at];
                     let receipt = Some(&pick.receipt);
-                    assert!(learner.learn(&Example { scores: scores.row(pick.item), reward: 0.5, receipt }, 0));
+                    assert!(
+                        learner.learn(&Example { scores: scores.row(pick.item), reward: 0.5, receipt }, 0)
+                    );
                 }
                 learner.state.variance
             };
