@@ -157,7 +157,7 @@ mod tests {
         let near =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         // Weights 1.5 and 0.5 over N = 2 picks.
-        near(figures.ips.value, (1.5 + 1.5) / 2.0);
+        near(figures.ips.value, 1.5);
         near(figures.snips.unwrap().value, 3.0 / 2.0);
         let expected = 0.75 * 0.5 + 0.25 + 1.2 + 1.0;
         near(figures.dr.value, (expected + 1.5 * 0.5 + 0.5 * 0.5) / 2.0);
@@ -166,7 +166,7 @@ mod tests {
         let c = 2_f64.sqrt();
         near(figures.clip, c);
         near(figures.clipped.value, (expected + c * 0.5 + 0.5 * 0.5) / 2.0);
-        near(figures.reach.value, (c + 0.5) / 2.0);
+        near(figures.reach.value, 0.5 * c + 0.25);
         near(figures.low.value, 1.0 + 0.5 * 2.0 / 2.0);
         near(figures.high.value, 3.0 - c * 2.0 / 2.0);
         near(figures.effective_rows, 4.0 / 2.5);

@@ -124,7 +124,7 @@ fn check(log: &Log, path: &Path, column: &str) -> Result<(), Error> {
     for (row, (&reward, &probability)) in log.rewards.iter().zip(&log.probabilities).enumerate() {
         let reason = if probability.is_nan() && !reward.is_nan() {
             "there is a reward, but no logged probability".to_string()
-        } else if !probability.is_nan() && !(probability > 0.0 && probability <= 1.0) {
+        } else if probability <= 0.0 || probability > 1.0 {
             format!("{probability} is not the probability of a pick")
         } else {
             continue;

@@ -32,16 +32,22 @@ impl OffPolicy {
             escaped(&self.setting()),
             warnings(&self.warnings)
         );
-        header().iter().for_each(|cell| body += &format!("<th>{}</th>", escaped(cell)));
+        for cell in header() {
+            let _ = write!(body, "<th>{}</th>", escaped(&cell));
+        }
         body += "</tr>";
         for line in self.lines() {
             let reference = self.references.iter().any(|other| other.name == line.name);
             body += if reference { "<tr class=\"reference\">" } else { "<tr>" };
-            cells(line).iter().for_each(|cell| body += &format!("<td>{}</td>", escaped(cell)));
+            for cell in cells(line) {
+                let _ = write!(body, "<td>{}</td>", escaped(&cell));
+            }
             body += "</tr>";
         }
         body += "</table>";
-        self.notes().for_each(|note| body += &format!("<p class=\"small\">{}</p>", escaped(&note)));
+        for note in self.notes() {
+            let _ = write!(body, "<p class=\"small\">{}</p>", escaped(&note));
+        }
         page("What each policy would have earned", &body)
     }
 
