@@ -72,7 +72,7 @@ fn table(set: &Set, path: &Path, key: Option<&str>) -> Table {
     }
     if set.worst_first {
         let plain = Table::open(&[path.into()], &roles, false).unwrap();
-        roles.invert = plain.taken().evaluators();
+        roles.invert = plain.taken().evaluators().names().map(Into::into).collect();
         roles.invert.push(set.reward.into());
     }
     Table::open(&[path.into()], &roles, true).unwrap()
