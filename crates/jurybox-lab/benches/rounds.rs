@@ -16,8 +16,7 @@ fn rounds_per_second(contender: &Contender, setting: &Setting) -> f64 {
     let mut world = World::new(setting, 1, 0);
     let sigma = world.truth().told_sigma();
     let evaluators = Evaluators::numbered(setting.evaluators).expect("ten evaluators");
-    let spec = contender.spec.clone();
-    let told = if spec.takes("sigma") { spec.with("sigma", sigma) } else { spec };
+    let told = contender.spec.clone().told("sigma", sigma);
     let mut jury = Jury::new(&told, evaluators).expect("a policy of the table");
     let rounds: Vec<Items> = (0..DRAWN)
         .map(|_| {

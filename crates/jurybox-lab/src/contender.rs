@@ -98,11 +98,8 @@ impl Contender {
         ];
         let mut spec = self.spec.clone();
         for (names, values) in told {
-            let own = names.iter().any(|name| spec.options().contains_key(*name));
-            if own || (names == ["link"] && setting.link == Link::Identity) {
-                continue;
-            }
-            if names.iter().all(|name| spec.takes(name)) {
+            let linear = names == ["link"] && setting.link == Link::Identity;
+            if !linear && names.iter().all(|name| spec.can_take(name)) {
                 spec = names.iter().zip(values).fold(spec, |spec, (name, value)| spec.with(name, value));
             }
         }

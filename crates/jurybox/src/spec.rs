@@ -58,16 +58,33 @@ impl Spec {
         Ok(list)
     }
 
-    /// Whether the policy of that name has such an option, so that nobody need find out by trial.
+    /// Whether an option can still be set: the policy of that name has it, it is not set, nor is any that excludes it.
     ///
     /// ```
     /// let spec: jurybox::Spec = "eps-greedy(eps=0.1)".parse()?;
-    /// assert!(spec.takes("sigma") && !spec.takes("colour"));
+    /// assert!(spec.can_take("sigma"));
+    /// assert!(!spec.can_take("colour") && !spec.can_take("eps") && !spec.can_take("horizon"));
     /// # Ok::<(), jurybox::Error>(())
     /// ```
-    pub fn takes(&self, option: &str) -> bool {
+    pub fn can_take(&self, option: &str) -> bool {
         let entry = policies().iter().find(|entry| entry.name == self.name);
-        entry.is_some_and(|entry| entry.option(option).is_some())
+        let set = |name: &str| self.options.contains_key(name);
+        entry
+            .and_then(|entry| entry.option(option))
+            .is_some_and(|option| !set(option.name) && !option.without.iter().any(|other| set(other)))
+    }
+
+    /// The same with an option that the caller happens to know, where it [can be set](Self::can_take).
+    ///
+    /// ```
+    /// let told = |text: &str| text.parse().map(|spec: jurybox::Spec| spec.told("horizon", 50).to_string());
+    /// assert_eq!(told("exp4p")?, "exp4p(horizon=50)");
+    /// assert_eq!(told("esag")?, "esag");
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    #[must_use]
+    pub fn told(self, option: &str, value: impl Into<Value>) -> Self {
+        if self.can_take(option) { self.with(option, value) } else { self }
     }
 
     /// The same without `inverted`, the columns of evaluators that point the other way, which any policy may be told: they

@@ -345,16 +345,17 @@ fn the_value_of_a_row_is_its_own_whatever_stands_beside_it() {
         }
         let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
         let scores = jury.scores(&table).unwrap();
-        let whole = bits(jury.values(&scores).unwrap());
+        let fitted = jury.fit();
+        let whole = bits(fitted.values(&scores).unwrap());
         for rows in [1, 7] {
             let parts = table.chunks(rows * J).flat_map(|part| {
                 let part = jury.scores(part).unwrap();
-                bits(jury.values(&part).unwrap())
+                bits(fitted.values(&part).unwrap())
             });
             assert_eq!(parts.collect::<Vec<_>>(), whole, "{spec}");
         }
         // And it is what is predicted.
-        let predicted = jury.predict(&scores, Fraction::try_from(0.9).unwrap()).unwrap().unwrap();
+        let predicted = fitted.predict(&scores, Fraction::try_from(0.9).unwrap()).unwrap().unwrap();
         for (value, predicted) in whole.iter().zip(predicted) {
             let value = f64::from_bits(*value);
             assert!(

@@ -96,8 +96,8 @@ fn the_horizon_is_the_logs() {
     assert_eq!(both.rounds, 60);
 }
 
-/// `eps-greedy` learns from explored picks only. They are known where every row carries a probability; elsewhere it is said
-/// by name that it cannot be judged.
+/// `eps-greedy` learns from explored picks only, and `exp4p` from the bonus of whole rounds. Both are known where every row
+/// carries a probability; elsewhere it is said by name that they cannot be judged.
 #[test]
 fn policies_that_learn_from_receipts_get_them_or_are_named() {
     let (complete, _) = log(4, 300, 2, 0.5, true);
@@ -110,12 +110,13 @@ fn policies_that_learn_from_receipts_get_them_or_are_named() {
     }
     let (bare, _) = log(4, 300, 2, 0.5, false);
     let outcome = run(&bare, &ask("eps-greedy, exp4p", 2));
-    assert!(outcome.policies[0].estimates.is_none() && outcome.policies[1].estimates.is_some());
+    assert!(outcome.policies.iter().all(|line| line.estimates.is_none()));
     assert!(outcome.policies[0].why.as_ref().unwrap().contains("drawn at random"));
+    assert!(outcome.policies[1].why.as_ref().unwrap().contains("the bonus of whole rounds"));
     assert!(outcome.to_table().contains("eps-greedy: it learns only from picks drawn at random"));
 }
 
-/// The advice that is put together again is the advice on the receipts of `exp4p` itself.
+/// The advice and the bonus that are put together again are those on the receipts of `exp4p` itself.
 #[test]
 fn advice_is_that_of_the_policy() {
     let (mut log, _) = log(5, 1, 2, 0.5, true);
@@ -123,12 +124,17 @@ fn advice_is_that_of_the_policy() {
     log.scores[11] = log.scores[13]; // a tie
     let jury = seat(&"exp4p".parse().unwrap(), &log, 10).unwrap();
     let rows: Vec<usize> = (0..20).collect();
-    let (advice, _) = receipts::advice(&log, &rows, 6).unwrap();
+    let fitted = jury.fit();
+    log.probabilities =
+        fitted.inclusion_probabilities(&jurybox::Scores::new(&log.scores, 2).unwrap(), 6).unwrap();
+    let (advice, bonus) = receipts::advice(&log, &rows, 6).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let scores = jurybox::Scores::new(&log.scores, 2).unwrap();
     for _ in 0..20 {
-        for pick in jury.fit().choose(&scores, 6, &mut rng).unwrap() {
+        for pick in fitted.choose(&scores, 6, &mut rng).unwrap() {
             assert_eq!(pick.receipt.advice, advice[pick.item]);
+            let same = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12 * a;
+            assert!(pick.receipt.bonus.iter().zip(&bonus).all(same), "{:?} {bonus:?}", pick.receipt);
         }
     }
 }

@@ -226,13 +226,7 @@ impl Replay {
 /// Tells a policy its noise levels and horizon where it has such options.
 fn seat(spec: &Spec, names: &[String], told: &[Vec<f64>; 2], rounds: u64) -> Result<Jury, Error> {
     let sigma = &told[usize::from(spec.name().starts_with("glm-"))];
-    let mut spec = spec.clone();
-    if spec.takes("sigma") {
-        spec = spec.with("sigma", sigma.clone());
-    }
-    if spec.takes("horizon") && !spec.options().contains_key("eps") {
-        spec = spec.with("horizon", rounds);
-    }
+    let spec = spec.clone().told("sigma", sigma.clone()).told("horizon", rounds);
     Ok(Jury::new(&spec, Evaluators::new(names)?)?)
 }
 

@@ -95,11 +95,7 @@ impl Scale {
 
 /// A jury for a spec, told the horizon where it has such an option.
 pub(crate) fn seat(spec: &Spec, log: &Log, rounds: usize) -> Result<Jury, Error> {
-    let mut spec = spec.clone();
-    if spec.takes("horizon") && ["horizon", "eps"].iter().all(|name| !spec.options().contains_key(*name)) {
-        spec = spec.with("horizon", rounds);
-    }
-    Ok(Jury::new(&spec, log.evaluators.clone())?)
+    Ok(Jury::new(&spec.clone().told("horizon", rounds), log.evaluators.clone())?)
 }
 
 /// A policy at play.

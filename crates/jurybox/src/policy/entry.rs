@@ -69,6 +69,8 @@ pub struct OptionEntry {
     pub range: &'static str,
     /// What it does, in one line.
     pub help: &'static str,
+    /// Options that cannot be set beside it.
+    pub without: &'static [&'static str],
 }
 
 /// What kind of value an option takes.
@@ -101,6 +103,7 @@ const GLM_LINK: [OptionEntry; 1] = [OptionEntry {
     default: "logistic",
     range: "logistic, probit",
     help: "the curve g between a reward and the scores it gets",
+    without: &[],
 }];
 
 const ANY_LINK: [OptionEntry; 1] = [OptionEntry {
@@ -109,6 +112,7 @@ const ANY_LINK: [OptionEntry; 1] = [OptionEntry {
     default: "identity",
     range: "identity, logistic, probit",
     help: "the curve g between a reward and the scores it gets",
+    without: &[],
 }];
 
 /// The links that a policy's name stands for.

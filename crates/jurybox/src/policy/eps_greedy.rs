@@ -45,6 +45,7 @@ const LAMBDA: OptionEntry = OptionEntry {
     default: "none",
     range: "above 0",
     help: "the ridge of the likelihood; one over the number of evaluators when not set",
+    without: &[],
 };
 
 const GREEDY: &[OptionEntry] = &[SIGMA, LAMBDA];
@@ -58,6 +59,7 @@ const EXPLORING: &[OptionEntry] = &[
         default: "none",
         range: "0 to 1",
         help: "the probability that a round explores, fixed; goes without horizon, scale and power",
+        without: &[],
     },
     OptionEntry {
         name: "horizon",
@@ -65,6 +67,7 @@ const EXPLORING: &[OptionEntry] = &[
         default: "none",
         range: "from 1 on",
         help: "the number of rounds T, for eps = scale T^-power; the rounds so far when not set",
+        without: &["eps"],
     },
     OptionEntry {
         name: "scale",
@@ -72,6 +75,7 @@ const EXPLORING: &[OptionEntry] = &[
         default: "1",
         range: "above 0",
         help: "the factor of eps = scale T^-power",
+        without: &["eps"],
     },
     OptionEntry {
         name: "power",
@@ -79,6 +83,7 @@ const EXPLORING: &[OptionEntry] = &[
         default: "0.3333333333333333",
         range: "0 to 1",
         help: "the power of eps = scale T^-power",
+        without: &["eps"],
     },
     OptionEntry {
         name: "slots",
@@ -86,6 +91,7 @@ const EXPLORING: &[OptionEntry] = &[
         default: "none",
         range: "from 1 on",
         help: "how many of the K places an exploring round draws at random; all when not set",
+        without: &[],
     },
 ];
 

@@ -44,6 +44,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "false",
         range: "true, false",
         help: "observe a round before choosing from it, which removes the blind first round",
+        without: &[],
     },
 ];
 

@@ -38,6 +38,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "0.05",
         range: "strictly between 0 and 1",
         help: "the ball around the gains may miss them with this probability",
+        without: &[],
     },
 ];
 

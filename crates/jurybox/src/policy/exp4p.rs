@@ -50,6 +50,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "none",
         range: "from 1 on",
         help: "the number of rounds T; the rounds so far when not set",
+        without: &[],
     },
     OptionEntry {
         name: "delta",
@@ -57,6 +58,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "0.05",
         range: "strictly between 0 and 1",
         help: "the guarantee may fail with this probability",
+        without: &[],
     },
     OptionEntry {
         name: "low",
@@ -64,6 +66,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "0",
         range: "below high",
         help: "the lowest reward; lower ones count as this",
+        without: &[],
     },
     OptionEntry {
         name: "high",
@@ -71,6 +74,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "1",
         range: "above low",
         help: "the highest reward; higher ones count as this",
+        without: &[],
     },
 ];
 

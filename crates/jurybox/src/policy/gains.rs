@@ -20,6 +20,7 @@ pub(super) const SIGMA: OptionEntry = OptionEntry {
     default: "unlabelled",
     range: "a number above 0, a list of them, unlabelled, labelled",
     help: "noise levels of the evaluators: known, or estimated from the scores alone or from the rewards",
+    without: &[],
 };
 
 /// What has been learnt about the noise levels; nothing where they are given.

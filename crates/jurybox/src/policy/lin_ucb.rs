@@ -43,6 +43,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "none",
         range: "above 0",
         help: "the ridge; one over the number of evaluators when not set",
+        without: &[],
     },
     OptionEntry {
         name: "delta",
@@ -50,6 +51,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "0.05",
         range: "strictly between 0 and 1",
         help: "the confidence intervals may miss with this probability",
+        without: &[],
     },
     OptionEntry {
         name: "noise",
@@ -57,6 +59,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "0.1",
         range: "above 0",
         help: "the standard deviation of the reward given the scores",
+        without: &[],
     },
     OptionEntry {
         name: "norm",
@@ -64,6 +67,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "1",
         range: "above 0",
         help: "a bound on the length of the weights",
+        without: &[],
     },
     OptionEntry {
         name: "beta",
@@ -71,6 +75,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "none",
         range: "above 0",
         help: "the width of the intervals itself, instead of the formula of delta, noise and norm",
+        without: &[],
     },
 ];
 

@@ -26,6 +26,7 @@ const OPTIONS: &[OptionEntry] = &[
         default: "required",
         range: "numbers, one per evaluator",
         help: "the gain of each evaluator",
+        without: &[],
     },
     OptionEntry {
         default: "required",

@@ -32,6 +32,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         default: "0",
         range: "0 to 1",
         help: "the probability that a round explores, so that what was missed can be estimated",
+        without: &[],
     },
     OptionEntry {
         name: "slots",
@@ -39,6 +40,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         default: "1",
         range: "from 1 on",
         help: "how many of the K places an exploring round draws at random",
+        without: &[],
     },
     OptionEntry {
         name: "draws",
@@ -46,6 +48,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         default: "0",
         range: "0 to 1024",
         help: "choose by one of so many posterior draws of the weights; 0 chooses by their mean",
+        without: &[],
     },
     OptionEntry {
         name: "forget",
@@ -53,6 +56,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         default: "false",
         range: "true, false",
         help: "watch for drift, raise alarms, and leave out what no longer holds",
+        without: &[],
     },
     OptionEntry {
         name: "tick",
@@ -60,6 +64,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         default: "1",
         range: "from 1 on",
         help: "how much time is one step of the clock: 1 for round numbers, 3600 for an hour in seconds",
+        without: &[],
     },
     OptionEntry {
         name: "curve",
@@ -67,6 +72,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         default: "spline",
         range: "linear, ranks, spline",
         help: "how bent the relation of a score to the reward may be",
+        without: &[],
     },
     OptionEntry {
         name: "sample",
@@ -74,6 +80,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         default: "1024",
         range: "1 to 1048576",
         help: "labelled rows kept for what moments cannot tell; half as many unlabelled ones",
+        without: &[],
     },
 ];
 
