@@ -81,8 +81,9 @@ impl From<&String> for Evaluator {
 #[serde(try_from = "Vec<Evaluator>", into = "Vec<Evaluator>")]
 pub struct Evaluators(Vec<Evaluator>);
 
-/// More evaluators than this are refused: a state grows with the square of their number.
-pub(crate) const MOST_EVALUATORS: usize = 4096;
+/// More evaluators than this are refused: a state grows with the square of their number, and a small file that names many
+/// must not take the memory of a machine.
+pub(crate) const MOST_EVALUATORS: usize = 2048;
 
 impl Evaluators {
     /// Takes the evaluators, or says which one cannot be used.
