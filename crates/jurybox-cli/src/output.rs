@@ -3,6 +3,16 @@
 use serde::Serialize;
 use std::io::{self, Write};
 
+/// The version of the documents. Fields may be added under one version; it rises when one is taken away or changes.
+const VERSION: u32 = 2;
+
+/// Writes one JSON document that says what it is: `format` is `jurybox-` and the command's name.
+pub(crate) fn versioned(command: &str, mut value: serde_json::Value) -> anyhow::Result<()> {
+    value["format"] = format!("jurybox-{command}").into();
+    value["version"] = VERSION.into();
+    document(&value)
+}
+
 /// Writes one JSON document.
 pub(crate) fn document(value: &impl Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(value)?;

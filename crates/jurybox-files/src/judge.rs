@@ -2,9 +2,7 @@
 
 use crate::ask::Batch;
 use crate::error::Error;
-use crate::even::chunk_rows;
-use jurybox::estimate::{Mean, Statistic};
-use jurybox::{Direction, Evaluators, Fitted, Jury, Scores, Scratch, Spec};
+use jurybox::{Contributions, Direction, Evaluators, Fitted, Jury, Scores, Scratch, Spec};
 
 /// What rows are ranked by.
 ///
@@ -91,6 +89,27 @@ impl Judge {
         }
     }
 
+    /// What each evaluator adds to the value of a row; none where a value is a question about all rows together.
+    ///
+    /// ```
+    /// use jurybox_files::Judge;
+    /// let why = Judge::Weights(vec![1.0, 3.0]).contributions(&[1.0, 2.0])?.unwrap();
+    /// assert_eq!((why.base, &why.each[..]), (0.0, &[1.0, 6.0][..]));
+    /// # Ok::<(), jurybox_files::Error>(())
+    /// ```
+    pub fn contributions(&self, row: &[f64]) -> Result<Option<Contributions>, Error> {
+        match self {
+            Judge::Fitted(fitted) => Ok(fitted.contributions(row)?),
+            Judge::Weights(weights) => {
+                let scale = scale(weights, row);
+                let term = |(w, x): (&f64, &f64)| if x.is_nan() { 0.0 } else { w * x * scale };
+                let base = if scale.is_finite() { 0.0 } else { f64::NEG_INFINITY };
+                let each = weights.iter().zip(row).map(term).collect();
+                Ok(Some(Contributions { base, each }))
+            }
+        }
+    }
+
     /// The weights of the evaluators, where there are any.
     pub fn present_weights(&self) -> Option<Vec<f64>> {
         match self {
@@ -106,20 +125,24 @@ pub(crate) fn scores(values: &[f64], width: usize) -> Result<Scores<'_>, Error> 
 
 /// The weighted sum over the scores that are there, scaled up to all weights; last of all where none is.
 fn weighed(weights: &[f64], scores: &[f64]) -> f64 {
-    let (mut sum, mut present, mut all) = (0.0, 0.0, 0.0);
+    let present = weights.iter().zip(scores).filter(|(_, x)| !x.is_nan());
+    let scale = scale(weights, scores);
+    if scale.is_finite() { present.map(|(w, x)| w * x).sum::<f64>() * scale } else { f64::NEG_INFINITY }
+}
+
+/// What the weights of the present scores are multiplied by to make up for the missing ones; infinite where none is there.
+fn scale(weights: &[f64], scores: &[f64]) -> f64 {
+    let (mut present, mut all) = (0.0, 0.0);
     for (w, x) in weights.iter().zip(scores) {
         all += w.abs();
-        if !x.is_nan() {
-            sum += w * x;
-            present += w.abs();
-        }
+        present += if x.is_nan() { 0.0 } else { w.abs() };
     }
     if present == all {
-        sum
+        1.0
     } else if present > 0.0 {
-        sum * all / present
+        all / present
     } else {
-        f64::NEG_INFINITY
+        f64::INFINITY
     }
 }
 
@@ -165,44 +188,4 @@ pub fn by_evaluator(
 /// ```
 pub fn seat(spec: &Spec, evaluators: &Evaluators) -> Result<Jury, Error> {
     Ok(Jury::new(spec, evaluators.clone())?)
-}
-
-/// The mean of each evaluator's scores over all rows, the same to the last bit however they come in.
-pub(crate) struct Means {
-    mean: Mean,
-    width: usize,
-    chunk: usize,
-    /// Rows that do not make a chunk yet.
-    held: Vec<f64>,
-}
-
-impl Means {
-    pub(crate) fn new(width: usize) -> Self {
-        Means { mean: Mean::new(width), width, chunk: chunk_rows(width) * width, held: Vec::new() }
-    }
-
-    pub(crate) fn push(&mut self, mut rows: &[f64]) -> Result<(), Error> {
-        while !rows.is_empty() {
-            let (here, rest) = rows.split_at(rows.len().min(self.chunk - self.held.len()));
-            self.held.extend_from_slice(here);
-            rows = rest;
-            if self.held.len() == self.chunk {
-                self.take_in()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take_in(&mut self) -> Result<(), Error> {
-        let mut mean = Mean::new(self.width);
-        mean.observe(&scores(&self.held, self.width)?);
-        self.held.clear();
-        self.mean.merge(&mean);
-        Ok(())
-    }
-
-    pub(crate) fn finish(mut self) -> Result<Vec<f64>, Error> {
-        self.take_in()?;
-        Ok(self.mean.means().to_vec())
-    }
 }

@@ -6,10 +6,10 @@
 
 use crate::error::Error;
 use crate::format::Record;
-use crate::judge::{Judge, Means};
+use crate::judge::Judge;
 use crate::scan::Part;
 use crate::table::{At, Records, Table, Want};
-use jurybox::TopK;
+use jurybox::{Contributions, TopK};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -83,8 +83,8 @@ pub struct Winner {
     pub score: f64,
     /// Its group.
     pub group: Option<Box<str>>,
-    /// By how much each evaluator's score moved it, against that evaluator's mean score; NaN where it gave none.
-    pub contributions: Vec<f64>,
+    /// What each evaluator adds to it, where that was asked for and can be told of a row alone.
+    pub contributions: Option<Contributions>,
 }
 
 #[derive(Debug)]
@@ -123,26 +123,21 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
     let with_scores = options.explain || by_number;
     let mut best =
         Best { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
-    let mut means = options.explain.then(|| Means::new(table.taken().evaluators.len()));
     let mut files = vec![0; table.sources.len()];
     let rows = table.scan(
         want,
         |mut part| {
             let mut values = Vec::new();
             judge.values(&mut part.batch, &mut values)?;
-            let scores = if options.explain { part.batch.scores().to_vec() } else { Vec::new() };
             let chosen = if options.grouped {
                 best_of_groups(&values, part.batch.keys(), options.k)
             } else {
                 best_of(&values, options.k, floor.get())
             };
             let keep = |row: usize| candidate(&part, row, values[row], with_scores);
-            Ok((scores, chosen.into_iter().map(keep).collect::<Result<Vec<_>, Error>>()?))
+            chosen.into_iter().map(keep).collect::<Result<Vec<_>, Error>>()
         },
-        |at, (scores, candidates)| {
-            if let Some(means) = &mut means {
-                means.push(&scores)?;
-            }
+        |at, candidates| {
             files[at.file] = at.row - at.row_in_file;
             best.take(at, candidates);
             if !options.grouped {
@@ -159,8 +154,10 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
         evaluators: table.taken().evaluators.names().map(Into::into).collect(),
         explained: options.explain,
     };
-    if let Some(means) = means {
-        explain(&mut ranking, judge, &means.finish()?)?;
+    for winner in ranking.winners.iter_mut().filter(|_| options.explain) {
+        if let Some(candidate) = ranking.records.get(&winner.row) {
+            winner.contributions = judge.contributions(&candidate.scores)?;
+        }
     }
     Ok(ranking)
 }
@@ -277,32 +274,10 @@ impl Best {
                     rank: at as u64 + 1,
                     score: ranked.value,
                     group: group.clone(),
-                    contributions: Vec::new(),
+                    contributions: None,
                 });
             }
         }
         winners
     }
-}
-
-/// What a row's value would lose if an evaluator had given it its mean score instead.
-///
-/// For weighted sums that is `w_j (x_j - mean_j)`; the question makes sense for any policy.
-fn explain(ranking: &mut Ranking, judge: &Judge, means: &[f64]) -> Result<(), Error> {
-    let width = means.len();
-    for winner in &mut ranking.winners {
-        let Some(candidate) = ranking.records.get(&winner.row) else { continue };
-        let mut rows = Vec::with_capacity((width + 1) * width);
-        rows.extend_from_slice(&candidate.scores);
-        for j in 0..width {
-            let start = rows.len();
-            rows.extend_from_slice(&candidate.scores);
-            rows[start + j] = means[j];
-        }
-        let values = judge.values_of(&rows, width)?;
-        let moved =
-            |j: usize| if candidate.scores[j].is_nan() { f64::NAN } else { values[0] - values[j + 1] };
-        winner.contributions = (0..width).map(moved).collect();
-    }
-    Ok(())
 }

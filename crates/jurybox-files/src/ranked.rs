@@ -7,6 +7,7 @@ use crate::judge::Judge;
 use crate::rank::{Ranking, Winner};
 use crate::table::{Records, Table, Want};
 use crate::write::Writer;
+use jurybox::Contributions;
 use std::path::Path;
 
 /// Writing a ranking out.
@@ -69,9 +70,15 @@ impl Ranking {
         let free = |name: &str| free_name(&rows.names, name);
         slab.push(free("rank"), Column::Count(run.iter().map(|winner| winner.rank).collect()));
         slab.push(free("score"), Column::Number(run.iter().map(|winner| finite(winner.score)).collect()));
-        for (at, evaluator) in self.evaluators.iter().enumerate().filter(|_| self.explained) {
-            let column = run.iter().map(|winner| winner.contributions.get(at).copied().unwrap_or(f64::NAN));
-            slab.push(free(&format!("by_{evaluator}")), Column::Number(column.collect()));
+        if self.explained {
+            let told = |of: &dyn Fn(&Contributions) -> f64| -> Column {
+                let each = run.iter().map(|winner| winner.contributions.as_ref().map_or(f64::NAN, of));
+                Column::Number(each.map(finite).collect())
+            };
+            slab.push(free("base"), told(&|why| why.base));
+            for (at, evaluator) in self.evaluators.iter().enumerate() {
+                slab.push(free(&format!("by_{evaluator}")), told(&|why| why.each[at]));
+            }
         }
         for (name, column) in rows.names.iter().zip(rows.columns.iter()) {
             slab.push(name, column.clone());

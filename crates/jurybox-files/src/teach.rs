@@ -4,11 +4,13 @@ use crate::error::Error;
 use crate::judge::scores;
 use crate::table::{Table, Want};
 use jurybox::{Example, Jury, Learnt};
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 
 /// What a table teaches a jury.
 ///
 /// ```
-/// let learnt = jurybox_files::Taught { rounds: 1, rows: 10, labelled: 4, used: 4, passed_over: 0 };
+/// let learnt = jurybox_files::Taught { rows: 10, labelled: 4, ..Default::default() };
 /// assert!(learnt.labelled <= learnt.rows);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -23,6 +25,8 @@ pub struct Taught {
     pub used: u64,
     /// Rewards that the policy does not learn from.
     pub passed_over: u64,
+    /// Rounds that came back after another had begun, and counted again.
+    pub scattered: u64,
 }
 
 impl Taught {
@@ -105,6 +109,7 @@ fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
     let want = Want { reward: table.taken().reward().is_some(), key: true, ..Want::default() };
     let mut taught = Taught::default();
     let (mut round, mut held, mut rewarded, mut at) = (None, Vec::new(), Vec::new(), first);
+    let mut begun = HashSet::new();
     taught.rows = table.scan(
         want,
         |mut part| {
@@ -114,6 +119,7 @@ fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
         |_, (scores, rewards, keys)| {
             for (row, key) in keys.into_iter().enumerate() {
                 if round.as_ref() != Some(&key) {
+                    taught.scattered += u64::from(!begun.insert(hash_of(&key)));
                     if round.replace(key).is_some() {
                         let (labelled, learnt) = show(jury, &held, &rewarded, at)?;
                         taught.count(labelled, learnt);
@@ -131,6 +137,13 @@ fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
     let (labelled, learnt) = show(jury, &held, &rewarded, at)?;
     taught.count(labelled, learnt);
     Ok(taught)
+}
+
+/// Enough of a round's name to know it again.
+fn hash_of(key: &str) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Shows one round; returns how many of its rows have a reward, and what was learnt from them.

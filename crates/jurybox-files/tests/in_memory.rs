@@ -152,7 +152,15 @@ fn rankings_are_the_same_rows_and_the_same_bits() {
             let winners: Vec<_> = ranking
                 .winners()
                 .iter()
-                .map(|w| (w.row, w.rank, w.score.to_bits(), w.group.clone(), bits(&w.contributions)))
+                .map(|w| {
+                    (
+                        w.row,
+                        w.rank,
+                        w.score.to_bits(),
+                        w.group.clone(),
+                        w.contributions.as_ref().map(|why| bits(&why.each)),
+                    )
+                })
                 .collect();
             // The winners' whole rows too, as text.
             let out = folder.join("out.csv");

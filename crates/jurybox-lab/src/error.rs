@@ -54,6 +54,23 @@ pub enum Error {
 }
 
 impl Error {
+    /// A word for the kind of error that stays the same from version to version, for programs that act on it.
+    ///
+    /// ```
+    /// use jurybox_lab::Setting;
+    /// assert_eq!(Setting { k: 60, ..Setting::default() }.check().unwrap_err().code(), "setting");
+    /// ```
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Setting { .. } => "setting",
+            Error::Jury(error) => error.code(),
+            Error::Table(error) => error.code(),
+            Error::File { .. } => "file",
+            Error::Content { .. } => "content",
+            Error::Interrupted { .. } => "interrupted",
+        }
+    }
+
     pub(crate) fn setting(
         name: &'static str,
         value: impl std::fmt::Display,

@@ -125,7 +125,7 @@ impl Jury {
         let changed = self.policy.observe(&oriented, at);
         self.scratch.oriented = buffer;
         self.schedule.after_change(&self.policy, changed);
-        let mut more = Seen { rounds: 1, items, ..Seen::default() };
+        let mut more = Seen { rounds: 1, items, latest: Some(at), ..Seen::default() };
         if !scores.is_complete() {
             more.missing = scores.values().iter().filter(|v| v.is_nan()).count() as u64;
         }
@@ -180,7 +180,7 @@ impl Jury {
         }
         self.schedule.after_change(&self.policy, learnt.used > 0);
         let Learnt { used, passed_over } = learnt;
-        self.seen.add(Seen { used, passed_over, outside, ..Seen::default() });
+        self.seen.add(Seen { used, passed_over, outside, latest: Some(at), ..Seen::default() });
         Ok(learnt)
     }
 

@@ -27,9 +27,25 @@ pub struct Seen {
     /// Rewards learnt from that lay outside the range the policy was told, and were moved to its ends. Many of them mean
     /// that the range does not fit.
     pub outside: u64,
+    /// The latest time that something was seen at, if anything was.
+    pub latest: Option<u64>,
 }
 
 impl Seen {
+    /// The time after the latest: what a caller who counts rounds, and keeps no time of its own, goes on with.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let mut jury = Jury::new(&"esag".parse()?, Evaluators::numbered(1)?)?;
+    /// assert_eq!(jury.seen().next_time(), 0);
+    /// jury.observe(&jury.scores(&[0.5])?, 41)?;
+    /// assert_eq!(jury.seen().next_time(), 42);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn next_time(&self) -> u64 {
+        self.latest.map_or(0, |latest| latest.saturating_add(1))
+    }
+
     /// With a round of so many items more, and so many examples at the most.
     pub(crate) fn and(mut self, items: u64, examples: u64) -> Seen {
         self.items = self.items.saturating_add(items);
@@ -46,5 +62,6 @@ impl Seen {
         self.used = self.used.saturating_add(other.used);
         self.passed_over = self.passed_over.saturating_add(other.passed_over);
         self.outside = self.outside.saturating_add(other.outside);
+        self.latest = self.latest.max(other.latest);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long)]
     policy: Option<Spec>,
     /// The time of the first round, a whole number; each further round is one later. With 'adaptive(forget=true,tick=3600)' it
-    /// can be a timestamp in seconds [default: the number of rounds that the state has seen]
+    /// can be a timestamp in seconds [default: one after the latest that the state has seen]
     #[arg(long, value_name = "N")]
     at: Option<u64>,
     /// Print one JSON document
@@ -42,7 +42,7 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let before = if self.state.exists() { Some(read_state(&self.state)?) } else { None };
         if let (Some(before), Some(asked)) = (&before, &self.policy)
-            && before.spec() != asked
+            && !is_seated(before, asked)
         {
             bail!(
                 "{} was learnt by `{}`, not by `{asked}`; use another file",
@@ -66,7 +66,7 @@ impl Args {
             }
             None => seat(&spec, evaluators)?,
         };
-        let first = self.at.unwrap_or(jury.seen().rounds);
+        let first = self.at.unwrap_or(jury.seen().next_time());
         let taught = teach(&table, &mut jury, first)?;
         write_whole(&self.state, &jury.to_json())?;
         self.columns.say(format_args!(
@@ -78,6 +78,12 @@ impl Args {
             taught.used,
             jury.spec()
         ));
+        if taught.scattered > 0 {
+            self.columns.say(format_args!(
+                "warning: {} rounds came back after another had begun, and counted again: sort the file by its rounds",
+                taught.scattered
+            ));
+        }
         if taught.passed_over > 0 {
             self.columns.say(format_args!(
                 "warning: `{}` does not learn from rewards without a receipt: {} were passed over",
@@ -112,6 +118,12 @@ impl Args {
     }
 }
 
+/// Whether a jury is what a spec asks for; `inverted` ends up in the evaluators.
+fn is_seated(jury: &Jury, asked: &Spec) -> bool {
+    Jury::new(asked, jury.evaluators().clone())
+        .is_ok_and(|seated| (seated.spec(), seated.evaluators()) == (jury.spec(), jury.evaluators()))
+}
+
 /// One document about a state.
 fn summary(jury: &Jury, taught: Option<&jurybox_files::Taught>) -> anyhow::Result<()> {
     let fitted = jury.fit();
@@ -126,12 +138,15 @@ fn summary(jury: &Jury, taught: Option<&jurybox_files::Taught>) -> anyhow::Resul
             "sigma": each(sigma, at),
         })
     });
-    output::document(&json!({
-        "policy": jury.spec(),
-        "learnt_now": taught,
-        "seen": jury.seen(),
-        "evaluators": evaluators.collect::<Vec<_>>(),
-    }))
+    output::versioned(
+        "learn",
+        json!({
+            "policy": jury.spec(),
+            "learnt_now": taught,
+            "seen": jury.seen(),
+            "evaluators": evaluators.collect::<Vec<_>>(),
+        }),
+    )
 }
 
 /// Add states that were learnt apart.

@@ -28,10 +28,8 @@ impl Args {
 
     fn list(&self) -> anyhow::Result<()> {
         if self.json {
-            return output::document(&serde_json::json!({
-                "version": 2,
-                "policies": policies().iter().map(described).collect::<Vec<_>>(),
-            }));
+            let list: Vec<_> = policies().iter().map(described).collect();
+            return output::versioned("policies", serde_json::json!({ "policies": list }));
         }
         let width = policies().iter().map(|entry| entry.name.len()).max().unwrap_or(0);
         let mut text = String::new();
@@ -47,7 +45,7 @@ impl Args {
 
     fn show(&self, entry: &Entry) -> anyhow::Result<()> {
         if self.json {
-            return output::document(&serde_json::json!({ "version": 2, "policies": [described(entry)] }));
+            return output::versioned("policies", serde_json::json!({ "policies": [described(entry)] }));
         }
         let mut text = format!("{}: {}\nIn the paper: {}.\n", entry.name, entry.assumes, entry.paper);
         if entry.all_options().next().is_none() {

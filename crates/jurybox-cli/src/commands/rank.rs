@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Top K within each value of this column
     #[arg(long, value_name = "COLUMN", conflicts_with = "all")]
     group: Option<String>,
-    /// Say how far each evaluator's score moved a row, against that evaluator's mean score
+    /// Say what each evaluator adds to a row's score: `base` and the columns `by_NAME` sum to it
     #[arg(long, conflicts_with = "all")]
     explain: bool,
     /// Write every row with its score, in the order of the file
@@ -136,7 +136,11 @@ impl Args {
 
     fn document(&self, table: &Table, judge: &Judge, ranking: &Ranking) -> anyhow::Result<()> {
         let weights = judge.present_weights();
-        let evaluators = table.taken().evaluators().as_slice().iter().enumerate().map(|(at, evaluator)| {
+        let known = match judge {
+            Judge::Fitted(fitted) => fitted.evaluators(),
+            Judge::Weights(_) => table.taken().evaluators(),
+        };
+        let evaluators = known.as_slice().iter().enumerate().map(|(at, evaluator)| {
             let weight = weights.as_ref().map(|weights| weights[at]);
             json!({"name": evaluator.name, "direction": evaluator.direction, "weight": weight})
         });
@@ -144,13 +148,16 @@ impl Args {
             Judge::Fitted(fitted) => json!(fitted.spec()),
             Judge::Weights(_) => json!(null),
         };
-        output::document(&json!({
-            "rows": ranking.rows(),
-            "k": self.k,
-            "policy": policy,
-            "evaluators": evaluators.collect::<Vec<_>>(),
-            "ranked": ranking.to_json(table)?,
-        }))
+        output::versioned(
+            "rank",
+            json!({
+                "rows": ranking.rows(),
+                "k": self.k,
+                "policy": policy,
+                "evaluators": evaluators.collect::<Vec<_>>(),
+                "ranked": ranking.to_json(table)?,
+            }),
+        )
     }
 }
 

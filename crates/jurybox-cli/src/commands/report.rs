@@ -48,10 +48,10 @@ impl Args {
             write_whole(out, &report.to_html())?;
         }
         if self.json {
-            return output::document(&report);
+            return output::versioned("report", serde_json::to_value(&report)?);
         }
         if !self.columns.quiet || self.out.is_none() {
-            eprint!("{}", report.to_table());
+            output::text_to_stdout(&report.to_table())?;
         }
         Ok(())
     }

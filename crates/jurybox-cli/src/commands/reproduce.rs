@@ -83,7 +83,11 @@ impl Args {
             eprintln!("skipped: {reason}");
         }
         eprintln!("the report is {}", out.join("report.html").display());
-        if self.json { output::document(&report.claims) } else { output::text_to_stdout(&findings(&report)?) }
+        if self.json {
+            output::versioned("reproduce", serde_json::json!({"claims": report.claims}))
+        } else {
+            output::text_to_stdout(&findings(&report)?)
+        }
     }
 }
 

@@ -168,7 +168,11 @@ impl Args {
             }
             eprintln!("curves and plots are in {}", out.display());
         }
-        if self.json { output::document(&summary) } else { output::text_to_stdout(&table(&summary)?) }
+        if self.json {
+            output::versioned("simulate", serde_json::to_value(&summary)?)
+        } else {
+            output::text_to_stdout(&table(&summary)?)
+        }
     }
 
     fn experiment(&self) -> anyhow::Result<Experiment> {

@@ -82,8 +82,7 @@ fn related(about: &EvaluatorReport, report: &Report) -> Option<String> {
     };
     match about.relation {
         Relation::Against => Some(format!(
-            "`{name}` goes against {against} ({figure}): low seems to mean high. If that is how it is meant, pass --invert {}.",
-            name.trim_start_matches('-')
+            "`{name}` goes against {against} ({figure}): low seems to mean high. If that is how it is meant, invert it."
         )),
         Relation::NotSeen => {
             Some(format!("`{name}` shows no relation to {against} beyond chance ({figure})."))

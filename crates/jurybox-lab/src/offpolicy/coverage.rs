@@ -10,7 +10,7 @@ use super::model::out_of_fold;
 use super::over_rounds::OverRounds;
 use super::target::{Follow, Followed, Target, turn};
 use super::verdict;
-use crate::replay::{Log, seat};
+use crate::replay::{Log, Scale, seat};
 use jurybox::Scores;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -104,7 +104,7 @@ impl World {
         let followed = if let Some(name) = self.learning {
             let jury = seat(&name.parse().unwrap(), &log, self.rounds).unwrap();
             let mut sum = 0.0;
-            let followed = follow.policy(&jury, |jury| {
+            let followed = follow.policy(&jury, Scale::of(&log), |jury| {
                 for _ in 0..FRESH {
                     let Round { scores, rewards } = self.round(&mut rng);
                     let shares = turn(&mut jury.clone(), &Scores::new(&scores, 3)?, 0, self.k)?;

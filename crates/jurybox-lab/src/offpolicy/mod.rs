@@ -27,7 +27,7 @@ mod verdict;
 pub use outcome::{Bounds, Estimates, OffPolicy, OffPolicyLine};
 
 use crate::error::Error;
-use crate::replay::{Log, Protocol, ReplayOptions, in_parallel, seat};
+use crate::replay::{Log, Protocol, ReplayOptions, Scale, check_state, in_parallel, seat};
 use estimators::Evidence;
 use jurybox_files::{Progress, Table};
 use over_rounds::OverRounds;
@@ -186,10 +186,12 @@ fn targets(
         }
     };
     for spec in &options.policies {
-        add(spec.to_string(), Target::Policy(Box::new(seat(spec, log, rounds)?)), false);
+        add(spec.to_string(), Target::Policy(Box::new(seat(spec, log, rounds)?), Scale::of(log)), false);
     }
     for (name, jury) in &options.states {
-        add(name.clone(), Target::Policy(Box::new(jury.clone())), false);
+        check_state(name, jury, log)?;
+        // A state goes on with rewards as the file has them: that is how it was taught.
+        add(name.clone(), Target::Policy(Box::new(jury.clone()), Scale::NONE), false);
     }
     if let Some(weights) = &options.weights {
         let weigh = |row: &[f64]| {

@@ -80,7 +80,7 @@ fn one(
     own: usize,
 ) -> Result<Option<f64>, Error> {
     let fitted = match target {
-        Target::Policy(jury) => match learnt(log, options, jury, groups, own)? {
+        Target::Policy(jury, scale) => match learnt(log, options, (jury, *scale), groups, own)? {
             None => return Ok(None),
             Some(jury) => Some(jury.fit()),
         },
@@ -129,7 +129,7 @@ fn one(
 fn learnt(
     log: &Log,
     options: &ReplayOptions,
-    jury: &Jury,
+    (jury, scale): (&Jury, Scale),
     groups: &[Vec<usize>],
     own: usize,
 ) -> Result<Option<Jury>, Error> {
@@ -137,10 +137,10 @@ fn learnt(
     if needs.explored || needs.advice {
         return Ok(None); // neither is known of rows whose rounds are not in the file
     }
-    let (mut jury, scale) = (jury.clone(), Scale::of(log));
+    let mut jury = jury.clone();
     let others: Vec<usize> = (0..log.rows()).filter(|row| row % groups.len() != own).collect();
     let mut table = Vec::new();
-    for (stretch, at) in others.chunks(options.items).zip(0..) {
+    for (stretch, at) in others.chunks(options.items).zip(jury.seen().next_time()..) {
         table.clear();
         stretch.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
         let written = log.as_written(&table);

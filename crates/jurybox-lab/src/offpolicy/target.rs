@@ -12,8 +12,8 @@ use jurybox::{Example, Jury, Receipt, Scores, TopK};
 /// Who picks.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
-    /// A policy as it comes to the first round.
-    Policy(Box<Jury>),
+    /// A policy as it comes to the first round, and the scale on which it is told rewards.
+    Policy(Box<Jury>, Scale),
     /// Every item alike.
     Uniform,
     /// The top K by a value that each row has from the beginning.
@@ -42,7 +42,7 @@ impl Follow<'_> {
     pub(crate) fn along(&self, target: &Target) -> Result<Followed, Error> {
         let mut out = vec![0.0; self.log.rows()];
         match target {
-            Target::Policy(jury) => return self.policy(jury, |_| Ok(())),
+            Target::Policy(jury, scale) => return self.policy(jury, *scale, |_| Ok(())),
             Target::Uniform => {
                 for rows in self.rounds {
                     let share = self.picks(rows) as f64 / rows.len() as f64;
@@ -68,6 +68,7 @@ impl Follow<'_> {
     pub(super) fn policy(
         &self,
         jury: &Jury,
+        scale: Scale,
         mut before: impl FnMut(&Jury) -> Result<(), Error>,
     ) -> Result<Followed, Error> {
         let log = self.log;
@@ -86,10 +87,9 @@ impl Follow<'_> {
                        or not; here some have none";
             return Ok(Followed::Impossible(why.into()));
         }
-        let scale = Scale::of(log);
         let mut out = vec![0.0; log.rows()];
         let mut table = Vec::new();
-        for (rows, at) in self.rounds.iter().zip(0..) {
+        for (rows, at) in self.rounds.iter().zip(jury.seen().next_time()..) {
             let k = self.picks(rows);
             table.clear();
             rows.iter().for_each(|&row| table.extend_from_slice(log.row(row)));

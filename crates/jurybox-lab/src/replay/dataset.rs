@@ -214,7 +214,7 @@ impl Replay {
                 (self.reward_noise > 0.0).then(|| (self.reward_noise, stream(self.seed, 2 * run + 1)));
             let mut own = stream(self.seed ^ fnv(&spec.to_string()), run);
             let jury = seat(spec, &data.names, told, self.rounds)?;
-            let make = || Box::new(Seated::new(jury.clone(), Scale::NONE)) as Box<dyn Player>;
+            let make = || Box::new(Seated::new(jury.clone(), Scale::NONE, &log)) as Box<dyn Player>;
             let table = play::Table { log: &log, k: self.k, keep: false, noise };
             let earned: f64 = table.play(&course, make, &mut own)?.rewards.iter().sum();
             means.push(earned / (self.rounds * self.k as u64) as f64);

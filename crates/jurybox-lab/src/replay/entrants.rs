@@ -53,7 +53,7 @@ impl Entrant {
     /// The player at the beginning of a stage.
     pub(crate) fn player(&self, log: &Log, known: Option<&[f64]>) -> Box<dyn Player> {
         match &self.who {
-            Who::Policy(jury, scale) => Box::new(Seated::new(jury.as_ref().clone(), *scale)),
+            Who::Policy(jury, scale) => Box::new(Seated::new(jury.as_ref().clone(), *scale, log)),
             Who::Weights(weights) => Box::new(ByValue::new(Value::Weights(weights.clone()), log)),
             Who::Reference(value) => Box::new(ByValue::new(value.clone(), log)),
             Who::Single(evaluator) => Box::new(ByValue::new(Value::Single(*evaluator), log)),
@@ -79,15 +79,9 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
         add(spec.to_string(), Who::Policy(Box::new(seat(spec, log, rounds)?), scale));
     }
     for (name, jury) in &options.states {
-        if *jury.evaluators() != log.evaluators {
-            let reason = format!(
-                "it was learnt over the evaluators {}; this table has {}",
-                jury.evaluators(),
-                log.evaluators
-            );
-            return Err(Error::setting("state", name, reason));
-        }
-        add(name.clone(), Who::Policy(Box::new(jury.clone()), scale));
+        check_state(name, jury, log)?;
+        // A state goes on with rewards as the file has them: that is how it was taught.
+        add(name.clone(), Who::Policy(Box::new(jury.clone()), Scale::NONE));
     }
     if let Some(weights) = &options.weights {
         if weights.len() != log.width() {
@@ -111,6 +105,16 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
     add("hindsight".into(), Who::Hindsight);
     add("best".into(), Who::Reference(Value::Known(log.rewards.clone())));
     Ok(list)
+}
+
+/// A state is of use only for the evaluators it was learnt over.
+pub(crate) fn check_state(name: &str, jury: &Jury, log: &Log) -> Result<(), Error> {
+    if *jury.evaluators() == log.evaluators {
+        return Ok(());
+    }
+    let (learnt, here) = (jury.evaluators(), &log.evaluators);
+    let reason = format!("it was learnt over the evaluators {learnt}; this table has {here}");
+    Err(Error::setting("state", name, reason))
 }
 
 /// What a ridge regression on all *other* rows of the run predicts for each row: out of fold, so that no row speaks for

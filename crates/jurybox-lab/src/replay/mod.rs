@@ -32,6 +32,7 @@ pub(crate) use player::{Scale, seat};
 
 use crate::error::Error;
 use course::{Course, Extent, Offered};
+pub(crate) use entrants::check_state;
 use entrants::{Entrant, entrants};
 use jurybox_files::{Progress, Table};
 use measure::{Measures, Over};
@@ -90,7 +91,7 @@ fn unknown(log: &Log, options: &ReplayOptions) -> Outcome {
     outcome.warnings.push(format!(
         "{} of {} rows have no reward: what a policy would have earned on them is not in the file, and judging only by the \
          reviewed rows would favour whoever chose them. No figure is given. If the probability of each row to be reviewed \
-         was logged, pass its column with --probability",
+         was logged, name its column",
         log.rows() - log.labelled(),
         log.rows()
     ));

@@ -3,7 +3,7 @@
 use super::Log;
 use super::log::as_written;
 use crate::error::Error;
-use jurybox::{Example, Jury, Link, Pick, Scores, Spec, TopK};
+use jurybox::{Evaluators, Example, Jury, Link, Pick, Scores, Spec, TopK};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -106,11 +106,15 @@ pub(crate) struct Seated {
     inverse: Vec<f64>,
     /// The number of the round.
     at: u64,
+    /// The log's evaluators, by whose directions its rows stand upright.
+    upright_by: Evaluators,
 }
 
 impl Seated {
-    pub(crate) fn new(jury: Jury, scale: Scale) -> Seated {
-        Seated { jury, scale, picks: Vec::new(), inverse: Vec::new(), at: 0 }
+    pub(crate) fn new(jury: Jury, scale: Scale, log: &Log) -> Seated {
+        let at = jury.seen().next_time();
+        let upright_by = log.evaluators.clone();
+        Seated { jury, scale, picks: Vec::new(), inverse: Vec::new(), at, upright_by }
     }
 }
 
@@ -119,7 +123,7 @@ impl Player for Seated {
         let mut desk = Desk::default();
         desk.lay(log, rows);
         let table = log.as_written(&desk.scores);
-        self.jury.observe(&Scores::new(&table, log.width())?, 0)?;
+        self.jury.observe(&Scores::new(&table, log.width())?, self.at)?;
         let examples: Vec<Example<'_>> = rows
             .iter()
             .zip(table.chunks_exact(log.width()))
@@ -129,7 +133,9 @@ impl Player for Seated {
                 receipt: None,
             })
             .collect();
-        Ok(self.jury.learn(&examples, 0)?.used as usize)
+        let used = self.jury.learn(&examples, self.at)?.used as usize;
+        self.at += 1;
+        Ok(used)
     }
 
     fn pick(
@@ -141,7 +147,7 @@ impl Player for Seated {
         choices: &mut Vec<Choice>,
     ) -> Result<(), Error> {
         let width = self.jury.evaluators().len();
-        let table = as_written(self.jury.evaluators(), &desk.scores);
+        let table = as_written(&self.upright_by, &desk.scores);
         let mut pool = Scores::new(&table, width)?;
         if self.jury.spec().name().starts_with("glm-") {
             pool = pool.with_inverse(Link::Logistic, &mut self.inverse);

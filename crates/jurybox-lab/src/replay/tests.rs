@@ -278,3 +278,19 @@ fn the_files_own_rounds_come_in_their_order_and_stay_together() {
     let error = replayed(&log, &options(Protocol::Pool { budget: 5 }, &["average"]), 1, &|_, _| {});
     assert!(error.unwrap_err().to_string().contains("a pool has no rounds"));
 }
+
+#[test]
+fn an_inverted_column_and_an_evaluator_of_low_direction_are_the_same() {
+    let plain = world(300, 1.0, 7);
+    let low = |j: usize| if j == 0 { jurybox::Evaluator::low("e0") } else { format!("e{j}").into() };
+    // One log says that the first column points low, and holds it upright; the other has it as the file would.
+    let said = Log { evaluators: jurybox::Evaluators::new((0..4).map(low)).unwrap(), ..plain.clone() };
+    let mut bare = plain;
+    bare.scores.iter_mut().step_by(4).for_each(|x| *x = -*x);
+    for policy in ["adaptive", "lin-ucb"] {
+        let told = format!("{policy}(inverted=[0])");
+        let protocol = Protocol::Pool { budget: 60 };
+        let by = |log: &Log, policy: &str| share(&run(log, &options(protocol, &[policy])), policy);
+        assert_eq!(by(&bare, &told), by(&said, policy), "{policy}");
+    }
+}
