@@ -48,9 +48,6 @@ impl Args {
             return output::versioned("policies", serde_json::json!({ "policies": [described(entry)] }));
         }
         let mut text = format!("{}: {}\nIn the paper: {}.\n", entry.name, entry.assumes, entry.paper);
-        if entry.all_options().next().is_none() {
-            text += "It has nothing to set.\n";
-        }
         for option in entry.all_options() {
             let default = match option.default {
                 "none" => "not set".to_string(),

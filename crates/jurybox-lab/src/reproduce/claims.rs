@@ -95,7 +95,11 @@ fn estimation_bias(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
         "the error of glm-eps-greedy, which learns from random picks alone, does not fall either: under this reading the \
          bias is not of the choice alone"
     };
-    claims.push(Claim { note: note.into(), ..stays });
+    let finding = match stays.finding {
+        Finding::Reproduced if falls != Finding::Reproduced => Finding::HoldsSaysLittle,
+        other => other,
+    };
+    claims.push(Claim { note: note.into(), finding, ..stays });
 }
 
 fn logistic_growth(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {

@@ -105,12 +105,18 @@ pub(super) fn judge_linear(slope: Estimate) -> Finding {
 /// Above this slope on log axes, an error stays.
 pub(super) const STAYS: f64 = -0.1;
 
-/// An upper bound of order T^exponent: growing more slowly does not contradict it.
+/// What the logarithms in a bound of order T^x can add to an exponent that is measured over a decade or so.
+const LOGARITHMS: f64 = 0.1;
+
+/// An upper bound of order T^exponent: growing more slowly does not contradict it, growing a little faster may be the
+/// logarithms in it, and cannot be told.
 pub(super) fn judge_at_most(slope: Estimate, exponent: f64) -> Finding {
-    match (slope.below(LINEAR), slope.above(exponent + 0.1)) {
-        (true, false) => Finding::Reproduced,
-        (false, false) => Finding::CannotTell,
-        _ => Finding::NotReproduced,
+    if slope.above(exponent + LOGARITHMS) {
+        Finding::NotReproduced
+    } else if slope.above(exponent) || !slope.below(LINEAR) {
+        Finding::CannotTell
+    } else {
+        Finding::Reproduced
     }
 }
 
@@ -157,6 +163,7 @@ mod tests {
         assert_eq!(judge_at_most(slope(0.7, 0.05), 2.0 / 3.0), Finding::Reproduced);
         assert_eq!(judge_at_most(slope(0.0, 0.05), 0.5), Finding::Reproduced);
         assert_eq!(judge_at_most(slope(0.7, 0.05), 0.5), Finding::NotReproduced);
+        assert_eq!(judge_at_most(slope(0.74, 0.03), 2.0 / 3.0), Finding::CannotTell);
         assert_eq!(judge_at_most(slope(1.0, 0.01), 0.5), Finding::NotReproduced);
         assert_eq!(judge_at_most(slope(0.85, 0.2), 2.0 / 3.0), Finding::CannotTell);
     }

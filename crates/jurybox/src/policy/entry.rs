@@ -30,15 +30,15 @@ impl Entry {
         self.all_options().find(|option| option.name == name)
     }
 
-    /// Every option, the link included where there is a choice of links.
+    /// Every option: its own, the link where there is a choice of links, and `inverted`, which every policy takes.
     ///
     /// ```
     /// let names = |policy: &str| -> Vec<&str> {
     ///     let entry = jurybox::policies().iter().find(|entry| entry.name == policy).unwrap();
     ///     entry.all_options().map(|option| option.name).collect()
     /// };
-    /// assert_eq!(names("esag"), ["sigma", "current_round"]);
-    /// assert_eq!(names("glm-esag"), ["sigma", "current_round", "link"]);
+    /// assert_eq!(names("esag"), ["sigma", "current_round", "inverted"]);
+    /// assert_eq!(names("glm-esag"), ["sigma", "current_round", "link", "inverted"]);
     /// ```
     pub fn all_options(&self) -> impl Iterator<Item = &OptionEntry> {
         let link = match self.links {
@@ -46,7 +46,7 @@ impl Entry {
             Links::Glm => &GLM_LINK[..],
             Links::Any => &ANY_LINK[..],
         };
-        self.options.iter().chain(link)
+        self.options.iter().chain(link).chain(&INVERTED)
     }
 }
 
@@ -96,6 +96,15 @@ pub enum OptionKind {
     /// A list of column numbers, from 0.
     Columns,
 }
+
+const INVERTED: [OptionEntry; 1] = [OptionEntry {
+    name: "inverted",
+    kind: OptionKind::Columns,
+    default: "[]",
+    range: "columns, from 0",
+    help: "evaluators whose low scores speak for a high reward; kept as their direction",
+    without: &[],
+}];
 
 const GLM_LINK: [OptionEntry; 1] = [OptionEntry {
     name: "link",
