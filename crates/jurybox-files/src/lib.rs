@@ -40,7 +40,7 @@ pub use input::expand;
 pub use judge::{Judge, by_evaluator, seat};
 pub use rank::{RankOptions, Ranking, Winner, rank};
 pub use ranked::score_all;
-pub use report::{Bin, Catch, Estimate, EvaluatorReport, LearntWeight, Policy, Relation, Report, report};
+pub use report::{Bin, Catch, EvaluatorReport, LearntWeight, Policy, Relation, Report, report};
 pub use roles::{Roles, Taken};
 pub use scan::Part;
 pub use table::{At, Records, Table, Want};

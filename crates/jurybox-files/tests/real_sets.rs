@@ -206,7 +206,7 @@ fn a_report_tells_a_story_about_every_evaluator() {
         for about in &report.evaluators {
             let (weight, correlation) = (about.weight.unwrap(), about.correlation.unwrap());
             assert!(about.coverage > 0.0 && weight.low < weight.high, "{}: {about:?}", set.file);
-            assert!(correlation.value.abs() < 1.0 && about.curve.len() > 1, "{}: {about:?}", set.file);
+            assert!(correlation.mean.abs() < 1.0 && about.curve.len() > 1, "{}: {about:?}", set.file);
         }
         let effective = report.effective_evaluators.unwrap();
         assert!(effective >= 1.0 && effective <= set.evaluators as f64, "{}: {effective}", set.file);

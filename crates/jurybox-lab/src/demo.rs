@@ -83,8 +83,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, severities: &[f64], picks: impl Iterator<Item = usize>) {
-        self.caught += picks.filter(|&post| severities[post] >= HARMFUL).count() as u64;
+    fn add(&mut self, severities: &[f64], picks: impl IntoIterator<Item = usize>) {
+        self.caught += picks.into_iter().filter(|&post| severities[post] >= HARMFUL).count() as u64;
         self.history.push(self.caught);
     }
 }
@@ -184,12 +184,12 @@ impl Demo {
             spoken.clone().sum::<f64>() / spoken.count() as f64
         };
         let averages: Vec<f64> = scores.rows().map(mean_of).collect();
-        self.tallies[1].add(&self.severities, best(&averages));
+        self.tallies[1].add(&self.severities, TopK::of(&averages, LOOKS));
         let centred: Vec<f64> =
             scores.rows().flat_map(|row| row.iter().zip(&CHARACTERS).map(|(x, c)| x - c.offset)).collect();
         let mut told = Vec::new();
         self.oracle.values(&Scores::new(&centred, CHARACTERS.len())?, &mut told);
-        self.tallies[2].add(&self.severities, best(&told));
+        self.tallies[2].add(&self.severities, TopK::of(&told, LOOKS));
         self.harmful += self.severities.iter().filter(|s| **s >= HARMFUL).count() as u64;
         let shares = self.shares();
         self.influence.push(shares);
@@ -246,14 +246,6 @@ impl Demo {
     pub fn policy(&self) -> &Spec {
         self.jury.spec()
     }
-}
-
-fn best(values: &[f64]) -> impl Iterator<Item = usize> {
-    let mut top = TopK::new(LOOKS, 0);
-    for (post, &value) in values.iter().enumerate() {
-        top.push(post as u64, value);
-    }
-    top.into_sorted().into_iter().map(|ranked| ranked.item as usize)
 }
 
 #[cfg(test)]

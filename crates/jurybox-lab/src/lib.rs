@@ -37,7 +37,7 @@ pub use replay::{CurvePoint, Line, Outcome, Protocol, ReplayOptions, replay};
 pub use reproduce::{Claim, Figure, Finding, Part, Plan, Report, Table, reproduce};
 pub use runner::{Experiment, Running, run_all};
 pub use setting::{Drift, Setting, Truncation, Twists};
-pub use statistics::{Estimate, growth_exponent, log_slope};
+pub use statistics::{growth_exponent, log_slope};
 pub use summary::{Point, PolicySummary, Summary, Yardstick};
 pub use trial::{Record, Track, trial};
 pub use truncated::TruncatedNormal;

@@ -7,7 +7,8 @@
 use crate::contender::Contender;
 use crate::error::Error;
 use crate::setting::Setting;
-use crate::trial::{Record, fnv, trial};
+use crate::trial::{Record, trial};
+use jurybox::toolbox::hash_text;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -64,7 +65,7 @@ impl Experiment {
     /// so that more runs add to those that are there.
     fn key(&self) -> String {
         let work = (env!("CARGO_PKG_VERSION"), FORMAT, &self.setting, &self.contenders, self.seed);
-        format!("{:016x}", fnv(&serde_json::to_string(&work).expect("plain data")))
+        format!("{:016x}", hash_text(&serde_json::to_string(&work).expect("plain data")))
     }
 }
 

@@ -1,8 +1,9 @@
 //! From the records of many runs to one summary: what `jurybox simulate` prints.
 
 use crate::runner::Experiment;
-use crate::statistics::Estimate;
+use crate::statistics::ci95;
 use crate::trial::Record;
+use jurybox::Interval;
 use jurybox_draw::{Curve, Plot, Scale};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -56,9 +57,11 @@ pub struct PolicySummary {
     /// Its label.
     pub name: String,
     /// After the last round.
-    pub relative_regret: Estimate,
+    #[serde(serialize_with = "ci95")]
+    pub relative_regret: Interval,
     /// After the last round.
-    pub absolute_regret: Estimate,
+    #[serde(serialize_with = "ci95")]
+    pub absolute_regret: Interval,
     /// Reward over all rounds.
     pub reward: f64,
     /// That as a share of the oracle's.
@@ -81,21 +84,21 @@ pub struct Point {
     pub round: u64,
     /// Regret up to it.
     #[serde(serialize_with = "mean_only")]
-    pub relative_regret: Estimate,
+    pub relative_regret: Interval,
     /// The same by true rewards.
     #[serde(serialize_with = "mean_only")]
-    pub absolute_regret: Estimate,
+    pub absolute_regret: Interval,
     /// Error of the gains at it.
     #[serde(serialize_with = "mean_if_any")]
-    pub alpha_error: Option<Estimate>,
+    pub alpha_error: Option<Interval>,
 }
 
-fn mean_only<S: serde::Serializer>(estimate: &Estimate, serializer: S) -> Result<S::Ok, S::Error> {
+fn mean_only<S: serde::Serializer>(estimate: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(estimate.mean)
 }
 
 #[expect(clippy::ref_option, reason = "the shape that serde asks for")]
-fn mean_if_any<S: serde::Serializer>(estimate: &Option<Estimate>, serializer: S) -> Result<S::Ok, S::Error> {
+fn mean_if_any<S: serde::Serializer>(estimate: &Option<Interval>, serializer: S) -> Result<S::Ok, S::Error> {
     estimate.map(|estimate| estimate.mean).serialize(serializer)
 }
 
@@ -135,7 +138,7 @@ impl Summary {
 
     /// The curves as plots, each with a name for its file.
     pub fn plots(&self) -> Vec<(&'static str, Plot)> {
-        let plot = |title: &str, y_label: &str, y_scale, of: &dyn Fn(&Point) -> Option<Estimate>| Plot {
+        let plot = |title: &str, y_label: &str, y_scale, of: &dyn Fn(&Point) -> Option<Interval>| Plot {
             title: title.into(),
             x_label: "round".into(),
             y_label: y_label.into(),
@@ -167,14 +170,14 @@ impl Summary {
     }
 
     /// One curve per policy that has it.
-    pub(crate) fn curves(&self, of: &dyn Fn(&Point) -> Option<Estimate>) -> Vec<Curve> {
+    pub(crate) fn curves(&self, of: &dyn Fn(&Point) -> Option<Interval>) -> Vec<Curve> {
         self.policies
             .iter()
             .enumerate()
             .filter_map(|(at, policy)| {
-                let points: Option<Vec<(f64, Estimate)>> =
+                let points: Option<Vec<(f64, Interval)>> =
                     policy.curve.iter().map(|point| Some((point.round as f64, of(point)?))).collect();
-                let points = points?.into_iter().map(|(round, e)| (round, e.mean, e.half_width));
+                let points = points?.into_iter().map(|(round, e)| (round, e.mean, e.half_width()));
                 Some(Curve { style: Some(at), ..Curve::with_band(&policy.name, points) })
             })
             .collect()
@@ -194,8 +197,8 @@ impl Summary {
                 for estimate in [Some(point.relative_regret), Some(point.absolute_regret), point.alpha_error]
                 {
                     match estimate {
-                        Some(e) if e.half_width.is_finite() => {
-                            let _ = write!(csv, ",{},{},{}", e.mean, e.low(), e.high());
+                        Some(e) if e.half_width().is_finite() => {
+                            let _ = write!(csv, ",{},{},{}", e.mean, e.low, e.high);
                         }
                         Some(e) => {
                             let _ = write!(csv, ",{},,", e.mean);
@@ -212,7 +215,7 @@ impl Summary {
 
 fn curve(records: &[Record], at: usize) -> Vec<Point> {
     let rounds = &records[0].rounds;
-    let over_runs = |f: &dyn Fn(&Record) -> f64| Estimate::of(&records.iter().map(f).collect::<Vec<_>>());
+    let over_runs = |f: &dyn Fn(&Record) -> f64| Interval::of(&records.iter().map(f).collect::<Vec<_>>());
     (0..records[0].tracks[at].reward.len())
         .map(|i| Point {
             round: rounds[i],

@@ -5,6 +5,7 @@ use crate::contender::Contender;
 use crate::error::Error;
 use crate::setting::Setting;
 use crate::world::{Items, World};
+use jurybox::toolbox::hash_text;
 use jurybox::{Example, Jury, Pick, Receipt, Scores, TopK};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -187,7 +188,7 @@ impl Seat {
         run: u64,
     ) -> Result<Seat, Error> {
         // A stream for the contender's own draws that depends on its name alone, not on who else plays.
-        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ fnv(&contender.label));
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ hash_text(&contender.label));
         rng.set_stream(run);
         Ok(Seat {
             jury: contender.seat(setting, world.truth())?,
@@ -275,12 +276,6 @@ impl Seat {
             .sum();
         Some(square.sqrt())
     }
-}
-
-/// A hash that will be the same in every version: FNV-1a.
-pub(crate) fn fnv(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]

@@ -7,10 +7,11 @@ use crate::evaluators::Evaluators;
 use crate::link::Link;
 use crate::options::Fraction;
 use crate::pick::Pick;
-use crate::policy::{Alarm, AnyRank, Exploration, Interval, SigmaOrigin};
+use crate::policy::{Alarm, AnyRank, Exploration, SigmaOrigin};
 use crate::scores::Scores;
 use crate::scratch::Scratch;
 use crate::spec::Spec;
+use crate::toolbox::Interval;
 use rand::Rng;
 use std::sync::Arc;
 

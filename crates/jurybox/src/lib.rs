@@ -62,6 +62,7 @@ mod scratch;
 mod seen;
 mod small_round;
 mod spec;
+pub mod toolbox;
 mod weights;
 
 pub use contributions::Contributions;
@@ -73,9 +74,7 @@ pub use link::Link;
 pub use nearest::nearest;
 pub use oracle::{absolute_regret, gap, relative_regret};
 pub use pick::{Example, Learnt, Pick, Receipt};
-pub use policy::{
-    Alarm, Entry, Exploration, Interval, Links, OptionEntry, OptionKind, Reading, SigmaOrigin, policies,
-};
+pub use policy::{Alarm, Entry, Exploration, Links, OptionEntry, OptionKind, Reading, SigmaOrigin, policies};
 /// The generators of chance that signatures here name.
 pub use rand;
 pub use rank::{Ranked, TopK, top_k};
@@ -83,6 +82,7 @@ pub use scores::Scores;
 pub use scratch::Scratch;
 pub use seen::Seen;
 pub use spec::Spec;
+pub use toolbox::Interval;
 pub use weights::Weights;
 
 /// The code in the README is compiled with the other examples.

@@ -7,6 +7,7 @@
 use crate::kernel;
 use crate::scores::Scores;
 use crate::small_round::{SmallRound, clear_border};
+use crate::toolbox::hash_number;
 use crate::weights::Weights;
 use std::cmp::Ordering;
 
@@ -71,10 +72,10 @@ impl TopK {
         (self.k, self.tie_seed, self.threshold) = (k, tie_seed, f64::NEG_INFINITY);
         self.entries.clear();
         // Memory for a whole buffer at once, but not more than a small stream could ever fill.
-        self.entries.reserve(self.room().min(1 << 12));
+        self.entries.reserve(self.buffer().min(1 << 12));
     }
 
-    fn room(&self) -> usize {
+    fn buffer(&self) -> usize {
         2 * self.k
     }
 
@@ -100,7 +101,7 @@ impl TopK {
             return;
         }
         self.entries.push(Ranked { item, value });
-        if self.entries.len() >= self.room() {
+        if self.entries.len() >= self.buffer() {
             self.shrink();
         }
     }
@@ -193,6 +194,17 @@ impl TopK {
         &self.entries
     }
 
+    /// The numbers of the `k` largest values, best first; ties by the tie rule under seed 0.
+    ///
+    /// ```
+    /// assert_eq!(jurybox::TopK::of(&[0.3, 0.9, 0.1, 0.7], 2), [1, 3]);
+    /// ```
+    pub fn of(values: &[f64], k: usize) -> Vec<usize> {
+        let mut top = TopK::new(0, 0);
+        top.fill(k, 0, values);
+        top.sorted().iter().map(|ranked| ranked.item as usize).collect()
+    }
+
     /// The sum of the `k` largest values.
     pub(crate) fn sum_of_best(values: &[f64], k: usize) -> f64 {
         let mut top = TopK::new(0, 0);
@@ -213,15 +225,7 @@ pub(crate) fn better(a: &Ranked, b: &Ranked, seed: u64) -> Ordering {
     b.value
         .partial_cmp(&a.value)
         .unwrap_or(Ordering::Equal)
-        .then_with(|| (tie_hash(seed, a.item), a.item).cmp(&(tie_hash(seed, b.item), b.item)))
-}
-
-/// A mix of the seed and the item's number (the finaliser of SplitMix64, a bijection of 64 bits).
-fn tie_hash(seed: u64, item: u64) -> u64 {
-    let mut z = seed ^ item.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+        .then_with(|| (hash_number(seed, a.item), a.item).cmp(&(hash_number(seed, b.item), b.item)))
 }
 
 /// How many items are better than a value, and how many equal it.

@@ -238,9 +238,9 @@ fn table(summary: &Summary) -> anyhow::Result<String> {
         "{:width$}  {:>21}  {:>21}  {:>9}  {:>11}",
         "policy", "relative regret", "absolute regret", "of oracle", "alpha error"
     )?;
-    let estimate = |e: jurybox_lab::Estimate| {
-        if e.half_width.is_finite() {
-            format!("{:.1} ± {:.1}", e.mean, e.half_width)
+    let estimate = |e: jurybox::Interval| {
+        if e.half_width().is_finite() {
+            format!("{:.1} ± {:.1}", e.mean, e.half_width())
         } else {
             format!("{:.1}", e.mean)
         }

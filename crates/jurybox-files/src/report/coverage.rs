@@ -2,9 +2,10 @@
 //!
 //! The truth of a world is what the same estimate gives on hundreds of times as many rows.
 
+use super::EvaluatorReport;
 use super::gather::Gathered;
 use super::stats;
-use super::{Estimate, EvaluatorReport};
+use jurybox::Interval;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -126,14 +127,13 @@ impl World {
     /// In how many of so many reports all weights, and all correlations, lie in their intervals; `None` where there are none.
     fn coverage(&self, reports: u64, rows_of_truth: usize) -> [Option<f64>; 2] {
         let truth = self.evaluators(rows_of_truth, u64::MAX);
-        let figures: [fn(&EvaluatorReport) -> Option<Estimate>; 2] =
+        let figures: [fn(&EvaluatorReport) -> Option<Interval>; 2] =
             [|about| about.weight, |about| about.correlation];
         let mut held = [(0_u64, 0_u64); 2];
         for seed in 0..reports {
             let found = self.evaluators(self.rows, seed);
             for (figure, (hits, count)) in figures.iter().zip(&mut held) {
-                let pairs =
-                    found.iter().zip(&truth).filter_map(|(a, b)| Some((figure(a)?, figure(b)?.value)));
+                let pairs = found.iter().zip(&truth).filter_map(|(a, b)| Some((figure(a)?, figure(b)?.mean)));
                 let inside: Vec<bool> =
                     pairs.map(|(of, truth)| of.low <= truth && truth <= of.high).collect();
                 *count += u64::from(!inside.is_empty());

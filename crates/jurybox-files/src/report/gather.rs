@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::judge::scores;
 use crate::table::{Table, Want};
 use jurybox::estimate::{Moments, Statistic};
+use jurybox::toolbox::hash_number;
 
 /// Groups of rows for the jackknife.
 pub(super) const GROUPS: usize = 20;
@@ -152,7 +153,7 @@ fn moments(values: &[f64], rewards: &[f64], width: usize) -> Result<(Vec<Moments
 
 impl Sample {
     fn offer(&mut self, number: u64, scores: &[f64], reward: f64) {
-        if mix(number) > self.below {
+        if hash_number(0, number) > self.below {
             return;
         }
         self.numbers.push(number);
@@ -160,8 +161,9 @@ impl Sample {
         self.rewards.push(reward);
         if self.numbers.len() > SAMPLE {
             self.below /= 2;
-            let keep: Vec<usize> =
-                (0..self.numbers.len()).filter(|&at| mix(self.numbers[at]) <= self.below).collect();
+            let keep: Vec<usize> = (0..self.numbers.len())
+                .filter(|&at| hash_number(0, self.numbers[at]) <= self.below)
+                .collect();
             let width = self.width;
             self.scores =
                 keep.iter().flat_map(|&at| &self.scores[at * width..(at + 1) * width]).copied().collect();
@@ -172,18 +174,10 @@ impl Sample {
 
     /// Which half a row is in: by a hash of its number, so that no order of the file decides it.
     pub(super) fn half(&self, row: usize) -> bool {
-        mix(!self.numbers[row]) >> 63 == 1
+        hash_number(0, !self.numbers[row]) >> 63 == 1
     }
 
     pub(super) fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
         self.scores.chunks_exact(self.width)
     }
-}
-
-/// The finaliser of SplitMix64: neighbours land far apart.
-fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -4,9 +4,9 @@
 //! no equal spread. Every column of a report is one family: its intervals hold together in 95 of 100 reports
 //! (Bonferroni), so that among many evaluators the one that looks related by luck is not called so.
 
-use super::Estimate;
-use crate::linear::student_quantile;
+use jurybox::Interval;
 use jurybox::estimate::{Moments, Statistic};
+use jurybox::toolbox::student_quantile;
 
 /// All groups but one; all of them where there is no such group.
 pub(super) fn merged(groups: &[Moments], without: usize) -> Moments {
@@ -25,7 +25,7 @@ pub(super) fn jackknife(
     groups: &[Moments],
     estimate: impl Fn(&Moments) -> Option<Vec<f64>>,
     bend: Bend,
-) -> Option<Vec<Option<Estimate>>> {
+) -> Option<Vec<Option<Interval>>> {
     let whole = estimate(&merged(groups, groups.len()))?;
     // A group without a row would leave out nothing, and count as a witness all the same.
     let filled = |group: &Moments| (0..group.evaluators()).any(|j| group.count(j, j) > 0.0);
@@ -43,7 +43,7 @@ pub(super) fn jackknife(
         let square: f64 = without.iter().map(|w| (there(w[j]) - mean).powi(2)).sum();
         let half = reach * ((n - 1.0) / n * square).sqrt();
         let (low, high) = (back(there(value) - half), back(there(value) + half));
-        (value.is_finite() && half.is_finite() && n > 1.0).then_some(Estimate { value, low, high })
+        (value.is_finite() && half.is_finite() && n > 1.0).then_some(Interval { mean: value, low, high })
     });
     Some(estimates.collect())
 }

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::roles::spoken;
 use crate::table::Table;
 use gather::Gathered;
-use jurybox::{Evaluators, Jury};
+use jurybox::{Evaluators, Interval, Jury};
 use serde::Serialize;
 
 /// A report; the document of `jurybox report --json`.
@@ -95,9 +95,11 @@ pub struct EvaluatorReport {
     pub noise: Option<f64>,
     /// What one standard deviation of its score adds to the prediction, the others being equal. For evaluators that are
     /// one, what they add together.
-    pub weight: Option<Estimate>,
-    /// Correlation with the reward.
-    pub correlation: Option<Estimate>,
+    #[serde(serialize_with = "as_value")]
+    pub weight: Option<Interval>,
+    /// Correlation with the reward. The intervals of all evaluators hold together in 95 of 100 reports.
+    #[serde(serialize_with = "as_value")]
+    pub correlation: Option<Interval>,
     /// What the two intervals say.
     pub relation: Relation,
     /// Others that are one with it: the same scores in other units.
@@ -106,23 +108,16 @@ pub struct EvaluatorReport {
     pub curve: Vec<Bin>,
 }
 
-/// An estimate and its interval. The intervals of all evaluators hold together in 95 of 100 reports.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The estimate.
-    pub value: f64,
-    /// The lower end of its interval.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-}
-
-impl Estimate {
-    /// The estimate of the same thing upside down where `sign` is -1.
-    fn times(self, sign: f64) -> Estimate {
-        let (a, b) = (sign * self.low, sign * self.high);
-        Estimate { value: sign * self.value, low: a.min(b), high: a.max(b) }
+/// An estimate in a document: `{"value", "low", "high"}`.
+#[expect(clippy::ref_option, reason = "the shape that serde asks for")]
+fn as_value<S: serde::Serializer>(estimate: &Option<Interval>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Form {
+        value: f64,
+        low: f64,
+        high: f64,
     }
+    estimate.map(|Interval { mean: value, low, high }| Form { value, low, high }).serialize(serializer)
 }
 
 /// How an evaluator goes with the reward, or with the other evaluators where there are no rewards: what the intervals show.

@@ -1,6 +1,7 @@
 //! The report as a page, and as a table for the terminal.
 
-use super::{Estimate, EvaluatorReport, LearntWeight, Report};
+use super::{EvaluatorReport, LearntWeight, Report};
+use jurybox::Interval;
 use jurybox_draw::{Bar, Curve, Frame, HeatMap, Plot, Scale, escaped, page, short, warnings};
 use std::fmt::Write;
 
@@ -52,7 +53,7 @@ impl Report {
                 interval(about.weight),
                 about
                     .weight
-                    .map_or(String::new(), |w| self.bar(about, w.value, Some((w.low, w.high))).cell(largest)),
+                    .map_or(String::new(), |w| self.bar(about, w.mean, Some((w.low, w.high))).cell(largest)),
                 some(about.gain),
                 some(about.offset),
                 some(about.noise),
@@ -116,7 +117,7 @@ impl Report {
     /// The evaluators, weightiest first.
     fn by_weight(&self) -> Vec<&EvaluatorReport> {
         let mut list: Vec<&EvaluatorReport> = self.evaluators.iter().collect();
-        let size = |about: &EvaluatorReport| about.weight.map_or(-1.0, |w| w.value.abs());
+        let size = |about: &EvaluatorReport| about.weight.map_or(-1.0, |w| w.mean.abs());
         list.sort_by(|a, b| size(b).total_cmp(&size(a)));
         list
     }
@@ -269,6 +270,6 @@ impl Report {
 }
 
 /// An estimate with its interval in words.
-fn interval(estimate: Option<Estimate>) -> String {
-    estimate.map_or("–".into(), |e| format!("{} [{}, {}]", short(e.value), short(e.low), short(e.high)))
+fn interval(estimate: Option<Interval>) -> String {
+    estimate.map_or("–".into(), |e| format!("{} [{}, {}]", short(e.mean), short(e.low), short(e.high)))
 }

@@ -5,7 +5,7 @@ use super::gather::{Gathered, Sample};
 use super::{Bin, Catch, Report};
 use crate::error::Error;
 use crate::judge::{scores, seat};
-use crate::linear::t_quantile;
+use jurybox::toolbox::{Standard, student_quantile};
 use jurybox::{Evaluators, Example, Spec};
 
 /// Bins of a curve.
@@ -63,7 +63,7 @@ fn bins(pairs: &[(f64, f64)], two: Option<(f64, f64)>) -> Vec<Bin> {
             (least + (most - least) * low, least + (most - least) * high)
         } else {
             // One row's worth of what the bins have in common: a handful that agrees by luck is not certain.
-            let half = t_quantile((n - 1.0).max(1.0)) * ((square(part) + pooled) / n / n).sqrt();
+            let half = student_quantile(0.975, n - 1.0) * ((square(part) + pooled) / n / n).sqrt();
             (reward - half, reward + half)
         };
         Bin { score, reward, low, high, rows: part.len() }
@@ -191,20 +191,9 @@ fn shares_below(values: &[f64]) -> Vec<f64> {
 }
 
 fn z_means(sample: &Sample, rows: &[usize], width: usize) -> Vec<f64> {
-    let mut standard = Vec::new();
-    for j in 0..width {
-        let column = || rows.iter().map(|&row| row_of(sample, row)[j]).filter(|x| !x.is_nan());
-        let count = column().count() as f64;
-        let mean = column().sum::<f64>() / count;
-        standard.push((mean, (column().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt()));
-    }
-    let value = |&row: &usize| {
-        let cells = row_of(sample, row).iter().zip(&standard);
-        let present = cells.filter(|(x, (_, deviation))| !x.is_nan() && *deviation > 0.0);
-        let (sum, count) = present.fold((0.0, 0.0), |(s, c), (x, (m, d))| (s + (x - m) / d, c + 1.0));
-        sum / count
-    };
-    rows.iter().map(value).collect()
+    let mut standard = Standard::new(width);
+    rows.iter().for_each(|&row| standard.observe(row_of(sample, row)));
+    rows.iter().map(|&row| standard.row_mean(row_of(sample, row))).collect()
 }
 
 #[cfg(test)]

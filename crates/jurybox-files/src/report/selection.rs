@@ -3,7 +3,7 @@
 use super::Report;
 use super::gather::{GROUPS, Gathered, Sample};
 use super::jackknife::merged;
-use crate::linear::student_quantile;
+use jurybox::toolbox::student_quantile;
 use jurybox_draw::short;
 
 /// Rows on each side below which nothing is said.

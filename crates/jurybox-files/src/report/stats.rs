@@ -3,8 +3,9 @@
 use super::copies::Copies;
 use super::gather::{GROUPS, Gathered};
 use super::jackknife::{CORRELATION, STRAIGHT, jackknife, merged};
-use super::{Estimate, EvaluatorReport, Relation};
+use super::{EvaluatorReport, Relation};
 use crate::linear::inverse;
+use jurybox::Interval;
 use jurybox::estimate::{Factor, Moments};
 
 /// By how much the others may inflate the variance of a weight: beyond, they determine the evaluator all but wholly.
@@ -100,7 +101,7 @@ fn intervals(gathered: &Gathered, copies: &Copies, rewarded: bool, list: &mut [E
     };
     for (about, place) in list.iter_mut().zip(&copies.place) {
         let Some((place, sign)) = *place else { continue };
-        let mine = |list: &Option<Vec<Option<Estimate>>>| Some(list.as_ref()?[place]?.times(sign));
+        let mine = |list: &Option<Vec<Option<Interval>>>| Some(list.as_ref()?[place]?.times(sign));
         about.weight = mine(&weights);
         about.correlation = mine(&correlations);
         about.relation = if rewarded {
@@ -113,7 +114,7 @@ fn intervals(gathered: &Gathered, copies: &Copies, rewarded: bool, list: &mut [E
 
 impl Relation {
     /// What one interval says.
-    fn of(estimate: Option<Estimate>) -> Relation {
+    fn of(estimate: Option<Interval>) -> Relation {
         match estimate {
             None => Relation::Unknown,
             Some(estimate) if estimate.low > 0.0 => Relation::With,
@@ -123,7 +124,7 @@ impl Relation {
     }
 
     /// What the interval of the correlation says, and where it says nothing that of the weight.
-    fn of_both(correlation: Option<Estimate>, weight: Option<Estimate>) -> Relation {
+    fn of_both(correlation: Option<Interval>, weight: Option<Interval>) -> Relation {
         match (Relation::of(correlation), Relation::of(weight)) {
             (Relation::NotSeen, Relation::With | Relation::Against) => Relation::BesideOthers,
             (alone, _) => alone,

@@ -2,7 +2,8 @@
 //! printed beside it, so that no sentence can contradict a figure.
 
 use super::gather::Gathered;
-use super::{Estimate, EvaluatorReport, Relation, Report, selection};
+use super::{EvaluatorReport, Relation, Report, selection};
+use jurybox::Interval;
 use jurybox_draw::short;
 
 /// Labels below which gains and weights are guesses.
@@ -112,8 +113,8 @@ fn unweighed(report: &Report) -> Option<String> {
     ))
 }
 
-fn said(estimate: Estimate) -> String {
-    format!("{}, {} to {}", short(estimate.value), short(estimate.low), short(estimate.high))
+fn said(estimate: Interval) -> String {
+    format!("{}, {} to {}", short(estimate.mean), short(estimate.low), short(estimate.high))
 }
 
 /// Every set of evaluators that are one, once.

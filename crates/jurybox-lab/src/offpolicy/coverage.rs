@@ -139,12 +139,12 @@ impl World {
         };
         let covers = |figure: &OverRounds, truth: f64, bias: f64| {
             let estimate = figure.estimate();
-            f64::from(u8::from((estimate.mean - truth).abs() <= estimate.half_width + bias))
+            f64::from(u8::from((estimate.mean - truth).abs() <= estimate.half_width() + bias))
         };
         let optional =
             |figure: &Option<OverRounds>, truth: f64| figure.as_ref().map_or(0.0, |f| covers(f, truth, 0.0));
         let bounded = |figures: &Figures, truth: f64| {
-            figures.low.estimate().low() <= truth && truth <= figures.high.estimate().high()
+            figures.low.estimate().low <= truth && truth <= figures.high.estimate().high
         };
         let shown = all.iter().filter(|(figures, why, truth)| match why {
             None => covers(&figures.dr, *truth, 0.0) == 1.0,
@@ -169,7 +169,7 @@ impl World {
                 mean(&|f, truth| f.dr.value - truth),
                 mean(&|f, truth| f.clipped.value - truth),
             ],
-            half_width: mean(&|f, _| f.dr.estimate().half_width),
+            half_width: mean(&|f, _| f.dr.estimate().half_width()),
         }
     }
 }

@@ -134,7 +134,7 @@ impl Figures {
     /// interval, times the range of the rewards.
     pub(crate) fn clipping_bias(&self) -> f64 {
         let reach = self.reach.estimate();
-        let half_width = if reach.half_width.is_finite() { reach.half_width } else { 1.0 };
+        let half_width = if reach.half_width().is_finite() { reach.half_width() } else { 1.0 };
         (1.0 - reach.mean + half_width).clamp(0.0, 1.0) * (self.range.1 - self.range.0)
     }
 }

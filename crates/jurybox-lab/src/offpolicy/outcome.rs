@@ -1,7 +1,8 @@
 //! What an off-policy estimate says, as one document.
 
 use crate::replay::{Log, ReplayOptions};
-use crate::statistics::Estimate;
+use crate::statistics::{ci95, ci95_if_any};
+use jurybox::Interval;
 use serde::Serialize;
 
 /// What each policy would have earned, estimated from a log; the document of `jurybox replay --probability --json`.
@@ -39,7 +40,8 @@ pub struct OffPolicy {
     /// The seed.
     pub seed: u64,
     /// What the log itself earned per pick.
-    pub logged: Estimate,
+    #[serde(serialize_with = "ci95")]
+    pub logged: Interval,
     /// The policies asked for.
     pub policies: Vec<OffPolicyLine>,
     /// What to hold them against.
@@ -58,11 +60,13 @@ pub struct OffPolicyLine {
     /// The policy with its options, or the reference.
     pub name: String,
     /// What a pick would have been worth; null where the log cannot say.
-    pub reward_per_pick: Option<Estimate>,
+    #[serde(serialize_with = "ci95_if_any")]
+    pub reward_per_pick: Option<Interval>,
     /// Where no figure is given: bounds that hold whatever the rows were worth that the log did not look at.
     pub bounds: Option<Bounds>,
     /// The figure minus what the log earned, paired by round.
-    pub minus_logged: Option<Estimate>,
+    #[serde(serialize_with = "ci95_if_any")]
+    pub minus_logged: Option<Interval>,
     /// Every estimate, and what they rest on.
     pub estimates: Option<Estimates>,
     /// Why there is no figure.
@@ -91,15 +95,20 @@ pub struct Bounds {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimates {
     /// By inverse propensity: unbiased where the logged probabilities are right, and wide.
-    pub inverse_propensity: Estimate,
+    #[serde(serialize_with = "ci95")]
+    pub inverse_propensity: Interval,
     /// Self-normalised inverse propensity; null where no pick of the log is one of the policy's.
-    pub self_normalised: Option<Estimate>,
+    #[serde(serialize_with = "ci95_if_any")]
+    pub self_normalised: Option<Interval>,
     /// Doubly robust, with a regression from other rounds.
-    pub doubly_robust: Estimate,
+    #[serde(serialize_with = "ci95")]
+    pub doubly_robust: Interval,
     /// Doubly robust with normalised weights.
-    pub self_normalised_doubly_robust: Option<Estimate>,
+    #[serde(serialize_with = "ci95_if_any")]
+    pub self_normalised_doubly_robust: Option<Interval>,
     /// Doubly robust with weights of at most `clip`.
-    pub clipped: Estimate,
+    #[serde(serialize_with = "ci95")]
+    pub clipped: Interval,
     /// The greatest weight that is not cut.
     pub clip: f64,
     /// The most by which the cut can have moved `clipped`.
@@ -107,7 +116,8 @@ pub struct Estimates {
     /// The share of the policy's picks that is within reach of the log.
     pub overlap: f64,
     /// One, up to chance, where the log can look wherever the policy would.
-    pub mean_weight: Estimate,
+    #[serde(serialize_with = "ci95")]
+    pub mean_weight: Interval,
     /// How many rows' worth of evidence there is.
     pub effective_rows: f64,
 }
@@ -117,7 +127,7 @@ impl OffPolicy {
         log: &Log,
         rounds: &[Vec<usize>],
         options: &ReplayOptions,
-        logged: Estimate,
+        logged: Interval,
     ) -> OffPolicy {
         let rows: usize = rounds.iter().map(Vec::len).sum();
         OffPolicy {

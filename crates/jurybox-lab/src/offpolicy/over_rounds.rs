@@ -4,7 +4,8 @@
 //! plus a sum of one number a round, and those numbers are all that an interval, or a difference of two figures over the
 //! same rounds, needs. Picks within a round hang together (one draw, one hour, one reviewer), so the round is the unit.
 
-use crate::statistics::{Estimate, student_95};
+use jurybox::Interval;
+use jurybox::toolbox::student_95;
 
 /// A value and the first-order influence of each round on it. The influences sum to zero.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,15 +39,15 @@ impl OverRounds {
     }
 
     /// The value with Student's interval over rounds; infinitely wide from a single round.
-    pub(crate) fn estimate(&self) -> Estimate {
+    pub(crate) fn estimate(&self) -> Interval {
         let rounds = self.influence.len();
         if rounds < 2 {
-            return Estimate { mean: self.value, half_width: f64::INFINITY };
+            return Interval::around(self.value, f64::INFINITY);
         }
         let square: f64 = self.influence.iter().map(|i| i * i).sum();
         let n = rounds as f64;
         let half_width = student_95(rounds - 1) * (square * n / (n - 1.0)).sqrt();
-        Estimate { mean: self.value, half_width }
+        Interval::around(self.value, half_width)
     }
 }
 
@@ -59,9 +60,9 @@ mod tests {
     fn a_ratio_of_equal_rounds_is_a_mean() {
         let values = [1.0, 4.0, 2.0, 8.0, 5.0];
         let figure = OverRounds::ratio(&values.map(|v| 3.0 * v), &[3.0; 5]).unwrap().estimate();
-        let mean = Estimate::of(&values);
+        let mean = Interval::of(&values);
         assert!((figure.mean - mean.mean).abs() < 1e-12);
-        assert!((figure.half_width - mean.half_width).abs() < 1e-12);
+        assert!((figure.half_width() - mean.half_width()).abs() < 1e-12);
     }
 
     /// The linearised error of a ratio against the jackknife, which knows no calculus.
@@ -75,7 +76,7 @@ mod tests {
             numerators.iter().zip(&denominators).map(|(a, b)| (n - a) / (d - b)).collect();
         let mean = left_out.iter().sum::<f64>() / 200.0;
         let variance = left_out.iter().map(|x| (x - mean).powi(2)).sum::<f64>() * 199.0 / 200.0;
-        assert!((whole.half_width / (student_95(199) * variance.sqrt()) - 1.0).abs() < 0.01);
+        assert!((whole.half_width() / (student_95(199) * variance.sqrt()) - 1.0).abs() < 0.01);
     }
 
     #[test]

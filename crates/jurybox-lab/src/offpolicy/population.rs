@@ -11,7 +11,7 @@ use super::target::{Target, last_if_missing};
 use super::{Contender, targets};
 use crate::error::Error;
 use crate::replay::{Log, ReplayOptions, Scale, in_parallel};
-use crate::statistics::Estimate;
+use jurybox::Interval;
 use jurybox::{Example, Jury, Scores, TopK};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -63,7 +63,7 @@ pub(super) fn estimated(
         let values: Vec<f64> = values.iter().flatten().copied().collect();
         let mut line = OffPolicyLine::without_figure(name, "it cannot learn from such a log".into());
         if values.len() == groups {
-            line.reward_per_pick = Some(Estimate::of(&values));
+            line.reward_per_pick = Some(Interval::of(&values));
             line.why = None;
         }
         if *reference { &mut outcome.references } else { &mut outcome.policies }.push(line);

@@ -1,7 +1,7 @@
 //! An off-policy estimate for people: a table, a page.
 
 use super::{OffPolicy, OffPolicyLine};
-use crate::statistics::Estimate;
+use jurybox::Interval;
 use jurybox_draw::{escaped, page, short, warnings};
 use std::fmt::Write;
 
@@ -108,9 +108,9 @@ fn cells(line: &OffPolicyLine) -> [String; 5] {
     ]
 }
 
-fn with_interval(estimate: Estimate) -> String {
-    if estimate.half_width.is_finite() {
-        format!("{} ± {}", short(estimate.mean), short(estimate.half_width))
+fn with_interval(estimate: Interval) -> String {
+    if estimate.half_width().is_finite() {
+        format!("{} ± {}", short(estimate.mean), short(estimate.half_width()))
     } else {
         short(estimate.mean)
     }

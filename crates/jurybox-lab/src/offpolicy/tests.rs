@@ -106,7 +106,7 @@ fn policies_that_learn_from_receipts_get_them_or_are_named() {
     let uniform = uniform.estimates.unwrap().doubly_robust;
     for line in &outcome.policies {
         // Without receipts neither would learn, and both would pick as good as blindly.
-        assert!(line.estimates.unwrap().doubly_robust.above(uniform.high()), "{line:?} {uniform:?}");
+        assert!(line.estimates.unwrap().doubly_robust.above(uniform.high), "{line:?} {uniform:?}");
     }
     let (bare, _) = log(4, 300, 2, 0.5, false);
     let outcome = run(&bare, &ask("eps-greedy, exp4p", 2));
@@ -160,7 +160,7 @@ fn probabilities_count_where_every_row_has_a_reward() {
     let uniform = uniform.reward_per_pick.unwrap();
     // Four standard errors.
     assert!(
-        (uniform.mean - 0.4).abs() < 2.0 * uniform.half_width && uniform.half_width < 0.02,
+        (uniform.mean - 0.4).abs() < 2.0 * uniform.half_width() && uniform.half_width() < 0.02,
         "{uniform:?}"
     );
     assert!(outcome.logged.above(0.45), "{:?}", outcome.logged);

@@ -31,7 +31,7 @@ pub(super) fn line(name: &str, evidence: &Evidence<'_>, logged: &OverRounds) -> 
         line.why = Some(why);
     } else if let Some(why) = out_of_reach(evidence, &figures) {
         line.why = Some(why);
-        let (low, high) = (figures.low.estimate().low(), figures.high.estimate().high());
+        let (low, high) = (figures.low.estimate().low, figures.high.estimate().high);
         line.bounds = Some(Bounds { low: low.max(figures.range.0), high: high.min(figures.range.1) });
     } else {
         line.why = None;
@@ -58,7 +58,7 @@ fn estimates(figures: &Figures) -> Estimates {
 
 fn contradiction(figures: &Figures) -> Option<String> {
     let weight = figures.mean_weight.estimate();
-    (weight.mean - 1.5 * weight.half_width > 1.0).then(|| {
+    (weight.mean - 1.5 * weight.half_width() > 1.0).then(|| {
         format!(
             "the weights of its picks come to {:.2} times what they must: the logged probabilities are too low, or rows \
              that nobody looked at were left out of the file",
@@ -80,8 +80,8 @@ pub(super) fn out_of_reach(evidence: &Evidence<'_>, figures: &Figures) -> Option
     match known {
         Some(known) if known < 1.0 - 1e-9 => Some(never(known)),
         // Nothing was cut: what is missing was never looked at.
-        _ if weight.high() < 1.0 && figures.mean_weight.value - reach < 1e-9 => Some(never(reach)),
-        _ if weight.high() < 1.0 || reach < LEAST_REACH => Some(format!(
+        _ if weight.high < 1.0 && figures.mean_weight.value - reach < 1e-9 => Some(never(reach)),
+        _ if weight.high < 1.0 || reach < LEAST_REACH => Some(format!(
             "overlap {reach:.2}: {:.0}% of what this policy would pick, the log looks at never or too rarely",
             100.0 * (1.0 - reach)
         )),

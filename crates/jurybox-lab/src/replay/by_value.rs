@@ -1,9 +1,9 @@
 //! Players that never learn from a reward: averages, one evaluator, fixed weights, and what was known all along.
 
 use super::Log;
-use super::moments::Moments;
 use super::player::{Choice, Desk, Player, highest};
 use crate::error::Error;
+use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox_files::Judge;
 use rand_chacha::ChaCha8Rng;
 
@@ -28,7 +28,7 @@ pub(crate) enum Value {
 pub(crate) struct ByValue {
     value: Value,
     width: usize,
-    moments: Moments,
+    moments: Standard,
     /// By row of the log, from when it came.
     values: Vec<f64>,
     on_desk: Vec<f64>,
@@ -40,7 +40,13 @@ impl ByValue {
             Value::Known(values) => values.clone(),
             _ => vec![f64::NAN; log.rows()],
         };
-        ByValue { value, width: log.width(), moments: Moments::new(log.width()), values, on_desk: Vec::new() }
+        ByValue {
+            value,
+            width: log.width(),
+            moments: Standard::new(log.width()),
+            values,
+            on_desk: Vec::new(),
+        }
     }
 
     fn value_new_rows(&mut self, desk: &Desk) -> Result<(), Error> {
@@ -56,8 +62,7 @@ impl ByValue {
                 self.moments.observe(&desk.scores);
                 let moments = &self.moments;
                 for (&row, x) in desk.rows.iter().zip(desk.scores.chunks_exact(width)) {
-                    let present = x.iter().enumerate().filter(|(_, x)| !x.is_nan());
-                    self.values[row] = mean_of_present(present.map(|(j, &x)| moments.standard(j, x)));
+                    self.values[row] = moments.row_mean(x);
                 }
             }
             Value::RankMean => {
@@ -101,13 +106,6 @@ impl Player for ByValue {
     fn learn(&mut self, _: &Log, _: &[usize], _: &[f64]) -> Result<(), Error> {
         Ok(())
     }
-}
-
-/// NaN where there is nothing.
-fn mean_of_present(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) =
-        values.filter(|x| !x.is_nan()).fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
-    sum / count
 }
 
 /// The rank of each score among its evaluator's, as a share from 0 to 1; equal scores share a rank, missing ones have none.

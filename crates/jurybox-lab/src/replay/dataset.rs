@@ -9,8 +9,8 @@ use super::player::{Player, Scale, Seated};
 use super::{Log, Protocol, ReplayOptions};
 use crate::error::Error;
 use crate::runner::{Running, kept};
-use crate::trial::fnv;
 use jurybox::estimate::{Mle, Noise};
+use jurybox::toolbox::hash_text;
 use jurybox::{Evaluators, Jury, Link, Spec};
 use jurybox_files::{Roles, Table, Want};
 use rand::SeedableRng;
@@ -172,7 +172,7 @@ impl Replay {
             numbers.fold(0_u64, |hash, x| hash.rotate_left(5).wrapping_mul(0x0100_0000_01b3) ^ x.to_bits());
         let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
         let work = format!("{} 2 {self:?} {content} {:?} {names:?}", env!("CARGO_PKG_VERSION"), data.names);
-        format!("{:016x}", fnv(&work))
+        format!("{:016x}", hash_text(&work))
     }
 
     fn one(
@@ -212,7 +212,7 @@ impl Replay {
             // Even streams are the course's.
             let noise =
                 (self.reward_noise > 0.0).then(|| (self.reward_noise, stream(self.seed, 2 * run + 1)));
-            let mut own = stream(self.seed ^ fnv(&spec.to_string()), run);
+            let mut own = stream(self.seed ^ hash_text(&spec.to_string()), run);
             let jury = seat(spec, &data.names, told, self.rounds)?;
             let make = || Box::new(Seated::new(jury.clone(), Scale::NONE, &log)) as Box<dyn Player>;
             let table = play::Table { log: &log, k: self.k, keep: false, noise };

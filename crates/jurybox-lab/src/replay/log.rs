@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::linear::{Fit, LeastSquares};
+use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox::{Direction, Evaluators};
 use jurybox_files::{Table, Want};
 use std::borrow::Cow;
@@ -103,18 +104,10 @@ impl Log {
 
     /// The scores in standard deviations from their evaluator's mean; NaN = missing, 0 for one that never varies.
     pub(crate) fn standardised(&self) -> Vec<f64> {
-        let width = self.width();
-        let mut out = self.scores.clone();
-        for j in 0..width {
-            let column = || self.scores.iter().skip(j).step_by(width).copied().filter(|x| !x.is_nan());
-            let count = column().count() as f64;
-            let mean = column().sum::<f64>() / count;
-            let deviation = (column().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
-            for value in out.iter_mut().skip(j).step_by(width).filter(|x| !x.is_nan()) {
-                *value = if deviation > 0.0 { (*value - mean) / deviation } else { 0.0 };
-            }
-        }
-        out
+        let mut standard = Standard::new(self.width());
+        standard.observe(&self.scores);
+        let numbered = self.scores.iter().enumerate();
+        numbered.map(|(at, &score)| standard.of(at % self.width(), score)).collect()
     }
 
     /// The mean of the standardised scores of each row.
@@ -145,13 +138,12 @@ pub(crate) fn as_written<'a>(evaluators: &Evaluators, rows: &'a [f64]) -> Cow<'a
     Cow::Owned(turned.collect())
 }
 
-/// A standardised row with its missing scores at the mean.
-pub(crate) fn filled(row: &[f64]) -> Vec<f64> {
-    row.iter().map(|&x| if x.is_nan() { 0.0 } else { x }).collect()
+/// A standardised score, 0 where it is missing.
+pub(crate) fn at_mean_if_missing(score: f64) -> f64 {
+    if score.is_nan() { 0.0 } else { score }
 }
 
-fn mean_of_present(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) =
-        values.filter(|x| !x.is_nan()).fold((0.0, 0.0), |(sum, count), x| (sum + x, count + 1.0));
-    sum / count
+/// A standardised row with its missing scores at the mean.
+pub(crate) fn filled(row: &[f64]) -> Vec<f64> {
+    row.iter().map(|&x| at_mean_if_missing(x)).collect()
 }

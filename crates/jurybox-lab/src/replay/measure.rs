@@ -8,7 +8,8 @@
 
 use super::course::Offered;
 use super::play::Played;
-use crate::statistics::{Estimate, student_95};
+use jurybox::Interval;
+use jurybox::toolbox::student_95;
 
 /// What an interval is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Over {
 
 /// A ratio of sums with its interval, from units in one or several groups. Several groups are repetitions on the same rows:
 /// they make the ratio steadier, but each of them is as uncertain as the other, so that their variances are averaged.
-pub(crate) fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Estimate> {
+pub(crate) fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Interval> {
     let sum =
         |units: &[(f64, f64)]| units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1));
     let total =
@@ -52,7 +53,7 @@ pub(crate) fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Estimate> {
     }
     let smallest = groups.iter().map(Vec::len).min().unwrap_or(0);
     if smallest < 2 {
-        return Some(Estimate { mean, half_width: f64::INFINITY });
+        return Some(Interval::around(mean, f64::INFINITY));
     }
     let variance = groups.iter().map(|units| {
         let (n, below) = (units.len() as f64, sum(units).1);
@@ -62,7 +63,7 @@ pub(crate) fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Estimate> {
         n / (n - 1.0) * off.iter().map(|d| (d - centre).powi(2)).sum::<f64>() / (below * below)
     });
     let variance = variance.sum::<f64>() / groups.len() as f64;
-    Some(Estimate { mean, half_width: student_95(smallest - 1) * variance.sqrt() })
+    Some(Interval::around(mean, student_95(smallest - 1) * variance.sqrt()))
 }
 
 /// Sums of one quantity, run by run and label by label.
@@ -145,7 +146,7 @@ impl<'a> Measures<'a> {
         above: (&Sums, &Sums),
         below: (&Sums, Option<&Sums>),
         labels: usize,
-    ) -> Option<Estimate> {
+    ) -> Option<Interval> {
         let units = |sums: &Sums| sums.units(self.over, self.offered, labels);
         let (a, b, c, d) = (units(above.0), units(above.1), units(below.0), below.1.map(units));
         let groups: Vec<Vec<(f64, f64)>> = (0..a.len())
@@ -163,20 +164,20 @@ impl<'a> Measures<'a> {
     }
 
     /// `(reward - uniform) / (best possible - uniform)` after so many labels; None where there is nothing to gain.
-    pub(crate) fn best_share(&self, earned: &Sums, labels: usize) -> Option<Estimate> {
+    pub(crate) fn best_share(&self, earned: &Sums, labels: usize) -> Option<Interval> {
         self.paired((earned, &self.uniform), (&self.best, Some(&self.uniform)), labels)
     }
 
     /// The best share of one minus that of another, unit by unit.
-    pub(crate) fn difference(&self, one: &Sums, other: &Sums, labels: usize) -> Option<Estimate> {
+    pub(crate) fn difference(&self, one: &Sums, other: &Sums, labels: usize) -> Option<Interval> {
         self.paired((one, other), (&self.best, Some(&self.uniform)), labels)
     }
 
     /// What a pick was worth.
-    pub(crate) fn reward_per_pick(&self, earned: &Sums, labels: usize) -> Estimate {
+    pub(crate) fn reward_per_pick(&self, earned: &Sums, labels: usize) -> Interval {
         let nothing = Sums { runs: earned.runs.iter().map(|run| vec![0.0; run.len()]).collect() };
         let estimate = self.paired((earned, &nothing), (&self.picks, None), labels);
-        estimate.unwrap_or(Estimate { mean: f64::NAN, half_width: f64::INFINITY })
+        estimate.unwrap_or(Interval::around(f64::NAN, f64::INFINITY))
     }
 }
 
@@ -187,9 +188,9 @@ mod tests {
     #[test]
     fn a_ratio_of_equal_denominators_is_a_mean_with_students_interval() {
         let units = vec![(1.0, 2.0), (2.0, 2.0), (6.0, 2.0)];
-        let (found, expected) = (ratio(&[units]).unwrap(), Estimate::of(&[0.5, 1.0, 3.0]));
+        let (found, expected) = (ratio(&[units]).unwrap(), Interval::of(&[0.5, 1.0, 3.0]));
         assert!((found.mean - expected.mean).abs() < 1e-12);
-        assert!((found.half_width - expected.half_width).abs() < 1e-12);
+        assert!((found.half_width() - expected.half_width()).abs() < 1e-12);
     }
 
     #[test]
@@ -198,13 +199,14 @@ mod tests {
         let (once, thrice) =
             (ratio(std::slice::from_ref(&units)).unwrap(), ratio(&vec![units.clone(); 3]).unwrap());
         assert!(
-            (once.half_width - thrice.half_width).abs() < 1e-12 && (once.mean - thrice.mean).abs() < 1e-12
+            (once.half_width() - thrice.half_width()).abs() < 1e-12
+                && (once.mean - thrice.mean).abs() < 1e-12
         );
     }
 
     #[test]
     fn nothing_to_gain_is_no_share_and_one_unit_no_interval() {
         assert_eq!(ratio(&[vec![(0.0, 0.0), (0.0, 0.0)]]), None);
-        assert_eq!(ratio(&[vec![(1.0, 2.0)]]).unwrap(), Estimate { mean: 0.5, half_width: f64::INFINITY });
+        assert_eq!(ratio(&[vec![(1.0, 2.0)]]).unwrap(), Interval::around(0.5, f64::INFINITY));
     }
 }

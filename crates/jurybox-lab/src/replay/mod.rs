@@ -11,7 +11,6 @@ mod dataset;
 mod entrants;
 mod log;
 mod measure;
-mod moments;
 mod options;
 mod outcome;
 mod parallel;

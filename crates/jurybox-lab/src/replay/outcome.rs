@@ -5,7 +5,8 @@ use super::entrants::Entrant;
 use super::measure::{Measures, Sums};
 use super::play::Played;
 use super::{Log, Protocol, ReplayOptions};
-use crate::statistics::Estimate;
+use crate::statistics::{Ci95, ci95, ci95_if_any};
+use jurybox::Interval;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -61,17 +62,20 @@ pub struct Line {
     /// The policy with its options, or the reference.
     pub name: String,
     /// What a pick was worth.
-    pub reward_per_pick: Estimate,
+    #[serde(serialize_with = "ci95")]
+    pub reward_per_pick: Interval,
     /// `(reward - uniform) / (best possible - uniform)`, a ratio of sums over all runs; null where there is nothing to gain.
-    pub best_share: Option<Estimate>,
+    #[serde(serialize_with = "ci95_if_any")]
+    pub best_share: Option<Interval>,
     /// The same after so many labels of each run.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
-    pub best_share_at: BTreeMap<usize, Estimate>,
+    pub best_share_at: BTreeMap<usize, Interval>,
     /// The best share of this line minus that of the first policy, paired.
-    pub difference_to_first: Option<Estimate>,
+    #[serde(serialize_with = "ci95_if_any")]
+    pub difference_to_first: Option<Interval>,
     /// The same after so many labels of each run.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
-    pub difference_to_first_at: BTreeMap<usize, Estimate>,
+    pub difference_to_first_at: BTreeMap<usize, Interval>,
     /// The share of the picks that had been labelled before; null where rows do not come back.
     pub labelled_before: Option<f64>,
     /// Against labels.
@@ -91,15 +95,15 @@ pub struct CurvePoint {
 }
 
 fn by_number<S: serde::Serializer>(
-    map: &BTreeMap<usize, Estimate>,
+    map: &BTreeMap<usize, Interval>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(map.iter().map(|(labels, estimate)| (labels.to_string(), estimate)))
+    serializer.collect_map(map.iter().map(|(labels, estimate)| (labels.to_string(), Ci95::from(*estimate))))
 }
 
 impl Line {
     /// A line with a reward and nothing else yet.
-    pub(crate) fn new(name: &str, reward_per_pick: Estimate) -> Line {
+    pub(crate) fn new(name: &str, reward_per_pick: Interval) -> Line {
         Line {
             name: name.into(),
             reward_per_pick,
@@ -170,7 +174,7 @@ pub(super) fn summed_up(
         .max_by(|&a, &b| sums[a].total(labels).total_cmp(&sums[b].total(labels)).then(b.cmp(&a)));
     let line = |name: &str, earned: &Sums, is_first: bool| {
         let marks = || MARKS.into_iter().filter(|&mark| mark <= labels && options_have_marks(options));
-        let at = |figure: &dyn Fn(usize) -> Option<Estimate>| {
+        let at = |figure: &dyn Fn(usize) -> Option<Interval>| {
             marks().filter_map(|mark| figure(mark).map(|estimate| (mark, estimate))).collect()
         };
         let difference =

@@ -14,10 +14,11 @@
 //! it is "above the median of the labels so far".
 
 use super::Log;
-use super::moments::Moments;
+use super::log::at_mean_if_missing;
 use super::player::{Choice, Desk, Player, highest};
 use crate::error::Error;
 use crate::linear::{Factor, Fit, LeastSquares};
+use jurybox::toolbox::Standard;
 use rand_chacha::ChaCha8Rng;
 
 /// The ridges to choose from, in units of one standardised row.
@@ -36,7 +37,7 @@ pub(crate) enum Kind {
 /// A player who fits a regression to the labels so far.
 pub(crate) struct Retrained {
     kind: Kind,
-    moments: Moments,
+    moments: Standard,
     /// Count, mean and sum of squares of the sums of standardised scores.
     sums: (f64, f64, f64),
     /// The lower of two rewards, where there are only two.
@@ -54,7 +55,7 @@ impl Retrained {
         let width = log.width();
         Retrained {
             kind,
-            moments: Moments::new(width),
+            moments: Standard::new(width),
             sums: (0.0, 0.0, 0.0),
             lower_of_two: log.lower_of_two(),
             scores: Vec::new(),
@@ -68,7 +69,8 @@ impl Retrained {
     fn observe(&mut self, scores: &[f64]) {
         self.moments.observe(scores);
         for row in scores.chunks_exact(self.slopes.len()) {
-            let sum: f64 = row.iter().enumerate().map(|(j, &x)| self.moments.standard(j, x)).sum();
+            let sum: f64 =
+                row.iter().enumerate().map(|(j, &x)| at_mean_if_missing(self.moments.of(j, x))).sum();
             self.sums.0 += 1.0;
             let off = sum - self.sums.1;
             self.sums.1 += off / self.sums.0;
@@ -85,8 +87,12 @@ impl Retrained {
         }
         self.fitted_at = Some(labels);
         let width = self.slopes.len();
-        let standard: Vec<f64> =
-            self.scores.iter().enumerate().map(|(at, &x)| self.moments.standard(at % width, x)).collect();
+        let standard: Vec<f64> = self
+            .scores
+            .iter()
+            .enumerate()
+            .map(|(at, &x)| at_mean_if_missing(self.moments.of(at % width, x)))
+            .collect();
         self.slopes = match self.kind {
             Kind::Ridge => match ridge(&standard, &self.rewards, width) {
                 Some(fit) if fit.slopes.iter().any(|b| *b != 0.0) => fit.slopes,

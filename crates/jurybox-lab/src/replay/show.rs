@@ -1,7 +1,7 @@
 //! A replay for people: a table, a picture, a page.
 
 use super::{Line, Outcome};
-use crate::statistics::Estimate;
+use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, Plot, Scale, escaped, page, short, warnings};
 use std::fmt::Write;
 
@@ -154,19 +154,19 @@ impl Outcome {
     }
 }
 
-fn with_interval(estimate: Estimate) -> String {
-    if estimate.half_width.is_finite() {
-        format!("{} ± {}", short(estimate.mean), short(estimate.half_width))
+fn with_interval(estimate: Interval) -> String {
+    if estimate.half_width().is_finite() {
+        format!("{} ± {}", short(estimate.mean), short(estimate.half_width()))
     } else {
         short(estimate.mean)
     }
 }
 
-fn share(estimate: Option<Estimate>) -> String {
+fn share(estimate: Option<Interval>) -> String {
     match estimate {
         None => "–".into(),
-        Some(estimate) if estimate.half_width.is_finite() => {
-            format!("{:.3} ± {:.3}", estimate.mean, estimate.half_width)
+        Some(estimate) if estimate.half_width().is_finite() => {
+            format!("{:.3} ± {:.3}", estimate.mean, estimate.half_width())
         }
         Some(estimate) => format!("{:.3}", estimate.mean),
     }

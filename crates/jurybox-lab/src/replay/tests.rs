@@ -1,7 +1,7 @@
 //! What a replay must not do, and what must hold by construction.
 
 use super::*;
-use crate::statistics::Estimate;
+use jurybox::Interval;
 use jurybox::Spec;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -39,7 +39,7 @@ fn run(log: &Log, options: &ReplayOptions) -> Outcome {
     replayed(log, options, 2, &|_, _| {}).unwrap().0
 }
 
-fn share(outcome: &Outcome, name: &str) -> Estimate {
+fn share(outcome: &Outcome, name: &str) -> Interval {
     outcome.line(name).unwrap().best_share.unwrap()
 }
 
@@ -61,9 +61,9 @@ fn nobody_learns_anything_from_noise_unless_rows_come_back() {
             .collect();
         for name in LEARNERS.into_iter().chain(["ridge", "logistic", "hindsight", "average", "z-mean"]) {
             let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
-            let mean = Estimate::of(&shares);
+            let mean = Interval::of(&shares);
             // Ten such questions a protocol: an interval of 95% would fail by chance every other time. 99.9%.
-            let wide = 1.75 * mean.half_width;
+            let wide = 1.75 * mean.half_width();
             assert!(mean.mean.abs() < wide && wide < 0.15, "{protocol:?}, {name}: {mean:?}");
         }
     }
@@ -72,8 +72,8 @@ fn nobody_learns_anything_from_noise_unless_rows_come_back() {
     let files: Vec<Outcome> = (0..20).map(|seed| run(&world(40, 0.0, 2000 + seed), &ask)).collect();
     for name in ["adaptive", "ridge", "logistic"] {
         let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
-        let leaked = Estimate::of(&shares);
-        assert!(leaked.low() > 0.15, "{name} knows rows that come back: {leaked:?}");
+        let leaked = Interval::of(&shares);
+        assert!(leaked.low > 0.15, "{name} knows rows that come back: {leaked:?}");
     }
     let before = files[0].policies[0].labelled_before.unwrap();
     assert!(before > 0.8 && files[0].warnings.iter().any(|w| w.contains("rows come back")), "{before}");
@@ -101,7 +101,7 @@ fn uniform_is_the_mean_and_best_is_one_by_construction() {
         let ask = ReplayOptions { runs: 3, rounds: Some(4), ..options(protocol, &["average"]) };
         let outcome = run(&log, &ask);
         let best = share(&outcome, "best");
-        assert!((best.mean - 1.0).abs() < 1e-12 && best.half_width < 1e-9, "{protocol:?}: {best:?}");
+        assert!((best.mean - 1.0).abs() < 1e-12 && best.half_width() < 1e-9, "{protocol:?}: {best:?}");
         let all = outcome.policies.iter().chain(&outcome.references);
         assert!(all.clone().all(|line| line.best_share.unwrap().mean <= 1.0 + 1e-12), "{protocol:?}");
     }
@@ -130,7 +130,7 @@ fn learning_pays_where_there_is_something_to_learn() {
     let log = world(600, 1.0, 5);
     let outcome = run(&log, &options(Protocol::Pool { budget: 60 }, &["adaptive", "average"]));
     let adaptive = share(&outcome, "adaptive");
-    assert!(adaptive.low() > 0.4 && adaptive.high() < 1.0, "{adaptive:?}");
+    assert!(adaptive.low > 0.4 && adaptive.high < 1.0, "{adaptive:?}");
     let at: Vec<usize> = outcome.policies[0].best_share_at.keys().copied().collect();
     assert_eq!(at, [20, 60]);
     assert_eq!(outcome.policies[0].best_share_at[&60], adaptive);
@@ -139,7 +139,7 @@ fn learning_pays_where_there_is_something_to_learn() {
     let difference = average.difference_to_first.unwrap();
     assert!((difference.mean - (average.best_share.unwrap().mean - adaptive.mean)).abs() < 1e-12);
     assert_eq!(outcome.policies[0].difference_to_first, None);
-    assert!(difference.half_width < average.best_share.unwrap().half_width + adaptive.half_width);
+    assert!(difference.half_width() < average.best_share.unwrap().half_width() + adaptive.half_width());
     // One evaluator alone: the first has twice the signal of any other.
     assert!(outcome.line("best-single(e0)").is_some());
     assert_eq!(outcome.references.iter().filter(|line| line.name.starts_with("best-single")).count(), 1);
@@ -226,8 +226,7 @@ fn coverage(protocol: Protocol, files: u64, runs: usize, many: usize) -> (f64, f
     }
     let world_truth = truths.iter().sum::<f64>() / truths.len() as f64;
     let holds = |truth: &dyn Fn(usize) -> f64| {
-        let held =
-            (0..found.len()).filter(|&at| found[at].low() <= truth(at) && truth(at) <= found[at].high());
+        let held = (0..found.len()).filter(|&at| found[at].low <= truth(at) && truth(at) <= found[at].high);
         held.count() as f64 / found.len() as f64
     };
     (holds(&|at| truths[at]), holds(&|_| world_truth))

@@ -10,7 +10,8 @@ use super::finding::{Claim, Finding, LINEAR, STAYS, judge_at_most, judge_linear,
 use super::parts::{HORIZON, Key, RATIOS};
 use super::{Outcome, Part, Plan, Report, theorem};
 use crate::setting::Truncation;
-use crate::statistics::{Estimate, log_slope};
+use crate::statistics::log_slope;
+use jurybox::Interval;
 use jurybox::Link;
 
 pub(super) fn add(plan: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
@@ -61,10 +62,10 @@ fn linear_claim(id: String, paper: &str, outcome: &Outcome, name: &str, prefix: 
 
 fn estimation_bias(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
     let (explored, all) = ("glm-eps-greedy", "glm-eps-greedy-all");
-    let above = |slope: Estimate| Estimate { mean: slope.mean - STAYS, ..slope };
-    let error = |name: &str| number(Estimate::of(&outcome.errors(name)));
+    let above = |slope: Interval| slope.plus(-STAYS);
+    let error = |name: &str| number(Interval::of(&outcome.errors(name)));
     let slope = outcome.error_slope(explored);
-    let falls = judge_sign(Estimate { mean: -above(slope).mean, ..slope });
+    let falls = judge_sign(above(slope).times(-1.0));
     claims.push(Claim::new(
         format!("error-of-eps-greedy-falls-{reading}"),
         "Fig. 1b: the error of glm-eps-greedy's alpha decreases over time",
@@ -76,7 +77,7 @@ fn estimation_bias(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
         falls,
     ));
     let slope = outcome.error_slope(all);
-    let more = Estimate::of_differences(&outcome.errors(all), &outcome.errors(explored));
+    let more = Interval::of_differences(&outcome.errors(all), &outcome.errors(explored));
     // Sampling error would fall as t^(-1/2): what stays is bias.
     let stays = Claim::new(
         format!("error-of-all-samples-stays-{reading}"),
@@ -104,7 +105,7 @@ fn estimation_bias(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
 
 fn logistic_growth(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
     for name in ["glm-esag", "glm-lin-ucb"] {
-        let less = Estimate::of_differences(&outcome.regrets("glm-eps-greedy"), &outcome.regrets(name));
+        let less = Interval::of_differences(&outcome.regrets("glm-eps-greedy"), &outcome.regrets(name));
         claims.push(linear_claim(
             format!("{name}-keeps-growing-{reading}"),
             "Fig. 1c: glm-esag and glm-lin-ucb have linear regret that keeps increasing",
@@ -137,7 +138,7 @@ fn horizons(plan: &Plan, outcome: &Outcome, reading: &str) -> Claim {
             }))
         })
         .collect();
-    let slope = Estimate::of(&slopes);
+    let slope = Interval::of(&slopes);
     Claim {
         note: "eps = T^(-1/3) is constant within a run, so the exponent is over horizons, not over rounds"
             .into(),
@@ -157,7 +158,7 @@ fn horizons(plan: &Plan, outcome: &Outcome, reading: &str) -> Claim {
 
 fn linear_growth(claims: &mut Vec<Claim>, outcome: &Outcome) {
     let growth = outcome.growth("esag");
-    let sublinear = judge_sign(Estimate { mean: LINEAR - growth.mean, ..growth });
+    let sublinear = judge_sign(growth.times(-1.0).plus(LINEAR));
     claims.push(Claim::new(
         "esag-sublinear".into(),
         "Fig. 1d: esag has sublinear regret in the linear case with high noise",
@@ -177,7 +178,7 @@ fn linear_growth(claims: &mut Vec<Claim>, outcome: &Outcome) {
         let paper = "Fig. 1d: the other algorithms have linear regret";
         claims.push(linear_claim(format!("{name}-linear"), paper, outcome, name, ""));
     }
-    let lead = Estimate::of_differences(&outcome.regrets("lin-ucb"), &outcome.regrets("eval-ucb"));
+    let lead = Interval::of_differences(&outcome.regrets("lin-ucb"), &outcome.regrets("eval-ucb"));
     claims.push(Claim::new(
         "eval-ucb-beats-lin-ucb-high-noise".into(),
         "Sect. 6.1.2: EvalBasedUCB outperforms LinUCB (linear, high noise)",
@@ -193,11 +194,9 @@ fn prefix(link: Link) -> (&'static str, &'static str) {
 fn fading_bias(claims: &mut Vec<Claim>, link: Link, regimes: [&Outcome; 3]) {
     let (form, glm) = prefix(link);
     let name = format!("{glm}greedy");
-    let errors = regimes.map(|outcome| Estimate::of(&outcome.errors(&name)));
-    let falls = |a: Estimate, b: Estimate| Estimate {
-        mean: a.mean - b.mean,
-        half_width: a.half_width.hypot(b.half_width),
-    };
+    let errors = regimes.map(|outcome| Interval::of(&outcome.errors(&name)));
+    let falls =
+        |a: Interval, b: Interval| Interval::around(a.mean - b.mean, a.half_width().hypot(b.half_width()));
     let steps = [judge_sign(falls(errors[0], errors[1])), judge_sign(falls(errors[1], errors[2]))];
     let finding = if steps.contains(&Finding::NotReproduced) {
         Finding::NotReproduced
@@ -222,12 +221,12 @@ fn fading_bias(claims: &mut Vec<Claim>, link: Link, regimes: [&Outcome; 3]) {
 fn clear_regime(claims: &mut Vec<Claim>, link: Link, clear: &Outcome) {
     let (form, glm) = prefix(link);
     let (ours, theirs) = (format!("{glm}eval-ucb"), format!("{glm}lin-ucb"));
-    let later = Estimate::of_differences(
+    let later = Interval::of_differences(
         &clear.regrets_after_the_first(&theirs),
         &clear.regrets_after_the_first(&ours),
     );
-    let whole = Estimate::of_differences(&clear.regrets(&theirs), &clear.regrets(&ours));
-    let first = Estimate::of_differences(&clear.regrets(&ours), &clear.regrets_after_the_first(&ours));
+    let whole = Interval::of_differences(&clear.regrets(&theirs), &clear.regrets(&ours));
+    let first = Interval::of_differences(&clear.regrets(&ours), &clear.regrets_after_the_first(&ours));
     claims.push(Claim {
         note: format!(
             "{ours} draws its first round blindly, before any reward is seen, while {theirs} begins with the largest \

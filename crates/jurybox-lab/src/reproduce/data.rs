@@ -3,6 +3,7 @@
 use super::{Part, Plan};
 use crate::error::Error;
 use crate::replay::Dataset;
+use jurybox::toolbox::hash_text;
 
 /// The two halves of the content-review data that stand in for the paper's two private sets.
 pub(super) struct Content {
@@ -56,7 +57,7 @@ fn content(path: &std::path::Path) -> Result<Content, Error> {
     // From -1..1 to 0..1: badness, as the paper's, is not negative.
     all.rewards.iter_mut().for_each(|r| *r = f64::midpoint(*r, 1.0));
     // Whole threads to one half or the other.
-    let first = |i: usize| crate::trial::fnv(&threads[i]).is_multiple_of(2);
+    let first = |i: usize| hash_text(&threads[i]).is_multiple_of(2);
     let halves = [all.only(first), all.only(|i| !first(i))];
     if halves.iter().any(|half| half.len() < 200) {
         let reason = "too few rows to draw rounds of 200 from each half".into();

@@ -7,7 +7,7 @@
 //! x + 0.1. An error keeps a bias when its log-log slope over the last decade of rounds lies above -0.1, and falls when
 //! below. A bound that picking at random would not exceed either holds, and says little.
 
-use crate::statistics::Estimate;
+use jurybox::Interval;
 use serde::Serialize;
 
 /// Whether a claim held up. (A verdict is what a person gives on an item.)
@@ -73,19 +73,19 @@ impl Claim {
 }
 
 /// `mean [low, high]`, with as many digits as a reader can use, and more where the interval is narrow.
-pub(super) fn number(e: Estimate) -> String {
-    let narrow = -e.half_width.log10().floor();
+pub(super) fn number(e: Interval) -> String {
+    let narrow = -e.half_width().log10().floor();
     let narrow = if narrow.is_finite() { narrow.clamp(0.0, 8.0) as usize } else { 0 };
     let digits = |x: f64| match x.abs() {
         size if size >= 100.0 => format!("{x:.0}"),
         size if size >= 1.0 => format!("{x:.*}", narrow.max(2)),
         _ => format!("{x:.*}", narrow.max(3)),
     };
-    format!("{} [{}, {}]", digits(e.mean), digits(e.low()), digits(e.high()))
+    format!("{} [{}, {}]", digits(e.mean), digits(e.low), digits(e.high))
 }
 
 /// Reproduced when above zero, not when below.
-pub(super) fn judge_sign(difference: Estimate) -> Finding {
+pub(super) fn judge_sign(difference: Interval) -> Finding {
     if difference.above(0.0) {
         Finding::Reproduced
     } else if difference.below(0.0) {
@@ -98,8 +98,8 @@ pub(super) fn judge_sign(difference: Estimate) -> Finding {
 /// From this exponent on, growth is linear.
 pub(super) const LINEAR: f64 = 0.9;
 
-pub(super) fn judge_linear(slope: Estimate) -> Finding {
-    judge_sign(Estimate { mean: slope.mean - LINEAR, ..slope })
+pub(super) fn judge_linear(slope: Interval) -> Finding {
+    judge_sign(slope.plus(-LINEAR))
 }
 
 /// Above this slope on log axes, an error stays.
@@ -110,7 +110,7 @@ const LOGARITHMS: f64 = 0.1;
 
 /// An upper bound of order T^exponent: growing more slowly does not contradict it, growing a little faster may be the
 /// logarithms in it, and cannot be told.
-pub(super) fn judge_at_most(slope: Estimate, exponent: f64) -> Finding {
+pub(super) fn judge_at_most(slope: Interval, exponent: f64) -> Finding {
     if slope.above(exponent + LOGARITHMS) {
         Finding::NotReproduced
     } else if slope.above(exponent) || !slope.below(LINEAR) {
@@ -135,8 +135,8 @@ pub(super) fn judge_bound(of_measured: &[f64], of_chance: &[f64]) -> Finding {
 mod tests {
     use super::*;
 
-    fn slope(mean: f64, half_width: f64) -> Estimate {
-        Estimate { mean, half_width }
+    fn slope(mean: f64, half_width: f64) -> Interval {
+        Interval::around(mean, half_width)
     }
 
     #[test]

@@ -5,7 +5,8 @@ use super::finding::{Claim, Finding, judge_sign, number};
 use super::parts::{JURIES, Key, READINGS};
 use super::{Outcome, Plan, Report};
 use crate::setting::Truncation;
-use crate::statistics::{Estimate, log_slope};
+use crate::statistics::log_slope;
+use jurybox::Interval;
 use jurybox::Link;
 use jurybox_draw::{Curve, Plot, Scale};
 use std::fmt::Write;
@@ -41,15 +42,15 @@ pub(super) fn add(_: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
         }
         let name = label(link, truncation);
         for (strategy, pick) in [("oracle", 0), ("average", 1)] {
-            let points: Vec<(f64, Estimate)> = by_jury
+            let points: Vec<(f64, Interval)> = by_jury
                 .iter()
-                .map(|(jury, both)| (*jury as f64, Estimate::of(if pick == 0 { &both.0 } else { &both.1 })))
+                .map(|(jury, both)| (*jury as f64, Interval::of(if pick == 0 { &both.0 } else { &both.1 })))
                 .collect();
             for (jury, e) in &points {
-                let _ = writeln!(csv, "{name},{jury},{strategy},{},{},{}", e.mean, e.low(), e.high());
+                let _ = writeln!(csv, "{name},{jury},{strategy},{},{},{}", e.mean, e.low, e.high);
             }
             let of = name.trim_end_matches(",none").replace(',', ", ");
-            let points = points.iter().map(|(jury, e)| (*jury, e.mean, e.half_width));
+            let points = points.iter().map(|(jury, e)| (*jury, e.mean, e.half_width()));
             curves.push(Curve::with_band(&format!("{strategy}, {of}"), points));
         }
         beats_average(report, link, truncation, &by_jury);
@@ -78,15 +79,15 @@ fn label(link: Link, truncation: Truncation) -> &'static str {
 
 fn beats_average(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[OfJury]) {
     let Some((_, (oracle, average))) = by_jury.iter().find(|(jury, _)| *jury == 10) else { return };
-    let lead = Estimate::of_differences(average, oracle);
+    let lead = Interval::of_differences(average, oracle);
     report.claims.push(Claim {
         id: format!("oracle-beats-average-{}", label(link, truncation).replace(',', "-")),
         paper: "Fig. 1a: the oracle strategies outperform the simple average in both settings".into(),
         measured: format!(
             "J = 10: gap of the average minus gap of the oracle, per round: {} (gaps {} and {})",
             number(lead),
-            number(Estimate::of(average)),
-            number(Estimate::of(oracle))
+            number(Interval::of(average)),
+            number(Interval::of(oracle))
         ),
         finding: judge_sign(lead),
         note: match truncation {
@@ -107,7 +108,7 @@ fn shrinks(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[O
                 log_slope(large.map(|(jury, (oracle, _))| (*jury as f64, oracle[run])))
             })
             .collect();
-        Estimate::of(&slopes)
+        Interval::of(&slopes)
     };
     let (all, late) = (slope_from(1), slope_from(50));
     let ends = (&by_jury[0].1.0, &by_jury[by_jury.len() - 1].1.0);
@@ -130,8 +131,8 @@ fn shrinks(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[O
         measured: format!(
             "gap {} at J = 1, {} at J = 200; log-log slope {} over all J, {} from J = 50 on (steeper than -0.1 counts as \
              still falling, flatter as a plateau)",
-            number(Estimate::of(ends.0)),
-            number(Estimate::of(ends.1)),
+            number(Interval::of(ends.0)),
+            number(Interval::of(ends.1)),
             number(all),
             number(late)
         ),

@@ -7,7 +7,7 @@ use super::{Plan, Report};
 use crate::error::Error;
 use crate::replay::{Dataset, Replay};
 use crate::runner::Running;
-use crate::statistics::Estimate;
+use jurybox::Interval;
 use jurybox::Spec;
 
 /// The paper's R2 and sigma of each evaluator, in the order of [`JOKERS`].
@@ -44,9 +44,9 @@ pub(super) fn add(plan: &Plan, data: &Dataset, how: &Running<'_>, report: &mut R
     let replay = Replay { items: 60, k: 10, rounds, runs, seed: plan.seed, reward_noise: 0.5 };
     let rewards = replay.run(data, &policies, how)?;
     let rows = POLICIES.iter().zip(&rewards).map(|((name, paper), values)| {
-        let ours = Estimate::of(values);
+        let ours = Interval::of(values);
         let paper = paper.map_or(String::from("-"), |value| format!("{value:.2}"));
-        vec![(*name).into(), format!("{:.4} ± {:.4}", ours.mean, ours.half_width), paper]
+        vec![(*name).into(), format!("{:.4} ± {:.4}", ours.mean, ours.half_width()), paper]
     });
     report.tables.push(Table {
         name: "jester-rewards".into(),
@@ -59,7 +59,7 @@ pub(super) fn add(plan: &Plan, data: &Dataset, how: &Running<'_>, report: &mut R
     });
     let of = |name: &str| &rewards[POLICIES.iter().position(|row| row.0 == name).expect("a row")];
     let mut claim = |id: &str, paper: &str, better: &str, worse: &str| {
-        let lead = Estimate::of_differences(of(better), of(worse));
+        let lead = Interval::of_differences(of(better), of(worse));
         report.claims.push(Claim {
             id: format!("jester-{id}"),
             paper: paper.into(),

@@ -2,7 +2,8 @@
 
 use super::Outcome;
 use super::finding::number;
-use crate::statistics::{Estimate, growth_exponent, log_slope};
+use crate::statistics::{growth_exponent, log_slope};
+use jurybox::Interval;
 
 impl Outcome {
     fn at(&self, label: &str) -> Option<usize> {
@@ -27,7 +28,7 @@ impl Outcome {
     }
 
     /// Slopes on log axes over the last decade of rounds, run by run.
-    fn slope(&self, label: &str, of: impl Fn(&crate::trial::Track, usize) -> f64) -> Estimate {
+    fn slope(&self, label: &str, of: impl Fn(&crate::trial::Track, usize) -> f64) -> Interval {
         let at = self.at(label).expect("a contender of the line-up");
         let from = self.experiment.setting.rounds / 10;
         let slopes: Vec<f64> = self
@@ -38,15 +39,15 @@ impl Outcome {
                 log_slope(late.map(|i| (record.rounds[i] as f64, of(&record.tracks[at], i))))
             })
             .collect();
-        Estimate::of(&slopes)
+        Interval::of(&slopes)
     }
 
-    pub(super) fn regret_slope(&self, label: &str) -> Estimate {
+    pub(super) fn regret_slope(&self, label: &str) -> Interval {
         self.slope(label, |track, i| track.relative_regret[i])
     }
 
     /// The exponent of growth from 0.24 T over 0.48 T to 0.96 T, which are checkpoints of every long run.
-    pub(super) fn growth(&self, label: &str) -> Estimate {
+    pub(super) fn growth(&self, label: &str) -> Interval {
         let at = self.at(label).expect("a contender of the line-up");
         let rounds = self.experiment.setting.rounds;
         let regret_at = |record: &crate::trial::Record, parts: u64| {
@@ -59,7 +60,7 @@ impl Outcome {
             .map(|record| [6, 12, 24].map(|parts| regret_at(record, parts)))
             .map(|[a, b, c]| (b - a, c - b))
             .collect();
-        growth_exponent(&growth).unwrap_or(Estimate { mean: 0.0, half_width: f64::INFINITY })
+        growth_exponent(&growth).unwrap_or(Interval::around(0.0, f64::INFINITY))
     }
 
     /// Both measures of growth, in words.
@@ -71,7 +72,7 @@ impl Outcome {
         )
     }
 
-    pub(super) fn error_slope(&self, label: &str) -> Estimate {
+    pub(super) fn error_slope(&self, label: &str) -> Interval {
         self.slope(label, |track, i| track.alpha_error[i].unwrap_or(f64::NAN))
     }
 

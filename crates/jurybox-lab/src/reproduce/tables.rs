@@ -6,7 +6,7 @@ use super::{Plan, Report};
 use crate::error::Error;
 use crate::replay::Replay;
 use crate::runner::Running;
-use crate::statistics::Estimate;
+use jurybox::Interval;
 use jurybox::Spec;
 
 /// A table.
@@ -72,15 +72,15 @@ pub(super) fn add(
         let rewards = replay.run(half, &policies, how)?;
         let picks = (rounds * 10) as f64;
         let of = |name: &str| &rewards[PAPER.iter().position(|row| row.0 == name).expect("a row")];
-        let chance = Estimate::of(of("rand")).mean;
+        let chance = Interval::of(of("rand")).mean;
         let rows = PAPER.iter().zip(&rewards).map(|(row, values)| {
-            let ours = Estimate::of(values);
+            let ours = Interval::of(values);
             let printed = if at == 0 { row.1 } else { row.2 };
             let paper_chance = if at == 0 { 30_076.18 } else { 60_025.8 };
             let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
             vec![
                 row.0.into(),
-                format!("{:.0} ± {:.0}", ours.mean * picks, ours.half_width * picks),
+                format!("{:.0} ± {:.0}", ours.mean * picks, ours.half_width() * picks),
                 format!("{:.3}", ours.mean / chance),
                 or_dash(printed.map(|p| format!("{p:.0}"))),
                 or_dash(printed.map(|p| format!("{:.3}", p / paper_chance))),
@@ -106,8 +106,8 @@ pub(super) fn add(
 fn claims<'a>(report: &mut Report, table: usize, of: &dyn Fn(&str) -> &'a Vec<f64>) {
     let learners =
         PAPER.iter().map(|row| row.0).filter(|name| !["uniform", "rand", "average"].contains(name));
-    let leads: Vec<(&str, Estimate)> =
-        learners.clone().map(|name| (name, Estimate::of_differences(of(name), of("uniform")))).collect();
+    let leads: Vec<(&str, Interval)> =
+        learners.clone().map(|name| (name, Interval::of_differences(of(name), of("uniform")))).collect();
     let worst = leads.iter().min_by(|a, b| a.1.mean.total_cmp(&b.1.mean)).expect("learners");
     let mut add = |id: String, paper: &str, measured: String, finding: Finding| {
         report.claims.push(Claim { id, paper: paper.into(), measured, finding, note: String::new() });
@@ -119,7 +119,7 @@ fn claims<'a>(report: &mut Report, table: usize, of: &dyn Fn(&str) -> &'a Vec<f6
         judge_sign(worst.1),
     );
     for name in ["esag", "eval-ucb", "lin-ucb"] {
-        let lead = Estimate::of_differences(of(name), of(&format!("glm-{name}")));
+        let lead = Interval::of_differences(of(name), of(&format!("glm-{name}")));
         add(
             format!("table{table}-linear-beats-glm-{name}"),
             "Sect. 6.2: GLM-based algorithms do not perform as well as linear ones",
@@ -128,13 +128,13 @@ fn claims<'a>(report: &mut Report, table: usize, of: &dyn Fn(&str) -> &'a Vec<f6
         );
     }
     let best_three = ["esag", "eval-ucb", "lin-ucb"];
-    let lead_over_rest: Vec<Estimate> = best_three
+    let lead_over_rest: Vec<Interval> = best_three
         .iter()
         .flat_map(|best| {
             learners
                 .clone()
                 .filter(|other| !best_three.contains(other))
-                .map(|other| Estimate::of_differences(of(best), of(other)))
+                .map(|other| Interval::of_differences(of(best), of(other)))
         })
         .collect();
     let least = lead_over_rest.iter().copied().min_by(|a, b| a.mean.total_cmp(&b.mean)).expect("pairs");

@@ -115,10 +115,8 @@ fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[Count; 2], Error> 
     Ok(counts)
 }
 
-fn best(values: &[f64], k: usize) -> Vec<u64> {
-    let mut top = TopK::new(k, 0);
-    top.fill(k, 0, values);
-    let mut items: Vec<u64> = top.into_sorted().iter().map(|ranked| ranked.item).collect();
+fn best(values: &[f64], k: usize) -> Vec<usize> {
+    let mut items = TopK::of(values, k);
     items.sort_unstable();
     items
 }

@@ -11,6 +11,7 @@
 //! signal.
 
 use super::Moments;
+use crate::matrix::Symmetric;
 
 /// A fitted one-factor model.
 ///
@@ -67,7 +68,7 @@ impl Factor {
             return Err(NotIdentified::TooFewEvaluators(width));
         }
         let variance: Vec<f64> = (0..width).map(|j| moments.covariance(j, j).unwrap_or(0.0)).collect();
-        let mut correlation = vec![0.0; width * width];
+        let mut correlation = Symmetric::zeros(width);
         // Sum of squared correlations over what chance alone would give: 1 on average for unrelated evaluators.
         let (mut surprise, mut pairs) = (0.0, 0.0);
         for i in 0..width {
@@ -76,8 +77,7 @@ impl Factor {
                 let covariance = moments.covariance(i, j).unwrap_or(0.0);
                 if scale > 0.0 && moments.count(i, j) >= 3.0 {
                     let c = (covariance / scale).clamp(-1.0, 1.0);
-                    correlation[i * width + j] = c;
-                    correlation[j * width + i] = c;
+                    correlation.set(i, j, c);
                     surprise += c * c * moments.count(i, j);
                     pairs += 1.0;
                 }
@@ -90,7 +90,7 @@ impl Factor {
         if surprise < pairs + 4.0 * (2.0_f64 * pairs).sqrt() {
             return Err(NotIdentified::NoCommonSignal);
         }
-        let standard = minimum_residual(&correlation, width);
+        let standard = one_factor(&correlation);
         if standard.iter().filter(|l| l.abs() > 0.05).count() < 3 {
             return Err(NotIdentified::NoCommonSignal);
         }
@@ -115,19 +115,25 @@ impl Factor {
 }
 
 /// Loadings l that minimise the sum over i != j of (c_ij - l_i l_j)^2, one coordinate at a time; the majority positive.
-fn minimum_residual(correlation: &[f64], width: usize) -> Vec<f64> {
+///
+/// The diagonal is not looked at, so that pairs may have been counted over different rows.
+pub(crate) fn one_factor(correlation: &Symmetric) -> Vec<f64> {
+    let width = correlation.order();
+    let others = |j: usize| (0..width).filter(move |&i| i != j);
     // Start from each evaluator's correlations with the one that is the most correlated overall.
-    let weight = |j: usize| (0..width).map(|i| correlation[i * width + j].powi(2)).sum::<f64>();
+    let weight = |j: usize| others(j).map(|i| correlation.get(i, j).powi(2)).sum::<f64>();
     let hub = (0..width).max_by(|&a, &b| weight(a).total_cmp(&weight(b))).unwrap_or(0);
-    let mut loading: Vec<f64> = (0..width).map(|j| correlation[hub * width + j]).collect();
-    loading[hub] = (weight(hub) / (width - 1) as f64).sqrt().max(0.1);
+    let mut loading: Vec<f64> = (0..width).map(|j| correlation.get(hub, j)).collect();
+    if width > 1 {
+        loading[hub] = (weight(hub) / (width - 1) as f64).sqrt().max(0.1);
+    }
     for _ in 0..500 {
         let mut moved: f64 = 0.0;
         for j in 0..width {
             let (mut top, mut bottom) = (0.0, 0.0);
-            for i in (0..width).filter(|&i| i != j) {
-                top += correlation[i * width + j] * loading[i];
-                bottom += loading[i] * loading[i];
+            for (i, l) in loading.iter().enumerate().filter(|(i, _)| *i != j) {
+                top += correlation.get(i, j) * l;
+                bottom += l * l;
             }
             let next = if bottom > 0.0 { (top / bottom).clamp(-1.0, 1.0) } else { 0.0 };
             moved = moved.max((next - loading[j]).abs());
@@ -211,5 +217,29 @@ mod tests {
         moments.observe(&Scores::new(&table, 4).unwrap());
         let factor = Factor::fit(&moments).unwrap();
         assert_eq!((factor.loadings()[3], factor.sigma()[3]), (0.0, 0.0));
+    }
+
+    #[test]
+    fn the_factor_behind_exact_correlations_is_found() {
+        for expected in [&[0.9, 0.7, 0.5, 0.3][..], &[0.8, -0.6, 0.5, 0.0, 0.4]] {
+            let mut correlation = Symmetric::zeros(expected.len());
+            for i in 0..expected.len() {
+                for j in 0..=i {
+                    correlation.set(i, j, if i == j { 1.0 } else { expected[i] * expected[j] });
+                }
+            }
+            for (found, expected) in one_factor(&correlation).iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn unrelated_scores_have_no_factor_and_one_or_none_is_no_fault() {
+        for width in [0, 1, 2, 5] {
+            let mut identity = Symmetric::zeros(width);
+            (0..width).for_each(|j| identity.set(j, j, 1.0));
+            assert!(one_factor(&identity).iter().all(|l| l.abs() < 1e-9), "{width}");
+        }
     }
 }

@@ -19,6 +19,7 @@ mod rewards;
 mod ridge;
 mod sample;
 
+pub(crate) use factor::one_factor;
 pub use factor::{Factor, NotIdentified};
 pub use joint::Joint;
 pub use mean::Mean;

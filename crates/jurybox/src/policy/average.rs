@@ -9,6 +9,7 @@ use crate::link::Link;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
 use crate::seen::Seen;
+use crate::toolbox::sum_of_present;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Average {
@@ -57,13 +58,13 @@ impl Rank for Mean {
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         scratch.values.clear();
         scratch.values.extend(scores.rows().map(|row| {
-            let (sum, present) = sum_and_count(row);
+            let (sum, present) = sum_of_present(row.iter().copied());
             if present > 0.0 { sum / present } else { f64::NEG_INFINITY }
         }));
     }
 
     fn contributions(&self, row: &[f64]) -> Option<Contributions> {
-        let (_, present) = sum_and_count(row);
+        let (_, present) = sum_of_present(row.iter().copied());
         Some(Contributions {
             base: if present > 0.0 { 0.0 } else { f64::NEG_INFINITY },
             each: row.iter().map(|x| if x.is_nan() { 0.0 } else { x / present }).collect(),
@@ -73,15 +74,4 @@ impl Rank for Mean {
     fn weights(&self) -> Option<&[f64]> {
         Some(&self.weights)
     }
-}
-
-fn sum_and_count(row: &[f64]) -> (f64, f64) {
-    let (mut sum, mut present) = (0.0, 0.0);
-    for &x in row {
-        if !x.is_nan() {
-            sum += x;
-            present += 1.0;
-        }
-    }
-    (sum, present)
 }

@@ -28,7 +28,7 @@ mod rand;
 mod table;
 mod uniform;
 
-pub use adaptive::{Alarm, Interval, Reading};
+pub use adaptive::{Alarm, Reading};
 pub use entry::{Entry, Links, OptionEntry, OptionKind};
 pub use explore::Exploration;
 pub use gains::SigmaOrigin;
@@ -43,6 +43,7 @@ use crate::schedule::Renewal;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
 use crate::seen::Seen;
+use crate::toolbox::Interval;
 use ::rand::Rng;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

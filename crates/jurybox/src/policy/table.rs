@@ -1,6 +1,6 @@
 //! The table of policies: one line each.
 
-use super::{Alarm, Entry, Exploration, Interval, Links, Policy, Rank, SigmaOrigin};
+use super::{Alarm, Entry, Exploration, Links, Policy, Rank, SigmaOrigin};
 use crate::contributions::Contributions;
 use crate::error::Error;
 use crate::estimate::Statistic;
@@ -12,6 +12,7 @@ use crate::scores::Scores;
 use crate::scratch::Scratch;
 use crate::seen::Seen;
 use crate::spec::Spec;
+use crate::toolbox::Interval;
 use rand::Rng;
 use serde_json::Value;
 

@@ -12,6 +12,7 @@ use super::state::Block;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::{READINGS, Readings};
 use crate::normal;
+use crate::toolbox::as_normal_deviate;
 use serde::Serialize;
 
 /// An evaluator that is not what it was.
@@ -142,9 +143,7 @@ fn compare(old: &[Readings], new: &[Readings]) -> Option<(f64, f64, f64)> {
         return None;
     }
     let t = (after.mean - before.mean) / error;
-    // Student's t as a normal deviate (Wallace 1959).
-    let z = (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * (freedom * (t * t / freedom).ln_1p()).sqrt();
-    Some((before.mean, after.mean, z))
+    Some((before.mean, after.mean, as_normal_deviate(t, freedom)))
 }
 
 fn pool(side: &[Readings]) -> Readings {

@@ -27,7 +27,7 @@ impl Model {
                     let score = if block == 0 {
                         (row[k] - landscape.centre[k]) * landscape.scale[k]
                     } else {
-                        landscape.curves[k].at(row[k]) * landscape.scale[k].signum()
+                        landscape.curves[k].at(row[k])
                     };
                     (k, score * landscape.loading[k] / landscape.noise[k])
                 });

@@ -5,7 +5,7 @@
 //! that a linear prediction stays the posterior mean given what is there.
 
 use crate::estimate::normal_score::{NormalScore, Quantiles};
-use crate::estimate::{Moments, SampledRow};
+use crate::estimate::{Moments, SampledRow, one_factor};
 use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
 
@@ -15,7 +15,7 @@ const LEAST_NOISE: f64 = 0.002;
 #[derive(Debug, Clone)]
 pub(crate) struct Landscape {
     pub(crate) centre: Vec<f64>,
-    /// One over the standard deviation, negative for evaluators declared inverted, 0 for one that never varies.
+    /// One over the standard deviation, 0 for an evaluator that never varies.
     pub(crate) scale: Vec<f64>,
     /// Correlations, shrunk towards none as far as chance could have made them.
     pub(crate) correlation: Symmetric,
@@ -25,34 +25,31 @@ pub(crate) struct Landscape {
     pub(crate) curves: Vec<NormalScore>,
     /// Features per evaluator: 1 standardised score, 2 with the normal score, 4 with its bends.
     pub(crate) blocks: usize,
-    /// Whether all scores lie in [0, 1], where one half is the natural neutral point.
-    shares: bool,
+    /// Where all scores are shares of one, the natural neutral point of each evaluator: one half, or minus one half for one
+    /// that was turned round.
+    neutral: Option<Vec<f64>>,
 }
 
 impl Landscape {
     pub(crate) fn new<'a>(
         moments: &Moments,
         rows: &(impl Iterator<Item = SampledRow<'a>> + Clone),
-        inverted: &[bool],
         blocks: usize,
     ) -> Self {
         let width = moments.evaluators();
-        let orient = |j: usize| if inverted[j] { -1.0 } else { 1.0 };
         let centre: Vec<f64> = (0..width).map(|j| moments.mean(j)).collect();
         let scale: Vec<f64> = (0..width)
             .map(|j| {
                 // Rounding alone leaves a spread of this size on a constant column.
                 let deviation = moments.covariance(j, j).unwrap_or(0.0).max(0.0).sqrt();
-                if deviation > 1e-12 * centre[j].abs() && deviation > 0.0 {
-                    orient(j) / deviation
-                } else {
-                    0.0
-                }
+                if deviation > 1e-12 * centre[j].abs() && deviation > 0.0 { 1.0 / deviation } else { 0.0 }
             })
             .collect();
         let correlation = shrunk_correlation(moments, &scale);
-        let (loading, noise) = one_factor(&correlation);
-        let (mut shares, mut quantiles) = (true, Quantiles::default());
+        let loading = one_factor(&correlation);
+        let noise = loading.iter().map(|l| (1.0 - l * l).max(LEAST_NOISE)).collect();
+        let mut quantiles = Quantiles::default();
+        let mut neutral = Some(Vec::with_capacity(width));
         let curves = (0..width)
             .map(|j| {
                 let mut seen: Vec<(f64, f64)> = rows
@@ -60,11 +57,14 @@ impl Landscape {
                     .filter(|row| !row.values[j].is_nan())
                     .map(|row| (row.values[j], row.count as f64))
                     .collect();
-                shares &= seen.iter().all(|(x, _)| (0.0..=1.0).contains(x));
+                match (&mut neutral, neutral_share(&seen)) {
+                    (Some(points), Some(point)) => points.push(point),
+                    _ => neutral = None,
+                }
                 NormalScore::fit(&mut seen, &mut quantiles)
             })
             .collect();
-        Landscape { centre, scale, correlation, loading, noise, curves, blocks, shares }
+        Landscape { centre, scale, correlation, loading, noise, curves, blocks, neutral }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -94,7 +94,7 @@ impl Landscape {
                 complete = false;
             } else if self.scale[j] != 0.0 {
                 out[j] = (x - self.centre[j]) * self.scale[j];
-                out[width + j] = self.curves[j].at(x) * self.scale[j].signum();
+                out[width + j] = self.curves[j].at(x);
                 let share = self.loading[j] / self.noise[j];
                 precision += share * self.loading[j];
                 plain += share * out[j];
@@ -124,9 +124,8 @@ impl Landscape {
         };
         // What the reward's covariance with each standardised score would be, up to a factor, if ...
         let equal = each(&|_| 1.0); // ... all were equally good;
-        let units = each(&|j| self.scale[j].abs()); // ... all had the same gain in their own units;
+        let units = each(&|j| self.scale[j]); // ... all had the same gain in their own units;
         let means = each(&|j| self.centre[j] * self.scale[j]); // ... gains showed in the means (Alg. 2 of the paper);
-        let halves = each(&|j| (self.centre[j] - 0.5) * self.scale[j]); // ... in the distance of the means from 1/2;
         let common = each(&|j| self.loading[j]); // ... what they share were the reward.
         // Given that, the weights: if errors are independent, by each one's own noise; if not, by the correlations.
         let own = |covariance: &[f64]| -> Vec<f64> {
@@ -149,7 +148,9 @@ impl Landscape {
             correlated(&equal),
             correlated(&means),
         ];
-        if self.shares {
+        if let Some(neutral) = &self.neutral {
+            // ... gains showed in the distance of the means from the neutral point.
+            let halves = each(&|j| (self.centre[j] - neutral[j]) * self.scale[j]);
             directions.push(own(&halves));
             directions.push(correlated(&halves));
         }
@@ -163,6 +164,12 @@ impl Landscape {
         direction.iter_mut().for_each(|d| *d *= unit);
         direction
     }
+}
+
+/// The middle of the shares that an evaluator's scores are: of [0, 1], or of [-1, 0] where it was turned round at the border.
+fn neutral_share(seen: &[(f64, f64)]) -> Option<f64> {
+    let within = |low: f64| seen.iter().all(|(x, _)| (low..=low + 1.0).contains(x)).then_some(low + 0.5);
+    within(0.0).or_else(|| within(-1.0))
 }
 
 /// Where the bends of a normal score are: at the median, and at the best eighth.
@@ -204,38 +211,6 @@ fn shrunk_correlation(moments: &Moments, scale: &[f64]) -> Symmetric {
     correlation
 }
 
-/// Loadings and own variances of the one-factor model by EM, the majority of the loadings positive.
-fn one_factor(correlation: &Symmetric) -> (Vec<f64>, Vec<f64>) {
-    let width = correlation.order();
-    let sums: Vec<f64> = (0..width).map(|i| (0..width).map(|j| correlation.get(i, j)).sum()).collect();
-    let total = sums.iter().sum::<f64>().max(1e-9).sqrt();
-    let mut loading: Vec<f64> = sums.iter().map(|s| (s / total).clamp(-0.98, 0.98)).collect();
-    let mut noise: Vec<f64> = loading.iter().map(|l| (1.0 - l * l).max(LEAST_NOISE)).collect();
-    for _ in 0..100 {
-        let precision = 1.0 + loading.iter().zip(&noise).map(|(l, n)| l * l / n).sum::<f64>();
-        let posterior: Vec<f64> = loading.iter().zip(&noise).map(|(l, n)| l / n / precision).collect();
-        let with_factor = correlation.times(&posterior);
-        let mut variance = 1.0;
-        for j in 0..width {
-            variance += posterior[j] * (with_factor[j] - loading[j]);
-        }
-        let mut moved: f64 = 0.0;
-        for j in 0..width {
-            let next = (with_factor[j] / variance.max(1e-9)).clamp(-0.9999, 0.9999);
-            moved = moved.max((next - loading[j]).abs());
-            loading[j] = next;
-            noise[j] = (1.0 - next * with_factor[j]).clamp(LEAST_NOISE, 1.0);
-        }
-        if moved < 1e-7 {
-            break;
-        }
-    }
-    if loading.iter().sum::<f64>() < 0.0 {
-        loading.iter_mut().for_each(|l| *l = -*l);
-    }
-    (loading, noise)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,17 +226,6 @@ mod tests {
     }
 
     #[test]
-    fn the_factor_behind_exact_correlations_is_found() {
-        let expected = [0.9, 0.7, 0.5, 0.3];
-        let (loading, noise) = one_factor(&correlation_of(&expected));
-        // A hundred steps of EM end within a few thousandths, far below what any sample of scores could tell.
-        for j in 0..4 {
-            assert!((loading[j] - expected[j]).abs() < 4e-3, "{loading:?}");
-            assert!((noise[j] - (1.0 - expected[j] * expected[j])).abs() < 4e-3, "{noise:?}");
-        }
-    }
-
-    #[test]
     fn a_missing_score_is_its_expectation_given_the_others() {
         let loading = vec![0.8, 0.6, 0.5];
         let landscape = Landscape {
@@ -272,7 +236,7 @@ mod tests {
             loading,
             curves: vec![NormalScore::default(); 3],
             blocks: 1,
-            shares: false,
+            neutral: None,
         };
         let mut features = Vec::new();
         landscape.features(&[12.0, -0.5, f64::NAN], &mut features);
@@ -281,5 +245,27 @@ mod tests {
         let (c, a, b) = (0.48, 0.4, 0.3);
         let expected = ((a - b * c) * 1.0 + (b - a * c) * -0.5) / (1.0 - c * c);
         assert!((features[2] - expected).abs() < 1e-9, "{} {expected}", features[2]);
+    }
+
+    #[test]
+    fn shares_keep_their_neutral_point_when_turned_round() {
+        let table: Vec<f64> = (0..60).map(|i| f64::from(i * 7 % 60) / 60.0).collect();
+        let turned: Vec<f64> =
+            table.iter().enumerate().map(|(at, x)| if at % 3 == 1 { -x } else { *x }).collect();
+        let directions = |table: &[f64]| {
+            let mut moments = Moments::new(3);
+            moments.observe(&crate::Scores::new(table, 3).unwrap());
+            let rows = table.chunks_exact(3).map(|values| SampledRow { values, count: 1, clock: 0 });
+            Landscape::new(&moments, &rows, 1).directions()
+        };
+        let (plain, round) = (directions(&table), directions(&turned));
+        assert_eq!((plain.len(), round.len()), (8, 8), "all scores are shares of one");
+        // The distance from the neutral point, by each one's own noise: the turned one's changes its sign alone.
+        for j in 0..3 {
+            let sign = if j == 1 { -1.0 } else { 1.0 };
+            assert!((plain[6][j] - sign * round[6][j]).abs() < 1e-6, "{:?} {:?}", plain[6], round[6]);
+        }
+        let shifted: Vec<f64> = table.iter().map(|x| x + 0.5).collect();
+        assert_eq!(directions(&shifted).len(), 6);
     }
 }

@@ -51,7 +51,6 @@ use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
 use self::state::{Block, State};
-pub use self::uncertainty::Interval;
 use super::{Entry, Exploration, Links, Policy};
 use crate::estimate::ladder::Ladder;
 use crate::estimate::{Sample, Statistic};
@@ -174,8 +173,7 @@ impl Policy for Adaptive {
             Curve::Ranks => 2,
             Curve::Spline => 4,
         };
-        let upright = vec![false; self.evaluators];
-        let landscape = Landscape::new(&whole.scores, &unlabelled, &upright, blocks);
+        let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
         let mut model = Model::fit(landscape, labelled, &whole.labelled);
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);

@@ -2,11 +2,12 @@
 
 use super::drift::Alarm;
 use super::model::Model;
-use super::uncertainty::{Interval, Uncertainty};
+use super::uncertainty::Uncertainty;
 use crate::contributions::Contributions;
 use crate::policy::{Exploration, Rank, explore};
 use crate::scores::Scores;
 use crate::scratch::Scratch;
+use crate::toolbox::Interval;
 use rand::{Rng, RngExt};
 use std::sync::OnceLock;
 

@@ -3,30 +3,7 @@
 use super::model::Model;
 use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
-use serde::Serialize;
-
-/// An estimate with its interval.
-///
-/// ```
-/// let interval = jurybox::Interval { mean: 0.4, low: 0.1, high: 0.7 };
-/// assert!(interval.low < interval.mean && interval.mean < interval.high);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Interval {
-    /// The posterior mean.
-    pub mean: f64,
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-}
-
-impl Interval {
-    fn around(mean: f64, variance: f64, level: f64) -> Self {
-        let reach = normal::quantile(0.5 + 0.5 * level) * variance.max(0.0).sqrt();
-        Interval { mean, low: mean - reach, high: mean + reach }
-    }
-}
+use crate::toolbox::{GOLDEN, Interval, scatter};
 
 /// Second moments of what is not known.
 #[derive(Debug, Clone)]
@@ -73,7 +50,7 @@ impl Uncertainty {
                         variance += a * b * self.covariance[i * n + k];
                     }
                 }
-                Interval::around(scale * model.slope(j), scale * scale * variance, level)
+                interval(scale * model.slope(j), scale * scale * variance, level)
             })
             .collect()
     }
@@ -90,7 +67,7 @@ impl Uncertainty {
                 variance += off[i] * self.covariance[i * n + j] * off[j];
             }
         }
-        Interval::around(mean, variance, level)
+        interval(mean, variance, level)
     }
 
     /// Weights drawn from the posterior, taken as normal: the same ones every time for the same model.
@@ -108,12 +85,10 @@ impl Uncertainty {
         if !factor.factor(&matrix, 1e-9 * trace + 1e-300) {
             return vec![model.weights.clone(); count];
         }
-        let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut seed = GOLDEN;
         let mut deviate = || {
-            seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut x = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            normal::quantile((((x ^ (x >> 31)) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64)
+            seed = seed.wrapping_add(GOLDEN);
+            normal::quantile(((scatter(seed) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64)
         };
         (0..count)
             .map(|_| {
@@ -124,4 +99,9 @@ impl Uncertainty {
             })
             .collect()
     }
+}
+
+/// The middle `level` of a normal law.
+fn interval(mean: f64, variance: f64, level: f64) -> Interval {
+    Interval::around(mean, normal::quantile(0.5 + 0.5 * level) * variance.max(0.0).sqrt())
 }

@@ -133,8 +133,7 @@ impl Column {
         if scale == 0.0 {
             return column; // present or not, an evaluator that never varies says nothing
         }
-        let sign = scale.signum();
-        let knots = with_bends(landscape.curves[j].knots(), sign);
+        let knots = with_bends(landscape.curves[j].knots());
         let straight = weights[j] * scale;
         let bent = |score: f64| -> f64 {
             let bends = weights.len() / width - 1;
@@ -161,21 +160,17 @@ impl Column {
     }
 }
 
-/// The knots of a curve, its scores turned towards the reward, with those added where the normal score passes a bend.
-fn with_bends((at, score): (&[f64], &[f64]), sign: f64) -> Vec<(f64, f64)> {
+/// The knots of a curve, with those added where the normal score passes a bend.
+fn with_bends((at, score): (&[f64], &[f64])) -> Vec<(f64, f64)> {
     let most = MOST_KNOTS - landscape::BENDS.len();
     let mut knots: Vec<(f64, f64)> = Vec::with_capacity(at.len() + landscape::BENDS.len());
     for (&x, &score) in at.iter().zip(score).take(most) {
-        let score = sign * score;
         if let Some(&(before, last)) = knots.last() {
-            let mut between: [Option<(f64, f64)>; landscape::BENDS.len()] = landscape::BENDS.map(|bend| {
+            let between: [Option<(f64, f64)>; landscape::BENDS.len()] = landscape::BENDS.map(|bend| {
                 let share = (bend - last) / (score - last);
                 let place = before + share * (x - before);
                 (place > before && place < x).then_some((place, bend))
             });
-            if sign < 0.0 {
-                between.reverse();
-            }
             knots.extend(between.into_iter().flatten());
         }
         knots.push((x, score));

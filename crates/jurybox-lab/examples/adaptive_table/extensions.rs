@@ -69,7 +69,8 @@ fn staying_items(setting: Setting, name: &str, once: bool, seed: u64) -> f64 {
         scores.extend_from_slice(&new.scores);
         rewards.extend_from_slice(&new.rewards);
         let picks = {
-            let Contestant::Jury(jury, rng) = &mut contestant else { unreachable!("seated as a jury") };
+            let Contestant::Jury(seated) = &mut contestant else { unreachable!("seated as a jury") };
+            let (jury, rng) = &mut **seated;
             let pool = Scores::new(&scores, J).expect("sound scores");
             let new = Scores::new(&new.scores, J).expect("sound scores");
             jury.round_from_pool(&pool, if once { &new } else { &pool }, jury.seen().rounds, K, rng)

@@ -1,0 +1,151 @@
+//! Real scores with a known truth, from a directory of CSV files; what is not there is skipped.
+//!
+//! Each set is replayed as one pool of which a row is looked at at most once: ten picks a step, 200 labels a run, every run on
+//! another random 80% of the rows. A figure is the best share, `(reward - uniform) / (best possible - uniform)`.
+
+use jurybox::{Spec, policies};
+use jurybox_files::{Roles, Table};
+use jurybox_lab::{Line, Outcome, Protocol, ReplayOptions, replay};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+/// A file with its columns.
+struct Set {
+    name: String,
+    path: PathBuf,
+    roles: Roles,
+}
+
+/// The evaluators of the translations.
+const METRICS: &[&str] = &[
+    "SacreBLEU_bleu",
+    "SacreBLEU_chrf",
+    "SacreBLEU_ter_neg",
+    "CharacTER_neg",
+    "BERT_SCORE",
+    "Prism_ref",
+    "Prism_src",
+    "BLEURT_default",
+    "BLEURT_large",
+    "COMET",
+    "COMET_src",
+    "ESIM_",
+];
+/// Pairs of languages, each a set of its own.
+const PAIRS: &[&str] = &[
+    "ENU-IND", "ENU-ITA", "ENU-DEU", "ARA-ENU", "DEU-ENU", "ENU-ESN", "RUS-ENU", "ENU-CSY", "ESN-ENU",
+    "DAN-ENU", "ENU-DAN", "ENU-SVE",
+];
+
+/// Shown one by one beside `adaptive`; all policies and references contend to be the best of the others.
+const SHOWN: [&str; 5] = ["z-mean", "average", "esag", "lin-ucb", "ridge"];
+
+pub(crate) fn show(directory: &Path, runs: usize, only: &str) {
+    let aside = tempfile::tempdir().expect("a folder for parts of files");
+    println!("real data, {runs} runs: best share after 200 labels, each row looked at at most once");
+    print!("{:26} {:>15}", "", "adaptive");
+    SHOWN.iter().for_each(|name| print!(" {name:>9}"));
+    println!("   adaptive minus the best of all others but hindsight");
+    let mut least = f64::INFINITY;
+    for set in sets(directory, aside.path()).iter().filter(|set| set.name.contains(only)) {
+        match played(set, runs) {
+            Err(reason) => println!("skipped {}: {reason}", set.name),
+            Ok(outcome) => least = least.min(row(&set.name, &outcome)),
+        }
+    }
+    println!("the least of adaptive: {least:.3}\n");
+}
+
+fn played(set: &Set, runs: usize) -> Result<Outcome, Box<dyn Error>> {
+    if !set.path.exists() {
+        return Err("not in that directory".into());
+    }
+    let table = Table::open(std::slice::from_ref(&set.path), &set.roles, false)?;
+    // The oracle would have to be told the truth, and these two are references anyway.
+    let others = policies()
+        .iter()
+        .map(|entry| entry.name)
+        .filter(|name| !["adaptive", "oracle", "uniform", "average"].contains(name));
+    let options = ReplayOptions {
+        protocol: Protocol::Pool { budget: 200 },
+        runs,
+        policies: std::iter::once("adaptive").chain(others).map(Spec::new).collect(),
+        ..ReplayOptions::default()
+    };
+    Ok(replay(&table, &options)?)
+}
+
+/// Prints a set's line; the best share of `adaptive`.
+fn row(name: &str, outcome: &Outcome) -> f64 {
+    let share = |line: &Line| line.best_share.map_or(f64::NAN, |share| share.mean);
+    let adaptive = &outcome.policies[0];
+    let half_width = adaptive.best_share.map_or(f64::NAN, |share| share.half_width());
+    print!("{name:26} {:7.3} ± {half_width:5.3}", share(adaptive));
+    SHOWN.iter().for_each(|name| print!(" {:9.3}", outcome.line(name).map_or(f64::NAN, share)));
+    let rivals = outcome.policies[1..].iter().chain(&outcome.references);
+    let rivals = rivals.filter(|line| !["hindsight", "best", "uniform"].contains(&line.name.as_str()));
+    if let Some(rival) = rivals.max_by(|a, b| share(a).total_cmp(&share(b)))
+        && let Some(difference) = rival.difference_to_first
+    {
+        print!("   {:+.3} ± {:.3} ({})", -difference.mean, difference.half_width(), rival.name);
+    }
+    println!();
+    share(adaptive)
+}
+
+/// The sets that may be in the directory; parts of files are written aside.
+fn sets(directory: &Path, aside: &Path) -> Vec<Set> {
+    let roles = |columns: &[&str], reward: &str| Roles {
+        evaluators: columns.iter().map(|column| (*column).into()).collect(),
+        reward: Some(reward.into()),
+        ..Roles::default()
+    };
+    let review = [
+        "vader_neg",
+        "vader_negcompound",
+        "afinn_neg",
+        "profanity_prob",
+        "sonar_hate",
+        "sonar_offensive",
+        "cuss_max",
+    ];
+    let rain = ["avn/gfs", "cent", "cmcg", "eta", "gasp", "jma", "ngps", "tcwb", "ukmo"];
+    let warmth = ["CMCG", "ETA", "GASP", "GFS", "JMA", "NGPS", "TCWB", "UKMO"];
+    let mut sets = vec![
+        ("content-review.csv", roles(&review, "offensiveness_score")),
+        ("precipitation.csv", roles(&rain, "observations")),
+        ("temperature.csv.gz", roles(&warmth, "observation")),
+    ]
+    .into_iter()
+    .map(|(file, roles)| Set {
+        name: file.trim_end_matches(".gz").trim_end_matches(".csv").into(),
+        path: directory.join(file),
+        roles,
+    })
+    .collect::<Vec<_>>();
+    let whole = directory.join("translation-quality.csv.gz");
+    let best_first = roles(METRICS, "score_mean");
+    let turned = METRICS.iter().chain(&["score_mean"]).map(|name| (*name).into()).collect();
+    let worst_first = Roles { invert: turned, ..best_first.clone() };
+    let parts = PAIRS.iter().map(|pair| (*pair, part(&whole, pair, aside)));
+    for (name, path) in parts.chain([("all pairs", whole.clone())]) {
+        for (order, roles) in [("worst first", &worst_first), ("best first", &best_first)] {
+            sets.push(Set { name: format!("{name}, {order}"), path: path.clone(), roles: roles.clone() });
+        }
+    }
+    sets
+}
+
+/// The rows of one pair of languages, as a file of its own; nothing is written where the whole cannot be read.
+fn part(whole: &Path, pair: &str, aside: &Path) -> PathBuf {
+    let path = aside.join(format!("{pair}.csv"));
+    let unpacked = std::process::Command::new("gzip").arg("-dc").arg(whole).output();
+    if let Some(output) = unpacked.ok().filter(|output| output.status.success()) {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let start = format!("{pair},");
+        let lines = text.lines().take(1).chain(text.lines().filter(|line| line.starts_with(&start)));
+        let part: Vec<&str> = lines.collect();
+        std::fs::write(&path, part.join("\n")).expect("a temporary file");
+    }
+    path
+}

@@ -1,0 +1,32 @@
+//! Hashes that are the same in every version, on every machine: they decide ties, samples, halves and names of files.
+
+/// 2^64 over the golden ratio, odd: its multiples spread evenly.
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The finaliser of SplitMix64, a bijection of 64 bits: neighbours land far apart.
+pub(crate) fn scatter(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A hash of a number under a seed. For one seed no two numbers share one.
+///
+/// ```
+/// use jurybox::toolbox::hash_number;
+/// assert_ne!(hash_number(7, 0), hash_number(7, 1));
+/// assert_eq!(hash_number(0, 0), 0xe220_a839_7b1d_cdaf); // the first number of SplitMix64
+/// ```
+pub fn hash_number(seed: u64, number: u64) -> u64 {
+    scatter(seed ^ number.wrapping_add(1).wrapping_mul(GOLDEN))
+}
+
+/// A hash of a text: FNV-1a.
+///
+/// ```
+/// assert_eq!(jurybox::toolbox::hash_text("a"), 0xaf63_dc4c_8601_ec8c);
+/// ```
+pub fn hash_text(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,16 @@
+//! Small things that more than one crate needs, each of them once: Student's t, hashes that stay, scores in standard units.
+//!
+//! A number with its interval is [`Interval`](crate::Interval), and the K best are [`TopK`](crate::TopK).
+
+mod hash;
+mod interval;
+mod standard;
+mod student;
+
+pub(crate) use hash::{GOLDEN, scatter};
+pub use hash::{hash_number, hash_text};
+pub use interval::Interval;
+pub(crate) use standard::sum_of_present;
+pub use standard::{Standard, mean_of_present};
+pub(crate) use student::as_normal_deviate;
+pub use student::{student_95, student_quantile};
