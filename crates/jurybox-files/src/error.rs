@@ -269,6 +269,22 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    /// Something is to be written over a file that is read.
+    #[error("{}: this would be written over {}, which is read", path.display(), input.display())]
+    Overwrites {
+        /// Where it was to be written.
+        path: PathBuf,
+        /// The same file among those that are read.
+        input: PathBuf,
+    },
+    /// Another process holds a file, and went on holding it.
+    #[error("{}: another process has been working on it for {seconds} s", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// A replay that cannot be made.
     #[error("{0}")]
     Usage(String),
@@ -363,6 +379,8 @@ impl Error {
             Error::Truncated { .. } => "truncated",
             Error::Parquet { .. } => "parquet",
             Error::Arrow { .. } => "arrow",
+            Error::Overwrites { .. } => "overwrites-input",
+            Error::Locked { .. } => "locked",
             Error::Usage(_) => "replay",
             Error::Jury(_) => "jury",
             Error::State { .. } => "state",

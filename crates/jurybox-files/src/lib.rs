@@ -12,12 +12,14 @@
 
 mod ask;
 mod column;
+mod destination;
 mod error;
 mod even;
 mod format;
 mod input;
 mod judge;
 mod linear;
+mod lock;
 mod number;
 mod numbers;
 mod pass;
@@ -28,16 +30,19 @@ mod roles;
 mod scan;
 mod table;
 mod teach;
+mod unfinished;
 mod warning;
 mod watch;
 mod write;
 
 pub use ask::Batch;
+pub use destination::{followed, refuse_overwriting};
 pub use error::{Error, Place};
 pub use format::Format;
 pub use format::parquet::panic_is_caught;
 pub use input::expand;
 pub use judge::{Judge, by_evaluator, seat};
+pub use lock::Lock;
 pub use rank::{RankOptions, Ranking, Winner, rank};
 pub use ranked::score_all;
 pub use report::{Bin, Catch, Estimate, EvaluatorReport, LearntWeight, Policy, Relation, Report, report};
