@@ -8,10 +8,10 @@ use jurybox::{Example, Jury, Learnt};
 /// What a table teaches a jury.
 ///
 /// ```
-/// let learnt = jurybox_files::Taught { rounds: 1, rows: 10, labelled: 4, used: 4, passed_over: 0 };
+/// let learnt = jurybox_files::Taught { rows: 10, labelled: 4, ..Default::default() };
 /// assert!(learnt.labelled <= learnt.rows);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct Taught {
     /// Rounds that the rows were shown in.
     pub rounds: u64,
@@ -23,13 +23,20 @@ pub struct Taught {
     pub used: u64,
     /// Rewards that the policy does not learn from.
     pub passed_over: u64,
+    /// The least and the greatest reward, in the direction in which high is good.
+    #[serde(skip)]
+    pub range: Option<(f64, f64)>,
 }
 
 impl Taught {
-    fn count(&mut self, labelled: usize, learnt: Learnt) {
-        self.labelled += labelled as u64;
-        self.used += learnt.used;
-        self.passed_over += learnt.passed_over;
+    fn add(&mut self, more: &Taught) {
+        self.labelled += more.labelled;
+        self.used += more.used;
+        self.passed_over += more.passed_over;
+        if let Some((least, greatest)) = more.range {
+            let (low, high) = self.range.unwrap_or((least, greatest));
+            self.range = Some((low.min(least), high.max(greatest)));
+        }
     }
 }
 
@@ -82,16 +89,16 @@ fn by_files(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error>
         want,
         |chunk| {
             let mut jury = blank.clone();
-            let (labelled, learnt) =
-                show(&mut jury, chunk.scores, chunk.rewards, first.saturating_add(chunk.file as u64))?;
-            Ok((jury, labelled, learnt))
+            let at = first.saturating_add(chunk.file as u64);
+            let shown = show(&mut jury, chunk.scores, chunk.rewards, at)?;
+            Ok((jury, shown))
         },
-        |at, (learnt, labelled, what)| {
+        |at, (learnt, shown)| {
             if at.file != file {
                 file = at.file;
                 jury.merge(&std::mem::replace(&mut of_file, blank.clone()))?;
             }
-            taught.count(labelled, what);
+            taught.add(&shown);
             Ok(of_file.merge_same_round(&learnt)?)
         },
     )?;
@@ -115,8 +122,7 @@ fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
             for (row, key) in keys.into_iter().enumerate() {
                 if round.as_ref() != Some(&key) {
                     if round.replace(key).is_some() {
-                        let (labelled, learnt) = show(jury, &held, &rewarded, at)?;
-                        taught.count(labelled, learnt);
+                        taught.add(&show(jury, &held, &rewarded, at)?);
                         at = at.saturating_add(1);
                     }
                     held.clear();
@@ -128,17 +134,19 @@ fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
             Ok(())
         },
     )?;
-    let (labelled, learnt) = show(jury, &held, &rewarded, at)?;
-    taught.count(labelled, learnt);
+    taught.add(&show(jury, &held, &rewarded, at)?);
     Ok(taught)
 }
 
 /// Shows one round; returns how many of its rows have a reward, and what was learnt from them.
-fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<(usize, Learnt), Error> {
+fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
     jury.observe(&scores(values, width)?, at)?;
     let rows = values.chunks_exact(width).zip(rewards).filter(|(_, reward)| !reward.is_nan());
     let examples: Vec<Example<'_>> =
         rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
-    Ok((examples.len(), jury.learn(&examples, at)?))
+    let Learnt { used, passed_over } = jury.learn(&examples, at)?;
+    let rewards = || examples.iter().map(|example| example.reward);
+    let range = rewards().reduce(f64::min).zip(rewards().reduce(f64::max));
+    Ok(Taught { labelled: examples.len() as u64, used, passed_over, range, ..Taught::default() })
 }
