@@ -40,7 +40,7 @@ impl Lock {
     /// Waits for the lock of a file, at most so long; `waiting` is called once if that takes a while.
     pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<Lock, Error> {
         let beside = beside(&followed(path)?);
-        let failed = |e| Error::io(&beside, "lock", e);
+        let failed = |source| Error::Io { path: beside.clone(), doing: "lock", source };
         let file =
             OpenOptions::new().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
         let begun = Instant::now();

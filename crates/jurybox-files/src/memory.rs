@@ -3,7 +3,7 @@
 use crate::error::Error;
 use jurybox::{Direction, Evaluator};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// How many files, and how many rounds of picks, are remembered: a round every hour for half a year.
 const MOST: usize = 4096;
@@ -47,30 +47,9 @@ struct Round {
     at: u64,
     /// Whether its items were observed.
     observed: bool,
-    /// The places of the picks whose verdicts were learnt, as bits.
-    learnt: String,
-}
-
-impl Round {
-    fn digit(&self, place: u64) -> u8 {
-        let digit = usize::try_from(place / 4).ok().and_then(|at| self.learnt.as_bytes().get(at));
-        digit.and_then(|&digit| char::from(digit).to_digit(16)).unwrap_or(0) as u8
-    }
-
-    fn has(&self, place: u64) -> bool {
-        self.digit(place) >> (place % 4) & 1 == 1
-    }
-
-    fn put(&mut self, place: u64) {
-        let mut digits = std::mem::take(&mut self.learnt).into_bytes();
-        let at = (place / 4) as usize;
-        if digits.len() <= at {
-            digits.resize(at + 1, b'0');
-        }
-        let digit = char::from(digits[at]).to_digit(16).unwrap_or(0) | 1 << (place % 4);
-        digits[at] = char::from_digit(digit, 16).unwrap_or('0') as u8;
-        self.learnt = digits.into_iter().map(char::from).collect();
-    }
+    /// The rows of the picks whose verdicts were learnt.
+    #[serde(with = "on_one_line")]
+    learnt: BTreeSet<u64>,
 }
 
 /// What is known of the verdict on a pick.
@@ -144,7 +123,7 @@ impl Memory {
             round.observed |= observed;
             return;
         }
-        self.rounds.push_back(Round { name: name.into(), at, observed, learnt: String::new() });
+        self.rounds.push_back(Round { name: name.into(), at, observed, learnt: BTreeSet::new() });
         while self.rounds.len() > MOST
             && let Some(dropped) = self.rounds.pop_front()
         {
@@ -152,18 +131,18 @@ impl Memory {
         }
     }
 
-    pub(crate) fn verdict(&self, round: &str, at: u64, place: u64) -> Known {
+    pub(crate) fn verdict(&self, round: &str, at: u64, row: u64) -> Known {
         match self.rounds.iter().find(|known| known.name == round) {
-            Some(round) if round.has(place) => Known::Learnt,
+            Some(round) if round.learnt.contains(&row) => Known::Learnt,
             None if self.forgotten.is_some_and(|before| at < before) => Known::Forgotten,
             _ => Known::New,
         }
     }
 
-    pub(crate) fn learnt_verdict(&mut self, round: &str, at: u64, place: u64) {
+    pub(crate) fn learnt_verdict(&mut self, round: &str, at: u64, row: u64) {
         self.picked_from(round, at, false);
         if let Some(round) = self.rounds.iter_mut().find(|known| known.name == round) {
-            round.put(place);
+            round.learnt.insert(row);
         }
     }
 
@@ -171,9 +150,10 @@ impl Memory {
     pub fn shared(&self, other: &Memory) -> usize {
         let files = self.files.iter().filter(|file| other.knows_file(file)).count();
         let both = |round: &&Round| {
-            let learnt = |other: &Round| (0..4 * round.learnt.len() as u64).any(|at| round.has(at) && other.has(at));
             let twin = other.rounds.iter().find(|twin| twin.name == round.name);
-            twin.is_some_and(|twin| round.observed && twin.observed || learnt(twin))
+            twin.is_some_and(|twin| {
+                round.observed && twin.observed || !round.learnt.is_disjoint(&twin.learnt)
+            })
         };
         files + self.rounds.iter().filter(both).count()
     }
@@ -190,8 +170,8 @@ impl Memory {
         }
         for round in &other.rounds {
             self.picked_from(&round.name, round.at, round.observed);
-            for place in (0..4 * round.learnt.len() as u64).filter(|&place| round.has(place)) {
-                self.learnt_verdict(&round.name, round.at, place);
+            for &row in &round.learnt {
+                self.learnt_verdict(&round.name, round.at, row);
             }
         }
         self.forgotten = self.forgotten.max(other.forgotten);
@@ -209,16 +189,32 @@ impl Memory {
     }
 }
 
+/// Many small numbers in a document that people open: `"3 17 240"`.
+mod on_one_line {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::collections::BTreeSet;
+
+    pub(super) fn serialize<S: Serializer>(rows: &BTreeSet<u64>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&rows.iter().map(u64::to_string).collect::<Vec<_>>().join(" "))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<u64>, D::Error> {
+        let text = String::deserialize(from)?;
+        text.split_whitespace().map(|row| row.parse().map_err(D::Error::custom)).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn places_are_remembered_one_by_one_and_merge() {
+    fn verdicts_are_remembered_one_by_one_and_merge() {
         let (mut one, mut other) = (Memory::default(), Memory::default());
         one.picked_from("r1", 7, true);
-        for place in [1, 64, 5] {
-            one.learnt_verdict("r1", 7, place);
+        for row in [1, 64, 5] {
+            one.learnt_verdict("r1", 7, row);
         }
         other.learnt_verdict("r1", 7, 2);
         assert_eq!(one.shared(&other), 0); // one has observed the round, the other has learnt of another pick
@@ -227,6 +223,9 @@ mod tests {
         assert_eq!(learnt, [1, 2, 5, 64]);
         assert_eq!(one.round("r1"), Some((7, true)));
         assert_eq!(one.shared(&other), 1);
+        let text = serde_json::to_string(&one).unwrap();
+        assert!(text.contains(r#""learnt":"1 2 5 64""#));
+        assert_eq!(serde_json::from_str::<Memory>(&text).unwrap(), one);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 /// The names of the columns that rankings, scores and picks add to a row.
 pub(crate) const OURS: &[&str] =
-    &["rank", "score", "value", "probability", "explored", "picked_at", "round", "receipt"];
+    &["rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt"];
 
 /// What is put before a name that the file uses already.
 const BEFORE: &str = "jurybox_";

@@ -66,6 +66,7 @@ impl Picking {
             ("explored", Column::Array(Arc::new(explored))),
             ("picked_at", Column::Count(vec![self.at; numbers.len()])),
             ("round", Column::Array(Arc::new(rounds))),
+            ("row", Column::Count(numbers.iter().map(|row| row + 1).collect())),
             ("receipt", Column::Cells(Arc::new(Receipts(receipts)))),
         ] {
             slab.push(free_name(&rows.names, name), column);

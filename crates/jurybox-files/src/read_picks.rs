@@ -8,14 +8,12 @@ use crate::verdicts::TakenBack;
 use jurybox::Receipt;
 use std::collections::{HashMap, HashSet};
 
-/// The last place that a pick can have: what is remembered of a round grows with it.
-const LAST: u64 = 1 << 24;
-
 pub(crate) struct Picked {
     pub(crate) id: Box<str>,
     pub(crate) round: String,
     pub(crate) at: u64,
-    pub(crate) place: u64,
+    /// Its row in the round: one item may be picked by several runs over the same rows.
+    pub(crate) row: u64,
     pub(crate) receipt: Receipt,
     pub(crate) scores: Vec<f64>,
 }
@@ -24,7 +22,7 @@ pub(crate) struct Picked {
 struct Ours {
     round: String,
     at: String,
-    place: String,
+    row: String,
     receipt: String,
 }
 
@@ -34,7 +32,7 @@ impl Ours {
             written_name(table.columns(), name)
                 .ok_or(Error::NotPicks { path: table.path().into(), column: name })
         };
-        Ok(Ours { round: find("round")?, at: find("picked_at")?, place: find("rank")?, receipt: find("receipt")? })
+        Ok(Ours { round: find("round")?, at: find("picked_at")?, row: find("row")?, receipt: find("receipt")? })
     }
 }
 
@@ -86,15 +84,11 @@ fn picked(
     }
     let bad = |column: &String, value: String| (column.clone(), value);
     let whole = |column: &String| whole_number(&text(column)).ok_or_else(|| bad(column, text(column)));
-    let place = whole(&ours.place)?;
-    if !(1..=LAST).contains(&place) {
-        return Err(bad(&ours.place, text(&ours.place)));
-    }
     Ok(Some(Picked {
         id,
         round: text(&ours.round),
         at: whole(&ours.at)?,
-        place,
+        row: whole(&ours.row)?,
         receipt: serde_json::from_str(&receipt).map_err(|_| bad(&ours.receipt, receipt.clone()))?,
         scores: scores.to_vec(),
     }))
@@ -111,7 +105,7 @@ fn each_once(mut picks: Vec<Picked>, back: &mut TakenBack) -> Vec<Picked> {
     let mut seen: HashSet<(String, u64)> = HashSet::new();
     let mut first: HashMap<Box<str>, bool> = HashMap::new();
     picks.retain(|pick| {
-        if !seen.insert((pick.round.clone(), pick.place)) {
+        if !seen.insert((pick.round.clone(), pick.row)) {
             return false;
         }
         match first.get_mut(&pick.id) {

@@ -119,11 +119,11 @@ pub fn take_back(state: &mut State, picks: &Table, verdicts: &Table, again: bool
         verdict.fits = true;
         // Contradictory ones have been told of.
         let Some(reward) = verdict.reward else { continue };
-        match after.memory.verdict(&pick.round, pick.at, pick.place) {
+        match after.memory.verdict(&pick.round, pick.at, pick.row) {
             Known::Learnt if !again => back.already += 1,
             Known::Forgotten if !again => back.forgotten += 1,
             _ => {
-                after.memory.learnt_verdict(&pick.round, pick.at, pick.place);
+                after.memory.learnt_verdict(&pick.round, pick.at, pick.row);
                 let (least, greatest) = back.range.unwrap_or((reward, reward));
                 back.range = Some((least.min(reward), greatest.max(reward)));
                 by_time.entry(pick.at).or_default().push((pick, reward));

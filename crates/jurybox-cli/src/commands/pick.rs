@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Pick the K rows that a person should look at, as the policy does: with exploration, where it explores.
 ///
 /// All rows are one round. The picks come out with `rank`, `value`, `probability` (of having been picked), `explored`, `picked_at`,
-/// `round`, `receipt` and all their columns. Keep them: `jurybox learn --picks` joins the verdicts to them, whenever they come.
+/// `round`, `row`, `receipt` and all their columns. Keep them: `jurybox learn --picks` joins the verdicts to them, whenever they come.
 ///
 /// The items are shown to the state at the same time, each round once: a run that is repeated makes the same draws and counts
 /// nothing twice. A state that is not there yet is begun.
