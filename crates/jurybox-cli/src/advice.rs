@@ -40,6 +40,13 @@ fn on_files(error: &Error) -> Option<String> {
         Error::NotInvertible { column } => format!("leave `{column}` out of --invert"),
         Error::NoneWanted => "pass -k 1 or more".into(),
         Error::ReadOnce { .. } => "save it to a file first, and pass that".into(),
+        Error::Overwrites { .. } => "write to another file with --out".into(),
+        Error::Locked { .. } => "try again, or wait longer with --wait".into(),
+        Error::OtherReward { learnt, .. } => {
+            format!("pass --reward {}, or learn another state with --state", learnt.name)
+        }
+        Error::Shared { .. } => "merge states that were learnt apart, or count it twice with --again".into(),
+        Error::NotPicks { .. } => "pass what `jurybox pick` wrote".into(),
         Error::Truncated { .. } => "copy it again".into(),
         _ => return None,
     })

@@ -1,6 +1,8 @@
 //! What can go wrong with rows: what, where, the value, and a code that stays. What a person can do about it is for the
 //! program to say, which knows by which options or arguments they asked.
 
+use crate::roles::spoken;
+use jurybox::Evaluator;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -269,6 +271,58 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    /// Something is to be written over a file that is read.
+    #[error("{}: this would be written over {}, which is read", path.display(), input.display())]
+    Overwrites {
+        /// Where it was to be written.
+        path: PathBuf,
+        /// The same file among those that are read.
+        input: PathBuf,
+    },
+    /// Another process holds a file, and went on holding it.
+    #[error("{}: another process has been working on it for {seconds} s", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// Another reward than the one that was learnt.
+    #[error("the state was learnt with the reward `{}`, not with `{}`", spoken(learnt), spoken(asked))]
+    OtherReward {
+        /// What was learnt.
+        learnt: Box<Evaluator>,
+        /// What was asked for.
+        asked: Box<Evaluator>,
+    },
+    /// States that were taught with the same, and would count it twice.
+    #[error("{}: {shared} of the files and rounds it was taught with are in the other states already", path.display())]
+    Shared {
+        /// The state.
+        path: PathBuf,
+        /// How many.
+        shared: usize,
+    },
+    /// A table that is not one of picks.
+    #[error("{}: these are no picks: there is no column `{column}`", path.display())]
+    NotPicks {
+        /// The file.
+        path: PathBuf,
+        /// What is not there.
+        column: &'static str,
+    },
+    /// A cell of a table of picks that is not as it was written.
+    #[error("{}, {place}, column `{column}`: `{value}` is not what was written with a pick", path.display())]
+    BadPick {
+        /// The file.
+        path: PathBuf,
+        /// The row.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The cell.
+        value: String,
+    },
     /// A replay that cannot be made.
     #[error("{0}")]
     Usage(String),
@@ -363,6 +417,12 @@ impl Error {
             Error::Truncated { .. } => "truncated",
             Error::Parquet { .. } => "parquet",
             Error::Arrow { .. } => "arrow",
+            Error::Overwrites { .. } => "overwrites-input",
+            Error::Locked { .. } => "locked",
+            Error::OtherReward { .. } => "other-reward",
+            Error::Shared { .. } => "shared",
+            Error::NotPicks { .. } => "not-picks",
+            Error::BadPick { .. } => "bad-pick",
             Error::Usage(_) => "replay",
             Error::Jury(_) => "jury",
             Error::State { .. } => "state",

@@ -40,6 +40,27 @@ impl Judge {
         Ok(Judge::Weights(turned.collect()))
     }
 
+    /// Whether the policy leaves some of its picks to chance, which a plain list by value does not.
+    ///
+    /// ```
+    /// use jurybox::{Evaluators, Jury};
+    /// use jurybox_files::Judge;
+    /// for (policy, explores) in [("average", false), ("eps-greedy(eps=0.1)", true), ("rand", true)] {
+    ///     let jury = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?;
+    ///     assert_eq!(Judge::jury(&jury).explores(), explores);
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn explores(&self) -> bool {
+        match self {
+            Judge::Weights(_) => false,
+            // Those three draw all of their picks, each in its own way.
+            Judge::Fitted(fitted) => {
+                fitted.exploration().eps > 0.0 || ["exp4p", "rand", "uniform"].contains(&fitted.spec().name())
+            }
+        }
+    }
+
     /// The weights, where rows are valued by nothing else.
     pub(crate) fn fixed_weights(&self) -> Option<&[f64]> {
         match self {

@@ -4,6 +4,7 @@ use crate::column::{Column, Slab};
 use crate::error::Error;
 use crate::format::{Fetch, Format};
 use crate::judge::Judge;
+use crate::own::free_name;
 use crate::rank::{Ranking, Winner};
 use crate::table::{Records, Table, Want};
 use crate::write::Writer;
@@ -88,17 +89,8 @@ impl Ranking {
 }
 
 /// A row without a single score has no value: missing, not minus infinity.
-fn finite(value: f64) -> f64 {
+pub(crate) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
-}
-
-/// A name that the file does not use already.
-fn free_name(taken: &[String], name: &str) -> String {
-    let mut name = name.to_string();
-    while taken.contains(&name) {
-        name = format!("jurybox_{name}");
-    }
-    name
 }
 
 /// Writes every row with its score, in the order of the table, as it streams by. Returns how many there were.

@@ -1,13 +1,15 @@
 //! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
 
 use crate::error::Error;
+use crate::own;
 use arrow_schema::DataType;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
 use std::path::Path;
 
 /// What a person says about the columns.
 ///
-/// Without `evaluators` and `seated`, every numeric column that is not named otherwise is one.
+/// Without `evaluators` and `seated`, every numeric column that is not named otherwise is one, unless it is named as those
+/// that rankings and picks are written with: `rank`, `score`, `value`, `probability`, `by_spam` beside `spam` and so on.
 ///
 /// ```
 /// use jurybox_files::Roles;
@@ -204,6 +206,8 @@ impl Roles {
                 }
             } else if !listed.is_empty() {
                 others.push((name.clone(), "not named"));
+            } else if own::is_ours(name, columns.iter().map(|found| found.name.as_str())) {
+                others.push((name.clone(), "named as in our own output"));
             } else {
                 match found.numeric {
                     Some(true) => evaluators.push(directed(name)),

@@ -1,6 +1,7 @@
 //! A table over one or more sources: its columns, and what they are taken for.
 
 use crate::ask::{Ask, Use};
+use crate::destination::refuse_overwriting;
 use crate::error::Error;
 use crate::format::memory::{self, Memory, Stream};
 use crate::format::{Format, Show, Source};
@@ -252,6 +253,23 @@ impl Table {
     /// What messages about all of it call it: the path of the first file.
     pub fn path(&self) -> &Path {
         self.sources[0].path()
+    }
+
+    /// Refuses to write over one of the files that are read.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table};
+    /// # let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("scores.csv");
+    /// std::fs::write(&path, "spam\n0.1\n")?;
+    /// let table = Table::open(&[path.clone()], &Roles::default(), false)?;
+    /// assert!(table.check_output(&path).is_err());
+    /// table.check_output(&dir.path().join("top.csv"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_output(&self, out: &Path) -> Result<(), Error> {
+        let inputs: Vec<PathBuf> = self.sources.iter().map(|source| source.path().into()).collect();
+        refuse_overwriting(&inputs, out)
     }
 
     /// What each column of a source is for.

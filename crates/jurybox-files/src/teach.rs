@@ -13,7 +13,7 @@ use std::hash::{Hash, Hasher};
 /// let learnt = jurybox_files::Taught { rows: 10, labelled: 4, ..Default::default() };
 /// assert!(learnt.labelled <= learnt.rows);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct Taught {
     /// Rounds that the rows were shown in.
     pub rounds: u64,
@@ -27,13 +27,20 @@ pub struct Taught {
     pub passed_over: u64,
     /// Rounds that came back after another had begun, and counted again.
     pub scattered: u64,
+    /// The least and the greatest reward, in the direction in which high is good.
+    #[serde(skip)]
+    pub range: Option<(f64, f64)>,
 }
 
 impl Taught {
-    fn count(&mut self, labelled: usize, learnt: Learnt) {
-        self.labelled += labelled as u64;
-        self.used += learnt.used;
-        self.passed_over += learnt.passed_over;
+    fn add(&mut self, more: &Taught) {
+        self.labelled += more.labelled;
+        self.used += more.used;
+        self.passed_over += more.passed_over;
+        if let Some((least, greatest)) = more.range {
+            let (low, high) = self.range.unwrap_or((least, greatest));
+            self.range = Some((low.min(least), high.max(greatest)));
+        }
     }
 }
 
@@ -86,16 +93,16 @@ fn by_files(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error>
         want,
         |chunk| {
             let mut jury = blank.clone();
-            let (labelled, learnt) =
-                show(&mut jury, chunk.scores, chunk.rewards, first.saturating_add(chunk.file as u64))?;
-            Ok((jury, labelled, learnt))
+            let at = first.saturating_add(chunk.file as u64);
+            let shown = show(&mut jury, chunk.scores, chunk.rewards, at)?;
+            Ok((jury, shown))
         },
-        |at, (learnt, labelled, what)| {
+        |at, (learnt, shown)| {
             if at.file != file {
                 file = at.file;
                 jury.merge(&std::mem::replace(&mut of_file, blank.clone()))?;
             }
-            taught.count(labelled, what);
+            taught.add(&shown);
             Ok(of_file.merge_same_round(&learnt)?)
         },
     )?;
@@ -121,8 +128,7 @@ fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
                 if round.as_ref() != Some(&key) {
                     taught.scattered += u64::from(!begun.insert(hash_of(&key)));
                     if round.replace(key).is_some() {
-                        let (labelled, learnt) = show(jury, &held, &rewarded, at)?;
-                        taught.count(labelled, learnt);
+                        taught.add(&show(jury, &held, &rewarded, at)?);
                         at = at.saturating_add(1);
                     }
                     held.clear();
@@ -134,8 +140,7 @@ fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
             Ok(())
         },
     )?;
-    let (labelled, learnt) = show(jury, &held, &rewarded, at)?;
-    taught.count(labelled, learnt);
+    taught.add(&show(jury, &held, &rewarded, at)?);
     Ok(taught)
 }
 
@@ -147,11 +152,14 @@ fn hash_of(key: &str) -> u64 {
 }
 
 /// Shows one round; returns how many of its rows have a reward, and what was learnt from them.
-fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<(usize, Learnt), Error> {
+fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
     jury.observe(&scores(values, width)?, at)?;
     let rows = values.chunks_exact(width).zip(rewards).filter(|(_, reward)| !reward.is_nan());
     let examples: Vec<Example<'_>> =
         rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
-    Ok((examples.len(), jury.learn(&examples, at)?))
+    let Learnt { used, passed_over } = jury.learn(&examples, at)?;
+    let rewards = || examples.iter().map(|example| example.reward);
+    let range = rewards().reduce(f64::min).zip(rewards().reduce(f64::max));
+    Ok(Taught { labelled: examples.len() as u64, used, passed_over, range, ..Taught::default() })
 }

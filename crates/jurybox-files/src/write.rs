@@ -1,8 +1,10 @@
 //! What goes out: documents and tables, plain or compressed; aside first, renamed when whole.
 
 use crate::column::Slab;
+use crate::destination::Destination;
 use crate::error::Error;
 use crate::format::Format;
+use crate::unfinished;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -40,32 +42,22 @@ enum To {
 }
 
 impl Aside {
-    /// Begins a file beside `path`, or writes through where the path is `-`, a device or a pipe.
+    /// Begins a file beside the one that `path` leads to, or writes through where it is `-`, a device or a pipe. A file that
+    /// is there already hands on its permissions.
     pub fn new(path: &Path) -> Result<Aside, Error> {
-        let failed = |e| Error::io(path, "write", e);
-        if path.as_os_str() == "-" {
-            let out = BufWriter::with_capacity(1 << 16, io::stdout());
-            return Ok(Aside { path: "standard output".into(), to: To::Stdout(out) });
-        }
-        let about = std::fs::metadata(path).ok();
-        if about.as_ref().is_some_and(std::fs::Metadata::is_dir) {
-            return Err(Error::Directory { path: path.into() });
-        }
-        if about.is_some_and(|about| !about.is_file()) {
-            let file = std::fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
-            return Ok(Aside { path: path.into(), to: To::Through(BufWriter::new(file)) });
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".jurybox-").suffix(".part");
-        #[cfg(unix)]
-        {
-            // As a file of the person's own making would be, not closed to everybody else.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let file = builder.tempfile_in(folder).map_err(failed)?;
-        Ok(Aside { path: path.into(), to: To::File(BufWriter::with_capacity(1 << 16, file)) })
+        Ok(match Destination::of(path)? {
+            Destination::Stdout => {
+                let out = BufWriter::with_capacity(1 << 16, io::stdout());
+                Aside { path: "standard output".into(), to: To::Stdout(out) }
+            }
+            Destination::Through(file) => {
+                Aside { path: path.into(), to: To::Through(BufWriter::with_capacity(1 << 16, file)) }
+            }
+            Destination::File { path, permissions } => {
+                let file = unfinished::begin(&path, permissions)?;
+                Aside { path, to: To::File(BufWriter::with_capacity(1 << 16, file)) }
+            }
+        })
     }
 
     /// Writes out what is left and puts the file in its place.

@@ -3,25 +3,26 @@
 use super::progress;
 use jurybox::Evaluator;
 use jurybox_files::{Roles, Table, expand};
+use std::path::PathBuf;
 
 /// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
 #[derive(clap::Args)]
 pub(crate) struct Columns {
     /// CSV, JSON lines or Parquet files, plain, gz or zst; patterns such as 'day-*.csv.gz'; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<String>,
+    pub(crate) files: Vec<String>,
     /// The evaluators' columns [default: all numeric columns not named otherwise]
     #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) evaluators: Vec<String>,
     /// Columns that name items
     #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
-    id: Vec<String>,
+    pub(crate) id: Vec<String>,
     /// Columns that are not evaluators
     #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
     ignore: Vec<String>,
     /// Evaluators, or the reward, where low means high
     #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
-    invert: Vec<String>,
+    pub(crate) invert: Vec<String>,
     /// How many threads read; the result is the same
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -40,6 +41,8 @@ pub(crate) struct Special<'a> {
     pub(crate) aside: Vec<String>,
     /// Evaluators that a state knows, where none were named.
     pub(crate) known: &'a [Evaluator],
+    /// Columns where low means high beside those that were named so: a state remembers its reward's direction.
+    pub(crate) invert: Vec<String>,
     /// Whether the rows will be read more than once.
     pub(crate) again: bool,
 }
@@ -47,17 +50,31 @@ pub(crate) struct Special<'a> {
 impl Columns {
     /// Opens the files, and says what was taken as what.
     pub(crate) fn open(&self, special: &Special<'_>) -> anyhow::Result<Table> {
+        self.open_paths(&expand(&self.files)?, special)
+    }
+
+    /// Opens these files instead.
+    pub(crate) fn open_paths(&self, paths: &[PathBuf], special: &Special<'_>) -> anyhow::Result<Table> {
         let roles = Roles {
             evaluators: self.evaluators.clone(),
             seated: special.known.to_vec(),
             id: self.id.clone(),
             ignore: [&self.ignore[..], &special.aside].concat(),
-            invert: self.invert.clone(),
+            invert: [&self.invert[..], &special.invert].concat(),
             reward: special.reward.cloned(),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
         };
-        let mut table = Table::open(&expand(&self.files)?, &roles, special.again)?;
+        let table = self.watched(Table::open(paths, &roles, special.again)?);
+        self.say(format_args!("{}", table.taken()));
+        for warning in table.warnings() {
+            self.say(format_args!("warning: {warning}"));
+        }
+        Ok(table)
+    }
+
+    /// A table with the threads that were asked for, and with a bar where somebody looks.
+    pub(crate) fn watched(&self, mut table: Table) -> Table {
         if let Some(threads) = self.threads {
             table = table.with_threads(threads);
         }
@@ -66,11 +83,7 @@ impl Columns {
         {
             table = table.watched(watch);
         }
-        self.say(format_args!("{}", table.taken()));
-        for warning in table.warnings() {
-            self.say(format_args!("warning: {warning}"));
-        }
-        Ok(table)
+        table
     }
 
     /// A word to the person, on the terminal.

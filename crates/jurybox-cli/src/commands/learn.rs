@@ -1,27 +1,42 @@
-//! `jurybox learn` and `jurybox merge`: states from files.
+//! `jurybox learn`: a state from files, or from the verdicts on picks.
 
 use super::columns::{Columns, Special};
+use super::state::{Turn, read_if_there, summary};
+use super::verdicts;
 use crate::output;
 use anyhow::bail;
-use jurybox::{Evaluators, Jury, Spec};
-use jurybox_files::{Error, Table, seat, teach, write_whole};
+use jurybox::{Direction, Evaluator, Evaluators, Jury, Spec};
+use jurybox_files::{State, expand, fingerprint, seat, teach};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Learn from the scores of files, and from the rewards where they have them.
+/// Learn from the scores of files and from the rewards where they have them, or from the verdicts on picks.
 ///
 /// Adds to the state if the file is there already. Scores alone teach the policies that look at them; rewards teach the
-/// rest.
+/// rest. A state remembers which files it has learnt, and passes over those that come again.
+///
+/// With --picks, the verdicts are joined by --id to what `jurybox pick` wrote, in the same file or in others. They may come late
+/// and in parts: each is learnt once, with the scores, the probability and the time of its pick.
+///
+///   jurybox learn monday.csv --reward verdict --state model.json
+///
+///   jurybox learn --picks 'picks-*.csv' --verdicts verdicts.csv --id post_id --reward verdict --state model.json
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    columns: Columns,
+    pub(super) columns: Columns,
     /// The state to write, or to add to
     #[arg(long, value_name = "FILE")]
-    state: PathBuf,
-    /// The column of rewards; empty where there is no verdict
+    pub(super) state: PathBuf,
+    /// The column of rewards; empty where there is no verdict [with --picks: that of the state]
     #[arg(long, value_name = "COLUMN")]
-    reward: Option<String>,
+    pub(super) reward: Option<String>,
+    /// What `jurybox pick` wrote; patterns are fine
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy"], requires = "id")]
+    pub(super) picks: Vec<String>,
+    /// The verdicts on the picks, with the same --id [default: a column of the picks themselves]
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "picks")]
+    pub(super) verdicts: Vec<String>,
     /// The column that names the round of each row: rows that follow each other with the same value are one round, and
     /// rounds are learnt in their order [default: each file is one round]
     #[arg(long, value_name = "COLUMN")]
@@ -33,42 +48,74 @@ pub(crate) struct Args {
     /// can be a timestamp in seconds [default: one after the latest that the state has seen]
     #[arg(long, value_name = "N")]
     at: Option<u64>,
+    /// Learn also what the state has learnt already, and count it twice
+    #[arg(long)]
+    pub(super) again: bool,
+    #[command(flatten)]
+    turn: Turn,
     /// Print one JSON document
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let before = if self.state.exists() { Some(read_state(&self.state)?) } else { None };
+        let _lock = self.turn.with(&self.state, self.columns.quiet)?;
+        let before = read_if_there(&self.state)?;
+        if !self.picks.is_empty() {
+            let Some(state) = before else {
+                bail!(
+                    "{}: there is no such state; picks are learnt by the one that `jurybox pick` wrote",
+                    self.state.display()
+                );
+            };
+            return verdicts::run(self, state);
+        }
         if let (Some(before), Some(asked)) = (&before, &self.policy)
-            && !is_seated(before, asked)
+            && !is_seated(&before.jury, asked)
         {
             bail!(
                 "{} was learnt by `{}`, not by `{asked}`; use another file",
                 self.state.display(),
-                before.spec()
+                before.jury.spec()
             );
         }
-        let known = before.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
-        let table = self.columns.open(&Special {
-            reward: self.reward.as_ref(),
-            key: self.round.as_ref(),
-            known,
-            ..Special::default()
-        })?;
+        let reward = self.reward.as_ref().map(|name| self.directed(name, before.as_ref())).transpose()?;
+        let (paths, fingerprints) = self.new_files(before.as_ref())?;
+        if paths.is_empty() {
+            let learnt_now = json!({"rows": 0});
+            let Some(before) = before.filter(|_| self.json) else { return Ok(()) };
+            return output::versioned("state", summary(&before.jury, Some(learnt_now)));
+        }
+        let turned = reward.iter().filter(|reward| reward.direction == Direction::Low);
+        let table = self.columns.open_paths(
+            &paths,
+            &Special {
+                reward: self.reward.as_ref(),
+                key: self.round.as_ref(),
+                known: before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()),
+                invert: turned.map(|reward| reward.name.clone()).collect(),
+                ..Special::default()
+            },
+        )?;
         let evaluators = table.taken().evaluators();
-        let spec = self.policy.clone().unwrap_or_default();
-        let mut jury = match before {
-            Some(mut jury) => {
-                self.reseat(&mut jury, evaluators)?;
-                jury
+        let mut state = match before {
+            Some(mut state) => {
+                self.reseat(&mut state.jury, evaluators)?;
+                state
             }
-            None => seat(&spec, evaluators)?,
+            None => State::from(seat(&self.policy.clone().unwrap_or_default(), evaluators)?),
         };
-        let first = self.at.unwrap_or(jury.seen().next_time());
-        let taught = teach(&table, &mut jury, first)?;
-        write_whole(&self.state, &jury.to_json())?;
+        let first = self.at.unwrap_or(state.jury.seen().next_time());
+        let taught = teach(&table, &mut state.jury, first)?;
+        for fingerprint in fingerprints {
+            state.memory.learnt_file(fingerprint);
+        }
+        if let Some(reward) = &reward {
+            self.remember(&mut state, reward, taught.range);
+        }
+        state.write(&self.state)?;
+        let jury = &state.jury;
         self.columns.say(format_args!(
             "{} rows in {} {}, {} with a reward, {} of them learnt from, by {}",
             taught.rows,
@@ -91,6 +138,56 @@ impl Args {
                 taught.passed_over
             ));
         }
+        self.outside(jury);
+        if self.json { output::versioned("state", summary(jury, Some(json!(taught)))) } else { Ok(()) }
+    }
+
+    /// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.
+    pub(super) fn directed(&self, name: &str, state: Option<&State>) -> anyhow::Result<Evaluator> {
+        let learnt = state.and_then(|state| state.memory.reward());
+        if self.columns.invert.iter().any(|inverted| inverted == name) {
+            let reward = Evaluator::low(name);
+            state.map_or(Ok(()), |state| state.memory.same_reward(&reward))?;
+            return Ok(reward);
+        }
+        let reward = learnt.filter(|learnt| learnt.name == name).unwrap_or_else(|| name.into());
+        state.map_or(Ok(()), |state| state.memory.same_reward(&reward))?;
+        Ok(reward)
+    }
+
+    /// The files that have not been learnt yet, with the fingerprints of those that have one; says which were.
+    fn new_files(&self, state: Option<&State>) -> anyhow::Result<(Vec<PathBuf>, Vec<String>)> {
+        let (mut paths, mut fingerprints) = (Vec::new(), Vec::new());
+        for path in expand(&self.columns.files)? {
+            if let Some(fingerprint) = fingerprint(&path)? {
+                let known = state.is_some_and(|state| state.memory.knows_file(&fingerprint));
+                if (known || fingerprints.contains(&fingerprint)) && !self.again {
+                    self.columns.say(format_args!(
+                        "{}: learnt already, and not counted again; --again would",
+                        path.display()
+                    ));
+                    continue;
+                }
+                fingerprints.push(fingerprint);
+            }
+            paths.push(path);
+        }
+        Ok((paths, fingerprints))
+    }
+
+    /// Remembers the reward and its range; says where that looks like another scale.
+    pub(super) fn remember(&self, state: &mut State, reward: &Evaluator, range: Option<(f64, f64)>) {
+        let Some((least, greatest)) = range else { return };
+        if let Some((low, high)) = state.memory.saw_rewards(reward, least, greatest) {
+            self.columns.say(format_args!(
+                "warning: `{}` lay within {low} to {high} until now, and here within {least} to {greatest}: is that another scale?",
+                reward.name
+            ));
+        }
+    }
+
+    /// Says how many rewards the policy could not take as they are.
+    pub(super) fn outside(&self, jury: &Jury) {
         let outside = jury.seen().outside;
         if outside > 0 {
             self.columns.say(format_args!(
@@ -98,7 +195,6 @@ impl Args {
                 jury.spec()
             ));
         }
-        if self.json { summary(&jury, Some(&taught)) } else { Ok(()) }
     }
 
     /// Seats the evaluators that were named in place of those that the state knows, and says who came and who left.
@@ -122,89 +218,4 @@ impl Args {
 fn is_seated(jury: &Jury, asked: &Spec) -> bool {
     Jury::new(asked, jury.evaluators().clone())
         .is_ok_and(|seated| (seated.spec(), seated.evaluators()) == (jury.spec(), jury.evaluators()))
-}
-
-/// One document about a state.
-fn summary(jury: &Jury, taught: Option<&jurybox_files::Taught>) -> anyhow::Result<()> {
-    let fitted = jury.fit();
-    let sigma = fitted.sigma().map(|(sigma, _)| sigma);
-    let each = |values: Option<&[f64]>, at: usize| values.map(|values| values[at]);
-    let evaluators = jury.evaluators().as_slice().iter().enumerate().map(|(at, evaluator)| {
-        json!({
-            "name": evaluator.name,
-            "direction": evaluator.direction,
-            "weight": each(fitted.weights(), at),
-            "alpha": each(fitted.alpha(), at),
-            "sigma": each(sigma, at),
-        })
-    });
-    output::versioned(
-        "learn",
-        json!({
-            "policy": jury.spec(),
-            "learnt_now": taught,
-            "seen": jury.seen(),
-            "evaluators": evaluators.collect::<Vec<_>>(),
-        }),
-    )
-}
-
-/// Add states that were learnt apart.
-///
-/// The result is what one state would have learnt from everything.
-#[derive(clap::Args)]
-pub(crate) struct MergeArgs {
-    /// States to add up
-    #[arg(required = true, num_args = 1.., value_name = "STATE")]
-    states: Vec<PathBuf>,
-    /// Where to write the sum
-    #[arg(long, short, value_name = "FILE")]
-    out: PathBuf,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-}
-
-impl MergeArgs {
-    pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let mut sum: Option<Jury> = None;
-        for path in &self.states {
-            let jury = read_state(path)?;
-            match &mut sum {
-                None => sum = Some(jury),
-                Some(sum) => {
-                    sum.merge(&jury).map_err(|source| Error::State { path: path.clone(), source })?;
-                }
-            }
-        }
-        let Some(sum) = sum else { bail!("name at least one state") };
-        write_whole(&self.out, &sum.to_json())?;
-        if self.json {
-            return summary(&sum, None);
-        }
-        let seen = sum.seen();
-        eprintln!("{} states, {} items, {} rewards", self.states.len(), seen.items, seen.used);
-        Ok(())
-    }
-}
-
-/// A state is of use only for the evaluators it was learnt over.
-pub(crate) fn same_evaluators(jury: &Jury, table: &Table) -> anyhow::Result<()> {
-    let (learnt, here) = (jury.evaluators(), table.taken().evaluators());
-    if learnt != here {
-        bail!("the state was learnt over the evaluators {learnt}; this table has {here}");
-    }
-    Ok(())
-}
-
-/// Reads a state file.
-pub(crate) fn read_state(path: &Path) -> anyhow::Result<Jury> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Error::NoFile { path: path.into() }.into());
-        }
-        Err(e) => return Err(Error::Io { path: path.into(), doing: "read", source: e }.into()),
-    };
-    Ok(Jury::from_json(&text).map_err(|source| Error::State { path: path.into(), source })?)
 }

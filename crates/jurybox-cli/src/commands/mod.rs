@@ -4,6 +4,8 @@ mod columns;
 mod demo;
 mod lab;
 mod learn;
+mod merge;
+mod pick;
 mod policies;
 mod progress;
 mod rank;
@@ -11,6 +13,8 @@ mod replay;
 mod report;
 mod reproduce;
 mod simulate;
+mod state;
+mod verdicts;
 
 use clap::Subcommand;
 
@@ -18,8 +22,11 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Demo(demo::Args),
+    // Verdicts on picks need no table of scores.
+    #[command(mut_arg("files", |files| files.required(false).required_unless_present("picks")))]
     Learn(learn::Args),
-    Merge(learn::MergeArgs),
+    Merge(merge::Args),
+    Pick(pick::Args),
     Policies(policies::Args),
     Rank(rank::Args),
     Replay(replay::Args),
@@ -34,6 +41,7 @@ impl Command {
             Command::Demo(args) => args.run(),
             Command::Learn(args) => args.run(),
             Command::Merge(args) => args.run(),
+            Command::Pick(args) => args.run(),
             Command::Policies(args) => args.run(),
             Command::Rank(args) => args.run(),
             Command::Replay(args) => args.run(),

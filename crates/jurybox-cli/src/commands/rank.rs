@@ -1,7 +1,7 @@
 //! `jurybox rank`: the top K of a file.
 
 use super::columns::{Columns, Special, pair};
-use super::learn::{read_state, same_evaluators};
+use super::state::{read_jury, same_evaluators};
 use crate::output;
 use anyhow::Context;
 use jurybox::Spec;
@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 /// Rank the rows of files and write the top K, best first.
 ///
 /// Without labels, the policy looks at the scores themselves first. With --state it uses what `jurybox learn` has learnt.
-/// The other columns of a row travel along untouched.
+/// The other columns of a row travel along untouched. This is a plain list: it explores nothing and remembers nothing. To learn
+/// from what people find in it, use `jurybox pick`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -64,7 +65,7 @@ impl Args {
         let options =
             RankOptions { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
         options.check()?;
-        let state = self.state.as_deref().map(read_state).transpose()?;
+        let state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let one_pass = state.is_some() || !self.weights.is_empty();
         let table = self.columns.open(&Special {
@@ -74,7 +75,18 @@ impl Args {
             again: !one_pass,
             ..Special::default()
         })?;
+        if let Some(out) = &self.out {
+            table.check_output(out)?;
+        }
         let judge = self.judge(&table, state)?;
+        if let Judge::Fitted(fitted) = &judge
+            && judge.explores()
+        {
+            self.columns.say(format_args!(
+                "this is a plain list: `{}` would leave some picks to chance, as `jurybox pick` does",
+                fitted.spec()
+            ));
+        }
         if self.all {
             let out = self.out.clone().unwrap_or_else(|| "-".into());
             let rows = score_all(&table, &judge, &out, as_text(table.format()))?;
@@ -162,6 +174,6 @@ impl Args {
 }
 
 /// What is written where the name does not say: text for text.
-fn as_text(format: Format) -> Format {
+pub(super) fn as_text(format: Format) -> Format {
     if format == Format::Parquet { Format::Csv } else { format }
 }

@@ -1,7 +1,7 @@
 //! `jurybox replay`: what each policy would have earned on a person's own history.
 
 use super::columns::{Columns, Special, pair};
-use super::learn::read_state;
+use super::state::read_jury;
 use crate::output;
 use jurybox::{Jury, Spec};
 use jurybox_files::{by_evaluator, write_whole};
@@ -86,7 +86,7 @@ impl Args {
         let states: Vec<(String, Jury)> = self
             .state
             .iter()
-            .map(|path| Ok((format!("state({})", path.display()), read_state(path)?)))
+            .map(|path| Ok((format!("state({})", path.display()), read_jury(path)?)))
             .collect::<anyhow::Result<_>>()?;
         let known = states.first().map_or(&[][..], |(_, jury)| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
@@ -96,6 +96,9 @@ impl Args {
             known,
             ..Special::default()
         })?;
+        for out in [&self.picks, &self.svg, &self.html].into_iter().flatten() {
+            table.check_output(out)?;
+        }
         let defaults = ReplayOptions::default();
         let protocol = match self.folds {
             Some(folds) => Protocol::Folds(folds),

@@ -1,7 +1,7 @@
 //! `jurybox report`: which evaluators to trust.
 
 use super::columns::{Columns, Special};
-use super::learn::{read_state, same_evaluators};
+use super::state::{read_jury, same_evaluators};
 use crate::output;
 use jurybox_files::{report, write_whole};
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let state = self.state.as_deref().map(read_state).transpose()?;
+        let state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
@@ -40,6 +40,9 @@ impl Args {
             known,
             ..Special::default()
         })?;
+        if let Some(out) = &self.out {
+            table.check_output(out)?;
+        }
         if let Some(jury) = &state {
             same_evaluators(jury, &table)?;
         }

@@ -1,0 +1,60 @@
+//! `jurybox merge`: one state of several.
+
+use super::state::{Turn, summary};
+use crate::output;
+use anyhow::bail;
+use jurybox_files::{Error, State};
+use std::path::PathBuf;
+
+/// Add states that were learnt apart.
+///
+/// The result is what one state would have learnt from everything. States that were taught with the same file, or with the
+/// same round of picks, are refused: it would count twice. The sum may take the place of one of them.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// States to add up
+    #[arg(required = true, num_args = 1.., value_name = "STATE")]
+    states: Vec<PathBuf>,
+    /// Where to write the sum
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Count what several states were taught with several times
+    #[arg(long)]
+    again: bool,
+    #[command(flatten)]
+    turn: Turn,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let _lock = self.turn.with(&self.out, false)?;
+        let mut sum: Option<State> = None;
+        for path in &self.states {
+            let state = State::read(path)?;
+            match &mut sum {
+                None => sum = Some(state),
+                Some(sum) => self.add(sum, &state, path)?,
+            }
+        }
+        let Some(sum) = sum else { bail!("name at least one state") };
+        sum.write(&self.out)?;
+        if self.json {
+            return output::versioned("state", summary(&sum.jury, None));
+        }
+        let seen = sum.jury.seen();
+        eprintln!("{} states, {} items, {} rewards", self.states.len(), seen.items, seen.used);
+        Ok(())
+    }
+
+    fn add(&self, sum: &mut State, state: &State, path: &PathBuf) -> anyhow::Result<()> {
+        let shared = sum.memory.shared(&state.memory);
+        if shared > 0 && !self.again {
+            return Err(Error::Shared { path: path.clone(), shared }.into());
+        }
+        sum.memory.merge(&state.memory)?;
+        Ok(sum.jury.merge(&state.jury).map_err(|source| Error::State { path: path.clone(), source })?)
+    }
+}

@@ -1,0 +1,76 @@
+//! `jurybox learn --picks`: verdicts that come back.
+
+use super::learn::Args;
+use super::state::summary;
+use crate::output;
+use anyhow::bail;
+use jurybox::Direction;
+use jurybox_files::{Roles, State, Table, TakenBack, expand, take_back};
+use serde_json::json;
+
+/// Teaches a state the verdicts on its picks.
+pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
+    let [id] = &args.columns.id[..] else { bail!("--picks are joined by one column: pass one --id") };
+    let Some(name) = args.reward.clone().or_else(|| state.memory.reward().map(|reward| reward.name)) else {
+        bail!("which column is the verdict? Pass --reward");
+    };
+    let reward = args.directed(&name, Some(&state))?;
+    let key = || Some(id.clone());
+    let seated = state.jury.evaluators().as_slice().to_vec();
+    let picks = expand(&args.picks)?;
+    let verdicts = if args.verdicts.is_empty() { picks.clone() } else { expand(&args.verdicts)? };
+    let open = |paths: &[_], roles| -> anyhow::Result<Table> {
+        let table = args.columns.watched(Table::open(paths, &roles, false)?);
+        for warning in table.warnings() {
+            args.columns.say(format_args!("warning: {warning}"));
+        }
+        Ok(table)
+    };
+    let picks = open(&picks, Roles { key: key(), seated, ..Roles::default() })?;
+    let turned = reward.direction == Direction::Low;
+    let invert = turned.then(|| name.clone()).into_iter().collect();
+    let verdicts =
+        open(&verdicts, Roles { key: key(), evaluators: vec![name.clone()], invert, ..Roles::default() })?;
+    let back = take_back(&mut state, &picks, &verdicts, args.again)?;
+    args.remember(&mut state, &reward, back.range);
+    if back.used + back.passed_over > 0 {
+        state.write(&args.state)?;
+    }
+    tell(args, &state, &back);
+    if args.json { output::versioned("state", summary(&state.jury, Some(json!(back)))) } else { Ok(()) }
+}
+
+fn tell(args: &Args, state: &State, back: &TakenBack) {
+    let say = |what: std::fmt::Arguments<'_>| args.columns.say(what);
+    say(format_args!(
+        "{} picks, {} verdicts, {} learnt from, by {}; {} picks without a verdict yet",
+        back.picks,
+        back.verdicts,
+        back.used,
+        state.jury.spec(),
+        back.waiting
+    ));
+    if back.already > 0 {
+        say(format_args!("{} verdicts were learnt already, and not counted again", back.already));
+    }
+    if back.passed_over > 0 {
+        let policy = state.jury.spec().name();
+        say(format_args!("`{policy}` does not learn from {} of these picks", back.passed_over));
+    }
+    if back.forgotten > 0 {
+        say(format_args!(
+            "warning: {} verdicts are on picks so old that the state does not know whether it has learnt them: not counted",
+            back.forgotten
+        ));
+    }
+    for (items, what) in [
+        (&back.contradictory, "have verdicts that contradict each other, none of which is learnt"),
+        (&back.strangers, "have a verdict and are not among the picks"),
+        (&back.picked_twice, "were picked more than once; their verdict goes to the first pick"),
+    ] {
+        if items.count > 0 {
+            say(format_args!("warning: {} items {what}: {items}", items.count));
+        }
+    }
+    args.outside(&state.jury);
+}

@@ -1,0 +1,159 @@
+//! Picks from a table: one round, chosen as the policy chooses, with its draws and their probabilities.
+
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use crate::judge::scores;
+use crate::rank::RankOptions;
+use crate::state::State;
+use crate::table::{Table, Want};
+use jurybox::Receipt;
+use jurybox::rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// How to pick.
+///
+/// ```
+/// let options = jurybox_files::PickOptions { k: 10, ..Default::default() };
+/// assert_eq!(options.at, None);
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PickOptions {
+    /// How many rows to pick; all of them where there are fewer.
+    pub k: usize,
+    /// The seed of the draws. What is drawn is a function of it and of the rows.
+    pub seed: u64,
+    /// The time of the round; where it is not said, the number of rounds that the state has seen.
+    pub at: Option<u64>,
+    /// Whether only to choose, and leave the state as it is.
+    pub only_choose: bool,
+}
+
+/// The picks of one round.
+///
+/// ```
+/// use jurybox::{Evaluators, Jury};
+/// use jurybox_files::{PickOptions, Roles, State, Table, choose};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("hour.csv");
+/// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
+/// let table = Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
+/// let mut state = State::from(Jury::new(&"average".parse()?, table.taken().evaluators().clone())?);
+/// let picking = choose(&table, &mut state, PickOptions { k: 2, ..PickOptions::default() })?;
+/// assert_eq!((picking.rows, picking.picks[0].row, picking.picks[1].row), (3, 2, 0));
+/// assert_eq!(state.jury.seen().items, 3);
+///
+/// // Run twice by accident: the same picks, and nothing is observed twice.
+/// let again = choose(&table, &mut state, PickOptions { k: 2, ..PickOptions::default() })?;
+/// assert_eq!((again.picks, state.jury.seen().items), (picking.picks, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Picking {
+    /// How many rows there were to pick from.
+    pub rows: u64,
+    /// The name of the round: that of its items and their scores, whatever the format.
+    pub round: String,
+    /// Its time.
+    pub at: u64,
+    /// Whether its items had been observed before.
+    pub observed_before: bool,
+    /// The picks, best first, explored ones last.
+    pub picks: Vec<PickedRow>,
+    /// For every row: what it was ranked by.
+    pub(crate) values: Vec<f64>,
+    /// For every row: the probability that it was to be picked.
+    pub(crate) probabilities: Vec<f64>,
+}
+
+/// A row that was picked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PickedRow {
+    /// Its number over all files, from 0.
+    pub row: u64,
+    /// Its id.
+    pub id: Box<str>,
+    /// What the policy needs back.
+    pub receipt: Receipt,
+}
+
+/// Picks from a table whose key is the id of its items, and shows them to the state, once.
+///
+/// All rows are one round. Their scores are held in memory (8 bytes each), and so is the id of each; the other columns are
+/// not. The items are observed before or after choosing, as the policy asks for; a round that the state has observed already is
+/// known again by its ids and scores, keeps the time it had, and is not observed a second time.
+pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
+    RankOptions { k: options.k, ..RankOptions::default() }.check()?;
+    let (values, ids) = gather(table)?;
+    let width = table.taken().evaluators().len();
+    let round = name(table, &values, &ids);
+    let known = state.memory.round(&round);
+    let observed_before = known.is_some_and(|(_, observed)| observed);
+    let at = match (options.at, known) {
+        (Some(at), _) => at,
+        (None, Some((at, _))) => at,
+        (None, None) => state.jury.seen().rounds,
+    };
+    let scores = scores(&values, width)?;
+    let before = state.jury.clone();
+    let mut after = state.jury.clone();
+    if !observed_before {
+        after.observe(&scores, at)?;
+    }
+    let fitted = if before.observes_first() { after.fit() } else { before.fit() };
+    let k = options.k.min(scores.items());
+    let mut rng = ChaCha8Rng::seed_from_u64(draws(&round, options.seed));
+    let chosen = fitted.choose(&scores, k, &mut rng)?;
+    let probabilities = fitted.inclusion_probabilities(&scores, k)?;
+    let values = fitted.values(&scores)?;
+    if !options.only_choose {
+        state.jury = after;
+        state.memory.picked_from(&round, at, true);
+    }
+    let picked = |pick: jurybox::Pick| PickedRow {
+        row: pick.item as u64,
+        id: ids[pick.item].clone(),
+        receipt: pick.receipt,
+    };
+    let rows = scores.items() as u64;
+    let picks = chosen.into_iter().map(picked).collect();
+    Ok(Picking { rows, round, at, observed_before, picks, values, probabilities })
+}
+
+/// The scores and the ids of all rows.
+fn gather(table: &Table) -> Result<(Vec<f64>, Vec<Box<str>>), Error> {
+    let (mut values, mut ids) = (Vec::new(), Vec::new());
+    table.scan(
+        Want { key: true, ..Want::default() },
+        |mut part| Ok((part.batch.take_scores(), part.batch.keys)),
+        |_, (scores, keys)| {
+            values.extend(scores);
+            ids.extend(keys);
+            Ok(())
+        },
+    )?;
+    Ok((values, ids))
+}
+
+/// A name for a round, by what is in it. It begins with a letter: no reader takes it for a number.
+fn name(table: &Table, values: &[f64], ids: &[Box<str>]) -> String {
+    let mut name = Fingerprint::new();
+    for evaluator in table.taken().evaluators().names() {
+        name.text(evaluator);
+    }
+    for id in ids {
+        name.text(id);
+    }
+    for &value in values {
+        name.number(value);
+    }
+    format!("r{:016x}", name.value())
+}
+
+/// What the draws of a round begin with: another round, other draws.
+fn draws(round: &str, seed: u64) -> u64 {
+    let mut draws = Fingerprint::new();
+    draws.text(round);
+    draws.bytes(&seed.to_le_bytes());
+    draws.value()
+}

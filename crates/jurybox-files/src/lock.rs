@@ -1,0 +1,71 @@
+//! One at a time: whoever reads a file, changes it and writes it back holds its lock meanwhile.
+
+use crate::destination::{folder_of, followed};
+use crate::error::Error;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often a lock that somebody else holds is tried again.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// How long one waits before saying so: most turns are over by then.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The right to change a file, held until it is dropped, or until the process ends in whatever way.
+///
+/// It is a lock of the system's on a file of its own, `.NAME.lock` beside the file that NAME leads to: the file itself is
+/// replaced when it is written, and a lock on it would go with the old one. The lock file is empty and stays there; taking it
+/// away would let two hold the lock at once.
+///
+/// ```
+/// use jurybox_files::Lock;
+/// use std::time::Duration;
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("model.json");
+/// let held = Lock::of(&path, Duration::ZERO, || {})?;
+/// let refused = Lock::of(&path, Duration::ZERO, || {}).unwrap_err();
+/// assert_eq!(refused.code(), "locked");
+/// drop(held);
+/// Lock::of(&path, Duration::ZERO, || {})?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Lock {
+    _held: File,
+}
+
+impl Lock {
+    /// Waits for the lock of a file, at most so long; `waiting` is called once if that takes a while.
+    pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<Lock, Error> {
+        let beside = beside(&followed(path)?);
+        let failed = |source| Error::Io { path: beside.clone(), doing: "lock", source };
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
+        let begun = Instant::now();
+        let mut waiting = Some(waiting);
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock { _held: file }),
+                Err(TryLockError::Error(e)) => return Err(failed(e)),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            let waited = begun.elapsed();
+            if waited >= at_most {
+                return Err(Error::Locked { path: path.into(), seconds: at_most.as_secs() });
+            }
+            if waited >= PATIENCE
+                && let Some(waiting) = waiting.take()
+            {
+                waiting();
+            }
+            std::thread::sleep(AGAIN.min(at_most.saturating_sub(waited)));
+        }
+    }
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    folder_of(path).join(format!(".{name}.lock"))
+}

@@ -1,0 +1,107 @@
+//! A state in a file: the jury, and what it was taught with.
+
+use crate::error::Error;
+use crate::memory::Memory;
+use crate::write::write_whole;
+use jurybox::Jury;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::path::Path;
+
+const FORMAT: &str = "jurybox-state";
+const VERSION: u32 = 1;
+
+/// A jury with the memory of what it was taught with: what a state file holds.
+///
+/// In the file, the jury is a document of its own under `jury`, as [`Jury::to_json`] writes it. A file that holds nothing but
+/// such a document is read too; it remembers nothing.
+///
+/// ```
+/// use jurybox::{Evaluators, Jury};
+/// use jurybox_files::State;
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("model.json");
+/// let jury = Jury::new(&"lin-ucb".parse()?, Evaluators::new(["spam", "abuse"])?)?;
+/// std::fs::write(&path, jury.to_json())?; // as written by an earlier version, or by a program of one's own
+/// let mut state = State::read(&path)?;
+/// state.memory.learnt_file("0123456789abcdef".into());
+/// state.write(&path)?;
+/// let again = State::read(&path)?;
+/// assert!(again.memory.knows_file("0123456789abcdef"));
+/// assert_eq!(again.jury.to_json(), jury.to_json());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct State {
+    /// What was learnt.
+    pub jury: Jury,
+    /// What it was taught with.
+    pub memory: Memory,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Saved {
+    format: String,
+    version: u32,
+    taught_with: Memory,
+    jury: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    format: Option<String>,
+    version: Option<u64>,
+}
+
+impl From<Jury> for State {
+    /// A jury that nothing is remembered of.
+    fn from(jury: Jury) -> Self {
+        State { jury, memory: Memory::default() }
+    }
+}
+
+impl State {
+    /// Reads a state file.
+    pub fn read(path: &Path) -> Result<State, Error> {
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read", e))?;
+        State::parse(&text).map_err(|source| Error::State { path: path.into(), source })
+    }
+
+    fn parse(text: &str) -> Result<State, jurybox::Error> {
+        let refuse = |reason: String| jurybox::Error::State(reason);
+        match serde_json::from_str::<Head>(text) {
+            Ok(Head { format: Some(format), version }) if format == FORMAT => {
+                if version != Some(u64::from(VERSION)) {
+                    let version = version.map_or("no version".into(), |version| format!("version {version}"));
+                    return Err(refuse(format!("it is of {version}; this program reads version {VERSION}")));
+                }
+            }
+            // A plain jury, or something that it will refuse in its own words.
+            _ => return Jury::from_json(text).map(State::from),
+        }
+        let saved: Saved = serde_json::from_str(text).map_err(|e| refuse(e.to_string()))?;
+        if let Some(fault) = saved.taught_with.fault() {
+            return Err(refuse(fault));
+        }
+        Ok(State { jury: Jury::from_json(saved.jury.get())?, memory: saved.taught_with })
+    }
+
+    /// Writes it, whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let fault = |e: serde_json::Error| Error::State {
+            path: path.into(),
+            source: jurybox::Error::State(e.to_string()),
+        };
+        let saved = Saved {
+            format: FORMAT.into(),
+            version: VERSION,
+            taught_with: self.memory.clone(),
+            jury: RawValue::from_string(self.jury.to_json()).map_err(fault)?,
+        };
+        let mut text = serde_json::to_string_pretty(&saved).map_err(fault)?;
+        text.push('\n');
+        write_whole(path, &text)
+    }
+}

@@ -1,0 +1,192 @@
+//! Verdicts that come back: joined to their picks by id, each learnt once.
+
+use crate::error::Error;
+use crate::memory::Known;
+use crate::read_picks::{Picked, read_picks};
+use crate::state::State;
+use crate::table::{Table, Want};
+use jurybox::{Example, Learnt};
+use std::collections::{BTreeMap, HashMap};
+
+/// How many ids are named where something is to be said of them.
+const NAMED: usize = 5;
+
+/// What became of verdicts.
+///
+/// ```
+/// let back = jurybox_files::TakenBack { picks: 10, verdicts: 4, waiting: 6, ..Default::default() };
+/// assert_eq!(back.strangers.count, 0);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct TakenBack {
+    /// Items that were picked.
+    pub picks: u64,
+    /// Items with a verdict, picked or not.
+    pub verdicts: u64,
+    /// Verdicts that the policy learnt from.
+    pub used: u64,
+    /// Verdicts that the policy does not learn from.
+    pub passed_over: u64,
+    /// Verdicts that had been learnt before, and were not counted again.
+    pub already: u64,
+    /// Verdicts on picks of rounds that the state has forgotten, and that were not counted.
+    pub forgotten: u64,
+    /// Picks that have no verdict yet.
+    pub waiting: u64,
+    /// Items with verdicts that contradict each other; none of them was learnt.
+    pub contradictory: Items,
+    /// Items with a verdict that are not among the picks.
+    pub strangers: Items,
+    /// Items picked more than once; the verdict went to the first pick.
+    pub picked_twice: Items,
+    /// The least and the greatest reward that was learnt, in the direction in which high is good.
+    #[serde(skip)]
+    pub range: Option<(f64, f64)>,
+}
+
+/// Some items: how many, and the first few by their ids.
+///
+/// ```
+/// let items = jurybox_files::Items { count: 1, first: vec!["p7".into()] };
+/// assert_eq!(items.to_string(), "p7");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Items {
+    /// How many.
+    pub count: u64,
+    /// The first few.
+    pub first: Vec<String>,
+}
+
+impl Items {
+    pub(crate) fn push(&mut self, id: &str) {
+        self.count += 1;
+        if self.first.len() < NAMED {
+            self.first.push(id.into());
+        }
+    }
+}
+
+impl std::fmt::Display for Items {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let more = self.count - self.first.len() as u64;
+        write!(f, "{}", self.first.join(", "))?;
+        if more > 0 { write!(f, " and {more} more") } else { Ok(()) }
+    }
+}
+
+/// Teaches a state the verdicts on picks, joined by the tables' keys.
+///
+/// `picks` is what [`Picking::write`](crate::Picking::write) wrote; the one evaluator of `verdicts` is the reward. Verdicts may
+/// come late, partly and more than once; each is learnt once, with the scores, the receipt and the time of its pick. Those
+/// that the state has learnt already are counted once more only if that is said by `again`. After an error the state is as
+/// it was.
+///
+/// ```
+/// use jurybox::Jury;
+/// use jurybox_files::{Format, PickOptions, Roles, State, Table, choose, take_back};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = |name: &str| dir.path().join(name);
+/// std::fs::write(path("hour.csv"), "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
+/// std::fs::write(path("verdicts.csv"), "post,verdict\np3,1\np3,1\np9,0\n")?;
+/// let by_post = || Roles { key: Some("post".into()), ..Roles::default() };
+/// let hour = Table::open(&[path("hour.csv")], &by_post(), true)?;
+/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.taken().evaluators().clone())?);
+/// choose(&hour, &mut state, PickOptions { k: 2, ..PickOptions::default() })?.write(&hour, &path("picks.csv"), Format::Csv, false)?;
+///
+/// let seated = state.jury.evaluators().as_slice().to_vec();
+/// let picks = Table::open(&[path("picks.csv")], &Roles { seated, ..by_post() }, false)?;
+/// let verdicts = Roles { evaluators: vec!["verdict".into()], ..by_post() };
+/// let verdicts = Table::open(&[path("verdicts.csv")], &verdicts, true)?;
+/// let back = take_back(&mut state, &picks, &verdicts, false)?;
+/// assert_eq!((back.picks, back.used, back.waiting, back.strangers.to_string()), (2, 1, 1, "p9".into()));
+/// assert_eq!(take_back(&mut state, &picks, &verdicts, false)?.already, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn take_back(
+    state: &mut State,
+    picks: &Table,
+    verdicts: &Table,
+    again: bool,
+) -> Result<TakenBack, Error> {
+    let mut back = TakenBack::default();
+    let mut rewards = read_verdicts(verdicts, &mut back)?;
+    let mut after = state.clone();
+    // What keeps time is taught time by time.
+    let mut by_time: BTreeMap<u64, Vec<(Picked, f64)>> = BTreeMap::new();
+    for pick in read_picks(picks, &mut back)? {
+        back.picks += 1;
+        let Some(verdict) = rewards.get_mut(&pick.id) else {
+            back.waiting += 1;
+            continue;
+        };
+        verdict.fits = true;
+        // Contradictory ones have been told of.
+        let Some(reward) = verdict.reward else { continue };
+        match after.memory.verdict(&pick.round, pick.at, pick.row) {
+            Known::Learnt if !again => back.already += 1,
+            Known::Forgotten if !again => back.forgotten += 1,
+            _ => {
+                after.memory.learnt_verdict(&pick.round, pick.at, pick.row);
+                let (least, greatest) = back.range.unwrap_or((reward, reward));
+                back.range = Some((least.min(reward), greatest.max(reward)));
+                by_time.entry(pick.at).or_default().push((pick, reward));
+            }
+        }
+    }
+    let mut strangers: Vec<_> = rewards.iter().filter(|(_, verdict)| !verdict.fits).collect();
+    strangers.sort_unstable_by_key(|(_, verdict)| verdict.row);
+    for (id, _) in strangers {
+        back.strangers.push(id);
+    }
+    for (at, rows) in &by_time {
+        let mut examples = Vec::new();
+        for (pick, reward) in rows {
+            examples.push(Example { scores: &pick.scores, reward: *reward, receipt: Some(&pick.receipt) });
+        }
+        let Learnt { used, passed_over } = after.jury.learn(&examples, *at)?;
+        back.used += used;
+        back.passed_over += passed_over;
+    }
+    *state = after;
+    Ok(back)
+}
+
+/// The verdict on an item.
+struct Verdict {
+    /// What it was worth; none where verdicts contradict each other.
+    reward: Option<f64>,
+    /// The first row that has it.
+    row: u64,
+    /// Whether the item was picked.
+    fits: bool,
+}
+
+fn read_verdicts(table: &Table, back: &mut TakenBack) -> Result<HashMap<Box<str>, Verdict>, Error> {
+    let mut verdicts: HashMap<Box<str>, Verdict> = HashMap::new();
+    table.scan(
+        Want { key: true, upright: true, ..Want::default() },
+        |mut part| Ok((part.batch.take_scores(), part.batch.keys)),
+        |at, (rewards, ids)| {
+            let rows = ids.into_iter().zip(rewards).enumerate();
+            // An empty cell is a verdict that has not been given yet.
+            for (row, (id, reward)) in rows.filter(|(_, (_, reward))| !reward.is_nan()) {
+                match verdicts.get_mut(&id) {
+                    None => {
+                        let row = at.row + row as u64;
+                        verdicts.insert(id, Verdict { reward: Some(reward), row, fits: false });
+                    }
+                    Some(known) if known.reward.is_some_and(|before| before != reward) => {
+                        known.reward = None;
+                        back.contradictory.push(&id);
+                    }
+                    Some(_) => {}
+                }
+            }
+            Ok(())
+        },
+    )?;
+    back.verdicts = verdicts.len() as u64;
+    Ok(verdicts)
+}
