@@ -92,7 +92,7 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     let at = match (options.at, known) {
         (Some(at), _) => at,
         (None, Some((at, _))) => at,
-        (None, None) => state.jury.seen().rounds,
+        (None, None) => state.jury.seen().next_time(),
     };
     let scores = scores(&values, width)?;
     let before = state.jury.clone();
