@@ -46,8 +46,7 @@ impl Landscape {
             })
             .collect();
         let correlation = shrunk_correlation(moments, &scale);
-        let loading = one_factor(&correlation);
-        let noise = loading.iter().map(|l| (1.0 - l * l).max(LEAST_NOISE)).collect();
+        let (loading, noise) = one_factor(&correlation, LEAST_NOISE);
         let mut quantiles = Quantiles::default();
         let mut neutral = Some(Vec::with_capacity(width));
         let curves = (0..width)
