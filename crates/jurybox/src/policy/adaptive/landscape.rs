@@ -46,8 +46,7 @@ impl Landscape {
             })
             .collect();
         let correlation = shrunk_correlation(moments, &scale);
-        let loading = one_factor(&correlation);
-        let noise = loading.iter().map(|l| (1.0 - l * l).max(LEAST_NOISE)).collect();
+        let (loading, noise) = one_factor(&correlation, LEAST_NOISE);
         let mut quantiles = Quantiles::default();
         let mut neutral = Some(Vec::with_capacity(width));
         let curves = (0..width)
@@ -252,20 +251,14 @@ mod tests {
         let table: Vec<f64> = (0..60).map(|i| f64::from(i * 7 % 60) / 60.0).collect();
         let turned: Vec<f64> =
             table.iter().enumerate().map(|(at, x)| if at % 3 == 1 { -x } else { *x }).collect();
-        let directions = |table: &[f64]| {
+        let neutral = |table: &[f64]| {
             let mut moments = Moments::new(3);
             moments.observe(&crate::Scores::new(table, 3).unwrap());
             let rows = table.chunks_exact(3).map(|values| SampledRow { values, count: 1, clock: 0 });
-            Landscape::new(&moments, &rows, 1).directions()
+            Landscape::new(&moments, &rows, 1).neutral
         };
-        let (plain, round) = (directions(&table), directions(&turned));
-        assert_eq!((plain.len(), round.len()), (8, 8), "all scores are shares of one");
-        // The distance from the neutral point, by each one's own noise: the turned one's changes its sign alone.
-        for j in 0..3 {
-            let sign = if j == 1 { -1.0 } else { 1.0 };
-            assert!((plain[6][j] - sign * round[6][j]).abs() < 1e-6, "{:?} {:?}", plain[6], round[6]);
-        }
-        let shifted: Vec<f64> = table.iter().map(|x| x + 0.5).collect();
-        assert_eq!(directions(&shifted).len(), 6);
+        assert_eq!(neutral(&table), Some(vec![0.5, 0.5, 0.5]));
+        assert_eq!(neutral(&turned), Some(vec![0.5, -0.5, 0.5]));
+        assert_eq!(neutral(&table.iter().map(|x| x + 0.5).collect::<Vec<_>>()), None);
     }
 }
