@@ -70,7 +70,8 @@ fn twenty_that_learn_at_once_are_all_learnt() {
     let children: Vec<Child> = (0..20)
         .map(|of| {
             folder.write(&format!("{of}.csv"), &rows(of));
-            let line = format!("learn {of}.csv --id id --reward verdict --state model.json -q --policy lin-ucb");
+            let line =
+                format!("learn {of}.csv --id id --reward verdict --state model.json -q --policy lin-ucb");
             folder.command(&line).spawn().unwrap()
         })
         .collect();
@@ -103,11 +104,8 @@ fn whoever_cannot_have_the_state_says_so_and_changes_nothing() {
 fn a_killed_run_leaves_nothing_for_long() {
     let folder = Folder::new("killed");
     folder.write("top.csv", "as it was\n");
-    let mut child = folder
-        .command("rank - --all --weights a=1 --out top.csv -q")
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        folder.command("rank - --all --weights a=1 --out top.csv -q").stdin(Stdio::piped()).spawn().unwrap();
     {
         use std::io::Write;
         // Enough to tell the columns; the pipe stays open, so that the run cannot finish.
@@ -203,9 +201,10 @@ fn picks_of_every_format_teach_the_same() {
     folder.write("0.csv", &rows(0));
     folder.write("verdicts.csv", "id,found\nf0i0,1\nf0i7,1\nf0i1,0\nf0i4,0\nf0i9,1\nf0i2,0\n");
     let mut states = Vec::new();
-    for (policy, format) in ["exp4p", "eps-greedy-all(eps=0.5)"].into_iter().flat_map(|policy| {
-        ["csv", "jsonl", "parquet", "csv.gz"].map(|format| (policy, format))
-    }) {
+    for (policy, format) in ["exp4p", "eps-greedy-all(eps=0.5)"]
+        .into_iter()
+        .flat_map(|policy| ["csv", "jsonl", "parquet", "csv.gz"].map(|format| (policy, format)))
+    {
         let state = format!("{format}-{}.json", policy.len());
         folder.ok(&format!(
             "pick 0.csv --id id --ignore verdict -k 8 --policy {policy} --state {state} --out picks.{format}"
@@ -228,7 +227,8 @@ fn every_round_draws_anew_and_a_repeated_one_the_same() {
     let mut explored = 0;
     for of in 0..30 {
         folder.write("hour.csv", &rows(of));
-        let line = "pick hour.csv --id id --ignore verdict -k 2 --policy eps-greedy-all(eps=0.5) --state desk.json";
+        let line =
+            "pick hour.csv --id id --ignore verdict -k 2 --policy eps-greedy-all(eps=0.5) --state desk.json";
         let first = folder.run(line).stdout;
         explored += usize::from(String::from_utf8(first.clone()).unwrap().contains(",true,"));
         let before = folder.seen("desk.json");

@@ -58,8 +58,7 @@ impl Judge {
             Judge::Weights(_) => false,
             // Those three draw all of their picks, each in its own way.
             Judge::Fitted(fitted) => {
-                fitted.exploration().eps > 0.0
-                    || ["exp4p", "rand", "uniform"].contains(&fitted.spec().name())
+                fitted.exploration().eps > 0.0 || ["exp4p", "rand", "uniform"].contains(&fitted.spec().name())
             }
         }
     }

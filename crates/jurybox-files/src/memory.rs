@@ -184,7 +184,8 @@ impl Memory {
             return Some(format!("it remembers more than {MOST} files or rounds"));
         }
         let reward = self.reward.as_ref()?;
-        let sound = reward.least.is_finite() && reward.greatest.is_finite() && reward.least <= reward.greatest;
+        let sound =
+            reward.least.is_finite() && reward.greatest.is_finite() && reward.least <= reward.greatest;
         (!sound).then(|| format!("its rewards cannot lie in {} to {}", reward.least, reward.greatest))
     }
 }

@@ -19,7 +19,8 @@ impl Picking {
     /// in the order of the table, with its probability whether it was picked or not: a log.
     pub fn write(&self, table: &Table, path: &Path, format: Format, all: bool) -> Result<(), Error> {
         let mut writer = Writer::new(path, format)?;
-        let places: HashMap<u64, usize> = self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect();
+        let places: HashMap<u64, usize> =
+            self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect();
         let mut kept: Vec<Option<Slab>> = vec![None; self.picks.len()];
         let show = table.show();
         table.scan(
@@ -54,8 +55,9 @@ impl Picking {
             .map(|row| places.get(row).map(|&place| (place as u64 + 1, &self.picks[place])))
             .collect();
         let at = |of: &[f64]| Column::Number(numbers.iter().map(|&row| finite(of[row as usize])).collect());
-        let ranks = UInt64Array::from_iter(picked.iter().map(|pick| pick.map(|(rank, _)| rank)));
-        let explored = BooleanArray::from_iter(picked.iter().map(|pick| pick.map(|(_, pick)| pick.receipt.explored)));
+        let ranks: UInt64Array = picked.iter().map(|pick| pick.map(|(rank, _)| rank)).collect();
+        let explored: BooleanArray =
+            picked.iter().map(|pick| pick.map(|(_, pick)| pick.receipt.explored)).collect();
         let rounds = StringArray::from_iter_values(numbers.iter().map(|_| &self.round));
         let receipts = picked.iter().map(|pick| pick.map(|(_, pick)| pick.receipt.clone())).collect();
         let mut slab = Slab { rows: rows.rows, ..Slab::default() };
@@ -99,7 +101,7 @@ impl Cells for Receipts {
     }
 
     fn array(&self) -> ArrayRef {
-        Arc::new(StringArray::from_iter((0..self.0.len()).map(|row| self.document(row))))
+        Arc::new((0..self.0.len()).map(|row| self.document(row)).collect::<StringArray>())
     }
 
     fn slice(&self, from: usize, to: usize) -> Arc<dyn Cells> {

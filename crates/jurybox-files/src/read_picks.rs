@@ -32,7 +32,12 @@ impl Ours {
             written_name(table.columns(), name)
                 .ok_or(Error::NotPicks { path: table.path().into(), column: name })
         };
-        Ok(Ours { round: find("round")?, at: find("picked_at")?, row: find("row")?, receipt: find("receipt")? })
+        Ok(Ours {
+            round: find("round")?,
+            at: find("picked_at")?,
+            row: find("row")?,
+            receipt: find("receipt")?,
+        })
     }
 }
 
@@ -58,7 +63,10 @@ pub(crate) fn read_picks(table: &Table, back: &mut TakenBack) -> Result<Vec<Pick
                     column: column.into(),
                     value,
                 };
-                picks.extend(picked(&ours, &slab, row, id, scores).map_err(|(column, value)| refuse(&column, value))?);
+                picks.extend(
+                    picked(&ours, &slab, row, id, scores)
+                        .map_err(|(column, value)| refuse(&column, value))?,
+                );
             }
             Ok(())
         },

@@ -104,7 +104,12 @@ impl std::fmt::Display for Items {
 /// assert_eq!(take_back(&mut state, &picks, &verdicts, false)?.already, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn take_back(state: &mut State, picks: &Table, verdicts: &Table, again: bool) -> Result<TakenBack, Error> {
+pub fn take_back(
+    state: &mut State,
+    picks: &Table,
+    verdicts: &Table,
+    again: bool,
+) -> Result<TakenBack, Error> {
     let mut back = TakenBack::default();
     let mut rewards = read_verdicts(verdicts, &mut back)?;
     let mut after = state.clone();

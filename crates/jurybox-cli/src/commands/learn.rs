@@ -64,7 +64,10 @@ impl Args {
         let before = read_if_there(&self.state)?;
         if !self.picks.is_empty() {
             let Some(state) = before else {
-                bail!("{}: there is no such state; picks are learnt by the one that `jurybox pick` wrote", self.state.display());
+                bail!(
+                    "{}: there is no such state; picks are learnt by the one that `jurybox pick` wrote",
+                    self.state.display()
+                );
             };
             return verdicts::run(self, state);
         }
@@ -82,7 +85,7 @@ impl Args {
         if paths.is_empty() {
             let learnt_now = json!({"rows": 0});
             let Some(before) = before.filter(|_| self.json) else { return Ok(()) };
-            return output::document(&summary(&before.jury, Some(learnt_now)));
+            return output::document(&summary(&before.jury, &learnt_now));
         }
         let turned = reward.iter().filter(|reward| reward.direction == Direction::Low);
         let table = self.columns.open_paths(
@@ -130,7 +133,7 @@ impl Args {
             ));
         }
         self.outside(jury);
-        if self.json { output::document(&summary(jury, Some(json!(taught)))) } else { Ok(()) }
+        if self.json { output::document(&summary(jury, &json!(taught))) } else { Ok(()) }
     }
 
     /// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.

@@ -5,7 +5,9 @@ use super::rank::as_text;
 use super::state::{Turn, read_if_there, same_evaluators};
 use anyhow::bail;
 use jurybox::Spec;
-use jurybox_files::{Format, Lock, PickOptions, Picking, RankOptions, State, Table, choose, refuse_overwriting, seat};
+use jurybox_files::{
+    Format, Lock, PickOptions, Picking, RankOptions, State, Table, choose, refuse_overwriting, seat,
+};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

@@ -29,14 +29,15 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     let picks = open(&picks, Roles { key: key(), seated, ..Roles::default() })?;
     let turned = reward.direction == Direction::Low;
     let invert = turned.then(|| name.clone()).into_iter().collect();
-    let verdicts = open(&verdicts, Roles { key: key(), evaluators: vec![name.clone()], invert, ..Roles::default() })?;
+    let verdicts =
+        open(&verdicts, Roles { key: key(), evaluators: vec![name.clone()], invert, ..Roles::default() })?;
     let back = take_back(&mut state, &picks, &verdicts, args.again)?;
     args.remember(&mut state, &reward, back.range);
     if back.used + back.passed_over > 0 {
         state.write(&args.state)?;
     }
     tell(args, &state, &back);
-    if args.json { output::document(&summary(&state.jury, Some(json!(back)))) } else { Ok(()) }
+    if args.json { output::document(&summary(&state.jury, &json!(back))) } else { Ok(()) }
 }
 
 fn tell(args: &Args, state: &State, back: &TakenBack) {
