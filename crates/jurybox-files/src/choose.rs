@@ -89,11 +89,8 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     let round = name(table, &values, &ids);
     let known = state.memory.round(&round);
     let observed_before = known.is_some_and(|(_, observed)| observed);
-    let at = match (options.at, known) {
-        (Some(at), _) => at,
-        (None, Some((at, _))) => at,
-        (None, None) => state.jury.seen().next_time(),
-    };
+    let before = known.map(|(at, _)| at);
+    let at = options.at.or(before).unwrap_or(state.jury.seen().next_time());
     let scores = scores(&values, width)?;
     let before = state.jury.clone();
     let mut after = state.jury.clone();

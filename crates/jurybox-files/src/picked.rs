@@ -55,9 +55,9 @@ impl Picking {
             .map(|row| places.get(row).map(|&place| (place as u64 + 1, &self.picks[place])))
             .collect();
         let at = |of: &[f64]| Column::Number(numbers.iter().map(|&row| finite(of[row as usize])).collect());
-        let ranks = UInt64Array::from_iter(picked.iter().map(|pick| pick.map(|(rank, _)| rank)));
-        let explored =
-            BooleanArray::from_iter(picked.iter().map(|pick| pick.map(|(_, pick)| pick.receipt.explored)));
+        let ranks: UInt64Array = picked.iter().map(|pick| pick.map(|(rank, _)| rank)).collect();
+        let explored: BooleanArray =
+            picked.iter().map(|pick| pick.map(|(_, pick)| pick.receipt.explored)).collect();
         let rounds = StringArray::from_iter_values(numbers.iter().map(|_| &self.round));
         let receipts = picked.iter().map(|pick| pick.map(|(_, pick)| pick.receipt.clone())).collect();
         let mut slab = Slab { rows: rows.rows, ..Slab::default() };
@@ -101,7 +101,7 @@ impl Cells for Receipts {
     }
 
     fn array(&self) -> ArrayRef {
-        Arc::new(StringArray::from_iter((0..self.0.len()).map(|row| self.document(row))))
+        Arc::new((0..self.0.len()).map(|row| self.document(row)).collect::<StringArray>())
     }
 
     fn slice(&self, from: usize, to: usize) -> Arc<dyn Cells> {

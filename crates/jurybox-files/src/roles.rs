@@ -9,7 +9,8 @@ use std::path::Path;
 /// What a person says about the columns.
 ///
 /// Without `evaluators` and `seated`, every numeric column that is not named otherwise is one, unless it is named as those
-/// that rankings and picks are written with: `rank`, `score`, `value`, `probability`, `by_spam` beside `spam` and so on.
+/// that rankings and picks are written with (`rank`, `score`, `value`, `probability`, `by_spam` beside `spam` and so on) and
+/// there are others.
 ///
 /// ```
 /// use jurybox_files::Roles;
@@ -112,6 +113,9 @@ impl std::fmt::Display for Taken {
     }
 }
 
+/// Why a column that is named as one of those we write is no evaluator.
+const OURS: &str = "named as in our own output";
+
 /// A column of a source as it was found.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
@@ -157,9 +161,7 @@ impl Roles {
                 return Err(Error::TwoRoles { column: name.clone(), one: other, other: role });
             }
         }
-        for name in &self.invert {
-            known(name)?;
-        }
+        self.invert.iter().try_for_each(|name| known(name).map(drop))?;
         let inverted = |name: &str| self.invert.iter().any(|other| other == name);
         let direction = |name: &str| if inverted(name) { Direction::Low } else { Direction::High };
         let directed = |name: &String| Evaluator { name: name.clone(), direction: direction(name) };
@@ -207,7 +209,7 @@ impl Roles {
             } else if !listed.is_empty() {
                 others.push((name.clone(), "not named"));
             } else if own::is_ours(name, columns.iter().map(|found| found.name.as_str())) {
-                others.push((name.clone(), "named as in our own output"));
+                others.push((name.clone(), OURS));
             } else {
                 match found.numeric {
                     Some(true) => evaluators.push(directed(name)),
@@ -215,6 +217,9 @@ impl Roles {
                     None => others.push((name.clone(), "empty")),
                 }
             }
+        }
+        if evaluators.is_empty() {
+            evaluators.extend(theirs(&mut others, columns).iter().map(directed));
         }
         if evaluators.is_empty() {
             return Err(Error::NoEvaluator { path: path.into(), others });
@@ -232,6 +237,13 @@ impl Roles {
             others,
         })
     }
+}
+
+/// Takes back the columns that are named as ours. Our own output has its evaluators with it: where there are no others, these
+/// are a person's own names.
+fn theirs(others: &mut Vec<(String, &'static str)>, columns: &[Found]) -> Vec<String> {
+    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.numeric == Some(true));
+    others.extract_if(.., |(name, why)| *why == OURS && numeric(name)).map(|(name, _)| name).collect()
 }
 
 /// Whether a file has a column; otherwise which was meant.

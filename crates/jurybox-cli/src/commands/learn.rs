@@ -85,7 +85,7 @@ impl Args {
         if paths.is_empty() {
             let learnt_now = json!({"rows": 0});
             let Some(before) = before.filter(|_| self.json) else { return Ok(()) };
-            return output::versioned("state", summary(&before.jury, Some(learnt_now)));
+            return output::versioned("state", summary(&before.jury, &learnt_now));
         }
         let turned = reward.iter().filter(|reward| reward.direction == Direction::Low);
         let table = self.columns.open_paths(
@@ -139,7 +139,7 @@ impl Args {
             ));
         }
         self.outside(jury);
-        if self.json { output::versioned("state", summary(jury, Some(json!(taught)))) } else { Ok(()) }
+        if self.json { output::versioned("state", summary(jury, &json!(taught))) } else { Ok(()) }
     }
 
     /// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.

@@ -4,7 +4,7 @@ use super::state::{Turn, summary};
 use crate::output;
 use anyhow::bail;
 use jurybox_files::{Error, State};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Add states that were learnt apart.
 ///
@@ -42,19 +42,19 @@ impl Args {
         let Some(sum) = sum else { bail!("name at least one state") };
         sum.write(&self.out)?;
         if self.json {
-            return output::versioned("state", summary(&sum.jury, None));
+            return output::versioned("state", summary(&sum.jury, &serde_json::Value::Null));
         }
         let seen = sum.jury.seen();
         eprintln!("{} states, {} items, {} rewards", self.states.len(), seen.items, seen.used);
         Ok(())
     }
 
-    fn add(&self, sum: &mut State, state: &State, path: &PathBuf) -> anyhow::Result<()> {
+    fn add(&self, sum: &mut State, state: &State, path: &Path) -> anyhow::Result<()> {
         let shared = sum.memory.shared(&state.memory);
         if shared > 0 && !self.again {
-            return Err(Error::Shared { path: path.clone(), shared }.into());
+            return Err(Error::Shared { path: path.into(), shared }.into());
         }
         sum.memory.merge(&state.memory)?;
-        Ok(sum.jury.merge(&state.jury).map_err(|source| Error::State { path: path.clone(), source })?)
+        Ok(sum.jury.merge(&state.jury).map_err(|source| Error::State { path: path.into(), source })?)
     }
 }

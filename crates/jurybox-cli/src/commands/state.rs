@@ -47,7 +47,7 @@ pub(crate) fn same_evaluators(jury: &Jury, table: &Table) -> anyhow::Result<()> 
 }
 
 /// One document about a state, with what was just learnt.
-pub(crate) fn summary(jury: &Jury, learnt_now: Option<serde_json::Value>) -> serde_json::Value {
+pub(crate) fn summary(jury: &Jury, learnt_now: &serde_json::Value) -> serde_json::Value {
     let fitted = jury.fit();
     let sigma = fitted.sigma().map(|(sigma, _)| sigma);
     let each = |values: Option<&[f64]>, at: usize| values.map(|values| values[at]);

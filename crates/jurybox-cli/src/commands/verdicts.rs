@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
         state.write(&args.state)?;
     }
     tell(args, &state, &back);
-    if args.json { output::versioned("state", summary(&state.jury, Some(json!(back)))) } else { Ok(()) }
+    if args.json { output::versioned("state", summary(&state.jury, &json!(back))) } else { Ok(()) }
 }
 
 fn tell(args: &Args, state: &State, back: &TakenBack) {
