@@ -7,7 +7,8 @@
 //! With the identity link the solution is `S_j / (sum r^2 + lambda)`, exactly. Otherwise the root is found to 1e-12, and
 //! the summary of the rewards costs less than 1e-4 against the full history (tested; about 1e-6 is typical).
 
-use super::rewards::{Node, Rewards};
+use super::likelihood::Equation;
+use super::rewards::Rewards;
 use super::{Statistic, add_all, finite, selected};
 use crate::link::Link;
 use serde::{Deserialize, Serialize};
@@ -69,39 +70,35 @@ impl Mle {
     /// The penalised maximum likelihood estimates.
     pub fn alpha(&self, lambda: f64) -> Vec<f64> {
         let mut alpha = Vec::new();
-        self.solve(lambda, &mut alpha, &mut Vec::new());
+        self.solve(lambda, &mut alpha, &mut Equation::default());
         alpha
     }
 
-    /// As [`alpha`](Self::alpha), into buffers that are kept. What `alpha` holds is where the search for the roots begins:
-    /// after a few new examples they have hardly moved.
-    pub(crate) fn solve(&self, lambda: f64, alpha: &mut Vec<f64>, nodes: &mut Vec<Node>) {
+    /// As [`alpha`](Self::alpha), into buffers that are kept. Nothing they hold matters.
+    pub(crate) fn solve(&self, lambda: f64, alpha: &mut Vec<f64>, equation: &mut Equation) {
         alpha.clear();
-        alpha.resize(self.products.len(), 0.0);
+        let Rewards { sum, square, .. } = self.complete;
+        if self.link == Link::Identity {
+            let own = |j: usize| self.partial.get(j).map_or(0.0, |own| own.square);
+            alpha.extend(self.products.iter().enumerate().map(|(j, s)| s / (square + own(j) + lambda)));
+            return;
+        }
         // Rewards are put in units of the largest, and gains in units of its inverse, so that no scale is too far out.
         let reach = self.partial.iter().fold(self.complete.reach(), |reach, own| reach.max(own.reach()));
         let reach = if reach > 0.0 { reach } else { 1.0 };
-        nodes.clear();
-        self.complete.nodes(reach, nodes);
-        let shared = nodes.len();
-        pad(nodes);
+        equation.begin(self.link, lambda / (reach * reach));
+        equation.share(&self.complete, reach);
         for (j, &product) in self.products.iter().enumerate() {
-            let (mut sum, mut square) = (self.complete.sum, self.complete.square);
+            let (mut sum, mut square) = (sum, square);
             if let Some(own) = self.partial.get(j) {
                 sum += own.sum;
                 square += own.square;
-                nodes.truncate(shared);
-                own.nodes(reach, nodes);
-                pad(nodes);
+                equation.add_own(own, reach);
             }
-            let link = self.link;
-            alpha[j] = if link == Link::Identity {
-                product / (square + lambda)
-            } else {
-                // At first, where g is replaced by its tangent at 0.
-                let tangent = (product - link.apply(0.0) * sum) / (link.derivative(0.0) * square + lambda);
-                root(link, nodes, product / reach, lambda / (reach * reach), tangent * reach) / reach
-            };
+            // Where g is replaced by its tangent at 0.
+            let [level, slope, ..] = self.link.derivatives([0.0]).map(|[d]| d);
+            let tangent = (product - level * sum) / (slope * square + lambda);
+            alpha.push(equation.root(product / reach, tangent * reach) / reach);
         }
     }
 
@@ -112,77 +109,6 @@ impl Mle {
         all.merge_sums(&self.incomplete);
         (all.mean(), all.variance())
     }
-}
-
-/// The a with `sum m r g(a r) + lambda a = product`, from a first guess, for rewards within [-1, 1].
-///
-/// Far from it, Newton's method kept inside a bracket. Near it, the inverse of the Taylor series up to the third derivative,
-/// which costs hardly more to evaluate and mostly is there in one step.
-fn root(link: Link, nodes: &[Node], product: f64, lambda: f64, mut a: f64) -> f64 {
-    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-    let mut last_step = f64::INFINITY;
-    for _ in 0..200 {
-        let [value, slope, second, third] = equation(link, nodes, product, lambda, a);
-        if value > 0.0 {
-            high = a;
-        } else {
-            low = a;
-        }
-        let mut step = -value / slope;
-        // The n-th derivative is at most bend^(n-1) times the slope, so that what the series leaves out, of which the next
-        // coefficient is 5 b^3 - 5 b c + d, is below 1.1 bend^3 step^4.
-        let turn = link.bend(a.abs() + step.abs()) * step.abs();
-        if turn < 0.25 {
-            let left = 1.1 * turn.powi(3) * step.abs();
-            let (b, c) = (second / (2.0 * slope), third / (6.0 * slope));
-            step *= 1.0 - step * (b - step * (2.0 * b * b - c));
-            if left <= 1e-12 * (1.0 + a.abs()) {
-                return a + step;
-            }
-        }
-        // Outside the bracket, or no longer closing in (far out g is flat and Newton can run in circles): halve the
-        // bracket, or while it is still open step further out.
-        let (newton, open) = (a + step, !(low.is_finite() && high.is_finite()));
-        let next = if newton >= low && newton <= high && (open || step.abs() <= 0.5 * last_step) {
-            newton
-        } else if !open {
-            0.5 * (low + high)
-        } else if low.is_finite() {
-            low.max(0.5) * 2.0
-        } else {
-            high.min(-0.5) * 2.0
-        };
-        last_step = (next - a).abs();
-        a = next;
-        if last_step <= 1e-15 * (1.0 + a.abs()) {
-            break;
-        }
-    }
-    a
-}
-
-/// Nodes worked on side by side.
-const LANES: usize = 4;
-
-/// Fills up the last lanes with nodes that count for nothing.
-fn pad(nodes: &mut Vec<Node>) {
-    nodes.resize(nodes.len().next_multiple_of(LANES), Node { mass: 0.0, reward: 0.0 });
-}
-
-/// `sum m r g(a r) + lambda a - product` and its first three derivatives.
-fn equation(link: Link, nodes: &[Node], product: f64, lambda: f64, a: f64) -> [f64; 4] {
-    let mut sums = [[0.0; LANES]; 4];
-    for block in nodes.as_chunks::<LANES>().0 {
-        let mut weight = block.map(|node| node.mass);
-        for (sum, derivative) in sums.iter_mut().zip(link.derivatives(block.map(|node| a * node.reward))) {
-            for lane in 0..LANES {
-                weight[lane] *= block[lane].reward;
-                sum[lane] += weight[lane] * derivative[lane];
-            }
-        }
-    }
-    let [value, slope, second, third] = sums.map(|sum| sum.iter().sum::<f64>());
-    [value + lambda * a - product, slope + lambda, second, third]
 }
 
 impl Statistic for Mle {
@@ -281,27 +207,6 @@ mod tests {
             }
         }
         assert!(worst > 0.0);
-    }
-
-    #[test]
-    fn the_root_solves_its_equation() {
-        let mut nodes: Vec<Node> =
-            (1..50).map(|i| Node { mass: 2.0, reward: f64::from(i) * 0.025 - 0.25 }).collect();
-        pad(&mut nodes);
-        for link in [Link::Logistic, Link::Probit] {
-            for product in [-1e4, -50.0, 0.0, 10.0, 80.0, 1e4] {
-                // From near and from anywhere.
-                for start in [0.0, 1.0, -3.0, 500.0, -1e6] {
-                    let a = root(link, &nodes, product, 0.1, start);
-                    let value: f64 = nodes.iter().map(|n| n.mass * n.reward * link.apply(a * n.reward)).sum();
-                    let residual = (value + 0.1 * a - product).abs();
-                    assert!(
-                        residual < 1e-10 * (1.0 + product.abs()),
-                        "{link:?} {product} {start}: {residual}"
-                    );
-                }
-            }
-        }
     }
 
     /// Rewards in cents or in millions give the same gains, in their units.

@@ -103,14 +103,14 @@ impl Rewards {
         self.bins.iter().fold(0.0, |reach, bin| reach.max(1.125 * bin_centre(bin.key).abs()))
     }
 
-    /// Appends the points that stand for the rewards, in units of `unit`.
-    pub(crate) fn nodes(&self, unit: f64, out: &mut Vec<Node>) {
+    /// Hands over the points that stand for the rewards, in units of `unit`.
+    pub(crate) fn nodes(&self, unit: f64, mut out: impl FnMut(Node)) {
         for bin in &self.bins {
             let centre = bin_centre(bin.key) / unit;
             let [u, uu, uuu] = bin.moments.map(|m| m / bin.count);
             let variance = uu - u * u;
             if variance < 1e-12 {
-                out.push(Node { mass: bin.count, reward: centre * (1.0 + u) });
+                out(Node { mass: bin.count, reward: centre * (1.0 + u) });
                 continue;
             }
             // Two-point Gauss rule: the roots of z^2 - (m3/m2) z - m2 around the mean match moments 0 to 3.
@@ -119,8 +119,8 @@ impl Rewards {
             let root = (half * half + variance).sqrt();
             let (high, low) = (half + root, half - root);
             let high_mass = bin.count * -low / (high - low);
-            out.push(Node { mass: high_mass, reward: centre * (1.0 + u + high) });
-            out.push(Node { mass: bin.count - high_mass, reward: centre * (1.0 + u + low) });
+            out(Node { mass: high_mass, reward: centre * (1.0 + u + high) });
+            out(Node { mass: bin.count - high_mass, reward: centre * (1.0 + u + low) });
         }
     }
 }
@@ -144,7 +144,7 @@ mod tests {
         let mut law = Rewards::new(true);
         rewards.iter().for_each(|&r| law.add(r));
         let mut nodes = Vec::new();
-        law.nodes(1.0, &mut nodes);
+        law.nodes(1.0, |node| nodes.push(node));
         assert!(nodes.iter().all(|node| node.reward.abs() <= law.reach()));
         for power in 0..=3 {
             let exact: f64 = rewards.iter().map(|r| r.powi(power)).sum();

@@ -229,7 +229,7 @@ impl Policy for EpsGreedy {
 
     fn fit(&self, seen: &Seen, into: &mut ByGains) {
         let lambda = self.options.lambda.map_or(1.0 / self.gains.alpha.len() as f64, Positive::get);
-        self.state.mle.solve(lambda, &mut into.gains.alpha, &mut into.nodes);
+        self.state.mle.solve(lambda, &mut into.gains.alpha, &mut into.equation);
         into.gains.update_sigma(&self.state.noise);
         let prior = into.prior(self.state.mle.reward_law());
         into.gains.update_weights(prior);

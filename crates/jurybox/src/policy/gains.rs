@@ -5,7 +5,7 @@
 
 use super::{Exploration, OptionEntry, OptionKind, Rank, inverted};
 use crate::contributions::Contributions;
-use crate::estimate::{Factor, MleNode, Moments, Noise, Statistic};
+use crate::estimate::{Factor, MleEquation, Moments, Noise, Statistic};
 use crate::link::Link;
 use crate::options::{Positive, Sigma};
 use crate::scores::Scores;
@@ -197,7 +197,7 @@ pub(crate) struct ByGains {
     pub(super) gains: Gains,
     pub(super) exploration: Exploration,
     /// Buffers of a fit.
-    pub(super) nodes: Vec<MleNode>,
+    pub(super) equation: MleEquation,
     pub(super) numbers: Vec<f64>,
 }
 
@@ -207,7 +207,7 @@ impl ByGains {
             link,
             gains: gains.clone(),
             exploration: Exploration::NONE,
-            nodes: Vec::new(),
+            equation: MleEquation::default(),
             numbers: Vec::new(),
         }
     }
