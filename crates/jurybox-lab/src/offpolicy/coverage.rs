@@ -8,9 +8,10 @@
 use super::estimators::{Evidence, Figures};
 use super::model::out_of_fold;
 use super::over_rounds::OverRounds;
+use super::range::Range;
 use super::target::{Follow, Followed, Target, turn};
 use super::verdict;
-use crate::replay::{Log, Scale, seat};
+use crate::replay::{Log, ReplayOptions, Scale, seat};
 use jurybox::Scores;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -118,13 +119,15 @@ impl World {
             follow.along(&Target::Fixed(log.scores.chunks(3).map(Self::mix).collect()))
         };
         let Followed::Probabilities(target) = followed.unwrap() else { panic!("the target can be followed") };
-        let model = out_of_fold(&log, &log.rounds, super::range(&log.rewards)).unwrap();
+        let range = Range::of(&log, &ReplayOptions::default()).unwrap().ends();
+        let model = out_of_fold(&log, &log.rounds, range).unwrap();
         let evidence = Evidence {
             rounds: &log.rounds,
             rewards: &log.rewards,
             logged: &log.probabilities,
             target: &target,
             model: &model,
+            range,
         };
         let figures = evidence.figures().unwrap();
         let why = verdict::out_of_reach(&evidence, &figures);
@@ -147,7 +150,10 @@ impl World {
             figures.low.estimate().low() <= truth && truth <= figures.high.estimate().high()
         };
         let shown = all.iter().filter(|(figures, why, truth)| match why {
-            None => covers(&figures.dr, *truth, 0.0) == 1.0,
+            None => {
+                covers(&figures.dr, *truth, figures.possibly_unseen() * (figures.range.1 - figures.range.0))
+                    == 1.0
+            }
             Some(_) => bounded(figures, *truth),
         });
         Covered {

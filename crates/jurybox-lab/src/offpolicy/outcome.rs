@@ -1,5 +1,6 @@
 //! What an off-policy estimate says, as one document.
 
+use super::range::Range;
 use crate::replay::{Log, ReplayOptions};
 use crate::statistics::Estimate;
 use serde::Serialize;
@@ -40,6 +41,10 @@ pub struct OffPolicy {
     pub seed: u64,
     /// What the log itself earned per pick.
     pub logged: Estimate,
+    /// The least and the greatest that a reward can be, which bounds and intervals rest on.
+    pub reward_range: (f64, f64),
+    /// Where `reward_range` is from.
+    pub reward_range_from: &'static str,
     /// The policies asked for.
     pub policies: Vec<OffPolicyLine>,
     /// What to hold them against.
@@ -63,13 +68,20 @@ pub struct OffPolicyLine {
     pub bounds: Option<Bounds>,
     /// The figure minus what the log earned, paired by round.
     pub minus_logged: Option<Estimate>,
+    /// The share of the policy's picks that is within reach of the log.
+    pub overlap: Option<f64>,
+    /// How many rows' worth of evidence there is.
+    pub effective_rows: Option<f64>,
     /// Every estimate, and what they rest on.
     pub estimates: Option<Estimates>,
-    /// Why there is no figure.
+    /// The share of the policy's picks that the log may never look at, as far as its weights tell; the interval of the figure
+    /// counts it at its worst. Zero where every row carries its probability.
+    pub possibly_unseen: Option<f64>,
+    /// Why there is no figure, or no bound.
     pub why: Option<String>,
 }
 
-/// A reward per pick is between these, 95 times of 100, if all rewards are within the range of those in the log.
+/// A reward per pick is between these, 95 times of 100, if all rewards are within `reward_range`.
 ///
 /// ```
 /// let bounds = jurybox_lab::Bounds { low: 0.2, high: 0.9 };
@@ -118,6 +130,7 @@ impl OffPolicy {
         rounds: &[Vec<usize>],
         options: &ReplayOptions,
         logged: Estimate,
+        range: Range,
     ) -> OffPolicy {
         let rows: usize = rounds.iter().map(Vec::len).sum();
         OffPolicy {
@@ -134,6 +147,8 @@ impl OffPolicy {
             k: options.k,
             seed: options.seed,
             logged,
+            reward_range: (range.low, range.high),
+            reward_range_from: range.from,
             policies: Vec::new(),
             references: Vec::new(),
             warnings: Vec::new(),
@@ -148,6 +163,9 @@ impl OffPolicyLine {
             reward_per_pick: None,
             bounds: None,
             minus_logged: None,
+            possibly_unseen: None,
+            overlap: None,
+            effective_rows: None,
             estimates: None,
             why: Some(why),
         }
