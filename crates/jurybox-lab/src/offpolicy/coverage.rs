@@ -176,6 +176,7 @@ impl World {
                 mean(&|f, truth| f.clipped.value - truth),
             ],
             half_width: mean(&|f, _| f.dr.estimate().half_width),
+            widened: mean(&|f, _| verdict::widened(f.dr.estimate(), f.possibly_unseen(), f.range).half_width),
         }
     }
 }
@@ -194,6 +195,8 @@ struct Covered {
     /// IPS, SNIPS, DR, clipped.
     bias: [f64; 4],
     half_width: f64,
+    /// Of the figure as it is shown where unpicked rows carry no probability.
+    widened: f64,
 }
 
 /// Of 100 intervals that hold 95 times of 100, 87 or fewer hold the truth once in 400 times (binomial).
@@ -231,30 +234,42 @@ fn without_overlap_there_are_bounds_and_they_hold() {
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
 fn coverage_table() {
     let heads = "| target | K of items | log explores | overlap | truth | figure given | **shown** | IPS | SNIPS | DR | SNDR | \
-                 clipped + bias | bounds | bias of IPS, SNIPS, DR, clipped | DR ± |";
+                 clipped + bias | bounds | bias of IPS, SNIPS, DR, clipped | DR ± | widened ± |";
     println!("{heads}");
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let world = |items, k, rounds, eps| World { items, k, rounds, eps, learning: None, yes_no: false };
+    let mut worlds = Vec::new();
     for (learning, yes_no) in [(None, false), (None, true), (Some("adaptive"), false)] {
         for (items, k, rounds) in [(10, 1, 400), (20, 5, 200)] {
-            for eps in [0.5, 0.05, 0.0] {
-                let world = World { items, k, rounds, eps, learning, yes_no };
-                let covered = world.covered(200);
-                let name = format!("{}{}", learning.unwrap_or("fixed"), if yes_no { ", yes/no" } else { "" });
-                let percent = |x: f64| format!("{:.0}%", 100.0 * x);
-                let each: Vec<String> = covered.estimators.iter().map(|&x| percent(x)).collect();
-                let bias: Vec<String> = covered.bias.iter().map(|x| format!("{x:+.2}")).collect();
-                println!(
-                    "| {name} | {k} of {items}, {rounds} rounds | {} | {:.2} | {:.2} | {} | **{}** | {} | {} | {:.2} |",
-                    percent(eps),
-                    covered.overlap.min(1.0),
-                    covered.truth,
-                    percent(covered.figures),
-                    percent(covered.shown),
-                    each.join(" | "),
-                    bias.join(", "),
-                    covered.half_width
-                );
-            }
+            worlds.extend([0.5, 0.05, 0.0].map(|eps| World {
+                learning,
+                yes_no,
+                ..world(items, k, rounds, eps)
+            }));
         }
+    }
+    // Short logs that could look everywhere.
+    worlds.extend(
+        [(50, 0.5), (100, 0.3), (100, 0.2), (400, 0.3)].map(|(rounds, eps)| world(10, 1, rounds, eps)),
+    );
+    for world in worlds {
+        let World { items, k, rounds, eps, learning, yes_no } = world;
+        let covered = world.covered(200);
+        let name = format!("{}{}", learning.unwrap_or("fixed"), if yes_no { ", yes/no" } else { "" });
+        let percent = |x: f64| format!("{:.0}%", 100.0 * x);
+        let each: Vec<String> = covered.estimators.iter().map(|&x| percent(x)).collect();
+        let bias: Vec<String> = covered.bias.iter().map(|x| format!("{x:+.2}")).collect();
+        println!(
+            "| {name} | {k} of {items}, {rounds} rounds | {} | {:.2} | {:.2} | {} | **{}** | {} | {} | {:.2} | {:.2} |",
+            percent(eps),
+            covered.overlap.min(1.0),
+            covered.truth,
+            percent(covered.figures),
+            percent(covered.shown),
+            each.join(" | "),
+            bias.join(", "),
+            covered.half_width,
+            covered.widened
+        );
     }
 }
