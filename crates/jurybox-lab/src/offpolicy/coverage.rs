@@ -151,8 +151,8 @@ impl World {
         };
         let shown = all.iter().filter(|(figures, why, truth)| match why {
             None => {
-                covers(&figures.dr, *truth, figures.possibly_unseen() * (figures.range.1 - figures.range.0))
-                    == 1.0
+                let shown = verdict::widened(figures, None);
+                shown.low() <= *truth && *truth <= shown.high()
             }
             Some(_) => bounded(figures, *truth),
         });
@@ -176,7 +176,7 @@ impl World {
                 mean(&|f, truth| f.clipped.value - truth),
             ],
             half_width: mean(&|f, _| f.dr.estimate().half_width),
-            widened: mean(&|f, _| verdict::widened(f.dr.estimate(), f.possibly_unseen(), f.range).half_width),
+            widened: mean(&|f, _| verdict::widened(f, None).half_width),
         }
     }
 }

@@ -82,7 +82,7 @@ impl OffPolicy {
 
     /// Why there is no figure, one line for each such policy.
     fn notes(&self) -> impl Iterator<Item = String> {
-        let bounded = self.lines().any(|line| line.bounds.is_some());
+        let bounded = self.lines().any(|line| line.bounds.is_some() && line.reward_per_pick.is_none());
         let whys = self.lines().filter_map(|line| Some(format!("{}: {}", line.name, line.why.as_ref()?)));
         let worth = format!(
             "worth {} to {} ({})",
@@ -93,8 +93,8 @@ impl OffPolicy {
         let unseen = self.lines().filter_map(|line| line.possibly_unseen).fold(0.0, f64::max);
         let widened = (unseen > 0.0).then(|| {
             format!(
-                "intervals are widened by what the log may never look at, up to {:.0}% of the picks, {worth}; where every row \
-                 carries its probability, picked or not, they are not",
+                "intervals also count what the log may never look at, up to {:.0}% of the picks, {worth}; where every row carries \
+                 its probability, picked or not, they are narrower",
                 100.0 * unseen
             )
         });

@@ -12,7 +12,7 @@
 //!
 //! A mean weight that is not clearly below one does not show that the log looks everywhere: a share of up to one minus the lower
 //! end of its interval may be out of sight all the same. Unless the log says of every row that it could be picked, the
-//! interval of a figure is widened by that share times the range of the rewards.
+//! interval of a figure is widened until it holds the intervals of the bounds.
 //!
 //! A mean weight whose interval lies above one, by half its width, says that the probabilities are not those of the log.
 
@@ -52,8 +52,13 @@ pub(super) fn line(name: &str, evidence: &Evidence<'_>, logged: &OverRounds) -> 
     } else {
         line.why = None;
         line.possibly_unseen = Some(unseen);
-        line.reward_per_pick = Some(widened(figures.dr.estimate(), unseen, figures.range));
-        line.minus_logged = Some(widened(figures.dr.minus(logged).estimate(), unseen, figures.range));
+        let (figure, difference) = if unseen > 0.0 {
+            (widened(&figures, None), widened(&figures, Some(logged)))
+        } else {
+            (figures.dr.estimate(), figures.dr.minus(logged).estimate())
+        };
+        line.reward_per_pick = Some(figure);
+        line.minus_logged = Some(difference);
     }
     line
 }
@@ -66,10 +71,14 @@ pub(super) fn possibly_unseen(evidence: &Evidence<'_>, figures: &Figures) -> f64
     figures.possibly_unseen()
 }
 
-/// An interval that also holds where a share of the picks is worth anything within the range. The doubly robust figure has put
-/// what the regression expects for that share, which is within the range too.
-pub(super) fn widened(estimate: Estimate, unseen: f64, range: (f64, f64)) -> Estimate {
-    Estimate { half_width: estimate.half_width + unseen * (range.1 - range.0), ..estimate }
+/// A figure whose interval also holds if part of the picks is out of sight: its own, widened to hold those of the bounds, which
+/// rest on no overlap. `less` is subtracted from all, round by round.
+pub(super) fn widened(figures: &Figures, less: Option<&OverRounds>) -> Estimate {
+    let of =
+        |figure: &OverRounds| less.map_or_else(|| figure.estimate(), |less| figure.minus(less).estimate());
+    let own = of(&figures.dr);
+    let reach = (own.mean - of(&figures.low).low()).max(of(&figures.high).high() - own.mean);
+    Estimate { half_width: own.half_width.max(reach), ..own }
 }
 
 fn estimates(figures: &Figures) -> Estimates {
