@@ -273,7 +273,7 @@ mod tests {
     /// What the two of 20 with the best average are worth.
     fn truth() -> f64 {
         let mut rng = ChaCha8Rng::seed_from_u64(77);
-        let rounds = 100_000;
+        let rounds = 100_000_u32;
         let mut sum = 0.0;
         for _ in 0..rounds {
             let mut items: Vec<(f64, f64)> = (0..20)
@@ -285,7 +285,7 @@ mod tests {
             items.sort_by(|x, y| y.0.total_cmp(&x.0));
             sum += items[0].1 + items[1].1;
         }
-        sum / (2 * rounds) as f64
+        sum / f64::from(2 * rounds)
     }
 
     /// Of logs: how many give a figure, how many of these hold the truth, and the mean error of these.
