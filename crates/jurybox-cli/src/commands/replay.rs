@@ -66,6 +66,10 @@ pub(crate) struct Args {
     /// Fixed weights to try beside the policies, such as spam=0.2,abuse=0.5
     #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=WEIGHT")]
     weights: Vec<(String, f64)>,
+    /// The least and the greatest that a reward can be, such as 0,5: for what a log did not look at [default: those in the
+    /// file; 0,1 where all are 0 or 1]
+    #[arg(long, value_parser = range, value_name = "LOW,HIGH", requires = "probability", allow_hyphen_values = true)]
+    reward_range: Option<(f64, f64)>,
     /// Write every pick: policy, run, round, row, probability; with --probability, every row with each policy's
     /// probability, the logged one, the reward and what a regression expects
     #[arg(long, value_name = "FILE")]
@@ -124,6 +128,7 @@ impl Args {
             policies,
             states,
             weights,
+            reward_range: self.reward_range,
             picks: self.picks.clone(),
         };
         if self.probability.is_some() {
@@ -145,4 +150,10 @@ impl Args {
         }
         if self.json { output::document(outcome) } else { output::text_to_stdout(&outcome.to_table()) }
     }
+}
+
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let (low, high) = text.split_once(',').ok_or("write the least and the greatest reward, such as 0,5")?;
+    let number = |text: &str| text.trim().parse().map_err(|_| format!("`{}` is not a number", text.trim()));
+    Ok((number(low)?, number(high)?))
 }

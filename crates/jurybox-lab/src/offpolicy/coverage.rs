@@ -8,9 +8,10 @@
 use super::estimators::{Evidence, Figures};
 use super::model::out_of_fold;
 use super::over_rounds::OverRounds;
+use super::range::Range;
 use super::target::{Follow, Followed, Target, turn};
 use super::verdict;
-use crate::replay::{Log, Scale, seat};
+use crate::replay::{Log, ReplayOptions, Scale, seat};
 use jurybox::Scores;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -118,13 +119,15 @@ impl World {
             follow.along(&Target::Fixed(log.scores.chunks(3).map(Self::mix).collect()))
         };
         let Followed::Probabilities(target) = followed.unwrap() else { panic!("the target can be followed") };
-        let model = out_of_fold(&log, &log.rounds, super::range(&log.rewards)).unwrap();
+        let range = Range::of(&log, &ReplayOptions::default()).unwrap().ends();
+        let model = out_of_fold(&log, &log.rounds, range).unwrap();
         let evidence = Evidence {
             rounds: &log.rounds,
             rewards: &log.rewards,
             logged: &log.probabilities,
             target: &target,
             model: &model,
+            range,
         };
         let figures = evidence.figures().unwrap();
         let why = verdict::out_of_reach(&evidence, &figures);
@@ -147,7 +150,10 @@ impl World {
             figures.low.estimate().low <= truth && truth <= figures.high.estimate().high
         };
         let shown = all.iter().filter(|(figures, why, truth)| match why {
-            None => covers(&figures.dr, *truth, 0.0) == 1.0,
+            None => {
+                let shown = verdict::widened(figures, None);
+                shown.low <= *truth && *truth <= shown.high
+            }
             Some(_) => bounded(figures, *truth),
         });
         Covered {
@@ -170,6 +176,7 @@ impl World {
                 mean(&|f, truth| f.clipped.value - truth),
             ],
             half_width: mean(&|f, _| f.dr.estimate().half_width()),
+            widened: mean(&|f, _| verdict::widened(f, None).half_width()),
         }
     }
 }
@@ -188,6 +195,8 @@ struct Covered {
     /// IPS, SNIPS, DR, clipped.
     bias: [f64; 4],
     half_width: f64,
+    /// Of the figure as it is shown where unpicked rows carry no probability.
+    widened: f64,
 }
 
 /// Of 100 intervals that hold 95 times of 100, 87 or fewer hold the truth once in 400 times (binomial).
@@ -225,30 +234,42 @@ fn without_overlap_there_are_bounds_and_they_hold() {
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
 fn coverage_table() {
     let heads = "| target | K of items | log explores | overlap | truth | figure given | **shown** | IPS | SNIPS | DR | SNDR | \
-                 clipped + bias | bounds | bias of IPS, SNIPS, DR, clipped | DR ± |";
+                 clipped + bias | bounds | bias of IPS, SNIPS, DR, clipped | DR ± | widened ± |";
     println!("{heads}");
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let world = |items, k, rounds, eps| World { items, k, rounds, eps, learning: None, yes_no: false };
+    let mut worlds = Vec::new();
     for (learning, yes_no) in [(None, false), (None, true), (Some("adaptive"), false)] {
         for (items, k, rounds) in [(10, 1, 400), (20, 5, 200)] {
-            for eps in [0.5, 0.05, 0.0] {
-                let world = World { items, k, rounds, eps, learning, yes_no };
-                let covered = world.covered(200);
-                let name = format!("{}{}", learning.unwrap_or("fixed"), if yes_no { ", yes/no" } else { "" });
-                let percent = |x: f64| format!("{:.0}%", 100.0 * x);
-                let each: Vec<String> = covered.estimators.iter().map(|&x| percent(x)).collect();
-                let bias: Vec<String> = covered.bias.iter().map(|x| format!("{x:+.2}")).collect();
-                println!(
-                    "| {name} | {k} of {items}, {rounds} rounds | {} | {:.2} | {:.2} | {} | **{}** | {} | {} | {:.2} |",
-                    percent(eps),
-                    covered.overlap.min(1.0),
-                    covered.truth,
-                    percent(covered.figures),
-                    percent(covered.shown),
-                    each.join(" | "),
-                    bias.join(", "),
-                    covered.half_width
-                );
-            }
+            worlds.extend([0.5, 0.05, 0.0].map(|eps| World {
+                learning,
+                yes_no,
+                ..world(items, k, rounds, eps)
+            }));
         }
+    }
+    // Short logs that could look everywhere.
+    worlds.extend(
+        [(50, 0.5), (100, 0.3), (100, 0.2), (400, 0.3)].map(|(rounds, eps)| world(10, 1, rounds, eps)),
+    );
+    for world in worlds {
+        let World { items, k, rounds, eps, learning, yes_no } = world;
+        let covered = world.covered(200);
+        let name = format!("{}{}", learning.unwrap_or("fixed"), if yes_no { ", yes/no" } else { "" });
+        let percent = |x: f64| format!("{:.0}%", 100.0 * x);
+        let each: Vec<String> = covered.estimators.iter().map(|&x| percent(x)).collect();
+        let bias: Vec<String> = covered.bias.iter().map(|x| format!("{x:+.2}")).collect();
+        println!(
+            "| {name} | {k} of {items}, {rounds} rounds | {} | {:.2} | {:.2} | {} | **{}** | {} | {} | {:.2} | {:.2} |",
+            percent(eps),
+            covered.overlap.min(1.0),
+            covered.truth,
+            percent(covered.figures),
+            percent(covered.shown),
+            each.join(" | "),
+            bias.join(", "),
+            covered.half_width,
+            covered.widened
+        );
     }
 }

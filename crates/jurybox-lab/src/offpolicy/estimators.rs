@@ -32,6 +32,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) target: &'a [f64],
     /// The expected rewards by a regression on other rounds.
     pub(crate) model: &'a [f64],
+    /// The least and the greatest that a reward can be.
+    pub(crate) range: (f64, f64),
 }
 
 /// Every estimate of one target policy.
@@ -72,7 +74,7 @@ struct Sums {
 impl Evidence<'_> {
     /// The estimates; None where the target picks nothing or nothing was looked at.
     pub(crate) fn figures(&self) -> Option<Figures> {
-        let range = super::range(self.rewards);
+        let range = self.range;
         let looked_at = self.weights().count();
         let picks: f64 = self.rounds.iter().flatten().map(|&row| self.target[row]).sum();
         if looked_at == 0 {
@@ -130,6 +132,14 @@ impl Evidence<'_> {
 }
 
 impl Figures {
+    /// The share of the target's picks that the log may never look at without its mean weight telling: one minus the lower end
+    /// of the 95% interval of the mean weight.
+    pub(crate) fn possibly_unseen(&self) -> f64 {
+        let low = self.mean_weight.estimate().low;
+        // A weight of one on every pick sums to one but for rounding.
+        if low > 1.0 - super::verdict::ROUNDING { 0.0 } else { (1.0 - low).min(1.0) }
+    }
+
     /// The most by which clipping can move the clipped estimate: what was lost of the target's picks, at the upper end of its
     /// interval, times the range of the rewards.
     pub(crate) fn clipping_bias(&self) -> f64 {
@@ -152,6 +162,7 @@ mod tests {
             logged: &[0.5, f64::NAN, f64::NAN, 0.8],
             target: &[0.75, 0.25, 0.6, 0.4],
             model: &[0.5, 1.0, 2.0, 2.5],
+            range: (1.0, 3.0),
         };
         let figures = evidence.figures().unwrap();
         let near =
@@ -184,6 +195,7 @@ mod tests {
             logged: &[1.0; 40],
             target: &target,
             model: &[3.0; 40],
+            range: (0.0, 10.0),
         };
         let figures = evidence.figures().unwrap();
         let truth = target.iter().zip(&rewards).map(|(pi, r)| pi * r).sum::<f64>() / 10.0;

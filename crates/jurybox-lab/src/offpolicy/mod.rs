@@ -17,6 +17,7 @@ mod model;
 mod outcome;
 mod over_rounds;
 mod population;
+mod range;
 mod receipts;
 mod show;
 mod target;
@@ -31,6 +32,7 @@ use crate::replay::{Log, Protocol, ReplayOptions, Scale, check_state, in_paralle
 use estimators::Evidence;
 use jurybox_files::{Progress, Table};
 use over_rounds::OverRounds;
+use range::Range;
 use std::path::Path;
 use target::{Follow, Followed, Target};
 
@@ -51,7 +53,7 @@ use target::{Follow, Followed, Target};
 ///     for item in 0..2 {
 ///         let good = (round * 7 + item * 5) % 11;
 ///         let looked_at = (round.wrapping_mul(2_654_435_769) >> 31) == item;
-///         text += &if looked_at { format!("{round},{good},{good},0.5\n") } else { format!("{round},{good},,\n") };
+///         text += &if looked_at { format!("{round},{good},{good},0.5\n") } else { format!("{round},{good},,0.5\n") };
 ///     }
 /// }
 /// std::fs::write(&path, text)?;
@@ -91,12 +93,13 @@ fn estimated(
         return Ok((population::estimated(log, options, threads, told)?, export::AllFollowed::default()));
     }
     let rounds = rounds(log, options);
-    let range = range(&log.rewards);
-    let model = model::out_of_fold(log, &rounds, range)?;
+    let range = Range::of(log, options)?;
+    let model = model::out_of_fold(log, &rounds, range.ends())?;
     let targets = targets(log, options, rounds.len(), &model)?;
     let follow = Follow { log, rounds: &rounds, k: options.k, seed: options.seed };
     let followed = in_parallel(targets.len(), threads, told, |at| follow.along(&targets[at].target))?;
-    let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds)?.estimate());
+    let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds)?.estimate(), range);
+    outcome.warnings.extend(warnings(&rounds, options));
     let mut all = export::AllFollowed { rounds, model, policies: Vec::new() };
     for (contender, followed) in targets.into_iter().zip(followed) {
         let line = match followed {
@@ -108,8 +111,13 @@ fn estimated(
                     logged: &log.probabilities,
                     target: &probabilities,
                     model: &all.model,
+                    range: range.ends(),
                 };
-                let line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds)?);
+                let mut line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds)?);
+                if contender.state {
+                    // It may know the very rewards it is weighed by: a difference to the log would look significant.
+                    line.minus_logged = None;
+                }
                 all.policies.push((contender.name, probabilities));
                 line
             }
@@ -119,13 +127,25 @@ fn estimated(
     Ok((outcome, all))
 }
 
-/// Refuses what cannot be a probability, on every row.
+/// A row that was looked at is refused where fewer picks like it are to be expected in the whole log.
+const IMPLAUSIBLE: f64 = 1e-6;
+
+/// Refuses what cannot be a probability, on every row, and weights beside which no other row would count.
 fn check(log: &Log, path: &Path, column: &str) -> Result<(), Error> {
     for (row, (&reward, &probability)) in log.rewards.iter().zip(&log.probabilities).enumerate() {
         let reason = if probability.is_nan() && !reward.is_nan() {
             "there is a reward, but no logged probability".to_string()
         } else if probability <= 0.0 || probability > 1.0 {
             format!("{probability} is not the probability of a pick")
+        } else if !reward.is_nan() && probability * (log.rows() as f64) < IMPLAUSIBLE {
+            // At most rows * p such picks are to be expected of a whole log.
+            let reason = format!(
+                "row {}, column `{column}`: {probability:e} is so small that this row would outweigh all others; in a log of {} \
+                 rows such a pick comes about less than once in a million logs",
+                row + 1,
+                log.rows()
+            );
+            return Err(Error::Content { path: path.into(), reason });
         } else {
             continue;
         };
@@ -149,10 +169,25 @@ fn rounds(log: &Log, options: &ReplayOptions) -> Vec<Vec<usize>> {
     (0..count).take(most).map(|at| (at * rows / count..(at + 1) * rows / count).collect()).collect()
 }
 
-/// The least and the greatest reward.
-fn range(rewards: &[f64]) -> (f64, f64) {
-    let known = || rewards.iter().copied().filter(|r| !r.is_nan());
-    (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max))
+/// What a person should know before believing the figures.
+fn warnings(rounds: &[Vec<usize>], options: &ReplayOptions) -> Vec<String> {
+    let mut out = Vec::new();
+    let small = rounds.iter().filter(|rows| rows.len() < options.k).count();
+    if small > 0 {
+        out.push(format!(
+            "{small} of {} rounds have fewer than {} items: there every item is picked",
+            rounds.len(),
+            options.k
+        ));
+    }
+    out.extend(states_may_know(options));
+    out
+}
+
+fn states_may_know(options: &ReplayOptions) -> Option<String> {
+    let text = "a state that has learnt from this log already knows its rewards: its figures are honest only on a log that it \
+                has not seen, and no difference to the log is given for it";
+    (!options.states.is_empty()).then(|| text.into())
 }
 
 /// What the log itself earned.
@@ -171,6 +206,8 @@ struct Contender {
     name: String,
     target: Target,
     reference: bool,
+    /// Whether it had learnt before, perhaps from this very log.
+    state: bool,
 }
 
 fn targets(
@@ -182,7 +219,7 @@ fn targets(
     let mut list: Vec<Contender> = Vec::new();
     let mut add = |name: String, target, reference| {
         if list.iter().all(|other| other.name != name) {
-            list.push(Contender { name, target, reference });
+            list.push(Contender { name, target, reference, state: false });
         }
     };
     for spec in &options.policies {
@@ -205,5 +242,8 @@ fn targets(
     add("average".into(), Target::Fixed(log.averages()), true);
     add("z-mean".into(), Target::Fixed(log.z_means(&log.standardised())), true);
     add("regression, out of fold".into(), Target::Fixed(model.to_vec()), true);
+    for contender in &mut list {
+        contender.state = options.states.iter().any(|(name, _)| *name == contender.name);
+    }
     Ok(list)
 }

@@ -1,5 +1,6 @@
 //! What an off-policy estimate says, as one document.
 
+use super::range::Range;
 use crate::replay::{Log, ReplayOptions};
 use crate::statistics::{ci95, ci95_if_any};
 use jurybox::Interval;
@@ -42,6 +43,10 @@ pub struct OffPolicy {
     /// What the log itself earned per pick.
     #[serde(serialize_with = "ci95")]
     pub logged: Interval,
+    /// The least and the greatest that a reward can be, which bounds and intervals rest on.
+    pub reward_range: (f64, f64),
+    /// Where `reward_range` is from.
+    pub reward_range_from: &'static str,
     /// The policies asked for.
     pub policies: Vec<OffPolicyLine>,
     /// What to hold them against.
@@ -67,13 +72,20 @@ pub struct OffPolicyLine {
     /// The figure minus what the log earned, paired by round.
     #[serde(serialize_with = "ci95_if_any")]
     pub minus_logged: Option<Interval>,
+    /// The share of the policy's picks that is within reach of the log.
+    pub overlap: Option<f64>,
+    /// How many rows' worth of evidence there is.
+    pub effective_rows: Option<f64>,
     /// Every estimate, and what they rest on.
     pub estimates: Option<Estimates>,
-    /// Why there is no figure.
+    /// The share of the policy's picks that the log may never look at, as far as its weights tell; the interval of the figure
+    /// counts it at its worst. Zero where every row carries its probability.
+    pub possibly_unseen: Option<f64>,
+    /// Why there is no figure, or no bound.
     pub why: Option<String>,
 }
 
-/// A reward per pick is between these, 95 times of 100, if all rewards are within the range of those in the log.
+/// A reward per pick is between these, 95 times of 100, if all rewards are within `reward_range`.
 ///
 /// ```
 /// let bounds = jurybox_lab::Bounds { low: 0.2, high: 0.9 };
@@ -128,6 +140,7 @@ impl OffPolicy {
         rounds: &[Vec<usize>],
         options: &ReplayOptions,
         logged: Interval,
+        range: Range,
     ) -> OffPolicy {
         let rows: usize = rounds.iter().map(Vec::len).sum();
         OffPolicy {
@@ -144,6 +157,8 @@ impl OffPolicy {
             k: options.k,
             seed: options.seed,
             logged,
+            reward_range: (range.low, range.high),
+            reward_range_from: range.from,
             policies: Vec::new(),
             references: Vec::new(),
             warnings: Vec::new(),
@@ -158,6 +173,9 @@ impl OffPolicyLine {
             reward_per_pick: None,
             bounds: None,
             minus_logged: None,
+            possibly_unseen: None,
+            overlap: None,
+            effective_rows: None,
             estimates: None,
             why: Some(why),
         }

@@ -53,13 +53,14 @@ impl OffPolicy {
 
     fn setting(&self) -> String {
         format!(
-            "{} rows, {} looked at, {} evaluators; {} rounds of {} items, {} picks each; the log earned {} a pick\n\
+            "{} rows, {} looked at, {} evaluators; {} rounds of {} items, {}{} picks each; the log earned {} a pick\n\
              reward per pick: {}, learnt from {}, 95% intervals over {}",
             self.rows,
             self.looked_at,
             self.evaluators.len(),
             self.rounds,
             short(self.items),
+            if self.k as f64 > self.items { "at most " } else { "" },
             self.k,
             with_interval(self.logged),
             self.estimator,
@@ -81,10 +82,24 @@ impl OffPolicy {
 
     /// Why there is no figure, one line for each such policy.
     fn notes(&self) -> impl Iterator<Item = String> {
-        let bounded = self.lines().any(|line| line.bounds.is_some());
+        let bounded = self.lines().any(|line| line.bounds.is_some() && line.reward_per_pick.is_none());
         let whys = self.lines().filter_map(|line| Some(format!("{}: {}", line.name, line.why.as_ref()?)));
-        let legend = "a bound takes what the log did not look at to be worth the least, or the most, of any reward in it";
-        whys.chain(bounded.then(|| legend.to_string()))
+        let worth = format!(
+            "worth {} to {} ({})",
+            short(self.reward_range.0),
+            short(self.reward_range.1),
+            self.reward_range_from
+        );
+        let unseen = self.lines().filter_map(|line| line.possibly_unseen).fold(0.0, f64::max);
+        let widened = (unseen > 0.0).then(|| {
+            format!(
+                "intervals also count what the log may never look at, up to {:.0}% of the picks, {worth}; where every row carries \
+                 its probability, picked or not, they are narrower",
+                100.0 * unseen
+            )
+        });
+        let legend = bounded.then(|| format!("a bound takes what the log did not look at to be {worth}"));
+        whys.chain(widened).chain(legend)
     }
 }
 
@@ -98,13 +113,12 @@ fn cells(line: &OffPolicyLine) -> [String; 5] {
         (None, Some(bounds)) => format!("{} to {} (bound)", short(bounds.low), short(bounds.high)),
         (None, None) => "no figure".into(),
     };
-    let of = |cell: &dyn Fn(&super::Estimates) -> String| line.estimates.as_ref().map_or(String::new(), cell);
     [
         line.name.clone(),
         reward,
         line.minus_logged.map_or(String::new(), with_interval),
-        of(&|e| format!("{:.2}", e.overlap)),
-        of(&|e| format!("{:.0}", e.effective_rows)),
+        line.overlap.map_or(String::new(), |overlap| format!("{overlap:.2}")),
+        line.effective_rows.map_or(String::new(), |rows| format!("{rows:.0}")),
     ]
 }
 

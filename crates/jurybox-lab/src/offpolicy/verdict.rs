@@ -1,8 +1,8 @@
 //! Whether a log can speak for a policy: a figure where it can, bounds where it cannot.
 //!
 //! The weights of the rows that were looked at sum to the policy's picks, up to chance, if the log could have looked at each
-//! of them. Where they sum to less, the rest of the policy's picks is where the log never looks, and no formula knows
-//! what is there. Three things take the figure away:
+//! of them. Where they sum to less, the rest of the policy's picks is where the log looks never or too rarely, and no formula
+//! knows what is there. Three things take the figure away:
 //!
 //! 1. rows that carry no probability, in a log whose unpicked rows do: they could not be picked;
 //! 2. a mean weight whose 95% interval lies below one;
@@ -10,35 +10,75 @@
 //!    been met in a log of this length: a mean weight then looks precise and is not. In the simulated logs of the book's
 //!    table the doubly robust intervals hold the truth 92 to 96 times of 100 above one half, and 27 to 87 times below.
 //!
+//! A mean weight that is not clearly below one does not show that the log looks everywhere: a share of up to one minus the lower
+//! end of its interval may be out of sight all the same. Unless the log says of every row that it could be picked, the
+//! interval of a figure is widened until it holds the intervals of the bounds.
+//!
 //! A mean weight whose interval lies above one, by half its width, says that the probabilities are not those of the log.
 
 use super::estimators::{Evidence, Figures};
 use super::outcome::{Bounds, Estimates, OffPolicyLine};
 use super::over_rounds::OverRounds;
+use jurybox::Interval;
 
 /// The least share of the picks within reach for which a figure is given.
 const LEAST_REACH: f64 = 0.5;
+/// By how much sums of weights that are one, exactly, may miss it.
+pub(super) const ROUNDING: f64 = 1e-9;
+const NO_BOUND: &str =
+    "no bound: every reward in the log is the same, and the range of rewards was not declared";
 
 pub(super) fn line(name: &str, evidence: &Evidence<'_>, logged: &OverRounds) -> OffPolicyLine {
     let Some(figures) = evidence.figures() else {
         return OffPolicyLine::without_figure(name, "nobody looked at any row".into());
     };
     let mut line = OffPolicyLine {
+        overlap: Some(figures.reach.value.min(1.0)),
+        effective_rows: Some(figures.effective_rows),
         estimates: Some(estimates(&figures)),
         ..OffPolicyLine::without_figure(name, String::new())
     };
+    let unseen = possibly_unseen(evidence, &figures);
+    let bounded = figures.range.0 < figures.range.1;
     if let Some(why) = contradiction(&figures) {
         line.why = Some(why);
     } else if let Some(why) = out_of_reach(evidence, &figures) {
-        line.why = Some(why);
+        line.why = Some(if bounded { why } else { format!("{why}; {NO_BOUND}") });
         let (low, high) = (figures.low.estimate().low, figures.high.estimate().high);
-        line.bounds = Some(Bounds { low: low.max(figures.range.0), high: high.min(figures.range.1) });
+        line.bounds =
+            bounded.then(|| Bounds { low: low.max(figures.range.0), high: high.min(figures.range.1) });
+    } else if unseen > 0.0 && !bounded {
+        line.why = Some(format!("the log may never look at {:.0}% of its picks; {NO_BOUND}", 100.0 * unseen));
     } else {
         line.why = None;
-        line.reward_per_pick = Some(figures.dr.estimate());
-        line.minus_logged = Some(figures.dr.minus(logged).estimate());
+        line.possibly_unseen = Some(unseen);
+        let (figure, difference) = if unseen > 0.0 {
+            (widened(&figures, None), widened(&figures, Some(logged)))
+        } else {
+            (figures.dr.estimate(), figures.dr.minus(logged).estimate())
+        };
+        line.reward_per_pick = Some(figure);
+        line.minus_logged = Some(difference);
     }
     line
+}
+
+/// The share of the picks that may be out of sight; none where the log says that every row could be picked.
+pub(super) fn possibly_unseen(evidence: &Evidence<'_>, figures: &Figures) -> f64 {
+    if known_overlap(evidence).is_some_and(|known| known >= 1.0 - ROUNDING) {
+        return 0.0;
+    }
+    figures.possibly_unseen()
+}
+
+/// A figure whose interval also holds if part of the picks is out of sight: its own, widened to hold those of the bounds, which
+/// rest on no overlap. `less` is subtracted from all, round by round.
+pub(super) fn widened(figures: &Figures, less: Option<&OverRounds>) -> Interval {
+    let of =
+        |figure: &OverRounds| less.map_or_else(|| figure.estimate(), |less| figure.minus(less).estimate());
+    let own = of(&figures.dr);
+    let reach = (own.mean - of(&figures.low).low).max(of(&figures.high).high - own.mean);
+    Interval::around(own.mean, own.half_width().max(reach))
 }
 
 fn estimates(figures: &Figures) -> Estimates {
@@ -58,7 +98,7 @@ fn estimates(figures: &Figures) -> Estimates {
 
 fn contradiction(figures: &Figures) -> Option<String> {
     let weight = figures.mean_weight.estimate();
-    (weight.mean - 1.5 * weight.half_width() > 1.0).then(|| {
+    (weight.mean - 1.5 * weight.half_width() > 1.0 + ROUNDING).then(|| {
         format!(
             "the weights of its picks come to {:.2} times what they must: the logged probabilities are too low, or rows \
              that nobody looked at were left out of the file",
@@ -69,20 +109,14 @@ fn contradiction(figures: &Figures) -> Option<String> {
 
 pub(super) fn out_of_reach(evidence: &Evidence<'_>, figures: &Figures) -> Option<String> {
     let weight = figures.mean_weight.estimate();
-    let known = known_overlap(evidence);
-    let never = |overlap: f64| {
-        format!(
-            "overlap {overlap:.2}: {:.0}% of what this policy would pick, the log never looks at",
-            100.0 * (1.0 - overlap)
-        )
-    };
     let reach = figures.reach.value;
-    match known {
-        Some(known) if known < 1.0 - 1e-9 => Some(never(known)),
-        // Nothing was cut: what is missing was never looked at.
-        _ if weight.high < 1.0 && figures.mean_weight.value - reach < 1e-9 => Some(never(reach)),
-        _ if weight.high < 1.0 || reach < LEAST_REACH => Some(format!(
-            "overlap {reach:.2}: {:.0}% of what this policy would pick, the log looks at never or too rarely",
+    match known_overlap(evidence) {
+        Some(known) if known < 1.0 - ROUNDING => Some(format!(
+            "overlap {known:.2}: {:.0}% of what this policy would pick, the log never looks at",
+            100.0 * (1.0 - known)
+        )),
+        _ if weight.high < 1.0 - ROUNDING || reach < LEAST_REACH => Some(format!(
+            "overlap {reach:.2}: {:.0}% of what this policy would pick, the log looks at too rarely to tell, or never",
             100.0 * (1.0 - reach)
         )),
         _ => None,
@@ -92,7 +126,8 @@ pub(super) fn out_of_reach(evidence: &Evidence<'_>, figures: &Figures) -> Option
 /// The share of the policy's picks that could have been looked at, where the log says so for rows that nobody looked at.
 fn known_overlap(evidence: &Evidence<'_>) -> Option<f64> {
     let rows = || evidence.rounds.iter().flatten().copied();
-    let says = rows().any(|row| evidence.rewards[row].is_nan() && !evidence.logged[row].is_nan());
+    let every = rows().all(|row| !evidence.logged[row].is_nan());
+    let says = every || rows().any(|row| evidence.rewards[row].is_nan() && !evidence.logged[row].is_nan());
     let all: f64 = rows().map(|row| evidence.target[row]).sum();
     let possible: f64 =
         rows().filter(|&row| !evidence.logged[row].is_nan()).map(|row| evidence.target[row]).sum();

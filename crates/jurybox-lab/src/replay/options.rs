@@ -57,6 +57,8 @@ pub struct ReplayOptions {
     pub states: Vec<(String, Jury)>,
     /// Fixed weights to try, one for each evaluator.
     pub weights: Option<Vec<f64>>,
+    /// The least and the greatest that a reward can be, where it is known; used off-policy only, for what a log did not look at.
+    pub reward_range: Option<(f64, f64)>,
     /// Where to write every pick.
     pub picks: Option<PathBuf>,
 }
@@ -73,6 +75,7 @@ impl Default for ReplayOptions {
             policies: default_policies(),
             states: Vec::new(),
             weights: None,
+            reward_range: None,
             picks: None,
         }
     }

@@ -1,0 +1,39 @@
+//! The least and the greatest that a reward can be: what is assumed of rows that nobody looked at.
+
+use crate::error::Error;
+use crate::replay::{Log, ReplayOptions};
+
+/// The range of the rewards, and how it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Range {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) from: &'static str,
+}
+
+impl Range {
+    /// As declared; else 0 to 1 where all rewards are one of these; else the range of the rewards in the log.
+    pub(super) fn of(log: &Log, options: &ReplayOptions) -> Result<Range, Error> {
+        let known = || log.rewards.iter().copied().filter(|r| !r.is_nan());
+        let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+        if let Some((least, most)) = options.reward_range {
+            let value = format!("{least},{most}");
+            if !(least < most && least.is_finite() && most.is_finite()) {
+                return Err(Error::setting("reward range", value, "the first must be below the second"));
+            }
+            if low < least || high > most {
+                let reason = format!("the log has rewards from {low} to {high}");
+                return Err(Error::setting("reward range", value, reason));
+            }
+            return Ok(Range { low: least, high: most, from: "as declared" });
+        }
+        if known().all(|r| r == 0.0 || r == 1.0) {
+            return Ok(Range { low: 0.0, high: 1.0, from: "all rewards in the log are 0 or 1" });
+        }
+        Ok(Range { low, high, from: "the range of the rewards in the log" })
+    }
+
+    pub(super) fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+}
