@@ -232,7 +232,9 @@ fn copies_of_rows_do_not_flatter_what_is_learnt() {
         let mut rng = ChaCha8Rng::seed_from_u64(100 + seed);
         let distinct: Vec<Vec<f64>> = (0..60)
             .map(|_| {
-                (0..12).map(|_| normal(&mut rng)).chain([f64::from(rng.random::<f64>() < 0.3)]).collect()
+                let mut row: Vec<f64> = (0..12).map(|_| normal(&mut rng)).collect();
+                row.push(f64::from(rng.random::<f64>() < 0.3));
+                row
             })
             .collect();
         let rows: Vec<Vec<f64>> = (0..600).map(|i| distinct[i % 60].clone()).collect();
