@@ -249,13 +249,14 @@ impl Report {
              rewards they hold (a tie with the K-th best is as good, the smallest reward never counts) and, with yes and no, \
              how many of all the yes; tied scores are averaged over their orders. What is learnt from rewards is learnt on \
              one half of the rows and judged on the other, so that no row is judged by its own reward";
-            html += &match self.twins {
-                0 => ".</p>".into(),
-                _ => format!(
-                    "; {}, and unless so many are alike that scores are plainly coarse, they are in one half.</p>",
+            if self.twins > 0 {
+                let _ = write!(
+                    html,
+                    "; {}, and unless so many are alike that scores are plainly coarse, they are in one half",
                     self.twins_said()
-                ),
-            };
+                );
+            }
+            html += ".</p>";
         } else {
             html += "<p class=\"small\">The share of the last line's top K that each way of ranking finds too, tied scores averaged over their orders. Without rewards \
              nobody can say which is right.</p>";

@@ -125,11 +125,11 @@ fn narrow(report: &Report, gathered: &Gathered) -> Vec<String> {
             short(value)
         ));
     }
-    let column = |j: usize| sample.rows().map(move |row| row[j]);
-    let heavy = report.evaluators.iter().enumerate().filter(|(j, _)| kurtosis(column(*j)) > HEAVY);
+    let column = |j: usize| sample.rows().map(|row| row[j]).collect::<Vec<f64>>();
+    let heavy = report.evaluators.iter().enumerate().filter(|(j, _)| kurtosis(&column(*j)) > HEAVY);
     let mut names: Vec<String> = heavy.map(|(_, about)| format!("`{}`", about.name)).collect();
     // Of two rewards, how many there are of the rarer one says it better.
-    if gathered.outcomes.two().is_none() && kurtosis(sample.rewards.iter().copied()) > HEAVY {
+    if gathered.outcomes.two().is_none() && kurtosis(&sample.rewards) > HEAVY {
         names.push("the reward".into());
     }
     if !names.is_empty() {
@@ -145,8 +145,8 @@ fn narrow(report: &Report, gathered: &Gathered) -> Vec<String> {
 }
 
 /// The fourth moment over the square of the second; missing values are left out.
-fn kurtosis(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    let known = || values.clone().filter(|x| !x.is_nan());
+fn kurtosis(values: &[f64]) -> f64 {
+    let known = || values.iter().filter(|x| !x.is_nan());
     let count = known().count() as f64;
     let mean = known().sum::<f64>() / count;
     let moment = |power: i32| known().map(|x| (x - mean).powi(power)).sum::<f64>() / count;
