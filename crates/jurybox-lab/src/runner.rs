@@ -42,12 +42,18 @@ pub struct Experiment {
     pub runs: u64,
 }
 
+/// Runs at most.
+const MOST_RUNS: u64 = 100_000;
+
 impl Experiment {
     /// Refuses what cannot be run, before any work is done.
     pub fn check(&self) -> Result<(), Error> {
         self.setting.check()?;
         if self.runs == 0 {
             return Err(Error::setting("runs", 0, "there must be at least one"));
+        }
+        if self.runs > MOST_RUNS {
+            return Err(Error::setting("runs", self.runs, format!("at most {MOST_RUNS} can be simulated")));
         }
         if self.contenders.is_empty() {
             return Err(Error::setting("policies", "none", "name at least one"));

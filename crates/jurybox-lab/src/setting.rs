@@ -127,12 +127,24 @@ pub struct Twists {
     pub persistent: bool,
 }
 
+/// Evaluators at most: as many as a jury takes.
+const MOST_EVALUATORS: usize = 2048;
+/// Items of a round at most.
+const MOST_ITEMS: usize = 1_000_000;
+
 impl Setting {
     /// Refuses what cannot be simulated, naming the value.
     pub fn check(&self) -> Result<(), Error> {
         let Setting { ratio, evaluators, items, k, rounds, .. } = self;
         if !(ratio.is_finite() && *ratio > 0.0) {
             return Err(Error::setting("ratio", ratio, "must be a positive number"));
+        }
+        for (name, value, most) in
+            [("evaluators", *evaluators, MOST_EVALUATORS), ("items", *items, MOST_ITEMS)]
+        {
+            if value > most {
+                return Err(Error::setting(name, value, format!("at most {most} can be simulated")));
+            }
         }
         if *evaluators == 0 {
             return Err(Error::setting("evaluators", 0, "there must be at least one"));
@@ -182,7 +194,7 @@ impl Setting {
         if (t.correlated > 0) != (t.rho > 0.0) {
             return Err(Error::setting("rho", t.rho, "correlated evaluators and rho > 0 go together"));
         }
-        if t.useless + t.inverted > self.evaluators {
+        if t.useless.checked_add(t.inverted).is_none_or(|both| both > self.evaluators) {
             let reason =
                 format!("with inverted = {} more than the {} there are", t.inverted, self.evaluators);
             return Err(Error::setting("useless", t.useless, reason));
@@ -224,6 +236,7 @@ mod tests {
             (with(Twists { missing: 1.0, ..Twists::default() }), "missing = 1"),
             (with(Twists { correlated: 3, ..Twists::default() }), "rho = 0"),
             (with(Twists { correlated: 1, rho: 0.5, ..Twists::default() }), "correlated = 1"),
+            (with(Twists { useless: usize::MAX, inverted: 5, ..Twists::default() }), "useless = 184"),
             (with(Twists { useless: 6, inverted: 5, ..Twists::default() }), "useless = 6"),
             (with(Twists { outage: Some((9, 3)), ..Twists::default() }), "outage = 9-3"),
             (with(Twists { items_min: Some(10), ..Twists::default() }), "items-min = 10"),

@@ -49,6 +49,7 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
         let times = |x: f64| if about.deviation > 0.0 { x * about.deviation } else { 0.0 };
         LearntWeight { mean: times(w.mean), low: w.low.map(times), high: w.high.map(times) }
     });
+    let weights = together(&weights.collect::<Vec<_>>(), evaluators);
     let alarm = |alarm: &jurybox::Alarm| {
         let name = evaluators.get(alarm.evaluator).map_or("?", |about| about.name.as_str());
         let what = match alarm.reading {
@@ -69,6 +70,21 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
         name: jury.spec().to_string(),
         from,
         alarms: fitted.alarms().iter().map(alarm).collect(),
-        weights: weights.collect(),
+        weights,
     }
+}
+
+/// Evaluators that are one have one weight, what they add together: how it is split between them is nobody's knowledge, and the
+/// parts can be large and cancel. No interval of the parts is one of the sum.
+fn together(weights: &[LearntWeight], evaluators: &[EvaluatorReport]) -> Vec<LearntWeight> {
+    let one = |(about, weight): (&EvaluatorReport, &LearntWeight)| {
+        if about.one_with.is_empty() {
+            return *weight;
+        }
+        let mine = |other: &EvaluatorReport| other.name == about.name || about.one_with.contains(&other.name);
+        let parts = evaluators.iter().zip(weights).filter(|(other, _)| mine(other));
+        let mean = parts.map(|(other, weight)| about.sign * other.sign * weight.mean).sum();
+        LearntWeight { mean, low: None, high: None }
+    };
+    evaluators.iter().zip(weights).map(one).collect()
 }

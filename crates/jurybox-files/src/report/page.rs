@@ -68,11 +68,12 @@ impl Report {
             "<p class=\"small\"><b>Weight</b>: how much one standard deviation of this score adds to the predicted \
              reward, the other scores being equal; a bar that crosses the line may be zero. <b>Gain, offset, noise</b>: score = \
              offset + gain × reward, give or take the noise. <b>Correlation</b>: with the reward. The intervals of a column \
-             hold together in 95 of 100 reports, for rows drawn independently; rows of the same day or author are fewer \
-             witnesses than they are rows.</p>"
+             hold together in about 95 of 100 reports, for rows drawn independently; in fewer with heavy tails (77 to 86) or \
+             with less than ten of the rarer verdict (83 to 86). Rows of the same day or author are fewer witnesses than they \
+             are rows.</p>"
         } else {
             "<p class=\"small\"><b>Weight</b>: the evaluator's say when all are combined by how well they agree, on \
-             standardised scores; the intervals hold together in 95 of 100 reports. <b>Gain</b>: by how much its score rises with one standard \
+             standardised scores; the intervals hold together in about 95 of 100 reports, in fewer with heavy tails. <b>Gain</b>: by how much its score rises with one standard \
              deviation of what the evaluators share; <b>noise</b>: the rest of its spread. Agreement is not truth: \
              evaluators that share an error agree too.</p>"
         };
@@ -96,6 +97,12 @@ impl Report {
         let mut rows: Vec<_> = self.evaluators.iter().zip(&policy.weights).collect();
         rows.sort_by(|a, b| b.1.mean.abs().total_cmp(&a.1.mean.abs()));
         for (about, weight) in rows {
+            // Of evaluators that are one, the first has the weight of all.
+            if let Some(first) = self.first_of(about) {
+                let (name, first) = (escaped(&about.name), escaped(&first.name));
+                let _ = write!(html, "<tr><td>{name}</td><td></td><td></td><td>one with {first}</td></tr>");
+                continue;
+            }
             let interval = match (weight.low, weight.high) {
                 (Some(low), Some(high)) => format!("{} to {}", short(low), short(high)),
                 _ => "–".into(),
@@ -109,9 +116,22 @@ impl Report {
             );
         }
         html + "</table></div><p class=\"small\">What one standard deviation of the score adds to what items are ranked \
-                by. A policy that has seen few rewards stays near what the scores alone suggest. The intervals of a state are \
+                by. A policy that has seen few rewards stays near what the scores alone suggest. Evaluators that are one \
+                have one weight, what they add together. The intervals of a state are \
                 its policy's own account of what it was taught, all of them together at 95%; without a state it was \
                 taught these rows, and how sure these make anyone is in the table above.</p>"
+    }
+
+    /// The first of the evaluators that are one with this one, where it is not that itself.
+    fn first_of(&self, about: &EvaluatorReport) -> Option<&EvaluatorReport> {
+        let first =
+            self.evaluators.iter().find(|e| e.name == about.name || about.one_with.contains(&e.name))?;
+        (first.name != about.name).then_some(first)
+    }
+
+    /// How many rows have a twin, in words.
+    pub(super) fn twins_said(&self) -> String {
+        format!("{} of {} rows have a twin with the same scores", self.twins, self.sampled)
     }
 
     /// The evaluators, weightiest first.
@@ -141,7 +161,8 @@ impl Report {
         };
         let worth = self.effective_evaluators.map_or(String::new(), |n| {
             format!(
-                "By their errors, these {} evaluators are worth <b>{n:.1}</b> independent ones. ",
+                "By their errors, these {} evaluators are worth <b>{n:.1}</b> independent ones: that counts \
+                 how independent they are, not how much they know. ",
                 names.len()
             )
         });
@@ -224,21 +245,30 @@ impl Report {
             html += "</tr>";
         }
         html += "</table></div>";
-        html += if rewarded {
-            "<p class=\"small\">Among the rows with a reward: the mean reward of the K, and in brackets how many of the K best \
+        if rewarded {
+            html += "<p class=\"small\">Among the rows with a reward: the mean reward of the K, and in brackets how many of the K best \
              rewards they hold (a tie with the K-th best is as good, the smallest reward never counts) and, with yes and no, \
              how many of all the yes; tied scores are averaged over their orders. What is learnt from rewards is learnt on \
-             one half of the rows and judged on the other, so that no row is judged by its own reward.</p>"
+             one half of the rows and judged on the other, so that no row is judged by its own reward";
+            if self.twins > 0 {
+                let _ = write!(
+                    html,
+                    "; {}, and unless so many are alike that scores are plainly coarse, they are in one half",
+                    self.twins_said()
+                );
+            }
+            html += ".</p>";
         } else {
-            "<p class=\"small\">The share of the last line's top K that each way of ranking finds too, tied scores averaged over their orders. Without rewards \
-             nobody can say which is right.</p>"
-        };
+            html += "<p class=\"small\">The share of the last line's top K that each way of ranking finds too, tied scores averaged over their orders. Without rewards \
+             nobody can say which is right.</p>";
+        }
         html
     }
 
     /// A table for the terminal.
     pub fn to_table(&self) -> String {
-        let width = self.evaluators.iter().map(|e| e.name.chars().count()).max().unwrap_or(0).max(9);
+        let width =
+            self.evaluators.iter().map(|e| clipped(&e.name).chars().count()).max().unwrap_or(0).max(9);
         let mut text = format!("{} rows, {} with a reward; from {}\n", self.rows, self.labelled, self.from);
         let _ = writeln!(
             text,
@@ -250,7 +280,7 @@ impl Report {
             let _ = writeln!(
                 text,
                 "{:width$}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>7.0}%",
-                about.name,
+                clipped(&about.name),
                 interval(about.weight),
                 some(about.gain),
                 some(about.offset),
@@ -260,13 +290,25 @@ impl Report {
             );
         }
         if let Some(effective) = self.effective_evaluators {
-            let _ = writeln!(text, "worth {effective:.1} independent evaluators");
+            let _ = writeln!(
+                text,
+                "worth {effective:.1} independent evaluators (that counts independence, not knowledge)"
+            );
         }
         for warning in &self.warnings {
             let _ = writeln!(text, "warning: {warning}");
         }
         text
     }
+}
+
+/// A name that a terminal can show.
+fn clipped(name: &str) -> String {
+    const MOST: usize = 60;
+    if name.chars().count() <= MOST {
+        return name.into();
+    }
+    name.chars().take(MOST - 1).chain(['…']).collect()
 }
 
 /// An estimate with its interval in words.

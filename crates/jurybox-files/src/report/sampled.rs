@@ -2,7 +2,8 @@
 
 use super::caught::Best;
 use super::gather::{Gathered, Sample};
-use super::{Bin, Catch, Report};
+use super::twins::Twins;
+use super::{Bin, Catch, Relation, Report};
 use crate::error::Error;
 use crate::judge::{scores, seat};
 use jurybox::toolbox::{Standard, student_quantile};
@@ -10,6 +11,8 @@ use jurybox::{Evaluators, Example, Spec};
 
 /// Bins of a curve.
 const BINS: usize = 10;
+/// Rows to a bin on average, below which the curve is not tested.
+const LEAST_TO_A_BIN: usize = 5;
 
 /// Mean reward over tenths of each evaluator's scores; without rewards, the mean standardised score of the others.
 pub(super) fn curves(gathered: &Gathered, report: &mut Report) {
@@ -23,17 +26,22 @@ pub(super) fn curves(gathered: &Gathered, report: &mut Report) {
         });
         sum / count
     };
+    let family = report.evaluators.iter().filter(|about| about.deviation > 0.0).count();
+    let two = gathered.outcomes.two().filter(|_| rewarded);
     for (j, about) in report.evaluators.iter_mut().enumerate() {
         let pairs = sample.rows().zip(&sample.rewards);
         let pairs = pairs.map(|(row, &reward)| (row[j], if rewarded { reward } else { others(row, j) }));
         let mut pairs: Vec<(f64, f64)> = pairs.filter(|(x, y)| !x.is_nan() && !y.is_nan()).collect();
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        about.curve = bins(&pairs, gathered.outcomes.two().filter(|_| rewarded));
+        let parts = parts(&pairs);
+        about.curve = bins(&parts, two);
+        about.bent =
+            matches!(about.relation, Relation::NotSeen | Relation::BesideOthers) && differ(&parts, family);
     }
 }
 
-/// About equal numbers of rows to a bin; equal scores are never parted. `two` are the rewards where there are just two.
-fn bins(pairs: &[(f64, f64)], two: Option<(f64, f64)>) -> Vec<Bin> {
+/// About equal numbers of rows to a bin; equal scores are never parted.
+fn parts(pairs: &[(f64, f64)]) -> Vec<&[(f64, f64)]> {
     let (mut parts, mut start): (Vec<&[(f64, f64)]>, usize) = (Vec::new(), 0);
     for bin in 1..=BINS {
         let mut end = (pairs.len() * bin / BINS).max(start);
@@ -45,15 +53,50 @@ fn bins(pairs: &[(f64, f64)], two: Option<(f64, f64)>) -> Vec<Bin> {
         }
         start = end;
     }
-    let means = |part: &[(f64, f64)]| {
-        let n = part.len() as f64;
-        (part.iter().map(|p| p.0).sum::<f64>() / n, part.iter().map(|p| p.1).sum::<f64>() / n)
+    parts
+}
+
+/// Mean score and mean reward.
+fn means(part: &[(f64, f64)]) -> (f64, f64) {
+    let n = part.len() as f64;
+    (part.iter().map(|p| p.0).sum::<f64>() / n, part.iter().map(|p| p.1).sum::<f64>() / n)
+}
+
+/// The squares of the rewards around their mean.
+fn square(part: &[(f64, f64)]) -> f64 {
+    let (_, reward) = means(part);
+    part.iter().map(|p| (p.1 - reward).powi(2)).sum()
+}
+
+/// Whether the bins' mean rewards differ by more than chance would have them differ in 5 of 100 reports at any of `family`
+/// curves: the test of Fisher's F, its quantile by Paulson's approximation.
+fn differ(parts: &[&[(f64, f64)]], family: usize) -> bool {
+    let rows: usize = parts.iter().map(|part| part.len()).sum();
+    if parts.len() < 3 || rows < LEAST_TO_A_BIN * parts.len() {
+        return false;
+    }
+    let within: f64 = parts.iter().map(|part| square(part)).sum();
+    let whole = parts.iter().flat_map(|part| part.iter()).map(|pair| pair.1).sum::<f64>() / rows as f64;
+    let between: f64 = parts.iter().map(|part| part.len() as f64 * (means(part).1 - whole).powi(2)).sum();
+    let (above, below) = ((parts.len() - 1) as f64, (rows - parts.len()) as f64);
+    if between <= 1e-12 * (within + between) {
+        return false;
+    }
+    let root = (between / above / (within / below)).cbrt();
+    let (a, b) = (2.0 / (9.0 * above), 2.0 / (9.0 * below));
+    // No spread within the bins at all is an infinite F.
+    let z = if root.is_finite() {
+        ((1.0 - b) * root - (1.0 - a)) / (b * root * root + a).sqrt()
+    } else {
+        f64::MAX
     };
-    let square = |part: &[(f64, f64)]| {
-        let (_, reward) = means(part);
-        part.iter().map(|p| (p.1 - reward).powi(2)).sum::<f64>()
-    };
-    let freedom = (pairs.len().saturating_sub(parts.len()) as f64).max(1.0);
+    z > student_quantile(1.0 - 0.05 / family.max(1) as f64, f64::MAX)
+}
+
+/// Bins with their intervals. `two` are the rewards where there are just two.
+fn bins(parts: &[&[(f64, f64)]], two: Option<(f64, f64)>) -> Vec<Bin> {
+    let rows: usize = parts.iter().map(|part| part.len()).sum();
+    let freedom = (rows.saturating_sub(parts.len()) as f64).max(1.0);
     let pooled = parts.iter().map(|part| square(part)).sum::<f64>() / freedom;
     let bin = |part: &&[(f64, f64)]| {
         let n = part.len() as f64;
@@ -82,8 +125,8 @@ fn wilson(share: f64, n: f64) -> (f64, f64) {
 /// What the top K by each way of ranking would catch.
 ///
 /// Learning happens on one half of the sample and ranking on the other, both ways round, so that no row is judged by
-/// its own reward.
-pub(super) fn catches(gathered: &Gathered, names: &Evaluators) -> Result<Vec<Catch>, Error> {
+/// its own reward; rows with the same scores are in one half, so that none is judged by a copy's either.
+pub(super) fn catches(gathered: &Gathered, twins: &Twins, names: &Evaluators) -> Result<Vec<Catch>, Error> {
     let sample = &gathered.sample;
     let rewarded = gathered.labelled > 0;
     let rows: Vec<usize> =
@@ -97,10 +140,13 @@ pub(super) fn catches(gathered: &Gathered, names: &Evaluators) -> Result<Vec<Cat
         ("drawn at random".into(), vec![0.0; rows.len()]),
         ("plain mean".into(), plain_means(sample, &rows, names)?),
         ("z-mean".into(), z_means(sample, &rows, names.len())),
-        ("esag".into(), by_policy(sample, &rows, names, &esag, rewarded)?),
+        ("esag".into(), by_policy(sample, twins, &rows, names, &esag, rewarded)?),
     ];
     if default.name() != "esag" {
-        ways.push((format!("{default} (default)"), by_policy(sample, &rows, names, &default, rewarded)?));
+        ways.push((
+            format!("{default} (default)"),
+            by_policy(sample, twins, &rows, names, &default, rewarded)?,
+        ));
     }
     for (_, values) in &mut ways {
         // A row without a score comes last, and minus zero is zero.
@@ -143,6 +189,7 @@ fn row_of(sample: &Sample, row: usize) -> &[f64] {
 /// The two halves are valued by two juries, whose values need not share a scale: each row's value is its place in its half.
 fn by_policy(
     sample: &Sample,
+    twins: &Twins,
     rows: &[usize],
     names: &Evaluators,
     spec: &Spec,
@@ -154,7 +201,7 @@ fn by_policy(
     let span = if high > low { high - low } else { 1.0 };
     for side in [false, true] {
         let mut jury = seat(spec, names)?;
-        let of = |half: bool| (0..rows.len()).filter(move |&at| sample.half(rows[at]) == half);
+        let of = |half: bool| (0..rows.len()).filter(move |&at| twins.half(sample, rows[at]) == half);
         let table =
             |half: bool| -> Vec<f64> { of(half).flat_map(|at| row_of(sample, rows[at])).copied().collect() };
         jury.observe(&scores(&table(!side), names.len())?, 0)?;
@@ -217,7 +264,7 @@ mod tests {
                 };
                 let pairs: Vec<(f64, f64)> = scores.iter().map(|&x| (x, reward(x))).collect();
                 for (part, bin) in
-                    pairs.chunks(20).zip(bins(&pairs, (kind == "yes or no").then_some((0.0, 1.0))))
+                    pairs.chunks(20).zip(bins(&parts(&pairs), (kind == "yes or no").then_some((0.0, 1.0))))
                 {
                     let truth = part.iter().map(|(x, _)| x * x).sum::<f64>() / 20.0;
                     held += f64::from(bin.low <= truth && truth <= bin.high);
@@ -226,6 +273,30 @@ mod tests {
             }
             let share = held / count;
             assert!(share > 0.94, "{kind}: {share}");
+        }
+    }
+
+    /// Bins are called different by chance no more often than they should be, and a parabola is found.
+    #[test]
+    fn a_curve_is_told_from_a_flat_one() {
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(2);
+        for kind in ["even", "yes or no", "skewed"] {
+            let (mut flat, mut bent) = (0, 0);
+            for _ in 0..400 {
+                let mut scores: Vec<f64> = (0..200).map(|_| rng.random::<f64>() - 0.5).collect();
+                scores.sort_by(f64::total_cmp);
+                let mut noise = || match kind {
+                    "even" => rng.random::<f64>(),
+                    "yes or no" => f64::from(rng.random::<f64>() < 0.2),
+                    _ => -rng.random::<f64>().ln(),
+                };
+                let pairs: Vec<(f64, f64)> = scores.iter().map(|&x| (x, noise())).collect();
+                flat += usize::from(differ(&parts(&pairs), 1));
+                let pairs: Vec<(f64, f64)> = pairs.iter().map(|&(x, y)| (x, 6.0 * x * x + y)).collect();
+                bent += usize::from(differ(&parts(&pairs), 1));
+            }
+            // 20 of 400 by chance; more than 38 come once in thirty thousand times.
+            assert!(flat <= 38 && bent > 300, "{kind}: {flat} {bent}");
         }
     }
 

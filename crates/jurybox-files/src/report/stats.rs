@@ -42,6 +42,8 @@ pub(super) fn evaluators(
             weight: None,
             correlation: None,
             relation: Relation::Unknown,
+            bent: false,
+            sign: copies.place[j].map_or(1.0, |(_, sign)| sign),
             one_with: copies.others(j).into_iter().map(|i| names[i].clone()).collect(),
             curve: Vec::new(),
         };

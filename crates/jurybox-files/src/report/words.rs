@@ -10,6 +10,12 @@ use jurybox_draw::short;
 const FEW_LABELS: u64 = 100;
 /// The same for the rarer of two verdicts.
 const FEW_OF_A_KIND: u64 = 30;
+/// The same below which intervals are too narrow, by measurement.
+const FEWEST_OF_A_KIND: u64 = 10;
+/// The kurtosis (3 for a bell curve) from which on intervals are too narrow, by measurement.
+const HEAVY: f64 = 10.0;
+/// The share of rows with a twin from which on it is a warning.
+const MANY_TWINS: f64 = 0.03;
 /// A correlation with the reward above which an evaluator may be the reward itself.
 const TOO_GOOD: f64 = 0.99;
 
@@ -27,6 +33,8 @@ pub(super) fn warnings(report: &Report, gathered: &Gathered) -> Vec<String> {
             short(value)
         ));
     }
+    list.extend(narrow(report, gathered));
+    list.extend(twins(report));
     list.extend(selection::picked(gathered, report));
     if report.from.starts_with("nothing") {
         list.push(
@@ -85,18 +93,75 @@ fn related(about: &EvaluatorReport, report: &Report) -> Option<String> {
         Relation::Against => Some(format!(
             "`{name}` goes against {against} ({figure}): low seems to mean high. If that is how it is meant, invert it."
         )),
-        Relation::NotSeen => {
-            Some(format!("`{name}` shows no relation to {against} beyond chance ({figure})."))
-        }
+        Relation::NotSeen => Some(format!(
+            "`{name}` shows no straight-line relation to {against} beyond chance ({figure}){}.",
+            bent(about)
+        )),
         Relation::BesideOthers => Some(format!(
-            "`{name}` alone tells nothing of the reward beyond chance ({figure}), but beside the others it does (weight {}).",
-            about.weight.map_or_else(String::new, said)
+            "`{name}` alone shows no straight-line relation to the reward beyond chance ({figure}), but beside the others it \
+             does (weight {}){}.",
+            about.weight.map_or_else(String::new, said),
+            bent(about)
         )),
         Relation::With if about.correlation.is_some_and(|c| c.low > TOO_GOOD) => Some(format!(
             "`{name}` all but is the reward ({figure}). If it is only known once somebody has looked, leave it out."
         )),
         Relation::With | Relation::Unknown => None,
     }
+}
+
+/// Where a line shows nothing and the curve does.
+fn bent(about: &EvaluatorReport) -> &'static str {
+    if about.bent { ", but its curve shows one: see there" } else { "" }
+}
+
+/// Where intervals hold less often than they should.
+fn narrow(report: &Report, gathered: &Gathered) -> Vec<String> {
+    let mut list = Vec::new();
+    let sample = &gathered.sample;
+    if let Some((value, count)) = gathered.outcomes.rarer().filter(|rarer| rarer.1 < FEWEST_OF_A_KIND) {
+        list.push(format!(
+            "With only {count} rewards of {}, intervals are too narrow: on made-up tables like that those of a column held \
+             together in 83 to 86 of 100 reports, not in 95.",
+            short(value)
+        ));
+    }
+    let column = |j: usize| sample.rows().map(|row| row[j]).collect::<Vec<f64>>();
+    let heavy = report.evaluators.iter().enumerate().filter(|(j, _)| kurtosis(&column(*j)) > HEAVY);
+    let mut names: Vec<String> = heavy.map(|(_, about)| format!("`{}`", about.name)).collect();
+    // Of two rewards, how many there are of the rarer one says it better.
+    if gathered.outcomes.two().is_none() && kurtosis(&sample.rewards) > HEAVY {
+        names.push("the reward".into());
+    }
+    if !names.is_empty() {
+        let have = if names.len() == 1 { "has" } else { "have" };
+        list.push(format!(
+            "{} {have} heavy tails: a few rows carry the sums, and intervals are too narrow. On made-up tables with \
+             lognormal scores and rewards those of a column held together in 77 to 86 of 100 reports, not in 95. A logarithm \
+             or ranks may serve better.",
+            names.join(", ")
+        ));
+    }
+    list
+}
+
+/// The fourth moment over the square of the second; missing values are left out.
+fn kurtosis(values: &[f64]) -> f64 {
+    let known = || values.iter().filter(|x| !x.is_nan());
+    let count = known().count() as f64;
+    let mean = known().sum::<f64>() / count;
+    let moment = |power: i32| known().map(|x| (x - mean).powi(power)).sum::<f64>() / count;
+    moment(4) / moment(2).powi(2)
+}
+
+/// Rows that have the scores of another.
+fn twins(report: &Report) -> Option<String> {
+    (report.twins as f64 > MANY_TWINS * report.sampled as f64).then(|| {
+        format!(
+            "{}: coarse scores, or copies of rows. Copies are fewer witnesses than they are rows: intervals are too narrow then.",
+            report.twins_said()
+        )
+    })
 }
 
 /// Evaluators whose correlation is known, but not what they add to the others.
@@ -134,30 +199,38 @@ fn copies(report: &Report, list: &mut Vec<String>) {
     }
 }
 
-/// Pairs one by one while they are few; otherwise everybody in one sentence.
+/// Every set of evaluators that are linked by pairs whose errors go together, by itself.
 fn near_duplicates(report: &Report, list: &mut Vec<String>) {
-    let mut pairs = Vec::new();
-    for (i, row) in report.error_correlation.iter().enumerate() {
-        let one = |j: usize| report.evaluators[i].one_with.contains(&report.evaluators[j].name);
-        let near = row.iter().take(i).enumerate().filter(|(j, value)| **value > 0.9 && !one(*j));
-        pairs.extend(near.map(|(j, &value)| (j, i, value)));
-    }
+    let count = report.evaluators.len();
+    let one = |i: usize, j: usize| report.evaluators[i].one_with.contains(&report.evaluators[j].name);
+    let near = |i: usize, j: usize| i != j && report.error_correlation[i][j] > 0.9 && !one(i, j);
     let name = |j: usize| format!("`{}`", report.evaluators[j].name);
-    if pairs.len() <= 3 {
-        list.extend(pairs.iter().map(|&(j, i, value)| {
-            format!(
-                "{} and {} are near-duplicates: their errors correlate at {value:.2}. Two voices, one opinion.",
+    let mut told = vec![false; count];
+    for first in 0..count {
+        let mut group = Vec::new();
+        let mut next = vec![first];
+        while let Some(j) = next.pop() {
+            if !std::mem::replace(&mut told[j], true) {
+                group.push(j);
+                next.extend((0..count).filter(|&i| near(i, j) && !told[i]));
+            }
+        }
+        group.sort_unstable();
+        if let [i, j] = group[..] {
+            list.push(format!(
+                "{} and {} are near-duplicates: their errors correlate at {:.2}. Two voices, one opinion.",
+                name(i),
                 name(j),
-                name(i)
-            )
-        }));
-        return;
+                report.error_correlation[j][i]
+            ));
+        } else if group.len() > 2 {
+            let pairs = group.iter().flat_map(|&i| group.iter().map(move |&j| (i, j)));
+            let pairs = pairs.filter(|&(i, j)| i < j && near(i, j)).count();
+            let names: Vec<String> = group.iter().map(|&j| name(j)).collect();
+            list.push(format!(
+                "{} are near-duplicates: in {pairs} pairs of them the errors correlate above 0.9. Many voices, one opinion.",
+                names.join(", ")
+            ));
+        }
     }
-    let involved = |j: usize| pairs.iter().any(|&(a, b, _)| a == j || b == j);
-    let names: Vec<String> = (0..report.evaluators.len()).filter(|&j| involved(j)).map(name).collect();
-    list.push(format!(
-        "{} are near-duplicates: in {} pairs of them the errors correlate above 0.9. Many voices, one opinion.",
-        names.join(", "),
-        pairs.len()
-    ));
 }

@@ -1,6 +1,7 @@
 //! The course of a run: which rows are shown when. All players of a run meet the same one.
 
 use super::options::{POOL_SHARE, Protocol};
+use super::twins::Twins;
 use super::{Log, ReplayOptions};
 use crate::error::Error;
 use rand::{RngExt, SeedableRng};
@@ -127,7 +128,7 @@ impl Course {
         let stages = match options.protocol {
             Protocol::Pool { budget } => {
                 let mut rows = all();
-                draw(&mut rows, pool_size(log.rows()), &mut rng);
+                draw_first(&mut rows, pool_size(log.rows()), &mut rng);
                 rows.truncate(pool_size(log.rows()));
                 rows.sort_unstable();
                 vec![Stage::Pool { budget: budget.min(rows.len()), rows }]
@@ -136,7 +137,7 @@ impl Course {
                 let most = options.rounds.unwrap_or(usize::MAX);
                 let rounds: Vec<Vec<usize>> = if log.rounds.is_empty() {
                     let mut rows = all();
-                    draw(&mut rows, log.rows(), &mut rng);
+                    draw(&mut rows, &mut rng);
                     rows.chunks_exact(options.items).take(most).map(<[usize]>::to_vec).collect()
                 } else {
                     log.rounds.iter().take(most).cloned().collect()
@@ -146,7 +147,7 @@ impl Course {
             Protocol::Reuse => {
                 let mut rows = all();
                 let rounds = (0..options.rounds.unwrap_or(2000)).map(|_| {
-                    draw(&mut rows, options.items, &mut rng);
+                    draw_first(&mut rows, options.items, &mut rng);
                     rows[..options.items].to_vec()
                 });
                 vec![Stage::Rounds(rounds.collect())]
@@ -191,39 +192,77 @@ impl Offered {
     }
 }
 
-/// Rows of one of the file's own rounds stay together, in the fold or out of it.
+/// Rows of one of the file's own rounds stay together, in the fold or out of it; so do rows with the same scores.
 fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Stage> {
-    let mut units: Vec<Vec<usize>> = if log.rounds.is_empty() {
-        (0..log.rows()).map(|row| vec![row]).collect()
+    let twins = Twins::of(log);
+    let own = !log.rounds.is_empty();
+    let mut units: Vec<Vec<usize>> =
+        if own { log.rounds.clone() } else { kept_together(&twins, log.rows(), log.rows() / folds) };
+    draw(&mut units, rng);
+    let parts: Vec<Vec<Vec<usize>>> = if own || units.len() == log.rows() {
+        let part = |fold: usize| units[fold * units.len() / folds..(fold + 1) * units.len() / folds].to_vec();
+        (0..folds).map(part).collect()
     } else {
-        log.rounds.clone()
+        evenly(units, folds, rng)
     };
-    for at in 0..units.len() {
-        let other = rng.random_range(at..units.len());
-        units.swap(at, other);
-    }
-    let part = |fold: usize| &units[fold * units.len() / folds..(fold + 1) * units.len() / folds];
-    (0..folds)
-        .map(|fold| {
-            let others = (0..folds).filter(|&other| other != fold);
-            let mut rest: Vec<usize> = others.flat_map(|other| part(other).concat()).collect();
-            rest.sort_unstable();
-            let rounds = if log.rounds.is_empty() {
-                let rows = part(fold).concat();
-                let items = if options.items == 0 { rows.len() } else { options.items.min(rows.len()) };
-                rows.chunks_exact(items).map(<[usize]>::to_vec).collect()
-            } else {
-                part(fold).to_vec()
-            };
-            Stage::Fold { rest, rounds }
-        })
-        .collect()
+    let stage = |fold: usize| {
+        let others = (0..folds).filter(|&other| other != fold);
+        let mut rest: Vec<usize> = others.flat_map(|other| parts[other].concat()).collect();
+        rest.sort_unstable();
+        let rounds = if own {
+            rest = without_twins(&twins, rest, &parts[fold], log.rows());
+            parts[fold].clone()
+        } else {
+            let rows = parts[fold].concat();
+            let items = if options.items == 0 { rows.len() } else { options.items.min(rows.len()) };
+            rows.chunks_exact(items).map(<[usize]>::to_vec).collect()
+        };
+        Stage::Fold { rest, rounds }
+    };
+    (0..folds).map(stage).collect()
 }
 
-/// Moves a uniform draw of `n` different rows to the front.
-fn draw(rows: &mut [usize], n: usize, rng: &mut ChaCha8Rng) {
+/// The rows in sets that must stay in one fold.
+fn kept_together(twins: &Twins, rows: usize, most: usize) -> Vec<Vec<usize>> {
+    let mut units: Vec<Vec<usize>> = vec![Vec::new(); rows];
+    (0..rows).for_each(|row| units[twins.unit(row, most)].push(row));
+    units.retain(|unit| !unit.is_empty());
+    units
+}
+
+/// Deals units out, the largest first, each to the fold with the fewest rows. How many rows a fold gets depends on the
+/// units' sizes alone, so that all runs have as many labels. No unit is larger than a fold's share: none stays empty.
+fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<Vec<usize>>> {
+    units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new(); folds];
+    for unit in units {
+        if let Some(part) = parts.iter_mut().min_by_key(|part| part.len()) {
+            part.extend(unit);
+        }
+    }
+    // Twins are not neighbours in a round.
+    parts.iter_mut().for_each(|part| draw(part, rng));
+    parts.into_iter().map(|part| vec![part]).collect()
+}
+
+/// The rest without the rows whose scores a round of the fold has too; all of it where that would leave less than half:
+/// then scores are coarse, and their twins no copies.
+fn without_twins(twins: &Twins, rest: Vec<usize>, fold: &[Vec<usize>], rows: usize) -> Vec<usize> {
+    let mut shown = vec![false; rows];
+    fold.iter().flatten().for_each(|&row| shown[twins.unit(row, rows)] = true);
+    let left: Vec<usize> = rest.iter().copied().filter(|&row| !shown[twins.unit(row, rows)]).collect();
+    if 2 * left.len() < rest.len() { rest } else { left }
+}
+
+/// Shuffles.
+fn draw<T>(list: &mut [T], rng: &mut ChaCha8Rng) {
+    draw_first(list, list.len(), rng);
+}
+
+/// Moves a uniform draw of `n` different ones to the front.
+fn draw_first<T>(list: &mut [T], n: usize, rng: &mut ChaCha8Rng) {
     for at in 0..n {
-        let other = rng.random_range(at..rows.len());
-        rows.swap(at, other);
+        let other = rng.random_range(at..list.len());
+        list.swap(at, other);
     }
 }

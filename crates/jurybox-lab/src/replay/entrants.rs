@@ -4,12 +4,17 @@ use super::by_value::{ByValue, Value};
 use super::course::{Course, Stage};
 use super::player::{Player, Scale, Seated, seat};
 use super::retrained::{Kind, Retrained, ridge};
+use super::twins::Twins;
 use super::{Log, ReplayOptions};
 use crate::error::Error;
 use jurybox::Jury;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// Folds of the regression that knows all other labels.
 const HINDSIGHT_FOLDS: usize = 5;
+/// How often these folds are drawn anew; a row's value is the mean.
+const HINDSIGHT_SPLITS: usize = 3;
 
 /// A name, and who plays under it.
 pub(crate) struct Entrant {
@@ -46,8 +51,15 @@ impl Entrant {
         log: &Log,
         options: &ReplayOptions,
         course: &Course,
+        run: usize,
     ) -> Option<Vec<f64>> {
-        matches!(self.who, Who::Hindsight).then(|| hindsight(log, options.seed, course))
+        let stream = || {
+            let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+            // Far beyond the runs' own streams.
+            rng.set_stream(u64::MAX - run as u64);
+            rng
+        };
+        matches!(self.who, Who::Hindsight).then(|| hindsight(log, course, &mut stream()))
     }
 
     /// The player at the beginning of a stage.
@@ -118,8 +130,12 @@ pub(crate) fn check_state(name: &str, jury: &Jury, log: &Log) -> Result<(), Erro
 }
 
 /// What a ridge regression on all *other* rows of the run predicts for each row: out of fold, so that no row speaks for
-/// itself. The file's own rounds stay together.
-fn hindsight(log: &Log, seed: u64, course: &Course) -> Vec<f64> {
+/// itself. The file's own rounds stay together, and so do rows with the same scores.
+///
+/// Regressions of different folds are brought to one scale, the spread of what each predicts of the run's rows: a
+/// fold that holds many of a rare yes leaves the others few of them and flat slopes, so that on the raw scale its own
+/// rows would come last. Folds are drawn anew for every run, several times.
+fn hindsight(log: &Log, course: &Course, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let width = log.width();
     let mut shown = vec![false; log.rows()];
     for stage in &course.stages {
@@ -131,27 +147,35 @@ fn hindsight(log: &Log, seed: u64, course: &Course) -> Vec<f64> {
             }
         }
     }
-    let mix = |unit: usize| {
-        let mixed = (unit as u64 ^ seed.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 33) as usize % HINDSIGHT_FOLDS
-    };
-    let mut fold: Vec<usize> = (0..log.rows()).map(mix).collect();
-    for (round, rows) in log.rounds.iter().enumerate() {
-        rows.iter().for_each(|&row| fold[row] = mix(round));
+    let shown: Vec<usize> = (0..log.rows()).filter(|&row| shown[row]).collect();
+    let twins = Twins::of(log);
+    let most = log.rows() / HINDSIGHT_FOLDS;
+    let mut unit: Vec<usize> = (0..log.rows()).map(|row| twins.unit(row, most)).collect();
+    for rows in &log.rounds {
+        rows.iter().for_each(|&row| unit[row] = rows[0]);
     }
     let standard = log.standardised();
     let filled = |row: usize| {
         standard[row * width..(row + 1) * width].iter().map(|x| if x.is_nan() { 0.0 } else { *x })
     };
-    let mut values = vec![f64::NAN; log.rows()];
-    for out in 0..HINDSIGHT_FOLDS {
-        let others: Vec<usize> = (0..log.rows()).filter(|&row| shown[row] && fold[row] != out).collect();
-        let scores: Vec<f64> = others.iter().flat_map(|&row| filled(row)).collect();
-        let rewards: Vec<f64> = others.iter().map(|&row| log.rewards[row]).collect();
-        let Some(fit) = ridge(&scores, &rewards, width) else { continue };
-        for row in (0..log.rows()).filter(|&row| fold[row] == out) {
+    let mut values = vec![0.0; log.rows()];
+    for _ in 0..HINDSIGHT_SPLITS {
+        let drawn: Vec<usize> = (0..log.rows()).map(|_| rng.random_range(0..HINDSIGHT_FOLDS)).collect();
+        for out in 0..HINDSIGHT_FOLDS {
+            let others: Vec<usize> = shown.iter().copied().filter(|&row| drawn[unit[row]] != out).collect();
+            let scores: Vec<f64> = others.iter().flat_map(|&row| filled(row)).collect();
+            let rewards: Vec<f64> = others.iter().map(|&row| log.rewards[row]).collect();
+            let Some(fit) = ridge(&scores, &rewards, width) else { continue };
             // Without the intercept: a fold that is worth less leaves the others a higher one, and would come first.
-            values[row] = filled(row).zip(&fit.slopes).map(|(x, slope)| x * slope).sum();
+            let value = |row: usize| filled(row).zip(&fit.slopes).map(|(x, slope)| x * slope).sum::<f64>();
+            let of_shown: Vec<f64> = shown.iter().map(|&row| value(row)).collect();
+            let count = of_shown.len() as f64;
+            let mean = of_shown.iter().sum::<f64>() / count;
+            let spread = (of_shown.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count).sqrt();
+            if spread > 0.0 {
+                let mine = shown.iter().zip(&of_shown).filter(|(row, _)| drawn[unit[**row]] == out);
+                mine.for_each(|(&row, v)| values[row] += (v - mean) / spread);
+            }
         }
     }
     values

@@ -11,6 +11,9 @@ use super::play::Played;
 use jurybox::Interval;
 use jurybox::toolbox::student_95;
 
+/// Units below which no interval is given: from two or three, a spread is a guess.
+const LEAST_UNITS: usize = 4;
+
 /// What an interval is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
@@ -52,7 +55,7 @@ pub(crate) fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Interval> {
         return None;
     }
     let smallest = groups.iter().map(Vec::len).min().unwrap_or(0);
-    if smallest < 2 {
+    if smallest < LEAST_UNITS {
         return Some(Interval::around(mean, f64::INFINITY));
     }
     let variance = groups.iter().map(|units| {
@@ -63,7 +66,11 @@ pub(crate) fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Interval> {
         n / (n - 1.0) * off.iter().map(|d| (d - centre).powi(2)).sum::<f64>() / (below * below)
     });
     let variance = variance.sum::<f64>() / groups.len() as f64;
-    Some(Interval::around(mean, student_95(smallest - 1) * variance.sqrt()))
+    let half_width = student_95(smallest - 1) * variance.sqrt();
+    // What is the same in every unit is exact; what is left of it by rounding is nothing.
+    let size =
+        groups.iter().flatten().map(|unit| unit.0.abs() + (mean * unit.1).abs()).sum::<f64>() / total.1;
+    Some(Interval::around(mean, if half_width > 1e-12 * size { half_width } else { 0.0 }))
 }
 
 /// Sums of one quantity, run by run and label by label.
@@ -187,15 +194,15 @@ mod tests {
 
     #[test]
     fn a_ratio_of_equal_denominators_is_a_mean_with_students_interval() {
-        let units = vec![(1.0, 2.0), (2.0, 2.0), (6.0, 2.0)];
-        let (found, expected) = (ratio(&[units]).unwrap(), Interval::of(&[0.5, 1.0, 3.0]));
+        let units = vec![(1.0, 2.0), (2.0, 2.0), (6.0, 2.0), (4.0, 2.0)];
+        let (found, expected) = (ratio(&[units]).unwrap(), Interval::of(&[0.5, 1.0, 3.0, 2.0]));
         assert!((found.mean - expected.mean).abs() < 1e-12);
         assert!((found.half_width() - expected.half_width()).abs() < 1e-12);
     }
 
     #[test]
     fn repetitions_do_not_narrow_an_interval_over_rows() {
-        let units = vec![(1.0, 2.0), (2.0, 3.0), (6.0, 4.0)];
+        let units = vec![(1.0, 2.0), (2.0, 3.0), (6.0, 4.0), (5.0, 4.0)];
         let (once, thrice) =
             (ratio(std::slice::from_ref(&units)).unwrap(), ratio(&vec![units.clone(); 3]).unwrap());
         assert!(
@@ -205,8 +212,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_gain_is_no_share_and_one_unit_no_interval() {
+    fn nothing_to_gain_is_no_share_and_few_units_no_interval() {
         assert_eq!(ratio(&[vec![(0.0, 0.0), (0.0, 0.0)]]), None);
-        assert_eq!(ratio(&[vec![(1.0, 2.0)]]).unwrap(), Interval::around(0.5, f64::INFINITY));
+        for few in [vec![(1.0, 2.0)], vec![(0.0, 2.0), (3.0, 4.0)], vec![(0.0, 2.0), (2.0, 2.0), (1.0, 2.0)]]
+        {
+            assert_eq!(ratio(&[few]).unwrap(), Interval::around(0.5, f64::INFINITY));
+        }
+    }
+
+    #[test]
+    fn what_is_equal_but_for_rounding_is_exact() {
+        let units = vec![(0.1 + 0.2, 1.0), (0.3, 1.0), (0.3, 1.0), (0.3, 1.0), (0.3, 1.0)];
+        assert_eq!(ratio(&[units]).unwrap().half_width(), 0.0);
     }
 }

@@ -21,6 +21,7 @@ mod retrained;
 mod show;
 #[cfg(test)]
 mod tests;
+mod twins;
 
 pub(crate) use dataset::{Dataset, Replay};
 pub(crate) use log::{Log, filled};
@@ -147,6 +148,6 @@ fn one(log: &Log, options: &ReplayOptions, entrant: &Entrant, run: usize) -> Res
     rng.set_stream(2 * run as u64 + 1);
     let desk =
         play::Table { log, k: options.k, keep: options.picks.is_some() && entrant.is_policy(), noise: None };
-    let known = entrant.knows_beforehand(log, options, &course);
+    let known = entrant.knows_beforehand(log, options, &course, run);
     desk.play(&course, || entrant.player(log, known.as_deref()), &mut rng)
 }

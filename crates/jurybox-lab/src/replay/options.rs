@@ -31,6 +31,11 @@ pub enum Protocol {
 /// The share of the rows that a pool holds.
 pub(crate) const POOL_SHARE: f64 = 0.8;
 
+/// Runs at most.
+const MOST_RUNS: usize = 100_000;
+/// Rounds at most, where they are asked for.
+const MOST_ROUNDS: usize = 10_000_000;
+
 /// How to replay.
 ///
 /// ```
@@ -98,6 +103,12 @@ impl ReplayOptions {
         for (name, count) in counts {
             if count == Some(0) {
                 return Err(Error::setting(name, 0, "a replay needs at least one"));
+            }
+        }
+        let most = [("runs", Some(self.runs), MOST_RUNS), ("rounds", self.rounds, MOST_ROUNDS)];
+        for (name, count, most) in most {
+            if let Some(count) = count.filter(|&count| count > most) {
+                return Err(Error::setting(name, count, format!("at most {most} can be played")));
             }
         }
         match self.protocol {

@@ -10,7 +10,8 @@ type Cell = Box<dyn Fn(&Line) -> String>;
 
 /// What the columns mean, in a sentence or two.
 const LEGEND: &str = "The best share is (reward − uniform) / (best possible − uniform), a ratio of sums over all runs: 0 is a \
-                      random pick, 1 the best that could have been picked. Differences are to the first policy, paired.";
+                      random pick, 1 the best that could have been picked. Differences are to the first policy, paired. The best single evaluator is the one that earned most until \
+                      then: nobody knew it beforehand.";
 
 impl Outcome {
     /// A table for the terminal, best policy first.
@@ -19,7 +20,11 @@ impl Outcome {
         if !self.ci95_covers.is_empty() {
             let _ = writeln!(text, "95% intervals {}", self.ci95_covers);
         }
-        let cells = self.cells();
+        if self.twins > 0 && !self.warnings.iter().any(|warning| warning.contains(&self.twins_said())) {
+            let _ = writeln!(text, "{}", self.twins_said());
+        }
+        let cells: Vec<Vec<String>> =
+            self.cells().into_iter().map(|row| row.iter().map(|cell| clipped(cell)).collect()).collect();
         let widths: Vec<usize> = (0..cells.first().map_or(0, Vec::len))
             .map(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
             .collect();
@@ -71,7 +76,7 @@ impl Outcome {
     fn cells(&self) -> Vec<Vec<String>> {
         let any = |has: &dyn Fn(&Line) -> bool| self.lines().any(has);
         let mut columns: Vec<(String, Cell)> = vec![
-            ("policy".into(), Box::new(|line| line.name.clone())),
+            ("policy".into(), Box::new(shown_name)),
             ("reward per pick".into(), Box::new(|line| with_interval(line.reward_per_pick))),
         ];
         if any(&|line| line.best_share.is_some()) {
@@ -133,7 +138,7 @@ impl Outcome {
         if !cells.is_empty() {
             body += "<div class=\"scroll\"><table>";
             for (at, row) in cells.iter().enumerate() {
-                let reference = at > 0 && self.references.iter().any(|line| line.name == row[0]);
+                let reference = at > 0 && self.references.iter().any(|line| shown_name(line) == row[0]);
                 let tag = if at == 0 { "th" } else { "td" };
                 body += if reference { "<tr class=\"reference\">" } else { "<tr>" };
                 row.iter().for_each(|cell| {
@@ -154,8 +159,28 @@ impl Outcome {
     }
 }
 
+/// A line's name; what no policy could know beforehand is called so.
+fn shown_name(line: &Line) -> String {
+    let hindsight = if line.name.starts_with("best-single(") { " in hindsight" } else { "" };
+    format!("{}{hindsight}", line.name)
+}
+
+/// A cell that a terminal can show.
+fn clipped(cell: &str) -> String {
+    const MOST: usize = 60;
+    if cell.chars().count() <= MOST {
+        return cell.into();
+    }
+    cell.chars().take(MOST - 1).chain(['…']).collect()
+}
+
+/// An estimate has an interval where one is known, and it is not exact.
+fn uncertain(estimate: Interval) -> bool {
+    estimate.half_width().is_finite() && estimate.half_width() > 0.0
+}
+
 fn with_interval(estimate: Interval) -> String {
-    if estimate.half_width().is_finite() {
+    if uncertain(estimate) {
         format!("{} ± {}", short(estimate.mean), short(estimate.half_width()))
     } else {
         short(estimate.mean)
@@ -165,7 +190,7 @@ fn with_interval(estimate: Interval) -> String {
 fn share(estimate: Option<Interval>) -> String {
     match estimate {
         None => "–".into(),
-        Some(estimate) if estimate.half_width().is_finite() => {
+        Some(estimate) if uncertain(estimate) => {
             format!("{:.3} ± {:.3}", estimate.mean, estimate.half_width())
         }
         Some(estimate) => format!("{:.3}", estimate.mean),

@@ -98,7 +98,7 @@ fn uniform_is_the_mean_and_best_is_one_by_construction() {
     assert!((uniform.reward_per_pick.mean - expected).abs() < 1e-12);
     assert_eq!(uniform.best_share.unwrap().mean, 0.0);
     for protocol in [Protocol::Pool { budget: 40 }, Protocol::Rounds, Protocol::Folds(4), Protocol::Reuse] {
-        let ask = ReplayOptions { runs: 3, rounds: Some(4), ..options(protocol, &["average"]) };
+        let ask = ReplayOptions { runs: 4, rounds: Some(4), ..options(protocol, &["average"]) };
         let outcome = run(&log, &ask);
         let best = share(&outcome, "best");
         assert!((best.mean - 1.0).abs() < 1e-12 && best.half_width() < 1e-9, "{protocol:?}: {best:?}");
@@ -292,4 +292,163 @@ fn an_inverted_column_and_an_evaluator_of_low_direction_are_the_same() {
         let by = |log: &Log, policy: &str| share(&run(log, &options(protocol, &[policy])), policy);
         assert_eq!(by(&bare, &told), by(&said, policy), "{policy}");
     }
+}
+
+/// Every row so many times.
+fn copied(log: &Log, times: usize) -> Log {
+    let rows = || (0..log.rows() * times).map(|at| at % log.rows());
+    Log {
+        scores: rows().flat_map(|row| log.row(row)).copied().collect(),
+        rewards: rows().map(|row| log.rewards[row]).collect(),
+        ..log.clone()
+    }
+}
+
+/// A copy of a row in another fold would tell its reward.
+#[test]
+fn copies_of_rows_do_not_leak_into_folds() {
+    let ask = ReplayOptions { runs: 1, items: 0, k: 30, ..options(Protocol::Folds(5), &["adaptive"]) };
+    let files: Vec<Outcome> =
+        (0..8).map(|seed| run(&copied(&world(60, 0.0, 700 + seed), 10), &ask)).collect();
+    for name in ["adaptive", "ridge", "hindsight"] {
+        let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
+        let mean = Interval::of(&shares);
+        assert!(mean.mean.abs() < 1.75 * mean.half_width() && mean.mean < 0.2, "{name}: {mean:?}");
+    }
+    assert_eq!(files[0].twins, 600);
+    assert!(files[0].to_table().contains("600 of 600 rows have a twin with the same scores"));
+    let log = copied(&world(60, 0.0, 1), 10);
+    for stage in Course::of(&log, &ask, 0).stages {
+        let course::Stage::Fold { rest, rounds } = stage else { panic!("a fold") };
+        let shown = rounds.concat();
+        assert_eq!((rest.len(), shown.len()), (480, 120));
+        assert!(rest.iter().all(|row| shown.iter().all(|other| row % 60 != other % 60)));
+    }
+}
+
+#[test]
+fn twins_are_counted_in_every_protocol_and_coarse_scores_can_still_be_folded() {
+    let mut log = world(200, 1.0, 21);
+    let one = log.row(3).to_vec();
+    log.scores[40 * 4..41 * 4].copy_from_slice(&one);
+    for protocol in [Protocol::Pool { budget: 20 }, Protocol::Rounds, Protocol::Folds(4), Protocol::Reuse] {
+        let ask = ReplayOptions { runs: 1, rounds: Some(3), ..options(protocol, &["average"]) };
+        let outcome = run(&log, &ask);
+        assert_eq!(outcome.twins, 2);
+        assert!(outcome.to_table().contains("2 of 200 rows have a twin"), "{protocol:?}");
+        assert!(!outcome.warnings.iter().any(|w| w.contains("twin")), "two of two hundred are no warning");
+        let many = run(&copied(&log, 2), &ask);
+        assert!(
+            many.warnings.iter().any(|w| w.contains("400 of 400 rows have a twin")),
+            "{:?}",
+            many.warnings
+        );
+    }
+    // Yes or no from every evaluator, and one of them the same for all: sixteen kinds of rows, seven folds.
+    log.scores.iter_mut().for_each(|x| *x = f64::from(*x > 0.5));
+    log.scores.iter_mut().step_by(4).for_each(|x| *x = -0.0);
+    let ask = ReplayOptions { runs: 3, ..options(Protocol::Folds(7), &["adaptive"]) };
+    assert!(run(&log, &ask).policies[0].best_share.is_some());
+    log.rounds = (0..20).map(|round| (10 * round..10 * round + 10).collect()).collect();
+    assert!(run(&log, &ask).policies[0].best_share.is_some());
+}
+
+#[test]
+fn the_files_own_rounds_do_not_learn_from_twins_of_the_fold() {
+    let mut log = copied(&world(60, 0.0, 22), 2);
+    log.rounds = (0..12).map(|round| (10 * round..10 * round + 10).collect()).collect();
+    for stage in Course::of(&log, &options(Protocol::Folds(4), &["average"]), 0).stages {
+        let course::Stage::Fold { rest, rounds } = stage else { panic!("a fold") };
+        assert!(rest.iter().all(|row| rounds.concat().iter().all(|other| row % 60 != other % 60)));
+        assert!(rest.len() >= 60);
+    }
+}
+
+/// The best evaluator after 20 labels is another than after all.
+#[test]
+fn the_best_single_evaluator_is_chosen_at_each_mark() {
+    let log = world(300, 0.3, 12);
+    let outcome =
+        run(&log, &ReplayOptions { runs: 4, ..options(Protocol::Pool { budget: 200 }, &["average"]) });
+    let best = outcome.references.iter().find(|line| line.name.starts_with("best-single")).unwrap();
+    for j in 0..4 {
+        let weights = Some((0..4).map(|i| f64::from(u8::from(i == j))).collect());
+        let ask = ReplayOptions { runs: 4, weights, ..options(Protocol::Pool { budget: 200 }, &["average"]) };
+        let outcome = run(&log, &ask);
+        let alone = outcome.policies.iter().find(|line| line.name.starts_with("weights")).unwrap();
+        for mark in [20, 60, 200] {
+            assert!(alone.best_share_at[&mark].mean <= best.best_share_at[&mark].mean, "e{j} at {mark}");
+        }
+    }
+    assert!(outcome.to_table().contains(") in hindsight"));
+}
+
+/// A yes in forty: what a fold holds of them must not decide how its rows rank against those of other folds.
+#[test]
+fn hindsight_differs_from_run_to_run_and_is_not_below_what_it_should_be() {
+    let mut shares = Vec::new();
+    for seed in 0..12 {
+        let mut log = world(400, 1.0, 900 + seed);
+        log.rewards.iter_mut().for_each(|r| *r = f64::from(*r > 1.96));
+        let ask = ReplayOptions { runs: 4, ..options(Protocol::Pool { budget: 20 }, &["average"]) };
+        let outcome = run(&log, &ask);
+        shares.push(share(&outcome, "hindsight").mean - share(&outcome, "z-mean").mean);
+    }
+    let mean = Interval::of(&shares);
+    assert!(mean.high() > 0.0, "{mean:?}");
+    let log = world(100, 1.0, 1);
+    let ask = options(Protocol::Rounds, &["average"]);
+    let hindsight = entrants(&log, &ask, 1).unwrap().into_iter().find(|entrant| entrant.name == "hindsight");
+    let course = Course::of(&log, &ask, 0);
+    let known = |run: usize| hindsight.as_ref().unwrap().knows_beforehand(&log, &ask, &course, run);
+    assert_eq!(known(0), known(0));
+    assert_ne!(known(0), known(1));
+}
+
+#[test]
+fn the_reason_why_there_is_nothing_to_gain_is_the_true_one() {
+    let log = world(100, 1.0, 13);
+    let said = |log: &Log, ask: &ReplayOptions| run(log, ask).warnings.join("; ");
+    let over = said(&log, &options(Protocol::Pool { budget: 500 }, &["average"]));
+    assert!(over.contains("as large as the pool") && !over.contains("equal"), "{over}");
+    let single = Log { rounds: (0..100).map(|row| vec![row]).collect(), ..log.clone() };
+    let alone = said(&single, &options(Protocol::Rounds, &["average"]));
+    assert!(alone.contains("no round has more rows") && !alone.contains("equal"), "{alone}");
+    let flat = Log { rewards: vec![1.0; 100], ..log };
+    assert!(said(&flat, &options(Protocol::Rounds, &["average"])).contains("all rewards are equal"));
+}
+
+#[test]
+fn what_cannot_be_played_or_shown_is_refused_or_shortened() {
+    let log = world(100, 1.0, 14);
+    for (ask, named) in [
+        (ReplayOptions { runs: usize::MAX, ..options(Protocol::Rounds, &["average"]) }, "runs = "),
+        (
+            ReplayOptions { runs: 1_000_000_000, ..options(Protocol::Rounds, &["average"]) },
+            "runs = 1000000000",
+        ),
+        (ReplayOptions { rounds: Some(usize::MAX), ..options(Protocol::Reuse, &["average"]) }, "rounds = "),
+        (ReplayOptions { rounds: Some(1 << 40), ..options(Protocol::Reuse, &["average"]) }, "rounds = "),
+    ] {
+        let error = replayed(&log, &ask, 1, &|_, _| {}).unwrap_err().to_string();
+        assert!(error.contains(named) && error.contains("at most"), "{error}");
+    }
+    let names = ["x".repeat(70_000), "b".into(), "c".into(), "d".into()];
+    let long = Log { evaluators: jurybox::Evaluators::new(names).unwrap(), ..log };
+    let mut ask = options(Protocol::Rounds, &["average"]);
+    ask.weights = Some(vec![1.0, 0.0, 0.0, 0.0]);
+    assert!(run(&long, &ask).to_table().contains("xxx…"));
+}
+
+#[test]
+fn few_of_the_rarer_reward_are_said_to_narrow_intervals_over_folds() {
+    let mut log = world(300, 1.0, 15);
+    log.rewards.iter_mut().for_each(|r| *r = f64::from(*r > 1.9));
+    let ask = ReplayOptions { runs: 1, ..options(Protocol::Folds(5), &["average"]) };
+    assert!(run(&log, &ask).warnings.iter().any(|w| w.contains("rarer") && w.contains("66 to 88 of 100")));
+    let plain = run(&world(300, 1.0, 15), &ask);
+    assert!(!plain.warnings.iter().any(|w| w.contains("rarer")));
+    // Two folds are two units: no interval.
+    let two = run(&log, &ReplayOptions { runs: 1, ..options(Protocol::Folds(2), &["average"]) });
+    assert!(two.policies[0].best_share.unwrap().half_width().is_infinite());
 }

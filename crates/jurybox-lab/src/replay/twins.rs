@@ -1,0 +1,55 @@
+//! Rows with the same scores in every column: copies of a row, or scores that are coarse.
+//!
+//! Whoever has learnt the reward of a copy knows that of the row. A twin on each side of a split between what is learnt and
+//! what is judged is a row that is judged by its own reward.
+
+use super::Log;
+
+/// Which rows have the same scores.
+pub(crate) struct Twins {
+    /// For each row, the first row of its scores.
+    first: Vec<usize>,
+    /// For each first row, how many rows have its scores.
+    count: Vec<usize>,
+}
+
+impl Twins {
+    pub(crate) fn of(log: &Log) -> Twins {
+        // A missing score is a missing score whatever its bits, and minus zero is zero.
+        let bits = |x: f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
+        let same =
+            |a: usize, b: usize| log.row(a).iter().map(|&x| bits(x)).eq(log.row(b).iter().map(|&x| bits(x)));
+        let hash = |row: usize| {
+            let mixed =
+                |hash: u64, &x: &f64| (hash.rotate_left(5) ^ bits(x)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            log.row(row).iter().fold(0, mixed)
+        };
+        let mut order: Vec<(u64, usize)> = (0..log.rows()).map(|row| (hash(row), row)).collect();
+        order.sort_unstable();
+        let mut twins = Twins { first: (0..log.rows()).collect(), count: vec![0; log.rows()] };
+        for alike in order.chunk_by(|a, b| a.0 == b.0) {
+            // Rows whose hashes agree by chance are not twins.
+            let mut firsts: Vec<usize> = Vec::new();
+            for &(_, row) in alike {
+                match firsts.iter().find(|&&first| same(first, row)) {
+                    Some(&first) => twins.first[row] = first,
+                    None => firsts.push(row),
+                }
+            }
+        }
+        twins.first.iter().for_each(|&first| twins.count[first] += 1);
+        twins
+    }
+
+    /// How many rows have a twin.
+    pub(crate) fn rows(&self) -> usize {
+        self.count.iter().filter(|&&count| count > 1).sum()
+    }
+
+    /// What must not be parted, as the number of its first row. Scores that more than `most` rows have are coarse, not
+    /// copied: a split in which all of them stand on one side would be no split.
+    pub(crate) fn unit(&self, row: usize, most: usize) -> usize {
+        let first = self.first[row];
+        if self.count[first] > most { row } else { first }
+    }
+}
