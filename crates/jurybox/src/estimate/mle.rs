@@ -8,7 +8,7 @@
 //! the summary of the rewards costs less than 1e-4 against the full history (tested; about 1e-6 is typical).
 
 use super::rewards::{Node, Rewards};
-use super::{Statistic, add_all, finite, selected};
+use super::{Statistic, add_all, are_sums, selected};
 use crate::link::Link;
 use serde::{Deserialize, Serialize};
 
@@ -221,7 +221,7 @@ impl Statistic for Mle {
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        finite(&self.products, evaluators)
+        are_sums(&self.products, evaluators)
             && self.complete.is_sound()
             && self.incomplete.is_sound()
             && (self.partial.is_empty() || self.partial.len() == evaluators)

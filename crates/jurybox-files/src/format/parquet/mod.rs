@@ -92,6 +92,10 @@ impl Source for Parquet {
         true
     }
 
+    fn check_unchanged(&self) -> Result<(), Error> {
+        self.input.check_unchanged()
+    }
+
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         let list = stretch::stretches(&self.metadata, self.input.size).into_iter();
         Ok(Box::new(Stretches { list, bytes: bytes.clone() }))
