@@ -95,7 +95,12 @@ impl Input {
             Some(format) => format,
             None => sniff(path, &head)?,
         };
-        Ok(Input { path: path.into(), format, origin: Origin::File(Mark::of(&about)), size: Some(about.len()) })
+        Ok(Input {
+            path: path.into(),
+            format,
+            origin: Origin::File(Mark::of(&about)),
+            size: Some(about.len()),
+        })
     }
 
     fn stdin(again: bool) -> Result<Input, Error> {
@@ -138,7 +143,8 @@ impl Input {
     pub(crate) fn beginning(&self, enough: impl Fn(&[u8]) -> bool) -> Result<Beginning, Error> {
         const MOST: usize = 2 * LONGEST;
         if let Origin::Once(head) = &self.origin {
-            return self.beginning_of_stream(&mut head.lock().unwrap_or_else(PoisonError::into_inner), enough);
+            return self
+                .beginning_of_stream(&mut head.lock().unwrap_or_else(PoisonError::into_inner), enough);
         }
         let mut from = self.text(&Arc::default())?;
         let (mut text, mut look) = (Vec::new(), LOOK);

@@ -3,6 +3,7 @@
 use crate::column::Slab;
 use crate::error::Error;
 use crate::format::Format;
+use crate::terminal::Stdout;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -34,7 +35,7 @@ pub struct Aside {
 #[derive(Debug)]
 enum To {
     File(BufWriter<NamedTempFile>),
-    Stdout(BufWriter<io::Stdout>),
+    Stdout(BufWriter<Stdout>),
     /// A device or a pipe: there is nothing to rename.
     Through(BufWriter<std::fs::File>),
 }
@@ -44,7 +45,7 @@ impl Aside {
     pub fn new(path: &Path) -> Result<Aside, Error> {
         let failed = |e| Error::io(path, "write", e);
         if path.as_os_str() == "-" {
-            let out = BufWriter::with_capacity(1 << 16, io::stdout());
+            let out = BufWriter::with_capacity(1 << 16, Stdout::new());
             return Ok(Aside { path: "standard output".into(), to: To::Stdout(out) });
         }
         let about = std::fs::metadata(path).ok();

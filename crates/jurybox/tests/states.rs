@@ -18,7 +18,8 @@ fn taught(policy: &str) -> Jury {
         let examples: Vec<Example<'_>> =
             rows.map(|scores| Example { scores, reward: scores[0], receipt: None }).collect();
         jury.learn(&examples, round as u64).unwrap();
-        jury.learn(&[Example { scores: &[0.4, f64::NAN], reward: 0.5, receipt: None }], round as u64).unwrap();
+        jury.learn(&[Example { scores: &[0.4, f64::NAN], reward: 0.5, receipt: None }], round as u64)
+            .unwrap();
     }
     jury
 }
@@ -38,7 +39,9 @@ fn numbers(value: &Value, at: &str, into: &mut Vec<String>) {
         Value::Array(list) => {
             list.iter().enumerate().for_each(|(i, value)| numbers(value, &format!("{at}/{i}"), into));
         }
-        Value::Object(map) => map.iter().for_each(|(key, value)| numbers(value, &format!("{at}/{key}"), into)),
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| numbers(value, &format!("{at}/{key}"), into))
+        }
         _ => {}
     }
 }
@@ -80,7 +83,9 @@ fn whatever_is_accepted_stays_readable_after_learning_and_merging() {
                 let mut forged = state.clone();
                 *forged.pointer_mut(&place).unwrap() = large.clone();
                 let Ok(mut forged) = read(&forged) else { continue };
-                forged.learn(&[Example { scores: &[-1e100, 1e100], reward: 1e100, receipt: None }], 3).unwrap();
+                forged
+                    .learn(&[Example { scores: &[-1e100, 1e100], reward: 1e100, receipt: None }], 3)
+                    .unwrap();
                 forged.merge(&jury).unwrap();
                 let says = format!("{}: {place} = {large}", entry.name);
                 assert!(!forged.to_json().contains("inf") && read(&document(&forged)).is_ok(), "{says}");

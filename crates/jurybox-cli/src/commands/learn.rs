@@ -2,8 +2,8 @@
 
 use super::columns::{Columns, Special};
 use crate::output;
-use anyhow::bail;
-use jurybox::{Evaluators, Jury, Spec};
+use anyhow::{Context, bail};
+use jurybox::{Evaluator, Evaluators, Jury, Spec};
 use jurybox_files::{Error, Table, seat, teach, write_whole};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// can be a timestamp in seconds [default: one after the latest that the state has seen]
     #[arg(long, value_name = "N")]
     at: Option<u64>,
+    /// Evaluators of the state to forget; without it, none that the state knows may be left out of --evaluators
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    drop: Vec<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -50,11 +53,11 @@ impl Args {
                 before.spec()
             );
         }
-        let known = before.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
+        let known = self.kept(before.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice()))?;
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
             key: self.round.as_ref(),
-            known,
+            known: &known,
             ..Special::default()
         })?;
         let evaluators = table.taken().evaluators();
@@ -68,7 +71,7 @@ impl Args {
         };
         let first = self.at.unwrap_or(jury.seen().next_time());
         let taught = teach(&table, &mut jury, first)?;
-        write_whole(&self.state, &jury.to_json())?;
+        write_state(&self.state, &jury)?;
         self.columns.say(format_args!(
             "{} rows in {} {}, {} with a reward, {} of them learnt from, by {}",
             taught.rows,
@@ -101,12 +104,39 @@ impl Args {
         if self.json { summary(&jury, Some(&taught)) } else { Ok(()) }
     }
 
+    /// The evaluators of the state that are not to be forgotten.
+    fn kept(&self, known: &[Evaluator]) -> anyhow::Result<Vec<Evaluator>> {
+        let dropped = |name: &str| self.drop.iter().any(|other| other == name);
+        for name in &self.drop {
+            if !known.iter().any(|evaluator| evaluator.name == *name) {
+                bail!("--drop {name}: {} knows no such evaluator", self.state.display());
+            }
+            if self.columns.evaluators.contains(name) {
+                bail!("`{name}` is named by both --drop and --evaluators");
+            }
+        }
+        let kept: Vec<Evaluator> =
+            known.iter().filter(|evaluator| !dropped(&evaluator.name)).cloned().collect();
+        if kept.is_empty() && !known.is_empty() {
+            bail!("--drop names every evaluator of {}; learn a new state instead", self.state.display());
+        }
+        Ok(kept)
+    }
+
     /// Seats the evaluators that were named in place of those that the state knows, and says who came and who left.
     fn reseat(&self, jury: &mut Jury, evaluators: &Evaluators) -> anyhow::Result<()> {
         if jury.evaluators() == evaluators {
             return Ok(());
         }
         let before = jury.evaluators().clone();
+        let leaves = |name: &&str| evaluators.position(name).is_none();
+        if let Some(name) = before.names().filter(leaves).find(|name| !self.drop.iter().any(|d| d == name)) {
+            bail!(
+                "what was learnt of `{name}` would be forgotten: {} knows it, and --evaluators does not name it; name it \
+                 too, or pass --drop {name}",
+                self.state.display()
+            );
+        }
         jury.reseat(evaluators.clone())?;
         for name in evaluators.names().filter(|name| before.position(name).is_none()) {
             self.columns.say(format_args!("`{name}` joins: what was learnt before is learnt without it"));
@@ -178,7 +208,7 @@ impl MergeArgs {
             }
         }
         let Some(sum) = sum else { bail!("name at least one state") };
-        write_whole(&self.out, &sum.to_json())?;
+        write_state(&self.out, &sum)?;
         if self.json {
             return summary(&sum, None);
         }
@@ -188,13 +218,25 @@ impl MergeArgs {
     }
 }
 
-/// A state is of use only for the evaluators it was learnt over.
-pub(crate) fn same_evaluators(jury: &Jury, table: &Table) -> anyhow::Result<()> {
-    let (learnt, here) = (jury.evaluators(), table.taken().evaluators());
-    if learnt != here {
-        bail!("the state was learnt over the evaluators {learnt}; this table has {here}");
+/// A state is of use only for the evaluators it was learnt over: all of them, or some, in any order.
+pub(crate) fn seated_for(table: &Table, mut jury: Jury) -> anyhow::Result<Jury> {
+    let (learnt, here) = (jury.evaluators().as_slice(), table.taken().evaluators());
+    if !here.as_slice().iter().all(|evaluator| learnt.contains(evaluator)) {
+        bail!("the state was learnt over the evaluators {}; this table has {here}", jury.evaluators());
     }
-    Ok(())
+    if jury.evaluators() != here {
+        jury.reseat(here.clone())?;
+    }
+    Ok(jury)
+}
+
+/// Writes a state, once it is certain that it can be read again.
+fn write_state(path: &Path, jury: &Jury) -> anyhow::Result<()> {
+    let json = jury.to_json();
+    Jury::from_json(&json)
+        .map_err(|source| Error::State { path: path.into(), source })
+        .context("what was learnt cannot be saved, and nothing was written")?;
+    Ok(write_whole(path, &json)?)
 }
 
 /// Reads a state file.

@@ -1,7 +1,7 @@
 //! `jurybox report`: which evaluators to trust.
 
 use super::columns::{Columns, Special};
-use super::learn::{read_state, same_evaluators};
+use super::learn::{read_state, seated_for};
 use crate::output;
 use jurybox_files::{report, write_whole};
 use std::path::PathBuf;
@@ -40,9 +40,7 @@ impl Args {
             known,
             ..Special::default()
         })?;
-        if let Some(jury) = &state {
-            same_evaluators(jury, &table)?;
-        }
+        let state = state.map(|jury| seated_for(&table, jury)).transpose()?;
         let report = report(&table, state.as_ref())?;
         if let Some(out) = &self.out {
             write_whole(out, &report.to_html())?;

@@ -150,9 +150,7 @@ impl Statistic for Joint {
     }
 
     fn is_sound(&self, columns: usize) -> bool {
-        is_count(self.weight)
-            && are_means(&self.mean, columns)
-            && self.spread.is_sound(columns)
+        is_count(self.weight) && are_means(&self.mean, columns) && self.spread.is_sound(columns)
     }
 }
 

@@ -6,7 +6,8 @@
 
 use super::rewards::{bin_key, is_usable_bin};
 use super::{
-    Statistic, add_all, are_sums, are_sums_of_squares, are_whole_counts, is_count, is_sum_of_squares, selected,
+    Statistic, add_all, are_sums, are_sums_of_squares, are_whole_counts, is_count, is_sum_of_squares,
+    selected,
 };
 use crate::link::Link;
 use serde::{Deserialize, Serialize};
