@@ -89,6 +89,6 @@ pub(crate) fn pair(text: &str) -> Result<(String, f64), String> {
     if number.abs() <= 1e100 {
         Ok((name.trim().into(), number))
     } else {
-        Err(format!("{number} is not usable; it must be a number within ±1e100"))
+        Err(format!("`{}` is not usable; it must be a number within ±1e100", value.trim()))
     }
 }
