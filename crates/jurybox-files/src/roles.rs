@@ -173,36 +173,7 @@ impl Roles {
         for name in self.invert.iter().filter(|name| seated(name).is_none()) {
             known(name)?;
         }
-        let inverted = |name: &str| self.invert.iter().any(|other| other == name);
-        let direction = |name: &str| if inverted(name) { Direction::Low } else { Direction::High };
-        let directed = |name: &String| Evaluator { name: name.clone(), direction: direction(name) };
-        let listed: Vec<Evaluator> = if self.evaluators.is_empty() {
-            self.seated.clone()
-        } else {
-            self.evaluators
-                .iter()
-                .map(|name| {
-                    let literal = columns.iter().any(|found| found.name == *name) || seated(name).is_some();
-                    let asked = match name.strip_prefix('-').filter(|_| !literal) {
-                        Some(column) => Evaluator::low(column),
-                        None => directed(name),
-                    };
-                    // A jury knows which way its evaluators point; one that is turned now is refused below.
-                    match seated(&asked.name) {
-                        Some(seated) if asked.direction == Direction::High => seated.clone(),
-                        _ => asked,
-                    }
-                })
-                .collect()
-        };
-        // A jury knows its evaluators' directions; one that is said again must be the same.
-        let turned = |listed: &&Evaluator| {
-            let low = inverted(&listed.name) || listed.direction == Direction::Low;
-            low && seated(&listed.name).is_some_and(|seated| seated.direction == Direction::High)
-        };
-        if let Some(turned) = listed.iter().find(turned) {
-            return Err(Error::Turned { column: turned.name.clone() });
-        }
+        let listed = self.listed(columns)?;
         let (mut evaluators, mut unread) = (Vec::new(), Vec::new());
         for evaluator in &listed {
             if seated(&evaluator.name).is_none() {
@@ -236,7 +207,7 @@ impl Roles {
                 others.push((name.clone(), "not named"));
             } else {
                 match found.numeric {
-                    Some(true) => evaluators.push(directed(name)),
+                    Some(true) => evaluators.push(self.directed(name)),
                     Some(false) => others.push((name.clone(), "text")),
                     None => others.push((name.clone(), "empty")),
                 }
@@ -252,12 +223,52 @@ impl Roles {
         }
         Ok(Taken {
             evaluators: Evaluators::new(evaluators)?,
-            reward: self.reward.as_ref().map(directed),
+            reward: self.reward.as_ref().map(|name| self.directed(name)),
             probability: self.probability.clone(),
             key: self.key.clone(),
             others,
             unread,
         })
+    }
+
+    /// The evaluators that were named, or else those of a jury; none where every numeric column is to be one.
+    fn listed(&self, columns: &[Found]) -> Result<Vec<Evaluator>, Error> {
+        let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
+        let inverted = |name: &str| self.invert.iter().any(|other| other == name);
+        let listed: Vec<Evaluator> = if self.evaluators.is_empty() {
+            self.seated.clone()
+        } else {
+            self.evaluators
+                .iter()
+                .map(|name| {
+                    let literal = columns.iter().any(|found| found.name == *name) || seated(name).is_some();
+                    let asked = match name.strip_prefix('-').filter(|_| !literal) {
+                        Some(column) => Evaluator::low(column),
+                        None => self.directed(name),
+                    };
+                    // A jury knows which way its evaluators point; one that is turned now is refused below.
+                    match seated(&asked.name) {
+                        Some(seated) if asked.direction == Direction::High => seated.clone(),
+                        _ => asked,
+                    }
+                })
+                .collect()
+        };
+        // A jury knows its evaluators' directions; one that is said again must be the same.
+        let turned = |listed: &&Evaluator| {
+            let low = inverted(&listed.name) || listed.direction == Direction::Low;
+            low && seated(&listed.name).is_some_and(|seated| seated.direction == Direction::High)
+        };
+        if let Some(turned) = listed.iter().find(turned) {
+            return Err(Error::Turned { column: turned.name.clone() });
+        }
+        Ok(listed)
+    }
+
+    fn directed(&self, name: &str) -> Evaluator {
+        let direction =
+            if self.invert.iter().any(|other| other == name) { Direction::Low } else { Direction::High };
+        Evaluator { name: name.into(), direction }
     }
 }
 

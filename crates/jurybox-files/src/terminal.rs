@@ -21,7 +21,11 @@ pub fn plain(text: &str, lines: bool) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if acts(c) {
-            out += &format!("\\u{:04x}", u32::from(c));
+            out.push_str("\\u");
+            out.extend(
+                [12, 8, 4, 0]
+                    .map(|shift| char::from(b"0123456789abcdef"[(u32::from(c) >> shift & 15) as usize])),
+            );
         } else {
             out.push(c);
         }
