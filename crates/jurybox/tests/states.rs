@@ -40,7 +40,7 @@ fn numbers(value: &Value, at: &str, into: &mut Vec<String>) {
             list.iter().enumerate().for_each(|(i, value)| numbers(value, &format!("{at}/{i}"), into));
         }
         Value::Object(map) => {
-            map.iter().for_each(|(key, value)| numbers(value, &format!("{at}/{key}"), into))
+            map.iter().for_each(|(key, value)| numbers(value, &format!("{at}/{key}"), into));
         }
         _ => {}
     }
