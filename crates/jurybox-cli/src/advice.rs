@@ -16,6 +16,13 @@ pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
     on_files(of_files?)
 }
 
+/// Whether an error is about settings, and may draw them.
+pub(crate) fn is_of_the_lab(error: &anyhow::Error) -> bool {
+    use jurybox_lab::Error::{Content, Setting};
+    let of_the_lab = |cause: &jurybox_lab::Error| matches!(cause, Content { .. } | Setting { .. });
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(of_the_lab))
+}
+
 fn on_files(error: &Error) -> Option<String> {
     Some(match error {
         Error::Directory { path } => {
@@ -48,6 +55,7 @@ fn on_files(error: &Error) -> Option<String> {
         Error::Shared { .. } => "merge states that were learnt apart, or count it twice with --again".into(),
         Error::NotPicks { .. } => "pass what `jurybox pick` wrote".into(),
         Error::Truncated { .. } => "copy it again".into(),
+        Error::Changed { .. } => "wait until it is written, or work on a copy".into(),
         _ => return None,
     })
 }

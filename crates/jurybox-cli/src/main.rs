@@ -40,10 +40,12 @@ fn main() -> ExitCode {
         // The reader of our output has gone (`| head`): it has what it wanted.
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            match advice::on(&error) {
-                Some(advice) => eprintln!("error: {error:#}; {advice}"),
-                None => eprintln!("error: {error:#}"),
-            }
+            let message = match advice::on(&error) {
+                Some(advice) => format!("error: {error:#}; {advice}"),
+                None => format!("error: {error:#}"),
+            };
+            // Names, cells and states come from anywhere. Only a settings file's errors are drawn over several lines.
+            eprintln!("{}", jurybox_files::plain(&message, advice::is_of_the_lab(&error)));
             ExitCode::FAILURE
         }
     }

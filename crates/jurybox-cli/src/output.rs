@@ -1,7 +1,8 @@
 //! Standard output: documents for machines and tables for people, written in one place.
 
+use jurybox_files::plain;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// The version of the documents. Fields may be added under one version; it rises when one is taken away or changes.
 const VERSION: u32 = 2;
@@ -20,9 +21,10 @@ pub(crate) fn document(value: &impl Serialize) -> anyhow::Result<()> {
     text_to_stdout(&text)
 }
 
-/// Writes text as it is.
+/// Writes text: as it is to a file or a pipe, without what a terminal would act on to a terminal.
 pub(crate) fn text_to_stdout(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
+    let text = if out.is_terminal() { plain(text, true) } else { text.into() };
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(())

@@ -255,6 +255,20 @@ pub enum Error {
         /// What ended.
         what: &'static str,
     },
+    /// A file that is no longer what it was when it was opened.
+    #[error("{}: the file changed while it was being read", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// More columns than a table may have.
+    #[error("{}: there are more than {limit} columns, the most that a table may have", path.display())]
+    TooManyColumns {
+        /// The file.
+        path: PathBuf,
+        /// The most there may be.
+        limit: usize,
+    },
     /// A Parquet file that cannot be read.
     #[error("{}: cannot be read as Parquet: {reason}", path.display())]
     Parquet {
@@ -415,6 +429,8 @@ impl Error {
             Error::TwoRoles { .. } => "two-roles",
             Error::NoReward { .. } => "no-reward",
             Error::Truncated { .. } => "truncated",
+            Error::Changed { .. } => "changed",
+            Error::TooManyColumns { .. } => "too-many-columns",
             Error::Parquet { .. } => "parquet",
             Error::Arrow { .. } => "arrow",
             Error::Overwrites { .. } => "overwrites-input",

@@ -5,12 +5,14 @@
 
 use crate::error::Error;
 pub(crate) use crate::format::Format;
+use crate::format::blocks::LONGEST;
 use crate::watch::Counted;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// One source of rows that can be read from its beginning.
 #[derive(Debug)]
@@ -24,15 +26,48 @@ pub(crate) struct Input {
 
 #[derive(Debug)]
 enum Origin {
-    File,
+    /// A file by its name, and what it was when it was opened.
+    File(Mark),
     /// Standard input, kept aside on disk so that it can be read again.
     Kept(File),
     /// Standard input, to be read once: what was looked at already, then the rest.
     Once(Mutex<Option<Vec<u8>>>),
 }
 
+/// By what a file is known again: a result over several passes is of one file or of none.
+#[derive(Debug, PartialEq)]
+struct Mark {
+    size: u64,
+    modified: Option<SystemTime>,
+    /// Device and number, where files have them: another file may have come to stand under the same name.
+    node: Option<(u64, u64)>,
+}
+
+impl Mark {
+    fn of(about: &Metadata) -> Mark {
+        #[cfg(unix)]
+        let node = {
+            use std::os::unix::fs::MetadataExt;
+            Some((about.dev(), about.ino()))
+        };
+        #[cfg(not(unix))]
+        let node = None;
+        Mark { size: about.len(), modified: about.modified().ok(), node }
+    }
+}
+
+/// What a text begins with.
+pub(crate) struct Beginning {
+    pub(crate) text: Vec<u8>,
+    /// Whether that is all of it.
+    pub(crate) whole: bool,
+}
+
 /// How much is looked at to tell the format.
 const PEEK: usize = 1 << 16;
+
+/// How much is looked at to tell the columns, unless that is not enough to see a whole record.
+const LOOK: usize = 1 << 18;
 
 impl Input {
     /// Opens a path or `-`. A standard input that is to be read `again` is kept aside on disk first.
@@ -49,6 +84,8 @@ impl Input {
             // A named pipe or `/dev/fd/3`: it reads once, like standard input.
             return Self::stream(path, &mut file, true);
         }
+        // Of the file that was opened, which need no longer be the one that was asked about above.
+        let about = file.metadata().map_err(|e| Error::io(path, "open the file", e))?;
         let head = peek(&mut file).map_err(|e| Error::io(path, "read", e))?;
         if head.is_empty() {
             return Err(Error::Empty { path: path.into() });
@@ -58,7 +95,12 @@ impl Input {
             Some(format) => format,
             None => sniff(path, &head)?,
         };
-        Ok(Input { path: path.into(), format, origin: Origin::File, size: Some(about.len()) })
+        Ok(Input {
+            path: path.into(),
+            format,
+            origin: Origin::File(Mark::of(&about)),
+            size: Some(about.len()),
+        })
     }
 
     fn stdin(again: bool) -> Result<Input, Error> {
@@ -90,32 +132,66 @@ impl Input {
                 let head = head.ok_or_else(|| Error::ReadOnce { path: self.path.clone() })?;
                 Box::new(Cursor::new(head).chain(io::stdin()))
             }
-            Origin::File | Origin::Kept(_) => Box::new(self.file()?),
+            Origin::File(_) | Origin::Kept(_) => Box::new(self.file()?),
         };
         let raw = Counted { from: raw, bytes: bytes.clone() };
         decompressed(Box::new(raw)).map_err(|e| Error::io(&self.path, "decompress", e))
     }
 
-    /// What the text begins with, for telling the columns; reading it does not use up a standard input.
-    pub(crate) fn beginning(&self, bytes: usize) -> Result<Vec<u8>, Error> {
-        let text: Box<dyn Read + Send> = match &self.origin {
-            Origin::Once(head) => {
-                let head = head.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
-                let mut begun = decompressed(Box::new(Cursor::new(head)))
-                    .map_err(|e| Error::io(&self.path, "decompress", e))?;
-                // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
-                let mut out = Vec::new();
-                let mut buffer = [0; 4096];
-                while let Ok(n @ 1..) = begun.read(&mut buffer) {
-                    out.extend_from_slice(&buffer[..n]);
-                }
-                return Ok(out);
+    /// What the text begins with, for telling the columns: until there is `enough`, or as much as two records may have.
+    /// Reading it does not use up a standard input.
+    pub(crate) fn beginning(&self, enough: impl Fn(&[u8]) -> bool) -> Result<Beginning, Error> {
+        const MOST: usize = 2 * LONGEST;
+        if let Origin::Once(head) = &self.origin {
+            return self
+                .beginning_of_stream(&mut head.lock().unwrap_or_else(PoisonError::into_inner), enough);
+        }
+        let mut from = self.text(&Arc::default())?;
+        let (mut text, mut look) = (Vec::new(), LOOK);
+        loop {
+            let want = look - text.len();
+            let read = from.by_ref().take(want as u64).read_to_end(&mut text).map_err(|e| self.reading(e))?;
+            let whole = read < want;
+            if whole || look >= MOST || enough(&text) {
+                return Ok(Beginning { text, whole });
             }
-            Origin::File | Origin::Kept(_) => self.text(&Arc::default())?,
-        };
-        let mut head = Vec::new();
-        text.take(bytes as u64).read_to_end(&mut head).map_err(|e| self.reading(e))?;
-        Ok(head)
+            look *= 4;
+        }
+    }
+
+    /// The same of a stream, whose head is lengthened by what has to be looked at beyond it.
+    fn beginning_of_stream(
+        &self,
+        head: &mut Option<Vec<u8>>,
+        enough: impl Fn(&[u8]) -> bool,
+    ) -> Result<Beginning, Error> {
+        const MOST: usize = 2 * LONGEST;
+        let head = head.get_or_insert_default();
+        let mut whole = head.len() < PEEK;
+        loop {
+            let mut begun = decompressed(Box::new(Cursor::new(head.clone())))
+                .map_err(|e| Error::io(&self.path, "decompress", e))?;
+            // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
+            let mut text = Vec::new();
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = begun.read(&mut buffer) {
+                text.extend_from_slice(&buffer[..n]);
+            }
+            if whole || head.len() >= MOST || enough(&text) {
+                return Ok(Beginning { text, whole });
+            }
+            let more = 3 * head.len();
+            let read = io::stdin().lock().take(more as u64).read_to_end(head);
+            whole = read.map_err(|e| Error::io(&self.path, "read", e))? < more;
+        }
+    }
+
+    /// Refuses a file that is not what it was when it was opened.
+    pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
+        let Origin::File(mark) = &self.origin else { return Ok(()) };
+        let changed = || Error::Changed { path: self.path.clone() };
+        let about = std::fs::metadata(&self.path).map_err(|_| changed())?;
+        if Mark::of(&about) == *mark { Ok(()) } else { Err(changed()) }
     }
 
     /// The file itself, from its beginning: Parquet is read by position.
@@ -127,7 +203,14 @@ impl Input {
             }),
             _ => File::open(&self.path),
         };
-        opened.map_err(|e| Error::io(&self.path, "open the file", e))
+        let file = opened.map_err(|e| Error::io(&self.path, "open the file", e))?;
+        if let Origin::File(mark) = &self.origin {
+            let about = file.metadata().map_err(|e| Error::io(&self.path, "open the file", e))?;
+            if Mark::of(&about) != *mark {
+                return Err(Error::Changed { path: self.path.clone() });
+            }
+        }
+        Ok(file)
     }
 
     /// What a failed read means.

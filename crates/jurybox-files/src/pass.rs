@@ -129,13 +129,17 @@ impl Units<'_> {
         while let Some(source) = self.table.sources.get(self.source) {
             let open = match &mut self.open {
                 Some(open) => open,
-                none => none.insert(source.cut(&self.bytes)?),
+                none => {
+                    source.check_unchanged()?;
+                    none.insert(source.cut(&self.bytes)?)
+                }
             };
             if open.next(&mut numbered.unit)? {
                 (numbered.source, numbered.number) = (self.source, self.number);
                 self.number += 1;
                 return Ok(true);
             }
+            source.check_unchanged()?;
             self.open = None;
             self.source += 1;
         }

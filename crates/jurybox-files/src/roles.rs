@@ -21,8 +21,8 @@ use std::path::Path;
 pub struct Roles {
     /// The evaluators' columns; a name with `-` before it is an evaluator where low means high.
     pub evaluators: Vec<String>,
-    /// The evaluators that a jury has learnt over, where `evaluators` names none. One that has no column is a column of
-    /// missing scores, with a [warning](crate::Warning), as long as another one has.
+    /// The evaluators that a jury has learnt over: all of them where `evaluators` names none. One that has no column, or
+    /// whose column is ignored, is a column of missing scores, with a [warning](crate::Warning), as long as another one has.
     pub seated: Vec<Evaluator>,
     /// Columns that name items.
     pub id: Vec<String>,
@@ -53,6 +53,8 @@ pub struct Taken {
     pub(crate) key: Option<String>,
     /// Columns that only travel along, and why.
     pub(crate) others: Vec<(String, &'static str)>,
+    /// Evaluators whose columns are not to be read: their scores are missing.
+    unread: Vec<String>,
 }
 
 impl Taken {
@@ -80,9 +82,19 @@ impl Taken {
 impl Taken {
     /// Whether a column is read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
-        self.evaluators.position(name).is_some()
+        self.read_as(name).is_some()
             || self.reward() == Some(name)
             || self.probability.as_deref() == Some(name)
+    }
+
+    /// The evaluator whose scores are read from a column.
+    pub(crate) fn read_as(&self, name: &str) -> Option<usize> {
+        self.evaluators.position(name).filter(|_| !self.is_unread(name))
+    }
+
+    /// Whether the column of an evaluator is not to be read.
+    pub(crate) fn is_unread(&self, name: &str) -> bool {
+        self.unread.iter().any(|other| other == name)
     }
 }
 
@@ -136,11 +148,14 @@ impl Found {
 impl Roles {
     /// Decides over the columns of a file.
     pub(crate) fn take(&self, path: &Path, columns: &[Found]) -> Result<Taken, Error> {
+        let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
         let known = |name: &String| known(path, columns, name).map(|()| name.clone());
         let mut named: Vec<(String, &'static str)> = Vec::new();
         for (names, role) in [(&self.id, "id"), (&self.ignore, "ignored")] {
             for name in names {
-                named.push((known(name)?, role));
+                // A jury's evaluator may lack its column today, and be left out all the same.
+                let of_jury = role == "ignored" && seated(name).is_some();
+                named.push((if of_jury { name.clone() } else { known(name)? }, role));
             }
         }
         for (name, role) in [
@@ -161,36 +176,22 @@ impl Roles {
                 return Err(Error::TwoRoles { column: name.clone(), one: other, other: role });
             }
         }
-        self.invert.iter().try_for_each(|name| known(name).map(drop))?;
-        let inverted = |name: &str| self.invert.iter().any(|other| other == name);
-        let direction = |name: &str| if inverted(name) { Direction::Low } else { Direction::High };
-        let directed = |name: &String| Evaluator { name: name.clone(), direction: direction(name) };
-        let listed: Vec<Evaluator> = if self.evaluators.is_empty() {
-            // A jury knows its evaluators' directions; one that is said again must be the same.
-            let turned = |seated: &&Evaluator| inverted(&seated.name) && seated.direction == Direction::High;
-            if let Some(turned) = self.seated.iter().find(turned) {
-                return Err(Error::Turned { column: turned.name.clone() });
-            }
-            self.seated.clone()
-        } else {
-            self.evaluators
-                .iter()
-                .map(|name| {
-                    let literal = columns.iter().any(|found| found.name == *name);
-                    match name.strip_prefix('-').filter(|_| !literal) {
-                        Some(column) => Evaluator::low(column),
-                        None => directed(name),
-                    }
-                })
-                .collect()
-        };
-        let mut evaluators = Vec::new();
+        for name in self.invert.iter().filter(|name| seated(name).is_none()) {
+            known(name)?;
+        }
+        let listed = self.listed(columns)?;
+        let (mut evaluators, mut unread) = (Vec::new(), Vec::new());
         for evaluator in &listed {
-            if !self.evaluators.is_empty() {
+            if seated(&evaluator.name).is_none() {
                 known(&evaluator.name)?;
             }
             let taken = |(other, role): &&(String, &str)| *other == evaluator.name && *role != "id";
             if let Some((_, role)) = named.iter().find(taken) {
+                if *role == "ignored" && self.evaluators.is_empty() {
+                    unread.push(evaluator.name.clone());
+                    evaluators.push(evaluator.clone());
+                    continue;
+                }
                 let column = evaluator.name.clone();
                 return Err(Error::TwoRoles { column, one: "an evaluator", other: role });
             }
@@ -199,7 +200,9 @@ impl Roles {
         let mut others = Vec::new();
         for found in columns {
             let name = &found.name;
-            if evaluators.iter().any(|evaluator: &Evaluator| evaluator.name == *name) {
+            if evaluators.iter().any(|evaluator: &Evaluator| evaluator.name == *name)
+                && !unread.contains(name)
+            {
                 continue;
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
@@ -212,14 +215,14 @@ impl Roles {
                 others.push((name.clone(), OURS));
             } else {
                 match found.numeric {
-                    Some(true) => evaluators.push(directed(name)),
+                    Some(true) => evaluators.push(self.directed(name)),
                     Some(false) => others.push((name.clone(), "text")),
                     None => others.push((name.clone(), "empty")),
                 }
             }
         }
         if evaluators.is_empty() {
-            evaluators.extend(theirs(&mut others, columns).iter().map(directed));
+            evaluators.extend(theirs(&mut others, columns).iter().map(|name| self.directed(name)));
         }
         if evaluators.is_empty() {
             return Err(Error::NoEvaluator { path: path.into(), others });
@@ -231,11 +234,52 @@ impl Roles {
         }
         Ok(Taken {
             evaluators: Evaluators::new(evaluators)?,
-            reward: self.reward.as_ref().map(directed),
+            reward: self.reward.as_ref().map(|name| self.directed(name)),
             probability: self.probability.clone(),
             key: self.key.clone(),
             others,
+            unread,
         })
+    }
+
+    /// The evaluators that were named, or else those of a jury; none where every numeric column is to be one.
+    fn listed(&self, columns: &[Found]) -> Result<Vec<Evaluator>, Error> {
+        let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
+        let inverted = |name: &str| self.invert.iter().any(|other| other == name);
+        let listed: Vec<Evaluator> = if self.evaluators.is_empty() {
+            self.seated.clone()
+        } else {
+            self.evaluators
+                .iter()
+                .map(|name| {
+                    let literal = columns.iter().any(|found| found.name == *name) || seated(name).is_some();
+                    let asked = match name.strip_prefix('-').filter(|_| !literal) {
+                        Some(column) => Evaluator::low(column),
+                        None => self.directed(name),
+                    };
+                    // A jury knows which way its evaluators point; one that is turned now is refused below.
+                    match seated(&asked.name) {
+                        Some(seated) if asked.direction == Direction::High => seated.clone(),
+                        _ => asked,
+                    }
+                })
+                .collect()
+        };
+        // A jury knows its evaluators' directions; one that is said again must be the same.
+        let turned = |listed: &&Evaluator| {
+            let low = inverted(&listed.name) || listed.direction == Direction::Low;
+            low && seated(&listed.name).is_some_and(|seated| seated.direction == Direction::High)
+        };
+        if let Some(turned) = listed.iter().find(turned) {
+            return Err(Error::Turned { column: turned.name.clone() });
+        }
+        Ok(listed)
+    }
+
+    fn directed(&self, name: &str) -> Evaluator {
+        let direction =
+            if self.invert.iter().any(|other| other == name) { Direction::Low } else { Direction::High };
+        Evaluator { name: name.into(), direction }
     }
 }
 

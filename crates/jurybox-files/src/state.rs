@@ -88,17 +88,19 @@ impl State {
         Ok(State { jury: Jury::from_json(saved.jury.get())?, memory: saved.taught_with })
     }
 
-    /// Writes it, whole or not at all.
+    /// Writes it, whole or not at all, and only once it is certain that it can be read again.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let fault = |e: serde_json::Error| Error::State {
             path: path.into(),
             source: jurybox::Error::State(e.to_string()),
         };
+        let jury = self.jury.to_json();
+        Jury::from_json(&jury).map_err(|source| Error::State { path: path.into(), source })?;
         let saved = Saved {
             format: FORMAT.into(),
             version: VERSION,
             taught_with: self.memory.clone(),
-            jury: RawValue::from_string(self.jury.to_json()).map_err(fault)?,
+            jury: RawValue::from_string(jury).map_err(fault)?,
         };
         let mut text = serde_json::to_string_pretty(&saved).map_err(fault)?;
         text.push('\n');

@@ -47,6 +47,9 @@ pub struct Table {
     pub(crate) watch: Watch,
 }
 
+/// More threads than this are not begun: none of them would find work.
+const MOST_THREADS: usize = 256;
+
 /// What a pass needs besides the scores.
 ///
 /// ```
@@ -189,10 +192,10 @@ impl Table {
         Ok(Table { sources, taken, found, columns, warnings, threads, watch: Watch::default() })
     }
 
-    /// The same table read by that many threads; the results are the same.
+    /// The same table read by that many threads, 256 at the most; the results are the same.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
+        self.threads = threads.clamp(1, MOST_THREADS);
         self
     }
 
@@ -293,7 +296,8 @@ impl Table {
         let mut uses = vec![Use::Skip; names.len()];
         let mut lacking = Vec::new();
         for (column, what) in wanted {
-            match names.iter().position(|name| name == column) {
+            let unread = matches!(what, Use::Score { .. }) && taken.is_unread(column);
+            match names.iter().position(|name| name == column && !unread) {
                 // A column has one use; the evaluators come first.
                 Some(at) if uses[at] == Use::Skip => uses[at] = what,
                 Some(_) => {}
@@ -313,7 +317,7 @@ impl Table {
 /// What is wanted of a source that it has no column for. Without a single evaluator there is nothing to go by.
 fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let has = |column: &str| source.columns().iter().any(|found| found.name == column);
-    if !taken.evaluators.names().any(has) {
+    if !taken.evaluators.names().any(|name| has(name) && !taken.is_unread(name)) {
         let evaluators = taken.evaluators.as_slice().iter().map(spoken).collect();
         return Err(Error::NoneOfTheEvaluators { path: source.path().into(), evaluators });
     }
@@ -322,10 +326,15 @@ fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
     let key = taken.key.as_deref().map(|column| (column, "names of rounds or groups"));
     let wanted = evaluators.chain(reward).chain(probability).chain(key);
-    let missing = wanted.filter(|(column, _)| !has(column)).map(|(column, what)| Warning::MissingColumn {
-        path: source.path().into(),
-        column: column.into(),
-        what,
-    });
-    Ok(missing.collect())
+    let warning = |(column, what): (&str, &'static str)| {
+        let (path, column) = (source.path().into(), column.to_string());
+        if !has(&column) {
+            Some(Warning::MissingColumn { path, column, what })
+        } else if taken.is_unread(&column) {
+            Some(Warning::IgnoredColumn { path, column })
+        } else {
+            None
+        }
+    };
+    Ok(wanted.filter_map(warning).collect())
 }

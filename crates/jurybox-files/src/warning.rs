@@ -22,6 +22,13 @@ pub enum Warning {
         /// What is missing with it.
         what: &'static str,
     },
+    /// The column of an evaluator that a jury knows, and that is not to be read.
+    IgnoredColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
 }
 
 impl Warning {
@@ -29,6 +36,7 @@ impl Warning {
     pub fn code(&self) -> &'static str {
         match self {
             Warning::MissingColumn { .. } => "missing-column",
+            Warning::IgnoredColumn { .. } => "ignored-column",
         }
     }
 }
@@ -38,6 +46,9 @@ impl fmt::Display for Warning {
         match self {
             Warning::MissingColumn { path, column, what } => {
                 write!(f, "{}: there is no column `{column}`: its {what} are missing", path.display())
+            }
+            Warning::IgnoredColumn { path, column } => {
+                write!(f, "{}: column `{column}` is ignored: its scores are missing", path.display())
             }
         }
     }

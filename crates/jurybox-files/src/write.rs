@@ -4,6 +4,7 @@ use crate::column::Slab;
 use crate::destination::Destination;
 use crate::error::Error;
 use crate::format::Format;
+use crate::terminal::Stdout;
 use crate::unfinished;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub struct Aside {
 #[derive(Debug)]
 enum To {
     File(BufWriter<NamedTempFile>),
-    Stdout(BufWriter<io::Stdout>),
+    Stdout(BufWriter<Stdout>),
     /// A device or a pipe: there is nothing to rename.
     Through(BufWriter<std::fs::File>),
 }
@@ -47,7 +48,7 @@ impl Aside {
     pub fn new(path: &Path) -> Result<Aside, Error> {
         Ok(match Destination::of(path)? {
             Destination::Stdout => {
-                let out = BufWriter::with_capacity(1 << 16, io::stdout());
+                let out = BufWriter::with_capacity(1 << 16, Stdout::new());
                 Aside { path: "standard output".into(), to: To::Stdout(out) }
             }
             Destination::Through(file) => {

@@ -331,6 +331,9 @@ impl Jury {
                 self.evaluators, other.evaluators
             )));
         }
+        if !self.seen.can_add(other.seen) {
+            return Err(Error::Merge("together they count beyond 2^53, the most that is counted".into()));
+        }
         if self.spec != other.spec || !self.policy.merge(&other.policy) {
             return Err(Error::Merge(format!(
                 "one was learnt by `{}`, the other by `{}`",

@@ -3,6 +3,7 @@
 mod tridiagonal;
 
 pub(crate) use self::tridiagonal::Tridiagonal;
+use crate::estimate::{are_counts, are_sums};
 use crate::kernel::dot;
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +25,6 @@ impl Symmetric {
 
     pub(crate) fn order(&self) -> usize {
         self.order
-    }
-
-    pub(crate) fn packed(&self) -> &[f64] {
-        &self.packed
     }
 
     pub(crate) fn get(&self, i: usize, j: usize) -> f64 {
@@ -138,9 +135,17 @@ impl Symmetric {
         }
     }
 
-    /// Whether this is a matrix of that order with finite entries, as a state from outside must be.
+    /// Whether this is a matrix of that order whose entries could be sums of products, and squares on the diagonal, as a
+    /// state from outside must be.
     pub(crate) fn is_sound(&self, order: usize) -> bool {
-        self.order == order && self.packed.len() == offset(order) && self.packed.iter().all(|v| v.is_finite())
+        self.order == order
+            && are_sums(&self.packed, offset(order))
+            && (0..order).all(|i| self.get(i, i) >= 0.0)
+    }
+
+    /// Whether this is a matrix of that order whose entries could be counts.
+    pub(crate) fn counts(&self, order: usize) -> bool {
+        self.order == order && are_counts(&self.packed, offset(order))
     }
 
     /// The same with rows and columns in other places: for each to come, where it stands now; zeros where it is new.

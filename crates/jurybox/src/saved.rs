@@ -140,11 +140,18 @@ impl Jury {
         let width = jury.evaluators().len();
         let mut earlier = jury.policy.clone();
         restore(&mut jury.policy, saved.state, width)?;
+        let refuse = |reason: &str| Error::State(reason.into());
+        if let Some(reason) = saved.seen.contradiction() {
+            return Err(refuse(reason));
+        }
         jury.seen = saved.seen;
         jury.schedule = match saved.rounds_rank_by {
             RankBy::Next => Schedule::Due,
             RankBy::This => Schedule::Current,
             RankBy::Earlier { seen, state } => {
+                if !seen.is_before(jury.seen) {
+                    return Err(refuse("its earlier state has seen more than the present one"));
+                }
                 restore(&mut earlier, state, width)?;
                 Schedule::Past(Box::new((earlier, seen)))
             }

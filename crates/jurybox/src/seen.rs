@@ -1,5 +1,7 @@
 //! How much a jury has seen.
 
+use crate::estimate::MOST_COUNTED;
+use crate::estimate::ladder::LATEST;
 use serde::{Deserialize, Serialize};
 
 /// How much a jury has seen.
@@ -53,15 +55,39 @@ impl Seen {
         self
     }
 
-    /// Adds what another has seen.
-    pub(crate) fn add(&mut self, other: Seen) {
-        self.rounds = self.rounds.saturating_add(other.rounds);
-        self.items = self.items.saturating_add(other.items);
-        self.missing = self.missing.saturating_add(other.missing);
-        self.clamped = self.clamped.saturating_add(other.clamped);
-        self.used = self.used.saturating_add(other.used);
-        self.passed_over = self.passed_over.saturating_add(other.passed_over);
-        self.outside = self.outside.saturating_add(other.outside);
+    fn counts(&mut self) -> [&mut u64; 7] {
+        let Seen { rounds, items, missing, clamped, used, passed_over, outside, latest: _ } = self;
+        [rounds, items, missing, clamped, used, passed_over, outside]
+    }
+
+    /// Adds what another has seen, counting no further than can be counted exactly.
+    pub(crate) fn add(&mut self, mut other: Seen) {
+        for (mine, theirs) in self.counts().into_iter().zip(other.counts()) {
+            *mine = mine.saturating_add(*theirs).min(MOST_COUNTED);
+        }
         self.latest = self.latest.max(other.latest);
+    }
+
+    /// Whether the two together can still be counted.
+    pub(crate) fn can_add(mut self, mut other: Seen) -> bool {
+        let mut both = self.counts().into_iter().zip(other.counts());
+        both.all(|(mine, theirs)| mine.saturating_add(*theirs) <= MOST_COUNTED)
+    }
+
+    /// Whether a jury that has seen this can come to have seen the other.
+    pub(crate) fn is_before(mut self, mut later: Seen) -> bool {
+        let no_more = |(mine, theirs): (&mut u64, &mut u64)| mine <= theirs;
+        self.latest <= later.latest && self.counts().into_iter().zip(later.counts()).all(no_more)
+    }
+
+    /// What contradicts itself in a record that comes from outside, if anything does.
+    pub(crate) fn contradiction(mut self) -> Option<&'static str> {
+        if self.latest.is_some_and(|latest| latest > LATEST) {
+            return Some("its latest time is later than 2^62, the latest there is");
+        }
+        if self.counts().iter().any(|count| **count > MOST_COUNTED) {
+            return Some("it counts beyond 2^53, the most that is counted");
+        }
+        (self.outside > self.used).then_some("more rewards were moved than were learnt from")
     }
 }

@@ -2,7 +2,7 @@
 
 use super::progress;
 use jurybox::Evaluator;
-use jurybox_files::{Roles, Table, expand};
+use jurybox_files::{Roles, Table, expand, plain};
 use std::path::PathBuf;
 
 /// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
@@ -39,7 +39,7 @@ pub(crate) struct Special<'a> {
     pub(crate) key: Option<&'a String>,
     /// Columns that have a meaning elsewhere, and are no evaluators here.
     pub(crate) aside: Vec<String>,
-    /// Evaluators that a state knows, where none were named.
+    /// Evaluators that a state knows.
     pub(crate) known: &'a [Evaluator],
     /// Columns where low means high beside those that were named so: a state remembers its reward's direction.
     pub(crate) invert: Vec<String>,
@@ -89,7 +89,7 @@ impl Columns {
     /// A word to the person, on the terminal.
     pub(crate) fn say(&self, what: std::fmt::Arguments<'_>) {
         if !self.quiet {
-            eprintln!("{what}");
+            eprintln!("{}", plain(&what.to_string(), false));
         }
     }
 }
@@ -98,5 +98,10 @@ impl Columns {
 pub(crate) fn pair(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.rsplit_once('=').ok_or("write name=number, such as spam=0.2")?;
     let number: f64 = value.trim().parse().map_err(|_| format!("`{}` is not a number", value.trim()))?;
-    if number.is_finite() { Ok((name.trim().into(), number)) } else { Err(format!("{number} is not usable")) }
+    // As far as scores may reach: their products stay finite.
+    if number.abs() <= 1e100 {
+        Ok((name.trim().into(), number))
+    } else {
+        Err(format!("`{}` is not usable; it must be a number within ±1e100", value.trim()))
+    }
 }

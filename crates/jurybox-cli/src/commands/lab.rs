@@ -22,11 +22,14 @@ pub(crate) fn stop_flag() -> &'static AtomicBool {
     &STOP
 }
 
-/// Uses that many threads; all cores when not said.
+/// More threads than this are not begun.
+const MOST_THREADS: usize = 256;
+
+/// Uses that many threads, 256 at the most; all cores when not said.
 pub(crate) fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
     if let Some(threads) = threads {
         anyhow::ensure!(threads > 0, "threads = 0: there must be at least one");
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+        rayon::ThreadPoolBuilder::new().num_threads(threads.min(MOST_THREADS)).build_global()?;
     }
     Ok(())
 }

@@ -53,6 +53,9 @@ pub(crate) struct Args {
     pub(super) again: bool,
     #[command(flatten)]
     turn: Turn,
+    /// Evaluators of the state to forget; without it, none that the state knows may be left out of --evaluators
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    drop: Vec<String>,
     /// Print one JSON document
     #[arg(long)]
     pub(super) json: bool,
@@ -88,12 +91,13 @@ impl Args {
             return output::versioned("state", summary(&before.jury, &learnt_now));
         }
         let turned = reward.iter().filter(|reward| reward.direction == Direction::Low);
+        let kept = self.kept(before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()))?;
         let table = self.columns.open_paths(
             &paths,
             &Special {
                 reward: self.reward.as_ref(),
                 key: self.round.as_ref(),
-                known: before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()),
+                known: &kept,
                 invert: turned.map(|reward| reward.name.clone()).collect(),
                 ..Special::default()
             },
@@ -197,12 +201,39 @@ impl Args {
         }
     }
 
+    /// The evaluators of the state that are not to be forgotten.
+    fn kept(&self, known: &[Evaluator]) -> anyhow::Result<Vec<Evaluator>> {
+        let dropped = |name: &str| self.drop.iter().any(|other| other == name);
+        for name in &self.drop {
+            if !known.iter().any(|evaluator| evaluator.name == *name) {
+                bail!("--drop {name}: {} knows no such evaluator", self.state.display());
+            }
+            if self.columns.evaluators.contains(name) {
+                bail!("`{name}` is named by both --drop and --evaluators");
+            }
+        }
+        let kept: Vec<Evaluator> =
+            known.iter().filter(|evaluator| !dropped(&evaluator.name)).cloned().collect();
+        if kept.is_empty() && !known.is_empty() {
+            bail!("--drop names every evaluator of {}; learn a new state instead", self.state.display());
+        }
+        Ok(kept)
+    }
+
     /// Seats the evaluators that were named in place of those that the state knows, and says who came and who left.
     fn reseat(&self, jury: &mut Jury, evaluators: &Evaluators) -> anyhow::Result<()> {
         if jury.evaluators() == evaluators {
             return Ok(());
         }
         let before = jury.evaluators().clone();
+        let leaves = |name: &&str| evaluators.position(name).is_none();
+        if let Some(name) = before.names().filter(leaves).find(|name| !self.drop.iter().any(|d| d == name)) {
+            bail!(
+                "what was learnt of `{name}` would be forgotten: {} knows it, and --evaluators does not name it; name it \
+                 too, or pass --drop {name}",
+                self.state.display()
+            );
+        }
         jury.reseat(evaluators.clone())?;
         for name in evaluators.names().filter(|name| before.position(name).is_none()) {
             self.columns.say(format_args!("`{name}` joins: what was learnt before is learnt without it"));

@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, Special};
 use super::rank::as_text;
-use super::state::{Turn, read_if_there, same_evaluators};
+use super::state::{Turn, read_if_there};
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
@@ -100,7 +100,10 @@ impl Args {
             let learnt = state.jury.spec();
             bail!("{} was learnt by `{learnt}`, not by `{asked}`; use another file", self.state.display());
         }
-        same_evaluators(&state.jury, table)?;
+        let (learnt, here) = (state.jury.evaluators(), table.taken().evaluators());
+        if learnt != here {
+            bail!("the state was learnt over the evaluators {learnt}; this table has {here}");
+        }
         Ok(state)
     }
 

@@ -1,7 +1,7 @@
 //! `jurybox rank`: the top K of a file.
 
 use super::columns::{Columns, Special, pair};
-use super::state::{read_jury, same_evaluators};
+use super::state::{read_jury, seated_for};
 use crate::output;
 use anyhow::Context;
 use jurybox::Spec;
@@ -120,8 +120,10 @@ impl Args {
             return Judge::weights(evaluators, &self.weights).context("--weights");
         }
         if let Some(jury) = state {
-            same_evaluators(&jury, table)?;
-            return Ok(Judge::jury(&jury));
+            for name in jury.evaluators().names().filter(|name| evaluators.position(name).is_none()) {
+                self.columns.say(format_args!("warning: `{name}` is not named: rows are ranked without it"));
+            }
+            return Ok(Judge::jury(&seated_for(table, jury)?));
         }
         // Told noise levels are for the policies that take them; without a name, that is esag.
         let told = || {

@@ -1,7 +1,7 @@
 //! `jurybox report`: which evaluators to trust.
 
 use super::columns::{Columns, Special};
-use super::state::{read_jury, same_evaluators};
+use super::state::{read_jury, seated_for};
 use crate::output;
 use jurybox_files::{report, write_whole};
 use std::path::PathBuf;
@@ -43,9 +43,7 @@ impl Args {
         if let Some(out) = &self.out {
             table.check_output(out)?;
         }
-        if let Some(jury) = &state {
-            same_evaluators(jury, &table)?;
-        }
+        let state = state.map(|jury| seated_for(&table, jury)).transpose()?;
         let report = report(&table, state.as_ref())?;
         if let Some(out) = &self.out {
             write_whole(out, &report.to_html())?;

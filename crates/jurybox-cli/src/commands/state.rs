@@ -37,13 +37,16 @@ pub(crate) fn read_if_there(path: &Path) -> anyhow::Result<Option<State>> {
     if path.try_exists()? { Ok(Some(State::read(path)?)) } else { Ok(None) }
 }
 
-/// A state is of use only for the evaluators it was learnt over.
-pub(crate) fn same_evaluators(jury: &Jury, table: &Table) -> anyhow::Result<()> {
-    let (learnt, here) = (jury.evaluators(), table.taken().evaluators());
-    if learnt != here {
-        bail!("the state was learnt over the evaluators {learnt}; this table has {here}");
+/// A state is of use only for the evaluators it was learnt over: all of them, or some, in any order.
+pub(crate) fn seated_for(table: &Table, mut jury: Jury) -> anyhow::Result<Jury> {
+    let (learnt, here) = (jury.evaluators().as_slice(), table.taken().evaluators());
+    if !here.as_slice().iter().all(|evaluator| learnt.contains(evaluator)) {
+        bail!("the state was learnt over the evaluators {}; this table has {here}", jury.evaluators());
     }
-    Ok(())
+    if jury.evaluators() != here {
+        jury.reseat(here.clone())?;
+    }
+    Ok(jury)
 }
 
 /// One document about a state, with what was just learnt.

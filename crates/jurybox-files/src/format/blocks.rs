@@ -10,7 +10,7 @@ use std::io::Read;
 const BLOCK: usize = 1 << 20;
 
 /// The longest record: beyond it, this is not a file with line ends, or a quote was never closed.
-const LONGEST: usize = 1 << 26;
+pub(crate) const LONGEST: usize = 1 << 26;
 
 /// Where records end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

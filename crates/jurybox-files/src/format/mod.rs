@@ -120,6 +120,11 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// Whether rows can be fetched by their number after a pass. Otherwise the pass itself must keep what is needed.
     fn by_number(&self) -> bool;
 
+    /// Refuses a source that is no longer what its columns were told by: one result is made of one file.
+    fn check_unchanged(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Begins a pass; `bytes` is to count what has been read.
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error>;
 
@@ -235,10 +240,16 @@ impl Show<'_> {
     }
 }
 
-/// Refuses two columns of one name.
+/// The most columns that a table may have.
+pub(crate) const MOST_COLUMNS: usize = 16_384;
+
+/// Refuses two columns of one name, and more columns than a table may have.
 pub(crate) fn distinct<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     let mut seen = std::collections::HashMap::new();
     for (at, name) in names.enumerate() {
+        if at >= MOST_COLUMNS {
+            return Err(Error::TooManyColumns { path: path.into(), limit: MOST_COLUMNS });
+        }
         if let Some(first) = seen.insert(name, at) {
             let (first, second) = (first + 1, at + 1);
             return Err(Error::DuplicateColumn { path: path.into(), column: name.into(), first, second });

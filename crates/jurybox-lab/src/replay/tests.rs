@@ -395,7 +395,7 @@ fn hindsight_differs_from_run_to_run_and_is_not_below_what_it_should_be() {
         shares.push(share(&outcome, "hindsight").mean - share(&outcome, "z-mean").mean);
     }
     let mean = Interval::of(&shares);
-    assert!(mean.high() > 0.0, "{mean:?}");
+    assert!(mean.high > 0.0, "{mean:?}");
     let log = world(100, 1.0, 1);
     let ask = options(Protocol::Rounds, &["average"]);
     let hindsight = entrants(&log, &ask, 1).unwrap().into_iter().find(|entrant| entrant.name == "hindsight");

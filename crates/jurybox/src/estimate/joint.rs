@@ -1,6 +1,6 @@
 //! Means and co-moments of complete rows: what least squares needs, in one pass and without cancellation.
 
-use super::{Statistic, finite, selected};
+use super::{Statistic, are_means, is_count, selected};
 use crate::matrix::Symmetric;
 use serde::{Deserialize, Serialize};
 
@@ -150,10 +150,7 @@ impl Statistic for Joint {
     }
 
     fn is_sound(&self, columns: usize) -> bool {
-        self.weight >= 0.0
-            && self.weight.is_finite()
-            && finite(&self.mean, columns)
-            && self.spread.is_sound(columns)
+        is_count(self.weight) && are_means(&self.mean, columns) && self.spread.is_sound(columns)
     }
 }
 

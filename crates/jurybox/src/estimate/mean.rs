@@ -1,6 +1,6 @@
 //! The running mean of all scores seen, chosen or not: what ESAG learns (Alg. 2, Lemma "error alpha linear").
 
-use super::{Statistic, finite, selected};
+use super::{Statistic, are_means, are_whole_counts, selected};
 use crate::kernel;
 use crate::scores::Scores;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ impl Mean {
     /// Adds `count` scores of evaluator `j` with that mean.
     fn absorb(&mut self, j: usize, count: u64, mean: f64) {
         if count > 0 {
-            self.count[j] += count;
+            self.count[j] = self.count[j].saturating_add(count);
             self.mean[j] += (mean - self.mean[j]) * (count as f64 / self.count[j] as f64);
         }
     }
@@ -92,7 +92,7 @@ impl Statistic for Mean {
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        self.count.len() == evaluators && finite(&self.mean, evaluators)
+        are_whole_counts(&self.count, evaluators) && are_means(&self.mean, evaluators)
     }
 }
 

@@ -9,7 +9,7 @@
 
 use super::likelihood::Equation;
 use super::rewards::Rewards;
-use super::{Statistic, add_all, finite, selected};
+use super::{Statistic, add_all, are_sums, selected};
 use crate::link::Link;
 use serde::{Deserialize, Serialize};
 
@@ -147,7 +147,7 @@ impl Statistic for Mle {
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        finite(&self.products, evaluators)
+        are_sums(&self.products, evaluators)
             && self.complete.is_sound()
             && self.incomplete.is_sound()
             && (self.partial.is_empty() || self.partial.len() == evaluators)

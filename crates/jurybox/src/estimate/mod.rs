@@ -33,6 +33,7 @@ pub use ridge::Ridge;
 pub(crate) use ridge::factor_with_ridge;
 pub use sample::{Sample, SampledRow};
 
+use crate::scores::LIMIT;
 use serde::{Serialize, de::DeserializeOwned};
 
 /// A statistic that can be saved, merged and checked.
@@ -57,8 +58,9 @@ pub trait Statistic: Clone + Serialize + DeserializeOwned {
     #[must_use]
     fn reseated(&self, columns: &[Option<usize>]) -> Self;
 
-    /// Whether this could be a statistic over that many evaluators: right lengths, finite numbers. A state that comes
-    /// from outside is asked before it is used.
+    /// Whether this could be a statistic over that many evaluators: right lengths, and numbers that
+    /// usable scores and rewards could have led to, so that none can overflow later. A state that comes from outside is asked
+    /// before it is used.
     fn is_sound(&self, evaluators: usize) -> bool;
 
     /// Whether this answers the same question as another, such as under the same link. True unless said otherwise.
@@ -78,9 +80,51 @@ impl Statistic for () {
     }
 }
 
-/// A vector of one finite number per evaluator.
-pub(crate) fn finite(values: &[f64], len: usize) -> bool {
-    values.len() == len && values.iter().all(|v| v.is_finite())
+/// The most that is counted: beyond it, whole numbers are no longer exact as floating point.
+pub(crate) const MOST_COUNTED: u64 = 1 << 53;
+
+/// No mean of usable numbers lies beyond this, whatever the rounding.
+const LARGEST_MEAN: f64 = 10.0 * LIMIT;
+
+/// No sum of [`MOST_COUNTED`] products of two usable numbers lies beyond this. Far enough from the largest number there is
+/// that products of sums with counts stay finite.
+const LARGEST_SUM: f64 = 1e20 * LIMIT * LIMIT;
+
+/// One count per evaluator that could have been reached.
+pub(crate) fn are_counts(values: &[f64], len: usize) -> bool {
+    values.len() == len && values.iter().all(|&v| is_count(v))
+}
+
+pub(crate) fn is_count(value: f64) -> bool {
+    (0.0..=MOST_COUNTED as f64).contains(&value)
+}
+
+/// One whole count per evaluator that could have been reached.
+pub(crate) fn are_whole_counts(values: &[u64], len: usize) -> bool {
+    values.len() == len && values.iter().all(|&v| v <= MOST_COUNTED)
+}
+
+/// One number per evaluator that could be a mean of usable numbers.
+pub(crate) fn are_means(values: &[f64], len: usize) -> bool {
+    values.len() == len && values.iter().all(|v| v.abs() <= LARGEST_MEAN)
+}
+
+/// One number per evaluator that could be a sum of usable numbers, or of their products.
+pub(crate) fn are_sums(values: &[f64], len: usize) -> bool {
+    values.len() == len && values.iter().all(|&v| is_sum(v))
+}
+
+pub(crate) fn is_sum(value: f64) -> bool {
+    value.abs() <= LARGEST_SUM
+}
+
+/// The same of squares.
+pub(crate) fn are_sums_of_squares(values: &[f64], len: usize) -> bool {
+    values.len() == len && values.iter().all(|&v| is_sum_of_squares(v))
+}
+
+pub(crate) fn is_sum_of_squares(value: f64) -> bool {
+    (0.0..=LARGEST_SUM).contains(&value)
 }
 
 /// The entries of other columns, `new` where there was none.

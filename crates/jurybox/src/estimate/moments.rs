@@ -1,6 +1,6 @@
 //! Means and covariances of the scores themselves, without labels, missing scores allowed.
 
-use super::{Statistic, finite};
+use super::{Statistic, are_means};
 use crate::kernel;
 use crate::matrix::Symmetric;
 use crate::scores::Scores;
@@ -178,10 +178,9 @@ impl Statistic for Moments {
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        self.count.is_sound(evaluators)
-            && self.count.packed().iter().all(|&n| n >= 0.0)
+        self.count.counts(evaluators)
             && self.spread.is_sound(evaluators)
-            && finite(&self.means, evaluators * evaluators)
+            && are_means(&self.means, evaluators * evaluators)
     }
 }
 

@@ -4,8 +4,11 @@
 //! tangent at the bin's mean reward. For the identity link that is exact: `sigma_j^2` is the residual variance of the
 //! regression of the scores on the reward through the origin.
 
-use super::rewards::{bin_centre, bin_key};
-use super::{Statistic, add_all, finite, selected};
+use super::rewards::{bin_key, is_usable_bin};
+use super::{
+    Statistic, add_all, are_sums, are_sums_of_squares, are_whole_counts, is_count, is_sum_of_squares,
+    selected,
+};
 use crate::link::Link;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +90,7 @@ impl Statistic for Noise {
     fn merge(&mut self, other: &Self) {
         add_all(&mut self.square, &other.square);
         for (mine, theirs) in self.count.iter_mut().zip(&other.count) {
-            *mine += theirs;
+            *mine = mine.saturating_add(*theirs);
         }
         for (key, cells) in &other.bins {
             for (mine, theirs) in bin_at(&mut self.bins, *key, self.square.len()).iter_mut().zip(cells) {
@@ -106,13 +109,15 @@ impl Statistic for Noise {
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        finite(&self.square, evaluators)
-            && self.count.len() == evaluators
+        are_sums_of_squares(&self.square, evaluators)
+            && are_whole_counts(&self.count, evaluators)
             && self.bins.windows(2).all(|pair| pair[0].0 < pair[1].0)
             && self.bins.iter().all(|(key, cells)| {
-                bin_centre(*key).is_finite()
+                is_usable_bin(*key)
                     && cells.len() == evaluators
-                    && cells.iter().all(|cell| finite(cell, 5))
+                    && cells.iter().all(|cell| {
+                        is_count(cell[0]) && is_sum_of_squares(cell[2]) && are_sums(cell, cell.len())
+                    })
             })
     }
 

@@ -5,7 +5,7 @@
 //! evaluator's offset and of how good the round's items were on the whole; a new noise level moves both, new units move
 //! the first, an evaluator that breaks or turns round moves the second.
 
-use super::{Statistic, add_all, finite};
+use super::{Statistic, add_all, are_counts, are_sums, are_sums_of_squares};
 use crate::scores::Scores;
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +119,6 @@ impl Statistic for Pulse {
 
     fn is_sound(&self, evaluators: usize) -> bool {
         let len = READINGS * evaluators;
-        finite(&self.count, len) && finite(&self.sum, len) && finite(&self.square, len)
+        are_counts(&self.count, len) && are_sums(&self.sum, len) && are_sums_of_squares(&self.square, len)
     }
 }

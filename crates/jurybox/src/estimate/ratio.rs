@@ -1,6 +1,6 @@
 //! The ratio estimator of EvalBasedUCB (Alg. 4): summed scores of the chosen items over their summed rewards.
 
-use super::{Statistic, add_all, finite, selected};
+use super::{MOST_COUNTED, Statistic, add_all, are_sums, is_sum, is_sum_of_squares, selected};
 use serde::{Deserialize, Serialize};
 
 /// `alpha_j = sum g^-1(phi_j) / sum r`, over the examples that evaluator j scored.
@@ -81,7 +81,7 @@ impl Ratio {
 
 impl Statistic for Ratio {
     fn merge(&mut self, other: &Self) {
-        self.examples += other.examples;
+        self.examples = self.examples.saturating_add(other.examples);
         self.reward += other.reward;
         self.reward_square += other.reward_square;
         add_all(&mut self.scores, &other.scores);
@@ -97,9 +97,10 @@ impl Statistic for Ratio {
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        finite(&self.scores, evaluators)
-            && finite(&self.rewards, evaluators)
-            && self.reward.is_finite()
-            && self.reward_square.is_finite()
+        self.examples <= MOST_COUNTED
+            && are_sums(&self.scores, evaluators)
+            && are_sums(&self.rewards, evaluators)
+            && is_sum(self.reward)
+            && is_sum_of_squares(self.reward_square)
     }
 }

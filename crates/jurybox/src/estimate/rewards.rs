@@ -5,6 +5,8 @@
 //! scale and sign fits) and, within each bin, the first three moments. Two points that match those moments then stand
 //! for all rewards of the bin; what is lost is of fourth order in the bin's relative half-width of at most 1/8.
 
+use super::{MOST_COUNTED, is_count, is_sum, is_sum_of_squares};
+use crate::scores::LIMIT;
 use serde::{Deserialize, Serialize};
 
 /// Rewards smaller than this in magnitude are zeros: they carry no information about a gain.
@@ -64,7 +66,7 @@ impl Rewards {
 
     /// Adds count, sum and squares of another, without its bins.
     pub(crate) fn merge_sums(&mut self, other: &Rewards) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.sum += other.sum;
         self.square += other.square;
     }
@@ -77,14 +79,16 @@ impl Rewards {
     }
 
     pub(crate) fn is_sound(&self) -> bool {
-        self.sum.is_finite()
-            && self.square.is_finite()
+        self.count <= MOST_COUNTED
+            && is_sum(self.sum)
+            && is_sum_of_squares(self.square)
             && self.bins.windows(2).all(|pair| pair[0].key < pair[1].key)
             && self.bins.iter().all(|bin| {
+                // No u is beyond an eighth, so that no sum of its powers exceeds the count.
                 bin.count > 0.0
-                    && bin.count.is_finite()
-                    && bin.moments.iter().all(|m| m.is_finite())
-                    && bin_centre(bin.key).is_finite()
+                    && is_count(bin.count)
+                    && bin.moments.iter().all(|m| m.abs() <= bin.count)
+                    && is_usable_bin(bin.key)
             })
     }
 
@@ -132,6 +136,11 @@ pub(crate) fn bin_key(reward: f64) -> u16 {
 
 pub(crate) fn bin_centre(key: u16) -> f64 {
     f64::from_bits((u64::from(key) << 50) | (1 << 49))
+}
+
+/// Whether a usable reward can lie in a bin.
+pub(crate) fn is_usable_bin(key: u16) -> bool {
+    bin_centre(key).abs() <= 2.0 * LIMIT
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! With missing scores each entry is a sum over the examples that have both scores, scaled up to the whole number of
 //! examples: the available-case estimate.
 
-use super::{Statistic, add_all, finite, selected};
+use super::{MOST_COUNTED, Statistic, add_all, are_sums, selected};
 use crate::matrix::{Cholesky, Symmetric};
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ impl Ridge {
 
     /// How many examples were learnt from.
     pub fn examples(&self) -> u64 {
-        self.complete + self.incomplete
+        self.complete.saturating_add(self.incomplete)
     }
 
     /// The Gram matrix and the products, scaled up to all examples where scores were missing.
@@ -120,8 +120,8 @@ pub(crate) fn factor_with_ridge(cholesky: &mut Cholesky, gram: &Symmetric, lambd
 
 impl Statistic for Ridge {
     fn merge(&mut self, other: &Self) {
-        self.complete += other.complete;
-        self.incomplete += other.incomplete;
+        self.complete = self.complete.saturating_add(other.complete);
+        self.incomplete = self.incomplete.saturating_add(other.incomplete);
         self.gram.add(&other.gram);
         add_all(&mut self.products, &other.products);
         if self.pairs.order() == 0 {
@@ -156,9 +156,11 @@ impl Statistic for Ridge {
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        self.gram.is_sound(evaluators)
-            && finite(&self.products, evaluators)
-            && (self.pairs.is_sound(evaluators) || (self.incomplete == 0 && self.pairs.is_sound(0)))
+        self.complete <= MOST_COUNTED
+            && self.incomplete <= MOST_COUNTED
+            && self.gram.is_sound(evaluators)
+            && are_sums(&self.products, evaluators)
+            && (self.pairs.counts(evaluators) || (self.incomplete == 0 && self.pairs.counts(0)))
     }
 }
 

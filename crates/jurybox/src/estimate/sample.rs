@@ -6,7 +6,8 @@
 //! seen is exact too. Distinct rows are therefore kept with equal chances, each with its multiplicity: a share computed
 //! from the sample has a standard error of about `0.5 / sqrt(capacity)`, and is exact until the sample is full.
 
-use super::{Statistic, selected};
+use super::ladder::LATEST;
+use super::{MOST_COUNTED, Statistic, selected};
 use crate::scores::usable_or_missing;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +86,7 @@ impl Sample {
     fn insert(&mut self, key: u64, count: u64, clock: u64, row: &[f64]) {
         match self.kept.binary_search_by_key(&key, |kept| kept.key) {
             Ok(at) => {
-                self.kept[at].count += count;
+                self.kept[at].count = self.kept[at].count.saturating_add(count).min(MOST_COUNTED);
                 self.kept[at].clock = self.kept[at].clock.max(clock);
             }
             Err(at) if at < self.capacity => {
@@ -135,7 +136,8 @@ impl Statistic for Sample {
             && self.kept.len() <= self.capacity
             && self.kept.is_sorted_by(|a, b| a.key < b.key)
             && self.kept.iter().all(|kept| {
-                kept.count > 0
+                (1..=MOST_COUNTED).contains(&kept.count)
+                    && kept.clock <= LATEST
                     && kept.values.len() == width
                     && kept.values.iter().all(|&v| usable_or_missing(v))
             })

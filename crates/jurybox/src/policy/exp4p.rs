@@ -21,12 +21,12 @@
 use super::explore::PickSlots;
 use super::rand::{column, mean_rank};
 use super::{Entry, Links, OptionEntry, OptionKind, Policy, Rank};
-use crate::estimate::{Statistic, add_all, finite, selected};
+use crate::estimate::{Statistic, add_all, are_sums, are_sums_of_squares, selected};
 use crate::link::Link;
 use crate::options::{Count, Finite, Fraction};
 use crate::pick::{Example, Receipt};
 use crate::rank::shares_of_top;
-use crate::scores::Scores;
+use crate::scores::{LIMIT, Scores};
 use crate::scratch::Scratch;
 use crate::seen::Seen;
 use rand::{Rng, RngExt};
@@ -152,7 +152,7 @@ impl Policy for Exp4p {
     }
 
     fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
-        let Receipt { advice, bonus, .. } = example.receipt?;
+        let Receipt { advice, bonus, inclusion_probability, .. } = example.receipt?;
         let expected = self.state.gain.len();
         for (what, given) in [("advice", advice), ("a bonus", bonus)] {
             // None at all is history from elsewhere, which is passed over.
@@ -164,8 +164,12 @@ impl Policy for Exp4p {
         if let Some(j) = advice.iter().position(|a| !(0.0..=1.0).contains(a)) {
             return Some(format!("advice {} of evaluator #{j} is not a share between 0 and 1", advice[j]));
         }
-        let j = bonus.iter().position(|b| !(b.is_finite() && *b >= 0.0))?;
-        Some(format!("bonus {} of evaluator #{j} is not zero or a positive number", bonus[j]))
+        // Gains are divided by it, and bonuses summed up: neither may overflow.
+        if !advice.is_empty() && inclusion_probability.recip() > LIMIT {
+            return Some(format!("inclusion probability {inclusion_probability} is too small to divide by"));
+        }
+        let j = bonus.iter().position(|b| !(0.0..=LIMIT).contains(b))?;
+        Some(format!("bonus {} of evaluator #{j} is not zero or a positive number within 1e100", bonus[j]))
     }
 
     fn room(&self) -> Mix {
@@ -295,7 +299,7 @@ impl Statistic for State {
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        finite(&self.gain, evaluators) && finite(&self.variance, evaluators)
+        are_sums(&self.gain, evaluators) && are_sums_of_squares(&self.variance, evaluators)
     }
 }
 

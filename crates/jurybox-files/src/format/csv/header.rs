@@ -3,7 +3,7 @@
 use super::cells::cells;
 use crate::error::{Error, Place};
 use crate::format::blocks::record_end;
-use crate::format::distinct;
+use crate::format::{MOST_COLUMNS, distinct};
 use memchr::{memchr, memchr_iter};
 use std::path::Path;
 
@@ -19,9 +19,8 @@ pub(super) struct Header {
 
 const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
 
-impl Header {
-/// Reads the header at the beginning of a text.
-pub(super) fn read(path: &Path, text: &[u8]) -> Result<Header, Error> {
+/// Where the header begins, and by what its cells are separated.
+fn begin(text: &[u8]) -> (usize, u8) {
     let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let first_line = &text[start..memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at)];
     let count = |byte: u8| memchr_iter(byte, first_line).count();
@@ -30,12 +29,25 @@ pub(super) fn read(path: &Path, text: &[u8]) -> Result<Header, Error> {
         0 => *b"\t;|".iter().max_by_key(|&&byte| (count(byte), byte == b'\t')).unwrap_or(&b','),
         _ => b',',
     };
-    let delimiter = if count(delimiter) == 0 { b',' } else { delimiter };
+    (start, if count(delimiter) == 0 { b',' } else { delimiter })
+}
+
+/// Whether a text holds a whole header and a whole row.
+pub(super) fn is_enough(text: &[u8]) -> bool {
+    let (start, delimiter) = begin(text);
+    record_end(text, start, delimiter).is_some_and(|end| record_end(text, end, delimiter).is_some())
+}
+
+impl Header {
+/// Reads the header at the beginning of a text.
+pub(super) fn read(path: &Path, text: &[u8]) -> Result<Header, Error> {
+    let (start, delimiter) = begin(text);
     let end = record_end(text, start, delimiter).unwrap_or(text.len());
     let record = &text[start..end];
     std::str::from_utf8(record).map_err(|_| Error::NotUtf8 { path: path.into(), place: Place::Line(1) })?;
     let mut names = Vec::new();
-    for cell in cells(record, delimiter) {
+    // One more than there may be is enough to refuse them.
+    for cell in cells(record, delimiter).take(MOST_COLUMNS + 1) {
         names.push(String::from_utf8_lossy(&cell).trim().to_string());
     }
     if names.iter().all(String::is_empty) {

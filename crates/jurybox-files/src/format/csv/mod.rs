@@ -5,17 +5,17 @@ mod header;
 mod parse;
 mod write;
 
-use super::blocks::{Ends, TextUnits, record_end};
+use super::blocks::{Ends, LONGEST, TextUnits, record_end};
 use super::{About, Cut, Each, Fetch, Format, Parsed, Record, Show, Source, Unit};
 use crate::ask::Ask;
 use crate::column::{Column, Slab};
-use crate::error::Error;
-use crate::input::Input;
+use crate::error::{Error, Place};
+use crate::input::{Beginning, Input};
 use crate::number::{self, Cell};
 use crate::roles::Found;
 use crate::scan::Part;
 use header::Header;
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -28,8 +28,7 @@ pub(super) const ABOUT: About = About {
     create: |aside, name| Ok(Box::new(write::CsvSink::new(aside, name)?)),
 };
 
-/// How much of a text is looked at to tell its columns, in bytes and rows.
-const BYTES: usize = 1 << 18;
+/// How many rows are looked at to tell what the columns hold.
 const ROWS: usize = 1000;
 
 /// A CSV file.
@@ -42,9 +41,12 @@ struct Csv {
 
 impl Csv {
     fn open(input: Input) -> Result<Csv, Error> {
-        let text = input.beginning(BYTES)?;
-        let header = Header::read(&input.path, &text)?;
-        let columns = columns(&input, &text, &header)?;
+        let begun = input.beginning(header::is_enough)?;
+        if !begun.whole && !header::is_enough(&begun.text) {
+            return Err(too_long(&input.path, &begun.text));
+        }
+        let header = Header::read(&input.path, &begun.text)?;
+        let columns = columns(&input, &begun, &header)?;
         Ok(Csv { input, header, columns })
     }
 
@@ -90,6 +92,10 @@ impl Source for Csv {
         false
     }
 
+    fn check_unchanged(&self) -> Result<(), Error> {
+        self.input.check_unchanged()
+    }
+
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         let mut text = self.input.text(bytes)?;
         text.read_exact(&mut vec![0; self.header.bytes]).map_err(|e| self.input.reading(e))?;
@@ -124,10 +130,19 @@ impl Record {
     }
 }
 
+/// The first two records of this text do not end where records must.
+fn too_long(path: &Path, text: &[u8]) -> Error {
+    let (path, place) = (path.to_path_buf(), Place::Line(1));
+    match memchr(b'"', text) {
+        Some(_) => Error::OpenQuote { path, place },
+        None => Error::LongRecord { path, place, limit: LONGEST },
+    }
+}
+
 /// The columns by the header, and which of them hold numbers by the first rows.
-fn columns(input: &Input, text: &[u8], header: &Header) -> Result<Vec<Found>, Error> {
+fn columns(input: &Input, begun: &Beginning, header: &Header) -> Result<Vec<Found>, Error> {
     let mut found: Vec<Found> = header.names.iter().map(|name| Found::new(name.clone(), None)).collect();
-    let rest = &text[header.bytes..];
+    let rest = &begun.text[header.bytes..];
     if rest.trim_ascii().is_empty() {
         return Err(Error::NoRows { path: input.path.clone() });
     }
@@ -136,7 +151,7 @@ fn columns(input: &Input, text: &[u8], header: &Header) -> Result<Vec<Found>, Er
         let end = match record_end(rest, at, header.delimiter) {
             Some(end) => end,
             // The last row of a short file may lack its line end; that of a long one was cut by the looking.
-            None if text.len() < BYTES && at < rest.len() => rest.len(),
+            None if begun.whole && at < rest.len() => rest.len(),
             None => break,
         };
         for (column, cell) in found.iter_mut().zip(cells::cells(&rest[at..end], header.delimiter)) {

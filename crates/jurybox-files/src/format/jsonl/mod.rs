@@ -4,12 +4,12 @@ mod cells;
 mod parse;
 mod write;
 
-use super::blocks::{Ends, TextUnits};
-use super::{About, Cut, Each, Fetch, Format, Parsed, Show, Source, Unit};
+use super::blocks::{Ends, LONGEST, TextUnits};
+use super::{About, Cut, Each, Fetch, Format, Parsed, Show, Source, Unit, distinct};
 use crate::ask::Ask;
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
-use crate::input::Input;
+use crate::input::{Beginning, Input};
 use crate::roles::Found;
 use crate::scan::Part;
 use cells::JsonCells;
@@ -30,8 +30,7 @@ pub(super) const ABOUT: About = About {
     create: |aside, name| Ok(Box::new(write::JsonSink::new(aside, name)?)),
 };
 
-/// How much of a text is looked at to tell its columns, in bytes and rows.
-const BYTES: usize = 1 << 18;
+/// How many lines are looked at to tell the columns.
 const ROWS: usize = 1000;
 
 /// A file of JSON lines.
@@ -43,7 +42,12 @@ struct JsonLines {
 
 impl JsonLines {
     fn open(input: Input) -> Result<JsonLines, Error> {
-        let columns = columns(&input.path, &input.beginning(BYTES)?)?;
+        let begun = input.beginning(has_a_line)?;
+        if !begun.whole && !has_a_line(&begun.text) {
+            let (path, place) = (input.path.clone(), Place::Line(1));
+            return Err(Error::LongRecord { path, place, limit: LONGEST });
+        }
+        let columns = columns(&input.path, &begun)?;
         Ok(JsonLines { input, columns })
     }
 
@@ -88,6 +92,10 @@ impl Source for JsonLines {
         false
     }
 
+    fn check_unchanged(&self) -> Result<(), Error> {
+        self.input.check_unchanged()
+    }
+
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         Ok(Box::new(TextUnits::new(&self.input, self.input.text(bytes)?, Ends::Lines)))
     }
@@ -110,12 +118,18 @@ impl Source for JsonLines {
     }
 }
 
+/// Whether a text holds a whole line that is not blank.
+fn has_a_line(text: &[u8]) -> bool {
+    parse::lines(text).next().is_some_and(|(_, _, line)| line.ends_with(b"\n"))
+}
+
 /// The columns by the keys of the first lines, and which of them hold numbers.
-fn columns(path: &Path, text: &[u8]) -> Result<Vec<Found>, Error> {
+fn columns(path: &Path, begun: &Beginning) -> Result<Vec<Found>, Error> {
     let mut found: Vec<Found> = Vec::new();
     let mut rows = 0;
-    for (number, start, line) in parse::lines(text).take(ROWS) {
-        if !line.ends_with(b"\n") && start > 0 && text.len() >= BYTES {
+    for (number, _, line) in parse::lines(&begun.text).take(ROWS) {
+        // The last line of a short file may lack its end; that of a long one was cut by the looking.
+        if !line.ends_with(b"\n") && !begun.whole {
             break;
         }
         rows += 1;
@@ -138,5 +152,6 @@ fn columns(path: &Path, text: &[u8]) -> Result<Vec<Found>, Error> {
             }
         }
     }
+    distinct(path, found.iter().map(|found| found.name.as_str()))?;
     if rows == 0 { Err(Error::Empty { path: path.into() }) } else { Ok(found) }
 }

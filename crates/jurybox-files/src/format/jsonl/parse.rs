@@ -2,6 +2,7 @@
 
 use crate::ask::{Ask, Batch, Layout, Use, cell_number, number_for};
 use crate::error::{Error, Place};
+use crate::format::MOST_COLUMNS;
 use crate::number;
 use memchr::memchr_iter;
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
@@ -27,6 +28,9 @@ pub(super) fn fields(line: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_
                     return Err(de::Error::custom(format!("the key `{key}` stands twice")));
                 }
                 fields.push((key, value));
+                if fields.len() > MOST_COLUMNS {
+                    return Err(de::Error::custom(format!("there are more than {MOST_COLUMNS} keys")));
+                }
             }
             Ok(fields)
         }

@@ -1,6 +1,6 @@
 //! Some rows of a file by their numbers.
 
-use super::guard::broken;
+use super::guard::{broken, guarded};
 use super::stretch::From;
 use crate::error::Error;
 use ::parquet::arrow::arrow_reader::{RowSelection, RowSelector};
@@ -33,8 +33,10 @@ pub(super) fn rows(
         first = end;
     }
     let fetch = |(group, selection): &(usize, RowSelection)| {
-        let reader = from.reader(columns, *group, Some(selection.clone()));
-        let batches: Result<Vec<_>, _> = reader.map_err(|e| broken(path, &e))?.collect();
+        let batches = guarded(|| {
+            let reader = from.reader(columns, *group, Some(selection.clone()))?;
+            Ok(reader.collect::<Result<Vec<_>, _>>()?)
+        });
         batches.map_err(|e| broken(path, &e))
     };
     let share = wanted.len().div_ceil(threads.max(1)).max(1);

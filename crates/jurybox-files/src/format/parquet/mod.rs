@@ -66,7 +66,7 @@ impl Parquet {
     fn kept_as_scores(&self, show: &Show<'_>) -> Vec<(usize, usize)> {
         let fields = self.metadata.schema().fields().iter().enumerate();
         let kept = fields.filter(|(_, field)| arrow::fits_a_number(field.data_type()));
-        let evaluator = |name: &String| show.taken.evaluators.position(name);
+        let evaluator = |name: &String| show.taken.read_as(name);
         kept.filter_map(|(column, field)| Some((column, evaluator(field.name())?))).collect()
     }
 }
@@ -90,6 +90,10 @@ impl Source for Parquet {
 
     fn by_number(&self) -> bool {
         true
+    }
+
+    fn check_unchanged(&self) -> Result<(), Error> {
+        self.input.check_unchanged()
     }
 
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
@@ -120,6 +124,7 @@ impl Source for Parquet {
         numbers.sort_unstable();
         let from = stretch::From { path: self.path(), file: &self.file, metadata: &self.metadata };
         let arrays = fetch::rows(&from, &columns, &numbers, show.threads)?;
+        self.check_unchanged()?;
         let place = |row: &Fetch<'_>| numbers.binary_search(&row.row).unwrap_or(0) as u64;
         let order: Vec<u64> = rows.iter().map(place).collect();
         let taken = arrow::reordered(&arrays, &order).map_err(|e| broken(self.path(), &e))?;

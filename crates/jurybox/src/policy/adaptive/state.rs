@@ -75,6 +75,8 @@ impl Statistic for State {
         self.ladder.is_sound(evaluators)
             && self.unlabelled.is_sound(evaluators)
             && self.labelled.is_sound(evaluators + 1)
+            // A score may be missing from a row; the reward that makes it an example may not.
+            && self.labelled.rows().all(|row| row.values.last().is_some_and(|reward| !reward.is_nan()))
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {

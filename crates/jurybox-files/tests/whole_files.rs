@@ -1,0 +1,126 @@
+//! A result is of one file as it was when it was opened: whole headers, whole first rows, and no other file under its name.
+
+use jurybox::Evaluator;
+use jurybox_files::{Error, Roles, Table, Want};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+fn file(dir: &Path, name: &str, text: &str) -> PathBuf {
+    let path = dir.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn open(path: &Path, roles: &Roles) -> Result<Table, Error> {
+    Table::open(&[path.to_path_buf()], roles, true)
+}
+
+/// The scores of all rows, one after the other.
+fn scores(table: &Table) -> Result<Vec<f64>, Error> {
+    let mut all = Vec::new();
+    table.scan(
+        Want::default(),
+        |mut part| Ok(part.batch.scores().to_vec()),
+        |_, some| {
+            all.extend(some);
+            Ok(())
+        },
+    )?;
+    Ok(all)
+}
+
+#[test]
+fn a_file_that_changes_between_two_passes_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in [("a.csv", "a,b\n1,2\n3,4\n"), ("a.jsonl", "{\"a\":1,\"b\":2}\n{\"a\":3,\"b\":4}\n")]
+    {
+        let path = file(dir.path(), name, text);
+        let table = open(&path, &Roles::default()).unwrap();
+        assert_eq!(scores(&table).unwrap(), [1.0, 2.0, 3.0, 4.0]);
+        // Another file of the same length takes its name.
+        let other = file(dir.path(), "other", &text.replace('4', "9"));
+        std::fs::rename(other, &path).unwrap();
+        let error = scores(&table).unwrap_err();
+        assert_eq!(
+            (error.code(), error.to_string().ends_with("the file changed while it was being read")),
+            ("changed", true)
+        );
+    }
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_read_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "a.csv", "a,b\n1,2\n");
+    let table = open(&path, &Roles::default()).unwrap();
+    let error = table.scan(
+        Want::default(),
+        |_| Ok(()),
+        |_, ()| {
+            std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,4\n").unwrap();
+            Ok(())
+        },
+    );
+    // What was folded was the file as it was; the growth shows at the end of this pass or at the beginning of the next.
+    let error = error.and_then(|_| scores(&table).map(|_| 0)).unwrap_err();
+    assert_eq!(error.code(), "changed");
+}
+
+#[test]
+fn a_header_or_a_first_row_of_any_length_is_read_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = "x".repeat(400_000);
+    let header = file(dir.path(), "header.csv", &format!("{long},b\n1,2\n3,4\n"));
+    let table = open(&header, &Roles::default()).unwrap();
+    assert_eq!(table.columns(), [long.clone(), "b".into()]);
+    assert_eq!(scores(&table).unwrap(), [1.0, 2.0, 3.0, 4.0]);
+
+    let row = file(dir.path(), "row.csv", &format!("text,b\n{long},2\ny,4\n"));
+    let table = open(&row, &Roles::default()).unwrap();
+    assert_eq!(table.taken().evaluators().to_string(), "b");
+    assert_eq!(scores(&table).unwrap(), [2.0, 4.0]);
+
+    let lines = format!("{{\"text\":\"{long}\",\"b\":2}}\n{{\"text\":\"y\",\"b\":4}}\n");
+    let table = open(&file(dir.path(), "row.jsonl", &lines), &Roles::default()).unwrap();
+    assert_eq!(scores(&table).unwrap(), [2.0, 4.0]);
+}
+
+#[test]
+fn too_many_columns_are_refused_with_the_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..20_000).map(|column| format!("c{column}")).collect();
+    let csv = format!("{}\n{}\n", names.join(","), vec!["x"; 20_000].join(","));
+    let error = open(&file(dir.path(), "wide.csv", &csv), &Roles::default()).unwrap_err();
+    assert_eq!(error.code(), "too-many-columns");
+    assert!(error.to_string().contains("16384"), "{error}");
+}
+
+#[test]
+fn what_a_jury_knows_may_be_named_or_ignored_though_the_file_lacks_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = file(dir.path(), "today.csv", "post,a,b\np,1,high\nq,3,low\n");
+    let seated: Vec<Evaluator> = vec!["a".into(), "b".into(), Evaluator::low("c")];
+    let roles = |evaluators: &[&str], ignore: &[&str]| Roles {
+        evaluators: evaluators.iter().map(ToString::to_string).collect(),
+        ignore: ignore.iter().map(ToString::to_string).collect(),
+        seated: seated.clone(),
+        ..Roles::default()
+    };
+    // Named, known to the jury, not in the file: missing, and it keeps its direction.
+    let table = open(&path, &roles(&["c", "a"], &[])).unwrap();
+    assert_eq!(table.taken().evaluators().as_slice(), [Evaluator::low("c"), "a".into()]);
+    assert!(table.warnings()[0].to_string().contains("no column `c`"));
+    assert_eq!(scores(&table).unwrap()[1], 1.0);
+    // Known to nobody.
+    assert_eq!(open(&path, &roles(&["a", "d"], &[])).unwrap_err().code(), "unknown-column");
+    // A column of text is an error until it is ignored; then it travels along as it is.
+    assert_eq!(scores(&open(&path, &roles(&[], &[])).unwrap()).unwrap_err().code(), "not-a-number");
+    let table = open(&path, &roles(&[], &["b"])).unwrap();
+    assert_eq!(table.taken().evaluators().len(), 3);
+    assert!(table.warnings().iter().any(|warning| warning.code() == "ignored-column"));
+    let found = scores(&table).unwrap();
+    assert_eq!((found[0], found[3]), (1.0, 3.0));
+    assert!(found[1].is_nan() && found[2].is_nan());
+    // Both named and ignored is a contradiction.
+    assert_eq!(open(&path, &roles(&["a", "b"], &["b"])).unwrap_err().code(), "two-roles");
+}
