@@ -7,11 +7,18 @@ use std::io::{self, IsTerminal, Write};
 /// The version of the documents. Fields may be added under one version; it rises when one is taken away or changes.
 const VERSION: u32 = 2;
 
-/// Writes one JSON document that says what it is: `format` is `jurybox-` and the command's name.
-pub(crate) fn versioned(command: &str, mut value: serde_json::Value) -> anyhow::Result<()> {
-    value["format"] = format!("jurybox-{command}").into();
-    value["version"] = VERSION.into();
-    document(&value)
+/// A document that says what it is: `format` is `jurybox-` and the command's name.
+#[derive(Serialize)]
+struct Versioned<T> {
+    format: String,
+    version: u32,
+    #[serde(flatten)]
+    body: T,
+}
+
+/// Writes one JSON document with its format and version.
+pub(crate) fn versioned(command: &str, body: impl Serialize) -> anyhow::Result<()> {
+    document(&Versioned { format: format!("jurybox-{command}"), version: VERSION, body })
 }
 
 /// Writes one JSON document.

@@ -49,7 +49,7 @@ impl Args {
             write_whole(out, &report.to_html())?;
         }
         if self.json {
-            return output::versioned("report", serde_json::to_value(&report)?);
+            return output::versioned("report", &report);
         }
         if !self.columns.quiet || self.out.is_none() {
             output::text_to_stdout(&report.to_table())?;

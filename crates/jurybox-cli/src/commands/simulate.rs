@@ -169,7 +169,7 @@ impl Args {
             eprintln!("curves and plots are in {}", out.display());
         }
         if self.json {
-            output::versioned("simulate", serde_json::to_value(&summary)?)
+            output::versioned("simulate", &summary)
         } else {
             output::text_to_stdout(&table(&summary)?)
         }
