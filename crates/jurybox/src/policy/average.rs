@@ -8,7 +8,6 @@ use crate::contributions::Contributions;
 use crate::link::Link;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
-use crate::seen::Seen;
 use crate::toolbox::sum_of_present;
 
 #[derive(Debug, Clone)]
@@ -41,11 +40,11 @@ impl Policy for Average {
         &mut self.nothing
     }
 
-    fn room(&self) -> Mean {
+    fn buffer(&self) -> Mean {
         Mean { weights: vec![1.0 / self.evaluators as f64; self.evaluators] }
     }
 
-    fn fit(&self, _: &Seen, _: &mut Mean) {}
+    fn fit(&self, _: &mut Mean) {}
 }
 
 /// Ranks by the mean of what is there.

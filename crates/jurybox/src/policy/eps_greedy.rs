@@ -206,10 +206,8 @@ impl Policy for EpsGreedy {
         self.link
     }
 
-    /// The number of rounds counts where exploration goes by it.
     fn observe(&mut self, scores: &Scores<'_>, _: u64) -> bool {
-        let counts = self.explores && self.options.horizon.is_none() && self.options.eps.is_none();
-        self.state.noise.observe(scores) || counts
+        self.state.noise.observe(scores)
     }
 
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
@@ -223,16 +221,19 @@ impl Policy for EpsGreedy {
         true
     }
 
-    fn room(&self) -> ByGains {
+    fn buffer(&self) -> ByGains {
         ByGains::new(self.link, &self.gains)
     }
 
-    fn fit(&self, seen: &Seen, into: &mut ByGains) {
+    fn fit(&self, into: &mut ByGains) {
         let lambda = self.options.lambda.map_or(1.0 / self.gains.alpha.len() as f64, Positive::get);
         self.state.mle.solve(lambda, &mut into.gains.alpha, &mut into.equation);
         into.gains.update_sigma(&self.state.noise);
         let prior = into.prior(self.state.mle.reward_law());
         into.gains.update_weights(prior);
+    }
+
+    fn count(&self, seen: &Seen, into: &mut ByGains) {
         into.exploration = self.exploration(seen);
     }
 }

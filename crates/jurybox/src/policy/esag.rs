@@ -24,7 +24,6 @@ use crate::link::Link;
 use crate::options::Sigma;
 use crate::pick::Example;
 use crate::scores::Scores;
-use crate::seen::Seen;
 use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
@@ -131,11 +130,11 @@ impl Policy for Esag {
         self.state.noise.learn(example.scores, example.reward)
     }
 
-    fn room(&self) -> ByGains {
+    fn buffer(&self) -> ByGains {
         ByGains::new(self.link, &self.gains)
     }
 
-    fn fit(&self, _: &Seen, into: &mut ByGains) {
+    fn fit(&self, into: &mut ByGains) {
         into.gains.alpha.clear();
         into.gains.alpha.extend_from_slice(self.state.mean.means());
         into.gains.update_sigma(&self.state.noise);

@@ -19,7 +19,6 @@ use crate::link::Link;
 use crate::options::{Fraction, Sigma};
 use crate::pick::Example;
 use crate::scores::Scores;
-use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
 /// `sigma`: noise levels. `delta`: the ball may miss the gains with this probability; 0.05 by default.
@@ -115,12 +114,12 @@ impl Policy for EvalUcb {
         true
     }
 
-    fn room(&self) -> ByGains {
+    fn buffer(&self) -> ByGains {
         ByGains::new(self.link, &self.gains)
     }
 
     /// The gains that are shown are the centre of the ball; the weights are those of the optimistic point.
-    fn fit(&self, _: &Seen, into: &mut ByGains) {
+    fn fit(&self, into: &mut ByGains) {
         self.state.ratio.alpha_into(&mut into.gains.alpha);
         into.gains.update_sigma(&self.state.noise);
         let beta = radius(&self.state.ratio, &into.gains.sigma, self.delta);

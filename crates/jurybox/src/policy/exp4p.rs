@@ -130,10 +130,6 @@ impl Policy for Exp4p {
     }
 
     /// The number of rounds counts where no horizon is set.
-    fn observe(&mut self, _: &Scores<'_>, _: u64) -> bool {
-        self.horizon.is_none()
-    }
-
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         let Some(receipt) = example.receipt.filter(|receipt| !receipt.advice.is_empty()) else {
             return false;
@@ -172,14 +168,17 @@ impl Policy for Exp4p {
         Some(format!("bonus {} of evaluator #{j} is not zero or a positive number within 1e100", bonus[j]))
     }
 
-    fn room(&self) -> Mix {
+    fn buffer(&self) -> Mix {
         Mix { rounds: 1.0, delta: self.delta, gain: Vec::new(), variance: Vec::new() }
     }
 
-    fn fit(&self, seen: &Seen, into: &mut Mix) {
-        into.rounds = self.horizon.unwrap_or(seen.rounds.saturating_add(1)) as f64;
+    fn fit(&self, into: &mut Mix) {
         into.gain.clone_from(&self.state.gain);
         into.variance.clone_from(&self.state.variance);
+    }
+
+    fn count(&self, seen: &Seen, into: &mut Mix) {
+        into.rounds = self.horizon.unwrap_or(seen.rounds.saturating_add(1)) as f64;
     }
 }
 

@@ -21,7 +21,6 @@ use crate::options::{Fraction, Positive};
 use crate::pick::Example;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
-use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
 /// `lambda`: the ridge, 1/J by default. `delta`: confidence, 0.05. `noise`: standard deviation of the reward given the
@@ -155,7 +154,7 @@ impl Policy for LinUcb {
         true
     }
 
-    fn room(&self) -> UpperBounds {
+    fn buffer(&self) -> UpperBounds {
         UpperBounds {
             link: self.link,
             lambda: self.lambda,
@@ -168,7 +167,7 @@ impl Policy for LinUcb {
         }
     }
 
-    fn fit(&self, _: &Seen, into: &mut UpperBounds) {
+    fn fit(&self, into: &mut UpperBounds) {
         self.state.system(&mut into.gram, &mut into.products);
         let ridge = factor_with_ridge(&mut into.cholesky, &into.gram, self.lambda);
         into.theta.clone_from(&into.products);
@@ -304,8 +303,8 @@ mod tests {
                     v += &x * x.transpose();
                     b += x * reward;
                 }
-                let mut rank = policy.room();
-                policy.fit(&Seen::default(), &mut rank);
+                let mut rank = policy.buffer();
+                policy.fit(&mut rank);
                 let inverse = v.clone().try_inverse().unwrap();
                 let theta = &inverse * b;
                 let volume = v.determinant().ln() - width as f64 * lambda.ln();

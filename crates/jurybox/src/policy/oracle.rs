@@ -7,7 +7,6 @@ use super::gains::{ByGains, Gains, SIGMA};
 use super::{Entry, Links, OptionEntry, OptionKind, Policy};
 use crate::link::Link;
 use crate::options::{Finite, Sigma};
-use crate::seen::Seen;
 use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
@@ -83,10 +82,10 @@ impl Policy for Oracle {
         self.link
     }
 
-    fn room(&self) -> ByGains {
+    fn buffer(&self) -> ByGains {
         ByGains::new(self.link, &self.gains)
     }
 
     /// All that it knows it was told.
-    fn fit(&self, _: &Seen, _: &mut ByGains) {}
+    fn fit(&self, _: &mut ByGains) {}
 }

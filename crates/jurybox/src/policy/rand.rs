@@ -10,7 +10,6 @@ use crate::link::Link;
 use crate::rank::shares_of_top;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
-use crate::seen::Seen;
 use rand::{Rng, RngExt};
 
 #[derive(Debug, Clone)]
@@ -40,11 +39,11 @@ impl Policy for Rand {
         &mut self.0
     }
 
-    fn room(&self) -> OneAtRandom {
+    fn buffer(&self) -> OneAtRandom {
         OneAtRandom
     }
 
-    fn fit(&self, _: &Seen, _: &mut OneAtRandom) {}
+    fn fit(&self, _: &mut OneAtRandom) {}
 }
 
 /// Draws the evaluator that decides.

@@ -75,19 +75,30 @@ macro_rules! table {
                 }
             }
 
-            /// Room for a fit.
-            pub(crate) fn room(&self) -> AnyRank {
-                match self { $(AnyPolicy::$variant(p) => AnyRank::$variant(p.room()),)* }
+            /// A buffer for a fit.
+            pub(crate) fn buffer(&self) -> AnyRank {
+                match self { $(AnyPolicy::$variant(p) => AnyRank::$variant(p.buffer()),)* }
             }
 
-            /// Fits into room that this policy made.
+            /// Fits into a buffer that this policy made.
             pub(crate) fn fit(&self, seen: &Seen, into: &mut AnyRank) {
                 match (self, into) {
-                    $((AnyPolicy::$variant(p), AnyRank::$variant(rank)) => p.fit(seen, rank),)*
+                    $((AnyPolicy::$variant(p), AnyRank::$variant(rank)) => {
+                        p.fit(rank);
+                        p.count(seen, rank);
+                    })*
                     (policy, other) => {
-                        *other = policy.room();
+                        *other = policy.buffer();
                         policy.fit(seen, other);
                     }
+                }
+            }
+
+            /// Brings a fit that was made from this state up to date with the counters.
+            pub(crate) fn count(&self, seen: &Seen, fit: &mut AnyRank) {
+                match (self, fit) {
+                    $((AnyPolicy::$variant(p), AnyRank::$variant(rank)) => p.count(seen, rank),)*
+                    (policy, other) => policy.fit(seen, other),
                 }
             }
         }

@@ -8,7 +8,6 @@ use crate::contributions::Contributions;
 use crate::link::Link;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
-use crate::seen::Seen;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Uniform(());
@@ -37,11 +36,11 @@ impl Policy for Uniform {
         &mut self.0
     }
 
-    fn room(&self) -> Ties {
+    fn buffer(&self) -> Ties {
         Ties
     }
 
-    fn fit(&self, _: &Seen, _: &mut Ties) {}
+    fn fit(&self, _: &mut Ties) {}
 }
 
 /// Every item ties, and the tie rule draws.

@@ -58,7 +58,6 @@ use crate::link::Link;
 use crate::pick::Example;
 use crate::schedule::Renewal;
 use crate::scores::Scores;
-use crate::seen::Seen;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Adaptive {
@@ -149,7 +148,7 @@ impl Policy for Adaptive {
         true
     }
 
-    fn room(&self) -> Posterior {
+    fn buffer(&self) -> Posterior {
         Posterior::new(Exploration {
             eps: self.options.audit.get(),
             slots: Some(self.options.slots.get() as usize),
@@ -157,7 +156,7 @@ impl Policy for Adaptive {
     }
 
     /// Fits what the present still resembles.
-    fn fit(&self, _: &Seen, into: &mut Posterior) {
+    fn fit(&self, into: &mut Posterior) {
         let ladder = &self.state.ladder;
         let (first, mut alarms) = drift::search(ladder, self.evaluators);
         alarms.iter_mut().for_each(|alarm| alarm.since = alarm.since.saturating_mul(self.options.tick.get()));
