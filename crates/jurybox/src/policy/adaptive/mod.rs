@@ -68,6 +68,9 @@ pub(crate) struct Adaptive {
     row: Vec<f64>,
 }
 
+/// Beyond this many evaluators a fit costs more than the few labels of one more round can change it.
+const WIDE: usize = 32;
+
 /// An option that decides how much memory is used.
 fn within(name: &str, value: u64, most: u64) -> Result<usize, String> {
     if value <= most {
@@ -119,7 +122,7 @@ impl Policy for Adaptive {
     }
 
     fn renewal(&self) -> Renewal {
-        Renewal::Growth
+        Renewal::Growth { eager: self.evaluators <= WIDE }
     }
 
     fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
