@@ -16,6 +16,16 @@ pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
     on_files(of_files?)
 }
 
+/// How a part of the paper that was left out can be had.
+pub(crate) fn on_skipped(part: jurybox_lab::Skipped) -> &'static str {
+    match part {
+        jurybox_lab::Skipped::NoContent => "name it with --data DIR",
+        jurybox_lab::Skipped::NoPredictions => {
+            "make them with `train.py --data DIR --out FILE.csv`, then pass --jester FILE.csv"
+        }
+    }
+}
+
 /// Whether an error is about settings, and may draw them.
 pub(crate) fn is_of_the_lab(error: &anyhow::Error) -> bool {
     use jurybox_lab::Error::{Content, Setting};

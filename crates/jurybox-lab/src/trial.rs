@@ -124,7 +124,7 @@ pub fn trial(
 /// The oracle's view of one round.
 #[derive(Default)]
 struct Desk {
-    room: Vec<f64>,
+    buffer: Vec<f64>,
     values: Vec<f64>,
     oracle_picks: Vec<usize>,
     top: Option<TopK>,
@@ -139,7 +139,7 @@ struct Judged {
 
 impl Desk {
     fn judge(&mut self, world: &World, scores: &Scores<'_>, rewards: &[f64], k: usize) -> Judged {
-        world.oracle_values(scores, &mut self.room, &mut self.values);
+        world.oracle_values(scores, &mut self.buffer, &mut self.values);
         let top = self.top.get_or_insert_with(|| TopK::new(k, 0));
         let mut best_of = |values: &[f64], picks: Option<&mut Vec<usize>>| -> f64 {
             top.fill(k, 0, values);

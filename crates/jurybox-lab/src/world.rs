@@ -136,7 +136,7 @@ impl World {
     /// The oracle's estimate of each item's reward: the paper's form, told all about each evaluator (offset and units
     /// too), blind to correlations between them. Of an item that nobody scored it knows the law of the rewards, and
     /// estimates their mean.
-    pub fn oracle_values(&self, scores: &Scores<'_>, room: &mut Vec<f64>, out: &mut Vec<f64>) {
+    pub fn oracle_values(&self, scores: &Scores<'_>, buffer: &mut Vec<f64>, out: &mut Vec<f64>) {
         let link = self.setting.link;
         let t = &self.setting.twists;
         if t.intercepts == 0.0
@@ -145,7 +145,7 @@ impl World {
         {
             self.oracle.values(&inverse, out);
         } else {
-            self.oracle_values_by_evaluator(scores, room, out);
+            self.oracle_values_by_evaluator(scores, buffer, out);
         }
         // The library ranks such an item below all others. An infinite estimate would make an infinite regret of it.
         out.iter_mut()
@@ -153,15 +153,15 @@ impl World {
             .for_each(|value| *value = self.setting.mean_reward());
     }
 
-    fn oracle_values_by_evaluator(&self, scores: &Scores<'_>, room: &mut Vec<f64>, out: &mut Vec<f64>) {
+    fn oracle_values_by_evaluator(&self, scores: &Scores<'_>, buffer: &mut Vec<f64>, out: &mut Vec<f64>) {
         let link = self.setting.link;
-        room.clear();
+        buffer.clear();
         for row in scores.rows() {
             for (j, &phi) in row.iter().enumerate() {
-                room.push(link.inverse(phi / self.truth.unit[j]) - self.truth.intercept[j]);
+                buffer.push(link.inverse(phi / self.truth.unit[j]) - self.truth.intercept[j]);
             }
         }
-        self.oracle.values(&checked(room, scores.evaluators()), out);
+        self.oracle.values(&checked(buffer, scores.evaluators()), out);
     }
 
     fn drift(&mut self) {
@@ -348,8 +348,8 @@ mod tests {
             let setting = Setting { evaluators: 2, twists, ..Setting::default() };
             let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
             world.next_round(&mut items);
-            let (mut room, mut values) = (Vec::new(), Vec::new());
-            world.oracle_values(&checked(&items.scores, 2), &mut room, &mut values);
+            let (mut buffer, mut values) = (Vec::new(), Vec::new());
+            world.oracle_values(&checked(&items.scores, 2), &mut buffer, &mut values);
             let bare = |row: &[f64]| row.iter().all(|x| x.is_nan());
             let unscored: Vec<usize> = (0..60).filter(|&i| bare(&items.scores[2 * i..2 * i + 2])).collect();
             assert!(!unscored.is_empty());

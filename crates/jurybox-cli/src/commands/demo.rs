@@ -29,6 +29,11 @@ pub(crate) struct Args {
 /// Time between two hours on a terminal: 400 of them take about five seconds.
 const TICK: Duration = Duration::from_millis(12);
 
+/// How the page ends.
+const CLOSING: &str = "<h2>Now with your own</h2><p><code>jurybox policies</code> lists every way to choose and what it \
+    assumes; <code>jurybox simulate --help</code> sets them against each other on desks like this one; <code>jurybox \
+    reproduce --out DIR</code> makes the figures of the paper behind it.</p>";
+
 impl Args {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
@@ -57,7 +62,7 @@ impl Args {
                 );
             }
         }
-        std::fs::write(&path, demo.to_html()).with_context(cannot)?;
+        std::fs::write(&path, demo.to_html(CLOSING)).with_context(cannot)?;
         output::text_to_stdout(&summary(&demo.standing(), &path.display().to_string())?)
     }
 }

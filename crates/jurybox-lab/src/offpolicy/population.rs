@@ -11,13 +11,13 @@
 
 use super::outcome::{OffPolicy, OffPolicyLine};
 use super::range::Range;
-use super::receipts::{Needs, receipt_of_row};
+use super::receipts::{needs, receipt_of_row};
 use super::target::{Target, last_if_missing};
 use super::{Contender, targets};
 use crate::error::Error;
 use crate::replay::{Log, ReplayOptions, Scale, in_parallel};
 use jurybox::Interval;
-use jurybox::{Example, Jury, Scores};
+use jurybox::{Example, Jury, Needs, Scores};
 
 /// At most so many groups, of at least so many rounds' worth of rows.
 const GROUPS: usize = 20;
@@ -208,8 +208,7 @@ fn learnt(
     groups: &[Vec<usize>],
     own: usize,
 ) -> Result<Option<Jury>, Error> {
-    let needs = Needs::of(jury)?;
-    if needs.explored || needs.advice {
+    if needs(jury) != Needs::Nothing {
         return Ok(None); // neither is known of rows whose rounds are not in the file
     }
     let mut jury = jury.clone();

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::runner::{Running, kept};
 use jurybox::estimate::{Mle, Noise};
 use jurybox::toolbox::hash_text;
-use jurybox::{Evaluators, Jury, Link, Spec};
+use jurybox::{Evaluators, Jury, Link, Links, Spec};
 use jurybox_files::{Roles, Table, Want};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -225,7 +225,7 @@ impl Replay {
 
 /// Tells a policy its noise levels and horizon where it has such options.
 fn seat(spec: &Spec, names: &[String], told: &[Vec<f64>; 2], rounds: u64) -> Result<Jury, Error> {
-    let sigma = &told[usize::from(spec.name().starts_with("glm-"))];
+    let sigma = &told[usize::from(spec.entry().is_some_and(|entry| entry.links == Links::Glm))];
     let spec = spec.clone().told("sigma", sigma.clone()).told("horizon", rounds);
     Ok(Jury::new(&spec, Evaluators::new(names)?)?)
 }

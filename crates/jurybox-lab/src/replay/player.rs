@@ -3,7 +3,7 @@
 use super::Log;
 use super::log::as_written;
 use crate::error::Error;
-use jurybox::{Evaluators, Example, Jury, Link, Pick, Scores, Spec, TopK};
+use jurybox::{Evaluators, Example, Jury, Link, Links, Pick, Scores, Spec, TopK};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -149,7 +149,7 @@ impl Player for Seated {
         let width = self.jury.evaluators().len();
         let table = as_written(&self.upright_by, &desk.scores);
         let mut pool = Scores::new(&table, width)?;
-        if self.jury.spec().name().starts_with("glm-") {
+        if self.jury.spec().entry().is_some_and(|entry| entry.links == Links::Glm) {
             pool = pool.with_inverse(Link::Logistic, &mut self.inverse);
         }
         let seen = if new { pool } else { Scores::new(&[], width)? };

@@ -3,7 +3,7 @@
 //! **Assumes** that all evaluators speak in the same units and deserve the same trust. **In the paper:** the baseline of
 //! Fig. 1a. **Costs** O(J) an item; learns nothing. An item without any score comes last.
 
-use super::{Entry, Links, NoOptions, Policy, Rank};
+use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::contributions::Contributions;
 use crate::link::Link;
 use crate::scores::Scores;
@@ -20,6 +20,7 @@ impl Policy for Average {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "average",
         links: Links::Identity,
+        needs: Needs::Nothing,
         assumes: "every evaluator in the same units and equally good: the plain mean of the scores",
         paper: "baseline of Fig. 1a",
         options: &[],

@@ -18,7 +18,7 @@
 //! missing, so it is learnt only from rounds where some are.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
-use super::{Entry, Links, OptionEntry, OptionKind, Policy, inverted};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, inverted};
 use crate::estimate::{Mean, Moments, Statistic};
 use crate::link::Link;
 use crate::options::Sigma;
@@ -69,6 +69,7 @@ impl Policy for Esag {
         Entry {
             name: "esag",
             links: Links::Identity,
+            needs: Needs::Nothing,
             assumes: "score = alpha * r + noise, no offset; learns gains from the mean of all scores, never from rewards",
             paper: "Alg. 2, Theorem 2",
             options: OPTIONS,
@@ -76,6 +77,7 @@ impl Policy for Esag {
         Entry {
             name: "glm-esag",
             links: Links::Glm,
+            needs: Needs::Nothing,
             assumes: "score = g(alpha * r) + noise, g known; esag on the inverse link of the scores, which keeps a bias",
             paper: "Alg. 2 adapted, Sect. 6.1",
             options: OPTIONS,

@@ -13,7 +13,7 @@
 //! alpha / sigma is large. **In the paper:** Alg. 4, with one beta and squared norms. **Costs** O(J) an example and an item.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
-use super::{Entry, Links, OptionEntry, OptionKind, Policy};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
 use crate::estimate::{Ratio, Statistic};
 use crate::link::Link;
 use crate::options::{Fraction, Sigma};
@@ -61,6 +61,7 @@ impl Policy for EvalUcb {
         Entry {
             name: "eval-ucb",
             links: Links::Identity,
+            needs: Needs::Nothing,
             assumes: "score = alpha * r + noise, summed reward > 0; optimistic gains from every pick, no guarantee",
             paper: "Alg. 4, identity link",
             options: OPTIONS,
@@ -68,6 +69,7 @@ impl Policy for EvalUcb {
         Entry {
             name: "glm-eval-ucb",
             links: Links::Glm,
+            needs: Needs::Nothing,
             assumes: "score = g(alpha * r) + noise, summed reward > 0; optimistic gains from every pick, no guarantee",
             paper: "Alg. 4",
             options: OPTIONS,

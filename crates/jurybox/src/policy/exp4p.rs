@@ -20,7 +20,7 @@
 
 use super::explore::PickSlots;
 use super::rand::{column, mean_rank};
-use super::{Entry, Links, OptionEntry, OptionKind, Policy, Rank};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, Rank};
 use crate::estimate::{Statistic, add_all, are_sums, are_sums_of_squares, selected};
 use crate::link::Link;
 use crate::options::{Count, Finite, Fraction};
@@ -99,6 +99,7 @@ impl Policy for Exp4p {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "exp4p",
         links: Links::Identity,
+        needs: Needs::Advice,
         assumes: "nothing but rewards in a known range; learns which single evaluator to follow, by importance weights",
         paper: "baseline Exp4.P, Beygelzimer et al. 2011",
         options: OPTIONS,
@@ -309,8 +310,9 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     fn fitted(policy: &Exp4p) -> Mix {
-        let mut mix = policy.room();
-        policy.fit(&Seen::default(), &mut mix);
+        let mut mix = policy.buffer();
+        policy.fit(&mut mix);
+        policy.count(&Seen::default(), &mut mix);
         mix
     }
 

@@ -12,7 +12,7 @@
 //!
 //! An item with missing scores is predicted by the regression on the scores it has; one with none comes last.
 
-use super::{Entry, Links, OptionEntry, OptionKind, Policy, Rank, inverted};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, Rank, inverted};
 use crate::contributions::Contributions;
 use crate::estimate::{Ridge, factor_with_ridge};
 use crate::link::Link;
@@ -109,6 +109,7 @@ impl Policy for LinUcb {
         Entry {
             name: "lin-ucb",
             links: Links::Identity,
+            needs: Needs::Nothing,
             assumes: "reward linear in the scores, no offset; ridge regression with optimism, learns from every pick",
             paper: "baseline, Abbasi-Yadkori et al. 2011",
             options: OPTIONS,
@@ -116,6 +117,7 @@ impl Policy for LinUcb {
         Entry {
             name: "glm-lin-ucb",
             links: Links::Glm,
+            needs: Needs::Nothing,
             assumes: "reward linear in the inverse link of the scores; otherwise as lin-ucb",
             paper: "GLM-LinUCB",
             options: OPTIONS,

@@ -30,7 +30,7 @@ mod table;
 mod uniform;
 
 pub use adaptive::{Alarm, Reading};
-pub use entry::{Entry, Links, OptionEntry, OptionKind};
+pub use entry::{Entry, Links, Needs, OptionEntry, OptionKind};
 pub use explore::Exploration;
 pub use gains::SigmaOrigin;
 pub use table::policies;

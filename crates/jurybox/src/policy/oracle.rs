@@ -4,7 +4,7 @@
 //! measured against it. **Costs** O(J) an item; learns nothing.
 
 use super::gains::{ByGains, Gains, SIGMA};
-use super::{Entry, Links, OptionEntry, OptionKind, Policy};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
 use crate::link::Link;
 use crate::options::{Finite, Sigma};
 use crate::weights::Prior;
@@ -46,6 +46,7 @@ impl Policy for Oracle {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "oracle",
         links: Links::Any,
+        needs: Needs::Nothing,
         assumes: "told every gain (alpha) and noise level (sigma); the yardstick for regret",
         paper: "Lemmas 1 and 2",
         options: OPTIONS,

@@ -5,7 +5,7 @@
 //! drawn evaluator did not score come last in its order.
 
 use super::explore::PickSlots;
-use super::{Entry, Links, NoOptions, Policy, Rank};
+use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::link::Link;
 use crate::rank::shares_of_top;
 use crate::scores::Scores;
@@ -19,6 +19,7 @@ impl Policy for Rand {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "rand",
         links: Links::Identity,
+        needs: Needs::Nothing,
         assumes: "nothing: one evaluator drawn each round ranks the items alone",
         paper: "Rand of the appendix",
         options: &[],

@@ -3,7 +3,7 @@
 //! **Assumes** nothing and learns nothing. **In the paper:** "Rand, the fully random strategy" of the main text. It is
 //! what any lift is measured from, and the fairest sample for an audit: every item has probability K / K_t.
 
-use super::{Entry, Links, NoOptions, Policy, Rank};
+use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::contributions::Contributions;
 use crate::link::Link;
 use crate::scores::Scores;
@@ -16,6 +16,7 @@ impl Policy for Uniform {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "uniform",
         links: Links::Identity,
+        needs: Needs::Nothing,
         assumes: "nothing: K items at random, whatever their scores",
         paper: "Rand of the main text",
         options: &[],

@@ -51,7 +51,7 @@ use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
 use self::state::{Block, State};
-use super::{Entry, Exploration, Links, Policy};
+use super::{Entry, Exploration, Links, Needs, Policy};
 use crate::estimate::ladder::Ladder;
 use crate::estimate::{Sample, Statistic};
 use crate::link::Link;
@@ -84,6 +84,7 @@ impl Policy for Adaptive {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "adaptive",
         links: Links::Identity,
+        needs: Needs::Nothing,
         assumes: "nothing but that scores carry some signal: learns scales, curves, noise and weights; the default",
         paper: "past the paper",
         options: OPTIONS,
