@@ -219,10 +219,16 @@ impl Seat {
         }
         self.relative += (oracle_estimate - estimate).max(0.0); // never negative but for rounding
         if setting.twists.delay == 0 {
-            for pick in &self.picks {
-                let (scores, reward) = (scores.row(pick.item), items.verdicts[pick.item]);
-                self.jury.learn(&[Example { scores, reward, receipt: Some(&pick.receipt) }], round)?;
-            }
+            let examples: Vec<Example<'_>> = self
+                .picks
+                .iter()
+                .map(|pick| Example {
+                    scores: scores.row(pick.item),
+                    reward: items.verdicts[pick.item],
+                    receipt: Some(&pick.receipt),
+                })
+                .collect();
+            self.jury.learn(&examples, round)?;
             return Ok(());
         }
         for pick in &self.picks {

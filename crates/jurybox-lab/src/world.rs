@@ -207,12 +207,16 @@ fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut
             let z: f64 = StandardNormal.sample(rng);
             a * reward + b + s * z
         })),
-        link => out.extend(evaluators.map(|((a, s), b)| {
-            let mean = link.apply(a * reward + b);
-            let (low, high) = cut(setting.truncation, mean);
-            let sd = std::f64::consts::SQRT_2 * s;
-            mean + sd * standard(low / sd, high / sd, rng)
-        })),
+        link => {
+            let first = out.len();
+            out.extend(evaluators.map(|((a, _), b)| a * reward + b));
+            link.apply_to_each(&mut out[first..]);
+            for (score, s) in out[first..].iter_mut().zip(&truth.sigma) {
+                let (low, high) = cut(setting.truncation, *score);
+                let sd = std::f64::consts::SQRT_2 * s;
+                *score += sd * standard(low / sd, high / sd, rng);
+            }
+        }
     }
 }
 

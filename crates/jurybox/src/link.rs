@@ -46,6 +46,24 @@ impl Link {
         }
     }
 
+    /// [`apply`](Self::apply) in place of each of many numbers: for the logistic link two at a time, to within 3e-16.
+    ///
+    /// ```
+    /// let mut x = [0.0, 1.3, -40.0, 2.0, 0.7];
+    /// jurybox::Link::Logistic.apply_to_each(&mut x);
+    /// assert!(x[0] == 0.5 && (x[4] - jurybox::Link::Logistic.apply(0.7)).abs() < 1e-15);
+    /// ```
+    pub fn apply_to_each(self, x: &mut [f64]) {
+        if self != Link::Logistic {
+            return x.iter_mut().for_each(|x| *x = self.apply(*x));
+        }
+        for chunk in x.chunks_mut(2) {
+            let mut pair = [0.0; 2];
+            pair[..chunk.len()].copy_from_slice(chunk);
+            chunk.copy_from_slice(&logistic_of_many(pair)[..chunk.len()]);
+        }
+    }
+
     /// g'(x).
     pub fn derivative(self, x: f64) -> f64 {
         self.derivatives([x])[1][0]

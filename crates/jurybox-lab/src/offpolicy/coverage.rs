@@ -228,7 +228,7 @@ fn without_overlap_there_are_bounds_and_they_hold() {
     assert!(covered.estimators[0] < 0.05, "inverse propensity cannot be right here: {covered:?}");
 }
 
-/// The table of the book: `cargo test -p jurybox-lab --lib offpolicy::coverage -- --ignored --nocapture`.
+/// The table of the book: `cargo test --workspace --lib offpolicy::coverage -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book: minutes"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]

@@ -7,7 +7,7 @@
 //! - `estimators`: its picks are weighed against the log's, in five ways and with bounds (`over_rounds`, `model`);
 //! - `verdict`: a figure is given only where the log can speak for the policy's picks; elsewhere, bounds;
 //! - `population`: logs that hold nothing but the rows that were looked at, without rounds;
-//! - `coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
+//! - `coverage` and `population_coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
 
 #[cfg(test)]
 mod coverage;
@@ -17,6 +17,8 @@ mod model;
 mod outcome;
 mod over_rounds;
 mod population;
+#[cfg(test)]
+mod population_coverage;
 mod range;
 mod receipts;
 mod show;

@@ -146,8 +146,7 @@ fn one(log: &Log, options: &ReplayOptions, entrant: &Entrant, run: usize) -> Res
     let course = Course::of(log, options, run);
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     rng.set_stream(2 * run as u64 + 1);
-    let desk =
-        play::Table { log, k: options.k, keep: options.picks.is_some() && entrant.is_policy(), noise: None };
+    let desk = play::Table { log, k: options.k, keep: options.picks.is_some() && entrant.is_policy() };
     let known = entrant.knows_beforehand(log, options, &course, run);
     desk.play(&course, || entrant.player(log, known.as_deref()), &mut rng)
 }
