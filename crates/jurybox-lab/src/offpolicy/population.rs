@@ -9,14 +9,16 @@
 //! Where the weight of a policy's picks is carried by few rows, most rows like them were not met, and no interval knows: there is
 //! no figure then. Rows that could never be looked at are not in such a file, and the estimate does not speak of them.
 
+use super::jump::Jump;
 use super::outcome::{OffPolicy, OffPolicyLine};
+use super::over_rounds::OverRounds;
 use super::range::Range;
 use super::receipts::{needs, receipt_of_row};
 use super::target::{Target, last_if_missing};
+use super::verdict::{cut, wider_than_student};
 use super::{Contender, targets};
 use crate::error::Error;
 use crate::replay::{Log, ReplayOptions, Scale, in_parallel};
-use jurybox::Interval;
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
 /// At most so many groups, of at least so many rounds' worth of rows.
@@ -54,7 +56,7 @@ pub(super) fn estimated(
     let values = in_parallel(contenders.len() * groups, threads, told, |task| {
         valued(log, options, &contenders[task / groups].target, &rows, task % groups)
     })?;
-    let logged = super::logged(log, &rows)?.estimate();
+    let logged = super::logged(log, &rows, range)?.estimate();
     let mut outcome = OffPolicy {
         estimator: "rounds drawn in proportion to 1/p",
         learnt_from: "the other groups of rows",
@@ -77,11 +79,12 @@ pub(super) fn estimated(
                 for (rows, part) in rows.iter().zip(parts) {
                     rows.iter().zip(part).for_each(|(&row, value)| values[row] = value);
                 }
-                line(name, log, options, &values, groups)
+                line(name, log, options, &values, groups, range)
             }
         };
         if *reference { &mut outcome.references } else { &mut outcome.policies }.push(line);
     }
+    outcome.warnings.extend(super::hangs_on_few(&outcome));
     Ok(outcome)
 }
 
@@ -97,6 +100,7 @@ pub(super) fn line(
     options: &ReplayOptions,
     values: &[f64],
     groups: usize,
+    range: Range,
 ) -> OffPolicyLine {
     let mut order: Vec<usize> = (0..log.rows()).collect();
     order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
@@ -130,8 +134,15 @@ pub(super) fn line(
             100.0 * LEAST_REACH
         ));
     } else {
-        line.reward_per_pick = Some(Interval::of(&pseudo));
         line.why = None;
+        let weights = whole.iter().map(|&(_, share)| (1.0, share / picks));
+        let surprises = log.rewards.iter().map(|reward| reward - all);
+        let jump = Jump::of(weights, surprises, (all - range.low, range.high - all));
+        if let Some(figure) = OverRounds::ratio(&pseudo, &vec![1.0; groups]).map(|mean| mean.jumping(jump)) {
+            line.wider_than_student = Some(wider_than_student(&figure));
+            let shown = figure.estimate();
+            line.reward_per_pick = Some(if range.known { cut(shown, range.low, range.high) } else { shown });
+        }
     }
     line
 }

@@ -5,6 +5,7 @@
 //! is what these juries' picks are worth on fresh rounds, the mean over the groups.
 
 use super::population::{GROUPS, dealt, learnt, line, valued_by};
+use super::range::Range;
 use crate::replay::{Log, ReplayOptions, Scale, seat};
 use jurybox::{Fitted, Interval, Spec, TopK};
 use rand::{RngExt, SeedableRng};
@@ -86,7 +87,8 @@ fn one(floor: f64, seed: u64, spec: &Spec, fresh: &Fresh) -> (Option<Interval>, 
         groups[own].iter().zip(own_values).for_each(|(&row, value)| values[row] = value);
         truth += fresh.worth(own, GROUPS, |rows| by(&fitted, &fresh.log, rows)) / GROUPS as f64;
     }
-    (line("", &log, &options, &values, GROUPS).reward_per_pick, truth)
+    let range = Range::of(&log, &options).expect("rewards are there");
+    (line("", &log, &options, &values, GROUPS, range).reward_per_pick, truth)
 }
 
 /// Of logs: how many give a figure, how many of these hold the truth, and the mean error and half width of these.
