@@ -63,7 +63,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let _lock = self.turn.with(&self.state, self.columns.quiet)?;
+        let _lock = self.turn.with(&self.state)?;
         let before = read_if_there(&self.state)?;
         if !self.picks.is_empty() {
             let Some(state) = before else {

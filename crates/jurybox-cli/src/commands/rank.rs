@@ -5,7 +5,9 @@ use super::state::{read_jury, seated_for};
 use crate::output;
 use anyhow::Context;
 use jurybox::Spec;
-use jurybox_files::{Format, Judge, RankOptions, Ranking, Table, by_evaluator, rank, score_all, seat, teach};
+use jurybox_files::{
+    Format, Judge, Layout, RankOptions, Ranking, Table, by_evaluator, rank, score_all, seat, teach,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -52,6 +54,9 @@ pub(crate) struct Args {
     /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// For spreadsheets: in CSV, begin text that they would run as a formula with an apostrophe
+    #[arg(long)]
+    safe_csv: bool,
     /// Seed of the rule that orders equal scores
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -65,6 +70,7 @@ impl Args {
         let options =
             RankOptions { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
         options.check()?;
+        output::is_given_away(&self.out, self.json)?;
         let state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let one_pass = state.is_some() || !self.weights.is_empty();
@@ -89,7 +95,7 @@ impl Args {
         }
         if self.all {
             let out = self.out.clone().unwrap_or_else(|| "-".into());
-            let rows = score_all(&table, &judge, &out, as_text(table.format()))?;
+            let rows = score_all(&table, &judge, &out, self.layout(as_text(table.format())))?;
             self.columns.say(format_args!("{rows} rows scored"));
             return Ok(());
         }
@@ -102,15 +108,19 @@ impl Args {
             ));
         }
         if let Some(out) = &self.out {
-            ranking.write(&table, out, as_text(table.format()))?;
+            ranking.write(&table, out, self.layout(as_text(table.format())))?;
         }
         if self.json {
             return self.document(&table, &judge, &ranking);
         }
         if self.out.is_none() {
-            ranking.write(&table, Path::new("-"), Format::Csv)?;
+            ranking.write(&table, Path::new("-"), self.layout(Format::Csv))?;
         }
         Ok(())
+    }
+
+    fn layout(&self, format: Format) -> Layout {
+        Layout { format, safe_csv: self.safe_csv }
     }
 
     /// What to rank by.
