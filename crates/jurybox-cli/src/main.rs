@@ -71,10 +71,12 @@ fn main() -> ExitCode {
 
 /// Says what is wrong with a command line, or what was asked of it, such as `--help`. File names come from anywhere, too.
 fn refuse(error: &clap::Error) -> ! {
-    let text = error.render().to_string();
-    let shown = jurybox_files::plain(&text, true);
-    if shown != text {
-        eprint!("{shown}");
+    let acts = |argument: std::ffi::OsString| {
+        let argument = argument.to_string_lossy();
+        jurybox_files::plain(&argument, false) != argument
+    };
+    if error.use_stderr() && std::env::args_os().any(acts) {
+        eprint!("{}", jurybox_files::plain(&error.render().to_string(), true));
         std::process::exit(error.exit_code());
     }
     error.exit()

@@ -56,7 +56,10 @@ fn the_head_says_which_file_when_and_by_what() {
         made(&["a", "b", "verdict"], &rows, None).dated(UNIX_EPOCH + Duration::from_secs(1_794_787_867));
     for text in [report.to_html(), report.to_table()] {
         assert!(text.contains("monday.csv"), "{text}");
-        assert!(text.contains("made 2026-11-16 00:11 UTC") || text.contains("Made 2026-11-16 00:11 UTC"), "{text}");
+        assert!(
+            text.contains("made 2026-11-16 00:11 UTC") || text.contains("Made 2026-11-16 00:11 UTC"),
+            "{text}"
+        );
         assert!(text.contains(concat!("jurybox ", env!("CARGO_PKG_VERSION"))), "{text}");
     }
 }
@@ -78,7 +81,10 @@ fn two_sentences_say_what_to_do() {
     let [first, second] = [&report.summary[0], &report.summary[1]];
     assert!(first.starts_with("Trust `good`"), "{first}");
     assert!(first.contains("turn `turned` round"), "{first}");
-    assert!(first.contains("mute `idle` and `stuck`") || first.contains("mute `stuck` and `idle`"), "{first}");
+    assert!(
+        first.contains("mute `idle` and `stuck`") || first.contains("mute `stuck` and `idle`"),
+        "{first}"
+    );
     assert!(second.contains("`good` and `copy` are one: keep one"), "{second}");
     assert!(second.contains("`fair` and `echo` err alike"), "{second}");
     for sentence in &report.summary {
@@ -111,11 +117,8 @@ fn advice_goes_no_further_than_the_intervals() {
     for seed in 0..30 {
         let rows = if seed % 3 == 0 { 4000 } else { 200 };
         let gains = [0.0, 0.1, 0.3, 0.6, -0.3, 0.0];
-        let report = made(
-            &["a", "b", "c", "d", "e", "f", "verdict"],
-            &yes_or_no(&gains, rows, 4.0, 100 + seed),
-            None,
-        );
+        let report =
+            made(&["a", "b", "c", "d", "e", "f", "verdict"], &yes_or_no(&gains, rows, 4.0, 100 + seed), None);
         for about in &report.evaluators {
             let correlation = about.correlation.unwrap();
             match about.advice {
@@ -165,7 +168,11 @@ fn rows_that_were_picked_mute_nobody() {
         .collect();
     let report = made(&["good", "idle", "verdict"], &rows, None);
     assert!(!advice(&report).contains(&Advice::Mute), "{:?}", report.summary);
-    assert!(report.summary[1].contains("rows like those that were picked for review"), "{:?}", report.summary);
+    assert!(
+        report.summary[1].contains("rows like those that were picked for review"),
+        "{:?}",
+        report.summary
+    );
 }
 
 #[test]
@@ -173,7 +180,11 @@ fn without_rewards_nobody_is_trusted() {
     let rows: Vec<Vec<f64>> =
         yes_or_no(&[2.0, 2.0, 2.0, 0.0], 1000, 2.0, 8).into_iter().map(|row| row[..4].to_vec()).collect();
     let report = made(&["a", "b", "c", "idle"], &rows, None);
-    assert!(report.summary[0].starts_with("Without rewards nobody can say whom to trust"), "{:?}", report.summary);
+    assert!(
+        report.summary[0].starts_with("Without rewards nobody can say whom to trust"),
+        "{:?}",
+        report.summary
+    );
     assert!(advice(&report).iter().all(|advice| *advice == Advice::Undecided), "{:?}", advice(&report));
 }
 
@@ -223,7 +234,12 @@ fn with_a_state_the_weights_are_the_states() {
     let table = report.to_table();
     let line = table.lines().find(|line| line.starts_with("a ")).unwrap();
     assert!(line.contains(&format!(" {} [", jurybox_draw::short(weight.mean))), "{table}");
-    assert!(table.contains("weights: what `adaptive` has learnt from the state: 300 items in 1 round, 300 rewards"), "{table}");
+    assert!(
+        table.contains(
+            "weights: what `adaptive` has learnt from the state: 300 items in 1 round, 300 rewards"
+        ),
+        "{table}"
+    );
     // The rows have rewards of their own, and these say whom to trust.
     assert_eq!(report.evaluators[0].advice, Advice::Trust);
     let blind: Vec<Vec<f64>> = rows.iter().map(|row| row[..2].to_vec()).collect();
@@ -241,7 +257,9 @@ fn one_is_counted_as_one() {
     assert_eq!(report.policy.from, "the state: 1 item in 1 round, 1 reward");
     for text in [report.to_table(), report.to_html(), report.warnings.join(" "), report.summary.join(" ")] {
         for wrong in ["1 items", "1 rounds", "1 rewards", "1 rows", "1 evaluators"] {
-            let found = text.match_indices(wrong).find(|(at, _)| !text[..*at].ends_with(|c: char| c.is_ascii_digit()));
+            let found = text
+                .match_indices(wrong)
+                .find(|(at, _)| !text[..*at].ends_with(|c: char| c.is_ascii_digit()));
             assert_eq!(found, None, "{text}");
         }
     }

@@ -77,10 +77,10 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
         name: jury.spec().to_string(),
         from,
         alarms: fitted.alarms().iter().map(alarm).collect(),
-        changed: fitted
-            .alarms()
-            .iter()
-            .filter_map(|alarm| Some(evaluators.get(alarm.evaluator)?.name.clone()))
+        // Once each, however many of its readings changed.
+        changed: (0..evaluators.len())
+            .filter(|&at| fitted.alarms().iter().any(|alarm| alarm.evaluator == at))
+            .map(|at| evaluators[at].name.clone())
             .collect(),
         of_state: false,
         weights,

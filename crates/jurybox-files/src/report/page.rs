@@ -4,8 +4,11 @@ use super::Report;
 use super::text::moment;
 use jurybox_draw::{counted, escaped, page, warnings};
 
-/// Evaluators that are shown with all their figures and a picture; the rest of them is folded away, in few words.
-pub(super) const SHOWN: usize = 24;
+/// Evaluators that are shown with all their figures and a picture; where there are more, some of every kind of advice are, and the
+/// rest of them is folded away, in few words.
+const SHOWN: usize = 24;
+/// Of a kind.
+const OF_A_KIND: usize = 8;
 
 impl Report {
     /// A self-contained page: nothing is loaded from elsewhere, and it prints. However many evaluators there are, it can be
@@ -51,6 +54,21 @@ impl Report {
             [one] => one.clone(),
             [first, rest @ ..] => format!("{first} and {}", counted(rest.len() as u64, "more file")),
         }
+    }
+
+    /// The evaluators that are shown, and those that are folded away, both in the order of their use.
+    pub(super) fn shown(&self) -> (Vec<usize>, Vec<usize>) {
+        let order = self.by_use();
+        if order.len() <= SHOWN {
+            return (order, Vec::new());
+        }
+        let (mut shown, mut folded, mut of_this_kind) = (Vec::new(), Vec::new(), 0);
+        for (place, &at) in order.iter().enumerate() {
+            let kind = |at: usize| self.evaluators[at].advice;
+            of_this_kind = if place > 0 && kind(order[place - 1]) == kind(at) { of_this_kind + 1 } else { 1 };
+            if of_this_kind <= OF_A_KIND && shown.len() < SHOWN { &mut shown } else { &mut folded }.push(at);
+        }
+        (shown, folded)
     }
 
     /// How many rows have a twin, in words.

@@ -1,6 +1,5 @@
 //! What a person would rather look at than read: who is of use, what a top K would catch, who errs alike, the curves.
 
-use super::page::SHOWN;
 use super::{Advice, EvaluatorReport, Report};
 use jurybox_draw::{Bar, Bars, Colour, Curve, Frame, HeatMap, Plot, Scale, escaped, short};
 use std::fmt::Write;
@@ -29,8 +28,8 @@ impl Report {
                 ..Bar::new(&about.name, value, interval)
             })
         };
-        let order = self.by_use();
-        let bars: Vec<Bar> = order.iter().take(SHOWN).filter_map(|&at| bar(at)).collect();
+        let (shown, folded) = self.shown();
+        let bars: Vec<Bar> = shown.iter().filter_map(|&at| bar(at)).collect();
         if bars.is_empty() {
             return String::new();
         }
@@ -46,14 +45,34 @@ impl Report {
                 "The evaluator's say when all are combined by how well they agree, with its interval. Agreement is not truth"
             }
         };
-        let left_out = match order.len().saturating_sub(SHOWN) {
+        let left_out = match folded.len() {
             0 => String::new(),
-            n => format!(" Shown are the {SHOWN} of most use; {n} more are listed below."),
+            n => {
+                format!(
+                    " Shown are the first of every kind; {n} more are listed below. Of all, {}.",
+                    self.kinds()
+                )
+            }
         };
         format!(
             "<figure>{}<figcaption>{what}. A whisker that crosses the line may be zero.{left_out}</figcaption></figure>",
             Bars { bars }.to_html()
         )
+    }
+
+    /// How many evaluators there are of every kind of advice.
+    fn kinds(&self) -> String {
+        let mut counts: Vec<(Advice, usize)> = Vec::new();
+        for at in self.by_use() {
+            let advice = self.evaluators[at].advice;
+            match counts.last_mut() {
+                Some((last, count)) if *last == advice => *count += 1,
+                _ => counts.push((advice, 1)),
+            }
+        }
+        let counts: Vec<String> =
+            counts.into_iter().map(|(advice, count)| format!("{count}: {}", advice.word())).collect();
+        counts.join("; ")
     }
 
     /// What a top K would catch, as lines over K and as figures.
@@ -77,17 +96,13 @@ impl Report {
         if curves.iter().any(|curve| curve.points.len() < 2) {
             return String::new();
         }
-        let bounds = ["drawn at random", "best possible"];
-        let curves = curves
-            .into_iter()
-            .map(|curve| if bounds.contains(&curve.name.as_str()) { curve.as_reference() } else { curve });
         let plot = Plot {
             title: String::new(),
             x_label: "K".into(),
             y_label: if rewarded { "mean reward of the K" } else { "share that agrees" }.into(),
             x_scale: Scale::Log,
             y_scale: Scale::Linear,
-            curves: curves.collect(),
+            curves,
         };
         format!("<figure>{}</figure>", plot.to_html())
     }

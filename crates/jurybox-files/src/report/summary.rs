@@ -2,7 +2,7 @@
 
 use super::alike::{groups_of_near_duplicates, groups_that_are_one};
 use super::gather::Gathered;
-use super::{Advice, Relation, Report, selection, words};
+use super::{Advice, EvaluatorReport, Relation, Report, selection, words};
 use jurybox_draw::counted;
 
 /// Names in a list before the rest is counted.
@@ -48,13 +48,17 @@ pub(super) fn sentences(report: &Report, gathered: &Gathered) -> Vec<String> {
         let what = if one { "tells" } else { "tell" };
         format!("{names} {what} something only beside the others or along a curve")
     }));
+    second.extend(clause(&spare(report), |names, one| {
+        let add = if one { "adds" } else { "add" };
+        format!("{names} {add} nothing to the others that these rows could show")
+    }));
     if report.rewarded() || report.policy.of_state {
         second.extend(clause(&of(Advice::Undecided), |names, _| {
             format!("what {names} can do, these rows do not tell")
         }));
         second.extend(care(report, gathered));
     } else {
-        second.push("have a few hundred rows, drawn at random, reviewed, and this page can tell".into());
+        second.push("have a few hundred rows, drawn at random, reviewed, and this report can tell".into());
     }
     if second.is_empty() {
         second.push("no two of them are one".into());
@@ -66,6 +70,18 @@ pub(super) fn sentences(report: &Report, gathered: &Gathered) -> Vec<String> {
 fn named(report: &Report, advice: Advice) -> Vec<&str> {
     let those = report.by_use().into_iter().map(|at| &report.evaluators[at]);
     those.filter(|about| about.advice == advice).map(|about| about.name.as_str()).collect()
+}
+
+/// Those that go with the reward and are not shown to add anything to the others, where the rows tell that of some.
+fn spare(report: &Report) -> Vec<&str> {
+    let order = report.by_use().into_iter().map(|at| &report.evaluators[at]);
+    let trusted: Vec<&EvaluatorReport> = order.filter(|about| about.advice == Advice::Trust).collect();
+    let adds = |about: &EvaluatorReport| about.weight.is_some_and(|weight| weight.low > 0.0);
+    if !report.rewarded() || !trusted.iter().any(|about| adds(about)) {
+        return Vec::new();
+    }
+    let spare = trusted.into_iter().filter(|about| about.weight.is_some() && !adds(about));
+    spare.map(|about| about.name.as_str()).collect()
 }
 
 /// A clause about some evaluators, where there are any; told whether it is one.
@@ -153,7 +169,7 @@ fn care(report: &Report, gathered: &Gathered) -> Vec<String> {
     if report.rewarded() && words::few_labels(report) {
         clauses.push(format!("with {}, all of it is a rough guess", counted(report.labelled, "reward")));
     } else if report.rewarded() && !words::narrow(report, gathered).is_empty() {
-        clauses.push("the intervals are too narrow here, so take it with care".into());
+        clauses.push("some intervals are too narrow, so take it with care".into());
     }
     if report.rewarded() && selection::shift(gathered, report).is_some() {
         clauses.push("all of it holds for rows like those that were picked for review".into());

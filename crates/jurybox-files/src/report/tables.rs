@@ -1,6 +1,5 @@
 //! The figures of a report's page: the evaluators, what a policy makes of them, and what a top K would catch.
 
-use super::page::SHOWN;
 use super::text::interval;
 use super::{EvaluatorReport, LearntWeight, Report};
 use jurybox_draw::{Bar, escaped, short, sparkline, table};
@@ -8,8 +7,8 @@ use std::fmt::Write;
 
 impl Report {
     pub(super) fn evaluator_table(&self) -> String {
-        let order = self.by_use();
-        let shown = || order.iter().take(SHOWN).map(|&at| &self.evaluators[at]);
+        let (shown, folded) = self.shown();
+        let shown = || shown.iter().map(|&at| &self.evaluators[at]);
         let largest =
             shown().filter_map(|e| e.weight).map(|w| w.low.abs().max(w.high.abs())).fold(0.0, f64::max);
         let mut html = "<div class=\"scroll\"><table><tr><th>evaluator</th><th>what to do</th><th>weight</th><th></th>\
@@ -39,7 +38,7 @@ impl Report {
             );
         }
         html += "</table></div>";
-        html += &self.the_others(&order);
+        html += &self.the_others(&folded);
         html += if self.rewarded() {
             "<p class=\"small\">In the order of use: by what to do, then by what an evaluator surely adds. <b>Weight</b>: how much \
              one standard deviation of this score adds to the predicted reward, the other scores being equal; a bar that crosses \
@@ -59,11 +58,11 @@ impl Report {
     }
 
     /// Those that are not shown, in few words.
-    fn the_others(&self, order: &[usize]) -> String {
-        if order.len() <= SHOWN {
+    fn the_others(&self, folded: &[usize]) -> String {
+        if folded.is_empty() {
             return String::new();
         }
-        let rows: Vec<[String; 5]> = order[SHOWN..]
+        let rows: Vec<[String; 5]> = folded
             .iter()
             .map(|&at| &self.evaluators[at])
             .map(|about| {
@@ -97,9 +96,8 @@ impl Report {
             escaped(&policy.name),
             escaped(&policy.from)
         );
-        let order = self.by_use();
-        for (about, weight) in order.iter().take(SHOWN).map(|&at| (&self.evaluators[at], &policy.weights[at]))
-        {
+        let (shown, folded) = self.shown();
+        for (about, weight) in shown.iter().map(|&at| (&self.evaluators[at], &policy.weights[at])) {
             // Of evaluators that are one, the first has the weight of all.
             if let Some(first) = self.first_of(about) {
                 let (name, first) = (escaped(&about.name), escaped(&first.name));
@@ -119,8 +117,8 @@ impl Report {
             );
         }
         html += "</table></div>";
-        if order.len() > SHOWN {
-            let rows: Vec<[String; 2]> = order[SHOWN..]
+        if !folded.is_empty() {
+            let rows: Vec<[String; 2]> = folded
                 .iter()
                 .map(|&at| [self.evaluators[at].name.clone(), short(policy.weights[at].mean)])
                 .collect();

@@ -1,15 +1,11 @@
 //! What a person sees on a terminal: a real one, the other end of which the test holds.
-#![cfg(unix)]
-
-mod support;
-
+use crate::support::{Folder, history};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
-use support::{Folder, history};
 
 /// Runs the command on a terminal; everything that it would show. `variables` are `NAME=value`.
 fn on_terminal(folder: &Folder, line: &[&str], variables: &[&str]) -> String {
@@ -59,6 +55,10 @@ fn cells_and_names_are_shown_and_not_obeyed() {
         let sent = |c: char| (c.is_control() && !"\r\n\t".contains(c)) || c == '\u{202e}';
         assert!(!shown.contains(sent), "{line:?}: {shown:?}");
         assert!(shown.contains("\\u001b["), "{line:?}: {shown}");
+    }
+    for line in [["rank", "--\u{1b}[31m\u{7}"], ["\u{1b}]0;title\u{7}", "posts.csv"]] {
+        let shown = on_terminal(&folder, &line, &[]);
+        assert!(shown.contains("error:") && !shown.contains(['\u{1b}', '\u{7}']), "{line:?}: {shown:?}");
     }
     // A pipe gets the cells as they are.
     let piped = folder.ok(lines[0].iter().copied());

@@ -5,29 +5,29 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// A folder that goes with the test.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("jurybox-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).unwrap();
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
     /// The command in this folder; the day is always the same.
-    pub fn jurybox<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+    pub(crate) fn jurybox<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jurybox"));
         command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
         command.env("SOURCE_DATE_EPOCH", "1794787867");
@@ -37,12 +37,12 @@ impl Folder {
         command
     }
 
-    pub fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Output {
+    pub(crate) fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Output {
         self.jurybox(arguments).output().unwrap()
     }
 
     /// What it says on standard output, once it has ended well.
-    pub fn ok<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> String {
+    pub(crate) fn ok<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> String {
         let output = self.run(arguments);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
@@ -57,7 +57,7 @@ impl Drop for Folder {
 
 /// A history of `rows` rows: `good` rises with the verdict, `bad` falls, `noise` does neither, `copy` is `good` in other
 /// units. Reproducible without a generator of random numbers: the digits of multiples of an irrational number will do.
-pub fn history(rows: u32) -> String {
+pub(crate) fn history(rows: u32) -> String {
     let even = |i: u32, step: f64| (f64::from(i) * step).fract();
     let mut text = String::from("id,good,copy,bad,noise,verdict\n");
     for i in 1..=rows {

@@ -1,11 +1,9 @@
 //! Every document of `--json` is what its schema in the book says it is, and says nothing that the schema does not.
 
-mod support;
-
+use crate::support::{Folder, history};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use support::{Folder, history};
 
 fn folder_of_schemas() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../docs/src/schemas"].iter().collect()
