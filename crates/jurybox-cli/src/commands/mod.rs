@@ -4,6 +4,7 @@ mod columns;
 mod completions;
 mod demo;
 mod lab;
+mod layout;
 mod learn;
 mod man;
 mod merge;

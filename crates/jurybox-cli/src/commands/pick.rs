@@ -1,13 +1,14 @@
 //! `jurybox pick`: whom a person should look at now, with what it takes to learn from it.
 
 use super::columns::{Columns, Special};
+use super::layout::Sheet;
 use super::rank::as_text;
 use super::state::{Turn, read_if_there};
 use crate::output;
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
-    Format, Layout, Lock, PickOptions, Picking, RankOptions, State, Table, choose, refuse_overwriting, seat,
+    Format, Lock, PickOptions, Picking, RankOptions, State, Table, choose, refuse_overwriting, seat,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -52,10 +53,8 @@ pub(crate) struct Args {
     /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// For spreadsheets: in CSV, begin text that they would run as a formula with an apostrophe. Ids too: verdicts are joined by
-    /// what stands in the picks
-    #[arg(long)]
-    safe_csv: bool,
+    #[command(flatten)]
+    sheet: Sheet,
     /// Seed of the draws, which are other ones in every round all the same
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -94,18 +93,14 @@ impl Args {
         self.tell(&state, &picking);
         // The picks first: if that fails, the round has not been seen, and can be picked from again.
         match &self.out {
-            Some(out) => picking.write(&table, out, self.layout(as_text(table.format())), self.all)?,
+            Some(out) => picking.write(&table, out, self.sheet.layout(as_text(table.format())), self.all)?,
             None if self.json => {}
-            None => picking.write(&table, Path::new("-"), self.layout(Format::Csv), self.all)?,
+            None => picking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv), self.all)?,
         }
         if self.json {
             output::versioned("pick", self.document(&table, &state, &picking)?)?;
         }
         if self.no_observe { Ok(()) } else { Ok(state.write(&self.state)?) }
-    }
-
-    fn layout(&self, format: Format) -> Layout {
-        Layout { format, safe_csv: self.safe_csv }
     }
 
     fn document(&self, table: &Table, state: &State, picking: &Picking) -> anyhow::Result<serde_json::Value> {

@@ -1,13 +1,12 @@
 //! `jurybox rank`: the top K of a file.
 
 use super::columns::{Columns, Special, pair};
+use super::layout::Sheet;
 use super::state::{read_jury, seated_for};
 use crate::output;
 use anyhow::Context;
 use jurybox::Spec;
-use jurybox_files::{
-    Format, Judge, Layout, RankOptions, Ranking, Table, by_evaluator, rank, score_all, seat, teach,
-};
+use jurybox_files::{Format, Judge, RankOptions, Ranking, Table, by_evaluator, rank, score_all, seat, teach};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -54,9 +53,8 @@ pub(crate) struct Args {
     /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// For spreadsheets: in CSV, begin text that they would run as a formula with an apostrophe
-    #[arg(long)]
-    safe_csv: bool,
+    #[command(flatten)]
+    sheet: Sheet,
     /// Seed of the rule that orders equal scores
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -95,7 +93,7 @@ impl Args {
         }
         if self.all {
             let out = self.out.clone().unwrap_or_else(|| "-".into());
-            let rows = score_all(&table, &judge, &out, self.layout(as_text(table.format())))?;
+            let rows = score_all(&table, &judge, &out, self.sheet.layout(as_text(table.format())))?;
             self.columns.say(format_args!("{rows} rows scored"));
             return Ok(());
         }
@@ -108,19 +106,15 @@ impl Args {
             ));
         }
         if let Some(out) = &self.out {
-            ranking.write(&table, out, self.layout(as_text(table.format())))?;
+            ranking.write(&table, out, self.sheet.layout(as_text(table.format())))?;
         }
         if self.json {
             return self.document(&table, &judge, &ranking);
         }
         if self.out.is_none() {
-            ranking.write(&table, Path::new("-"), self.layout(Format::Csv))?;
+            ranking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv))?;
         }
         Ok(())
-    }
-
-    fn layout(&self, format: Format) -> Layout {
-        Layout { format, safe_csv: self.safe_csv }
     }
 
     /// What to rank by.

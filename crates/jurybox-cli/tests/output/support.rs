@@ -1,5 +1,6 @@
 //! What the tests of the command share: a folder of its own, and the command in it.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -66,8 +67,12 @@ pub(crate) fn history(rows: u32) -> String {
         let good = even(i, 0.414_213_562_37) + 0.5 * shift;
         let bad = even(i, 0.732_050_807_57) - 0.5 * shift;
         let noise = even(i, 0.236_067_977_5);
-        text +=
-            &format!("p{i},{good:.4},{:.4},{bad:.4},{noise:.4},{}\n", 3.0 - 2.0 * good, u8::from(verdict));
+        let _ = writeln!(
+            text,
+            "p{i},{good:.4},{:.4},{bad:.4},{noise:.4},{}",
+            3.0 - 2.0 * good,
+            u8::from(verdict)
+        );
     }
     text
 }
