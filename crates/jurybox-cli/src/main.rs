@@ -1,11 +1,13 @@
 //! The `jurybox` command: of all these items, which K deserve a person's time?
 //!
-//! Each subcommand is one file under `commands/`: its arguments, and `run`. What a machine reads goes to standard output,
-//! one document; what people read while it works goes to standard error. Errors become an exit code here and nowhere else.
+//! Each subcommand is one file under `commands/`: its arguments, and `run`. Results go to standard output (`output.rs`), for
+//! machines as one document and for people as a table; words while it works to standard error (`messages.rs`). Errors become
+//! an exit code here and nowhere else.
 #![forbid(unsafe_code)]
 
 mod advice;
 mod commands;
+mod messages;
 mod output;
 
 use clap::Parser;
@@ -16,13 +18,28 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    it is done; also when whoever read the output left early, as `| head` does
+  1    it could not be done: what was wrong, where and with which value is on standard error
+  2    the command line does not make sense
+  130  stopped by Ctrl-C
+
+Results go to standard output, everything else to standard error.";
+
+/// The exit code after Ctrl-C, as shells have it: 128 and the signal's number.
+const INTERRUPTED: u8 = 130;
+
 /// Of all these items, which K deserve a person's time?
 ///
 /// Items arrive with scores from many evaluators: classifiers, rules, LLM judges. The scores are noisy, biased, sometimes
 /// missing. Jurybox picks the K, learns from what people find whom to trust, and proves how well it does.
 #[derive(Parser)]
-#[command(name = "jurybox", version, max_term_width = 100)]
+#[command(name = "jurybox", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
+    /// Say nothing but results and errors
+    #[arg(long, short, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     command: commands::Command,
 }
@@ -34,7 +51,8 @@ fn main() -> ExitCode {
             speak(panic);
         }
     }));
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
+    messages::hush(cli.quiet);
     match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of our output has gone (`| head`): it has what it wanted.
@@ -46,7 +64,20 @@ fn main() -> ExitCode {
             };
             // Names, cells and states come from anywhere. Only a settings file's errors are drawn over several lines.
             eprintln!("{}", jurybox_files::plain(&message, advice::is_of_the_lab(&error)));
-            ExitCode::FAILURE
+            if commands::interrupted() { INTERRUPTED.into() } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// Says what is wrong with a command line, or what was asked of it, such as `--help`. File names come from anywhere, too.
+fn refuse(error: &clap::Error) -> ! {
+    let acts = |argument: std::ffi::OsString| {
+        let argument = argument.to_string_lossy();
+        jurybox_files::plain(&argument, false) != argument
+    };
+    if error.use_stderr() && std::env::args_os().any(acts) {
+        eprint!("{}", jurybox_files::plain(&error.render().to_string(), true));
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }

@@ -3,11 +3,10 @@
 use crate::choose::{PickedRow, Picking};
 use crate::column::{Cells, Column, Slab};
 use crate::error::Error;
-use crate::format::Format;
 use crate::own::free_name;
-use crate::ranked::finite;
+use crate::ranked::{finite, objects};
 use crate::table::{Records, Table, Want};
-use crate::write::Writer;
+use crate::write::{Layout, Writer};
 use arrow_array::{ArrayRef, BooleanArray, StringArray, UInt64Array};
 use jurybox::Receipt;
 use std::collections::HashMap;
@@ -17,22 +16,52 @@ use std::sync::Arc;
 impl Picking {
     /// Writes the picks, best first, with all columns of their rows; the format is what the name says. With `all`, every row
     /// in the order of the table, with its probability whether it was picked or not: a log.
-    pub fn write(&self, table: &Table, path: &Path, format: Format, all: bool) -> Result<(), Error> {
-        let mut writer = Writer::new(path, format)?;
-        let places: HashMap<u64, usize> =
-            self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect();
+    pub fn write(
+        &self,
+        table: &Table,
+        path: &Path,
+        layout: impl Into<Layout>,
+        all: bool,
+    ) -> Result<(), Error> {
+        let mut writer = Writer::new(path, layout)?;
+        if all {
+            let (show, places) = (table.show(), self.places());
+            table.scan(
+                Want { records: Records::All, ..Want::default() },
+                |part| table.sources[part.source].whole(&part, &show),
+                |at, slab| {
+                    let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
+                    writer.write(&self.with_picks(&slab, &rows, &places))
+                },
+            )?;
+        } else {
+            for slab in self.slabs(table)? {
+                writer.write(&slab)?;
+            }
+        }
+        writer.finish()
+    }
+
+    /// The picks as JSON objects, best first: what [`Picking::write`] writes.
+    pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
+        Ok(self.slabs(table)?.iter().flat_map(objects).collect())
+    }
+
+    /// The place of each row that was picked.
+    fn places(&self) -> HashMap<u64, usize> {
+        self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect()
+    }
+
+    /// The picks, best first, one slab each.
+    fn slabs(&self, table: &Table) -> Result<Vec<Slab>, Error> {
+        let places = self.places();
         let mut kept: Vec<Option<Slab>> = vec![None; self.picks.len()];
         let show = table.show();
         table.scan(
             Want { records: Records::All, ..Want::default() },
             |part| table.sources[part.source].whole(&part, &show),
             |at, slab| {
-                let here = at.row..at.row + slab.rows as u64;
-                if all {
-                    let rows: Vec<u64> = here.collect();
-                    return writer.write(&self.with_picks(&slab, &rows, &places));
-                }
-                for row in here {
+                for row in at.row..at.row + slab.rows as u64 {
                     if let Some(&place) = places.get(&row) {
                         let from = (row - at.row) as usize;
                         kept[place] = Some(slab.slice(from, from + 1));
@@ -41,12 +70,8 @@ impl Picking {
                 Ok(())
             },
         )?;
-        for (pick, slab) in self.picks.iter().zip(kept) {
-            if let Some(slab) = slab {
-                writer.write(&self.with_picks(&slab, &[pick.row], &places))?;
-            }
-        }
-        writer.finish()
+        let found = self.picks.iter().zip(kept);
+        Ok(found.filter_map(|(pick, slab)| Some(self.with_picks(&slab?, &[pick.row], &places))).collect())
     }
 
     fn with_picks(&self, rows: &Slab, numbers: &[u64], places: &HashMap<u64, usize>) -> Slab {

@@ -2,20 +2,20 @@
 
 use crate::column::{Column, Slab};
 use crate::error::Error;
-use crate::format::{Fetch, Format};
+use crate::format::Fetch;
 use crate::judge::Judge;
 use crate::own::free_name;
 use crate::rank::{Ranking, Winner};
 use crate::table::{Records, Table, Want};
-use crate::write::Writer;
+use crate::write::{Layout, Writer};
 use jurybox::Contributions;
 use std::path::Path;
 
 /// Writing a ranking out.
 impl Ranking {
     /// Writes the winners with their rank and score, and the columns of their rows; the format is what the name says.
-    pub fn write(&self, table: &Table, path: &Path, format: Format) -> Result<(), Error> {
-        let mut writer = Writer::new(path, format)?;
+    pub fn write(&self, table: &Table, path: &Path, layout: impl Into<Layout>) -> Result<(), Error> {
+        let mut writer = Writer::new(path, layout)?;
         for slab in self.slabs(table)? {
             writer.write(&slab)?;
         }
@@ -26,13 +26,7 @@ impl Ranking {
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
         let mut rows = Vec::new();
         for slab in self.slabs(table)? {
-            for row in 0..slab.rows {
-                let fields = slab.names.iter().zip(&slab.columns).map(|(name, column)| {
-                    let value = column.json(row).and_then(|text| serde_json::from_str(&text).ok());
-                    (name.clone(), value.unwrap_or(serde_json::Value::Null))
-                });
-                rows.push(serde_json::Value::Object(fields.collect()));
-            }
+            rows.extend(objects(&slab));
         }
         Ok(rows)
     }
@@ -88,6 +82,17 @@ impl Ranking {
     }
 }
 
+/// The rows of a slab as JSON objects; null where a cell is missing.
+pub(crate) fn objects(slab: &Slab) -> impl Iterator<Item = serde_json::Value> {
+    (0..slab.rows).map(|row| {
+        let fields = slab.names.iter().zip(&slab.columns).map(|(name, column)| {
+            let value = column.json(row).and_then(|text| serde_json::from_str(&text).ok());
+            (name.clone(), value.unwrap_or(serde_json::Value::Null))
+        });
+        serde_json::Value::Object(fields.collect())
+    })
+}
+
 /// A row without a single score has no value: missing, not minus infinity.
 pub(crate) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
@@ -106,8 +111,8 @@ pub(crate) fn finite(value: f64) -> f64 {
 /// assert_eq!(std::fs::read_to_string(out)?, "score,post,spam\n1.8,p1,0.9\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn score_all(table: &Table, judge: &Judge, path: &Path, format: Format) -> Result<u64, Error> {
-    let mut writer = Writer::new(path, format)?;
+pub fn score_all(table: &Table, judge: &Judge, path: &Path, layout: impl Into<Layout>) -> Result<u64, Error> {
+    let mut writer = Writer::new(path, layout)?;
     let want = Want { records: Records::All, ..Want::default() };
     let show = table.show();
     let rows = table.scan(

@@ -1,8 +1,9 @@
 //! Options that every command over files shares: which files, and which column is what.
 
 use super::progress;
+use crate::messages;
 use jurybox::Evaluator;
-use jurybox_files::{Roles, Table, expand, plain};
+use jurybox_files::{Roles, Table, expand};
 use std::path::PathBuf;
 
 /// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
@@ -26,9 +27,6 @@ pub(crate) struct Columns {
     /// How many threads read; the result is the same
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Say less
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 /// Columns that only some commands have.
@@ -78,19 +76,16 @@ impl Columns {
         if let Some(threads) = self.threads {
             table = table.with_threads(threads);
         }
-        if !self.quiet
-            && let Some(watch) = progress::on_terminal()
-        {
+        if let Some(watch) = progress::on_terminal() {
             table = table.watched(watch);
         }
         table
     }
 
     /// A word to the person, on the terminal.
+    #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn say(&self, what: std::fmt::Arguments<'_>) {
-        if !self.quiet {
-            eprintln!("{}", plain(&what.to_string(), false));
-        }
+        messages::say(what);
     }
 }
 

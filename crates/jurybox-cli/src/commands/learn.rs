@@ -6,7 +6,7 @@ use super::verdicts;
 use crate::output;
 use anyhow::bail;
 use jurybox::{Direction, Evaluator, Evaluators, Jury, Spec};
-use jurybox_files::{State, expand, fingerprint, seat, teach};
+use jurybox_files::{State, counted, expand, fingerprint, seat, teach};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let _lock = self.turn.with(&self.state, self.columns.quiet)?;
+        let _lock = self.turn.with(&self.state)?;
         let before = read_if_there(&self.state)?;
         if !self.picks.is_empty() {
             let Some(state) = before else {
@@ -121,18 +121,17 @@ impl Args {
         state.write(&self.state)?;
         let jury = &state.jury;
         self.columns.say(format_args!(
-            "{} rows in {} {}, {} with a reward, {} of them learnt from, by {}",
-            taught.rows,
-            taught.rounds,
-            if taught.rounds == 1 { "round" } else { "rounds" },
+            "{} in {}, {} with a reward, {} of them learnt from, by {}",
+            counted(taught.rows, "row"),
+            counted(taught.rounds, "round"),
             taught.labelled,
             taught.used,
             jury.spec()
         ));
         if taught.scattered > 0 {
             self.columns.say(format_args!(
-                "warning: {} rounds came back after another had begun, and counted again: sort the file by its rounds",
-                taught.scattered
+                "warning: {} came back after another had begun, and counted again: sort the file by its rounds",
+                counted(taught.scattered, "round")
             ));
         }
         if taught.passed_over > 0 {
@@ -195,7 +194,8 @@ impl Args {
         let outside = jury.seen().outside;
         if outside > 0 {
             self.columns.say(format_args!(
-                "warning: {outside} rewards lay outside the range that `{}` was told, and were moved to its ends",
+                "warning: {} outside the range that `{}` was told, moved to its ends",
+                counted(outside, "reward"),
                 jury.spec()
             ));
         }

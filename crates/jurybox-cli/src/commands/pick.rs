@@ -1,13 +1,16 @@
 //! `jurybox pick`: whom a person should look at now, with what it takes to learn from it.
 
 use super::columns::{Columns, Special};
+use super::layout::Sheet;
 use super::rank::as_text;
 use super::state::{Turn, read_if_there};
+use crate::output;
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
     Format, Lock, PickOptions, Picking, RankOptions, State, Table, choose, refuse_overwriting, seat,
 };
+use serde_json::json;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -50,11 +53,16 @@ pub(crate) struct Args {
     /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    sheet: Sheet,
     /// Seed of the draws, which are other ones in every round all the same
     #[arg(long, default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
     turn: Turn,
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "all")]
+    json: bool,
 }
 
 impl Args {
@@ -63,12 +71,12 @@ impl Args {
         let [id] = &self.columns.id[..] else {
             bail!("verdicts will be joined to the picks by one column: pass one --id");
         };
+        output::is_given_away(&self.out, self.json)?;
         if let Some(out) = &self.out {
             refuse_overwriting(std::slice::from_ref(&self.state), out)?;
         }
         // Whoever only reads the state finds it whole: it is replaced, never written over.
-        let _lock: Option<Lock> =
-            if self.no_observe { None } else { Some(self.turn.with(&self.state, self.columns.quiet)?) };
+        let _lock: Option<Lock> = if self.no_observe { None } else { Some(self.turn.with(&self.state)?) };
         let before = read_if_there(&self.state)?;
         let table = self.columns.open(&Special {
             key: Some(id),
@@ -85,10 +93,26 @@ impl Args {
         self.tell(&state, &picking);
         // The picks first: if that fails, the round has not been seen, and can be picked from again.
         match &self.out {
-            Some(out) => picking.write(&table, out, as_text(table.format()), self.all)?,
-            None => picking.write(&table, Path::new("-"), Format::Csv, self.all)?,
+            Some(out) => picking.write(&table, out, self.sheet.layout(as_text(table.format())), self.all)?,
+            None if self.json => {}
+            None => picking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv), self.all)?,
+        }
+        if self.json {
+            output::versioned("pick", self.document(&table, &state, &picking)?)?;
         }
         if self.no_observe { Ok(()) } else { Ok(state.write(&self.state)?) }
+    }
+
+    fn document(&self, table: &Table, state: &State, picking: &Picking) -> anyhow::Result<serde_json::Value> {
+        Ok(json!({
+            "rows": picking.rows,
+            "k": self.k,
+            "policy": state.jury.spec(),
+            "round": picking.round,
+            "picked_at": picking.at,
+            "observed_before": picking.observed_before,
+            "picks": picking.to_json(table)?,
+        }))
     }
 
     fn seated(&self, before: Option<State>, table: &Table) -> anyhow::Result<State> {

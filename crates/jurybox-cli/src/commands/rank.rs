@@ -1,6 +1,7 @@
 //! `jurybox rank`: the top K of a file.
 
 use super::columns::{Columns, Special, pair};
+use super::layout::Sheet;
 use super::state::{read_jury, seated_for};
 use crate::output;
 use anyhow::Context;
@@ -52,6 +53,8 @@ pub(crate) struct Args {
     /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    sheet: Sheet,
     /// Seed of the rule that orders equal scores
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -65,6 +68,7 @@ impl Args {
         let options =
             RankOptions { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
         options.check()?;
+        output::is_given_away(&self.out, self.json)?;
         let state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let one_pass = state.is_some() || !self.weights.is_empty();
@@ -89,7 +93,7 @@ impl Args {
         }
         if self.all {
             let out = self.out.clone().unwrap_or_else(|| "-".into());
-            let rows = score_all(&table, &judge, &out, as_text(table.format()))?;
+            let rows = score_all(&table, &judge, &out, self.sheet.layout(as_text(table.format())))?;
             self.columns.say(format_args!("{rows} rows scored"));
             return Ok(());
         }
@@ -102,13 +106,13 @@ impl Args {
             ));
         }
         if let Some(out) = &self.out {
-            ranking.write(&table, out, as_text(table.format()))?;
+            ranking.write(&table, out, self.sheet.layout(as_text(table.format())))?;
         }
         if self.json {
             return self.document(&table, &judge, &ranking);
         }
         if self.out.is_none() {
-            ranking.write(&table, Path::new("-"), Format::Csv)?;
+            ranking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv))?;
         }
         Ok(())
     }

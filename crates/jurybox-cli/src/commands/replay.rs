@@ -87,6 +87,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
+        output::is_given_away([&self.picks, &self.svg, &self.html].into_iter().flatten(), self.json)?;
         let states: Vec<(String, Jury)> = self
             .state
             .iter()
@@ -141,14 +142,20 @@ impl Args {
         if let Some(path) = &self.html {
             write_whole(path, &outcome.to_html())?;
         }
-        if self.json { output::document(&outcome) } else { output::text_to_stdout(&outcome.to_table()) }
+        if self.json { output::document(&outcome) } else { self.show(&outcome.to_table()) }
     }
 
     fn estimate(&self, outcome: &OffPolicy) -> anyhow::Result<()> {
         if let Some(path) = &self.html {
             write_whole(path, &outcome.to_html())?;
         }
-        if self.json { output::document(outcome) } else { output::text_to_stdout(&outcome.to_table()) }
+        if self.json { output::named("off-policy", outcome) } else { self.show(&outcome.to_table()) }
+    }
+
+    /// The table, unless a page or picture has standard output.
+    fn show(&self, table: &str) -> anyhow::Result<()> {
+        let files = [&self.picks, &self.svg, &self.html].into_iter().flatten();
+        if output::is_given_away(files, self.json)? { Ok(()) } else { output::text_to_stdout(table) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! State files as commands use them: read, locked while they change, told of on the terminal.
 
+use crate::messages::say;
 use anyhow::bail;
 use jurybox::Jury;
 use jurybox_files::{Lock, State, Table};
@@ -17,13 +18,9 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// Waits for one's turn with a state, and says so where it takes a while.
-    pub(crate) fn with(&self, state: &Path, quiet: bool) -> anyhow::Result<Lock> {
-        let say = || {
-            if !quiet {
-                eprintln!("waiting: another process is changing {}", state.display());
-            }
-        };
-        Ok(Lock::of(state, Duration::from_secs(self.wait), say)?)
+    pub(crate) fn with(&self, state: &Path) -> anyhow::Result<Lock> {
+        let waiting = || say(format_args!("waiting: another process is changing {}", state.display()));
+        Ok(Lock::of(state, Duration::from_secs(self.wait), waiting)?)
     }
 }
 

@@ -5,7 +5,7 @@ use super::state::summary;
 use crate::output;
 use anyhow::bail;
 use jurybox::Direction;
-use jurybox_files::{Roles, State, Table, TakenBack, expand, take_back};
+use jurybox_files::{Roles, State, Table, TakenBack, counted, expand, take_back};
 use serde_json::json;
 
 /// Teaches a state the verdicts on its picks.
@@ -43,15 +43,15 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
 fn tell(args: &Args, state: &State, back: &TakenBack) {
     let say = |what: std::fmt::Arguments<'_>| args.columns.say(what);
     say(format_args!(
-        "{} picks, {} verdicts, {} learnt from, by {}; {} picks without a verdict yet",
-        back.picks,
-        back.verdicts,
+        "{}, {}, {} learnt from, by {}; {} without a verdict yet",
+        counted(back.picks, "pick"),
+        counted(back.verdicts, "verdict"),
         back.used,
         state.jury.spec(),
-        back.waiting
+        counted(back.waiting, "pick")
     ));
     if back.already > 0 {
-        say(format_args!("{} verdicts were learnt already, and not counted again", back.already));
+        say(format_args!("{} learnt already, and not counted again", counted(back.already, "verdict")));
     }
     if back.passed_over > 0 {
         let policy = state.jury.spec().name();

@@ -1,0 +1,25 @@
+//! Standard error: words to the person while it works. `--quiet` stops them; results and errors it does not.
+
+use jurybox_files::plain;
+use std::io::{IsTerminal, stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Says nothing from here on, where that was asked for.
+pub(crate) fn hush(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// A line to the person; what a terminal would act on is written out.
+pub(crate) fn say(what: std::fmt::Arguments<'_>) {
+    if !QUIET.load(Ordering::Relaxed) {
+        eprintln!("{}", plain(&what.to_string(), false));
+    }
+}
+
+/// Whether somebody looks at a terminal that can take back what it has shown: bars and moving figures are for nobody else.
+pub(crate) fn can_move() -> bool {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !QUIET.load(Ordering::Relaxed) && !dumb && stderr().is_terminal()
+}
