@@ -4,6 +4,9 @@
 pub(crate) const OURS: &[&str] =
     &["rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt"];
 
+/// What a column without a name is called, with its place from 0 behind it.
+pub(crate) const UNNAMED: &str = "Unnamed: ";
+
 /// What is put before a name that the file uses already.
 const BEFORE: &str = "jurybox_";
 
@@ -33,6 +36,21 @@ pub(crate) fn is_ours<'a>(name: &str, mut columns: impl Iterator<Item = &'a str>
     OURS.contains(&bare) || bare.strip_prefix("by_").is_some_and(|of| columns.any(|other| other == of))
 }
 
+/// Why a column is taken for names of things by its own name, where it is: it is no evaluator then unless a person says so.
+pub(crate) fn names_things(name: &str) -> Option<&'static str> {
+    if name.starts_with(UNNAMED) || (name.starts_with("__index_level_") && name.ends_with("__")) {
+        return Some("an index without a name");
+    }
+    let last = name.rsplit(['_', '-', ' ', '.', ':', '/']).next().unwrap_or(name);
+    let is = |word: &str| last.eq_ignore_ascii_case(word);
+    // `postId` and `postID`, and not `paid`.
+    let camel = ["Id", "ID"].iter().any(|end| {
+        last.strip_suffix(end).is_some_and(|rest| rest.chars().next_back().is_some_and(char::is_lowercase))
+    });
+    let named = camel || ["id", "ids", "uid", "uuid", "guid", "pk", "idx", "index", "key"].iter().any(|word| is(word));
+    named.then_some("named like an id")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +63,16 @@ mod tests {
         assert_eq!(name, "jurybox_jurybox_rank");
         assert_eq!(written_name(&columns, "rank"), Some(name));
         assert_eq!(written_name(&columns, "receipt"), None);
+    }
+
+    #[test]
+    fn ids_are_known_by_their_names() {
+        for name in ["id", "ID", "post_id", "postId", "userID", "row-index", "Unnamed: 0", "__index_level_0__", "meta.uuid"] {
+            assert!(names_things(name).is_some(), "{name}");
+        }
+        for name in ["paid", "spam", "valid", "monkey", "covid", "AID", "identity", "e10"] {
+            assert_eq!(names_things(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod demo;
 mod lab;
 mod learn;
 mod merge;
+mod names;
 mod pick;
 mod policies;
 mod progress;

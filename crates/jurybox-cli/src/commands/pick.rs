@@ -60,7 +60,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         RankOptions { k: self.k, ..RankOptions::default() }.check()?;
-        let [id] = &self.columns.id[..] else {
+        let [id] = &self.columns.id()[..] else {
             bail!("verdicts will be joined to the picks by one column: pass one --id");
         };
         if let Some(out) = &self.out {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 /// Teaches a state the verdicts on its picks.
 pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
-    let [id] = &args.columns.id[..] else { bail!("--picks are joined by one column: pass one --id") };
+    let [id] = &args.columns.id()[..] else { bail!("--picks are joined by one column: pass one --id") };
     let Some(name) = args.reward.clone().or_else(|| state.memory.reward().map(|reward| reward.name)) else {
         bail!("which column is the verdict? Pass --reward");
     };
@@ -20,10 +20,8 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     let picks = expand(&args.picks)?;
     let verdicts = if args.verdicts.is_empty() { picks.clone() } else { expand(&args.verdicts)? };
     let open = |paths: &[_], roles| -> anyhow::Result<Table> {
-        let table = args.columns.watched(Table::open(paths, &roles, false)?);
-        for warning in table.warnings() {
-            args.columns.say(format_args!("warning: {warning}"));
-        }
+        let table = args.columns.table(paths, &roles, false)?;
+        args.columns.warn(&table);
         Ok(table)
     };
     let picks = open(&picks, Roles { key: key(), seated, ..Roles::default() })?;

@@ -14,6 +14,7 @@ use crate::ask::Ask;
 use crate::column::Slab;
 use crate::error::Error;
 use crate::input::Input;
+use crate::number::Notation;
 use crate::roles::{Found, Taken};
 use crate::scan::Part;
 use crate::write::{Aside, Sink};
@@ -108,6 +109,11 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
 
     /// Its columns, in its own order.
     fn columns(&self) -> &[Found];
+
+    /// Is told that a column is wanted which is not among those that were found: it may come later.
+    fn adopt(&mut self, _name: &str) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Bytes to be read, where that is known.
     fn size(&self) -> Option<u64>;
@@ -221,6 +227,8 @@ pub(crate) struct Show<'a> {
     /// Every column of the table, in its order.
     pub(crate) columns: &'a [Found],
     pub(crate) taken: &'a Taken,
+    /// How cells are written where a column does not say otherwise.
+    pub(crate) notation: &'a Notation,
     pub(crate) threads: usize,
 }
 
@@ -228,6 +236,12 @@ impl Show<'_> {
     /// Whether a column was read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
         self.taken.is_number(name)
+    }
+
+    /// How the cells of a column that was read as numbers are written; none where it was not.
+    pub(crate) fn notation_of(&self, name: &str) -> Option<Notation> {
+        let found = self.columns.iter().find(|found| found.name == name).filter(|_| self.is_number(name))?;
+        Some(self.notation.of_column(found.decimal))
     }
 
     /// The type of a column's cells where they all are missing: that of the source which has them.

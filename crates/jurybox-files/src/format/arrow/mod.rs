@@ -7,11 +7,13 @@ pub(crate) use numbers::{fits_a_number, is_numeric, of_numbers};
 pub(crate) use text::{json, shortest, text};
 
 use super::{Show, distinct};
-use crate::ask::{Ask, Batch, Layout, Use, bad_number};
+use crate::ask::{Ask, Batch, Layout, Use};
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
 use crate::numbers::Numbers;
-use crate::roles::Found;
+use crate::tally::Tally;
+use crate::number::Decimal;
+use crate::roles::{Found, Kind};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema};
 use std::path::Path;
@@ -21,8 +23,10 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error>
     distinct(path, schema.fields().iter().map(|field| field.name().as_str()))?;
     let found = |field: &arrow_schema::Field| Found {
         name: field.name().clone(),
-        numeric: Some(is_numeric(field.data_type())),
+        kind: if is_numeric(field.data_type()) { Kind::Number } else { Kind::Text },
         data_type: Some(field.data_type().clone()),
+        decimal: Decimal::Either,
+        nested: false,
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())
 }
@@ -40,7 +44,7 @@ pub(crate) fn batch(
     ask: &Ask,
     pieces: impl Fn(usize) -> Vec<ArrayRef>,
 ) -> Result<Batch, Error> {
-    let mut batch = Batch { rows, evaluators: ask.evaluators, ..Batch::default() };
+    let mut batch = Batch { rows, evaluators: ask.evaluators, tallies: ask.tallies(), ..Batch::default() };
     let mut scores = vec![None; ask.evaluators];
     for (at, &column) in wanted.iter().enumerate() {
         match ask.uses[column] {
@@ -52,14 +56,15 @@ pub(crate) fn batch(
                 }
             }
             Use::Score { evaluator, sign } => {
-                scores[evaluator] = Some(read(path, &pieces(at), &ask.names[column])?.signed(sign));
+                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
+                scores[evaluator] = Some(numbers.signed(sign));
             }
             Use::Reward { sign } => {
-                let numbers = read(path, &pieces(at), &ask.names[column])?;
+                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
                 batch.rewards = checked(path, &ask.names[column], numbers)?.signed(sign).into_vec();
             }
             Use::Probability => {
-                let numbers = read(path, &pieces(at), &ask.names[column])?;
+                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
                 batch.probabilities = checked(path, &ask.names[column], numbers)?.into_vec();
             }
         }
@@ -87,12 +92,19 @@ pub(crate) fn batch(
 }
 
 /// The numbers of a column, NaN where missing.
-fn read(path: &Path, pieces: &[ArrayRef], name: &str) -> Result<Numbers, Error> {
+fn read(
+    path: &Path,
+    pieces: &[ArrayRef],
+    ask: &Ask,
+    column: usize,
+    tally: &mut Tally,
+) -> Result<Numbers, Error> {
     let mut before = 0;
     let mut all: Option<Vec<f64>> = None;
     for array in pieces {
-        let found = numbers::numbers(array).map_err(|(row, cell, shown)| {
-            bad_number(path, Place::Row((before + row) as u64 + 1), name, cell, shown.as_bytes())
+        let found = numbers::numbers(array, &ask.notations[column], &mut |row, cell, text| {
+            let place = Place::Row((before + row) as u64 + 1);
+            tally.take(path, place, ask, column, cell, text.as_bytes())
         })?;
         if pieces.len() == 1 {
             return Ok(found);
