@@ -71,6 +71,19 @@ impl Slab {
         slab
     }
 
+    /// The rows as JSON objects; a cell that its column leaves out is null.
+    pub(crate) fn objects(&self) -> Vec<serde_json::Value> {
+        let cell = |column: &Column, row| {
+            let value = column.json(row).and_then(|text| serde_json::from_str(&text).ok());
+            value.unwrap_or(serde_json::Value::Null)
+        };
+        let object = |row| {
+            let cells = self.names.iter().zip(&self.columns);
+            serde_json::Value::Object(cells.map(|(name, column)| (name.clone(), cell(column, row))).collect())
+        };
+        (0..self.rows).map(object).collect()
+    }
+
     /// Some of the rows.
     pub(crate) fn slice(&self, from: usize, to: usize) -> Slab {
         let columns = self.columns.iter().map(|column| column.slice(from, to)).collect();

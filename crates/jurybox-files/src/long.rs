@@ -51,11 +51,7 @@ pub(crate) struct Widened {
 }
 
 /// Makes the rows of all sources wide.
-pub(crate) fn widen(
-    sources: Vec<Box<dyn Source>>,
-    reading: &Reading,
-    long: &Long,
-) -> Result<Widened, Error> {
+pub(crate) fn widen(sources: Vec<Box<dyn Source>>, reading: &Reading, long: &Long) -> Result<Widened, Error> {
     let Some(path) = sources.first().map(|source| source.path().to_path_buf()) else {
         return Err(Error::NoFiles);
     };
@@ -216,15 +212,22 @@ impl Wide {
         let told = |what: String| Warning::Long { path: self.path.clone(), what };
         if self.nameless > 0 {
             let place = self.first_nameless.map_or(String::new(), |place| format!(", first in {place}"));
-            warnings.push(told(format!("{} rows name no item or no judge, and are left out{place}", self.nameless)));
+            warnings.push(told(format!(
+                "{} rows name no item or no judge, and are left out{place}",
+                self.nameless
+            )));
         }
         if !self.repeated.is_empty() {
             let count = self.repeated.len();
-            warnings.push(told(format!("{count} grades were given more than once: their mean is taken")));
+            warnings.push(told(format!(
+                "grades that were given more than once, and whose mean is taken: {count}"
+            )));
         }
         for other in self.others.iter().filter(|other| other.contradicted > 0) {
             let Other { name, contradicted, .. } = other;
-            let what = format!("column `{name}` has other values in {contradicted} rows of the same item: the first is taken");
+            let what = format!(
+                "column `{name}` has other values in {contradicted} rows of the same item: the first is taken"
+            );
             warnings.push(told(what));
         }
         let mut columns: Vec<(String, ArrayRef)> =
@@ -238,10 +241,8 @@ impl Wide {
             columns.push((judge, Arc::new((0..items).map(grade).collect::<Float64Array>())));
         }
         crate::format::distinct(&self.path, columns.iter().map(|(name, _)| name.as_str()))?;
-        let refused = |e: arrow_schema::ArrowError| Error::Arrow {
-            path: self.path.clone(),
-            reason: e.to_string(),
-        };
+        let refused =
+            |e: arrow_schema::ArrowError| Error::Arrow { path: self.path.clone(), reason: e.to_string() };
         let nullable = columns.into_iter().map(|(name, array)| (name, array, true));
         let batch = RecordBatch::try_from_iter_with_nullable(nullable).map_err(refused)?;
         let says = format!("{rows} grades of {items} items by {judges} judges, made wide in memory");

@@ -209,8 +209,8 @@ fn grouped(cell: &[u8], mark: u8, decimal: u8) -> Option<f64> {
 
 /// Words that say that there is nothing: of people, of pandas, R, SQL and spreadsheets.
 const MISSING: &[&str] = &[
-    "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "\u{2013}", "\u{2014}", ".", "?", "\\n", "<na>",
-    "-nan", "missing", "#n/a", "#na", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!",
+    "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "\u{2013}", "\u{2014}", ".", "?", "\\n",
+    "<na>", "-nan", "missing", "#n/a", "#na", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!",
 ];
 
 fn is_missing(cell: &[u8]) -> bool {
@@ -239,9 +239,10 @@ mod tests {
 
     #[test]
     fn missing_is_never_zero_and_words_are_not_numbers() {
-        for text in
-            ["", "  ", "NA", "n/a", "null", "NaN", "None", "#N/A", "-", "--", "—", "\\N", "<NA>", "#DIV/0!", "?"]
-        {
+        for text in [
+            "", "  ", "NA", "n/a", "null", "NaN", "None", "#N/A", "-", "--", "—", "\\N", "<NA>", "#DIV/0!",
+            "?",
+        ] {
             assert_eq!(parse(text.as_bytes()), Cell::Missing, "{text}");
         }
         for (text, value) in [("0", 0.0), (" -1.5e3 ", -1500.0), ("+2", 2.0), (".5", 0.5), ("1.", 1.0)] {
@@ -250,7 +251,9 @@ mod tests {
         for text in ["inf", "-Infinity", "1e400", "1e101"] {
             assert_eq!(parse(text.as_bytes()), Cell::Unusable, "{text}");
         }
-        for text in ["abc", "0x10", "1.2.3", "--1", "nano", "1/0", "1/2/2024", "%", "yes!", "5 %%", "inf%", "1, 5"] {
+        for text in
+            ["abc", "0x10", "1.2.3", "--1", "nano", "1/0", "1/2/2024", "%", "yes!", "5 %%", "inf%", "1, 5"]
+        {
             assert_eq!(parse(text.as_bytes()), Cell::NotANumber, "{text}");
         }
     }

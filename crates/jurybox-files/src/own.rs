@@ -47,7 +47,8 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     let camel = ["Id", "ID"].iter().any(|end| {
         last.strip_suffix(end).is_some_and(|rest| rest.chars().next_back().is_some_and(char::is_lowercase))
     });
-    let named = camel || ["id", "ids", "uid", "uuid", "guid", "pk", "idx", "index", "key"].iter().any(|word| is(word));
+    let named = camel
+        || ["id", "ids", "uid", "uuid", "guid", "pk", "idx", "index", "key"].iter().any(|word| is(word));
     named.then_some("named like an id")
 }
 
@@ -67,7 +68,17 @@ mod tests {
 
     #[test]
     fn ids_are_known_by_their_names() {
-        for name in ["id", "ID", "post_id", "postId", "userID", "row-index", "Unnamed: 0", "__index_level_0__", "meta.uuid"] {
+        for name in [
+            "id",
+            "ID",
+            "post_id",
+            "postId",
+            "userID",
+            "row-index",
+            "Unnamed: 0",
+            "__index_level_0__",
+            "meta.uuid",
+        ] {
             assert!(names_things(name).is_some(), "{name}");
         }
         for name in ["paid", "spam", "valid", "monkey", "covid", "AID", "identity", "e10"] {

@@ -24,17 +24,7 @@ impl Ranking {
 
     /// The winners as JSON objects: rank, score, row, the columns, and the contributions where they were asked for.
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
-        let mut rows = Vec::new();
-        for slab in self.slabs(table)? {
-            for row in 0..slab.rows {
-                let fields = slab.names.iter().zip(&slab.columns).map(|(name, column)| {
-                    let value = column.json(row).and_then(|text| serde_json::from_str(&text).ok());
-                    (name.clone(), value.unwrap_or(serde_json::Value::Null))
-                });
-                rows.push(serde_json::Value::Object(fields.collect()));
-            }
-        }
-        Ok(rows)
+        Ok(self.slabs(table)?.iter().flat_map(Slab::objects).collect())
     }
 
     /// The winners' rows in runs that come from one source.

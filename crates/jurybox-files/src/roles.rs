@@ -114,13 +114,19 @@ pub(crate) fn spoken(evaluator: &Evaluator) -> String {
     format!("{minus}{}", evaluator.name)
 }
 
+/// The same in a list: a name with a comma stands in quotes, as a person would write it.
+fn listed(evaluator: &Evaluator) -> String {
+    let name = spoken(evaluator);
+    if name.contains(',') { format!("\"{name}\"") } else { name }
+}
+
 impl std::fmt::Display for Taken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let list = |names: Vec<String>| names.join(", ");
         if let Some(widened) = &self.widened {
             write!(f, "{widened}; ")?;
         }
-        write!(f, "evaluators: {}", list(self.evaluators.as_slice().iter().map(spoken).collect()))?;
+        write!(f, "evaluators: {}", list(self.evaluators.as_slice().iter().map(listed).collect()))?;
         if let Some(reward) = &self.reward {
             write!(f, "; reward: {}", spoken(reward))?;
         }
@@ -268,7 +274,9 @@ impl Roles {
             } else {
                 match (found.kind, own::names_things(name)) {
                     (Kind::Number, None) => evaluators.push(self.directed(name)),
-                    (Kind::Number | Kind::Serial | Kind::OneWord, Some(why)) => others.push((name.clone(), why)),
+                    (Kind::Number | Kind::Serial | Kind::OneWord, Some(why)) => {
+                        others.push((name.clone(), why))
+                    }
                     (Kind::Serial, None) => others.push((name.clone(), "distinct whole numbers, like an id")),
                     (Kind::OneWord, None) => others.push((name.clone(), "one word in every row")),
                     (Kind::Text, _) => others.push((name.clone(), "text")),

@@ -195,7 +195,11 @@ impl Table {
         Table::of(vec![Box::new(memory)], &Reading::default(), roles)
     }
 
-    pub(crate) fn of(mut sources: Vec<Box<dyn Source>>, reading: &Reading, roles: &Roles) -> Result<Table, Error> {
+    pub(crate) fn of(
+        mut sources: Vec<Box<dyn Source>>,
+        reading: &Reading,
+        roles: &Roles,
+    ) -> Result<Table, Error> {
         for source in &mut sources {
             roles.asked().try_for_each(|name| source.adopt(name))?;
         }

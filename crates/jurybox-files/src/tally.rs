@@ -56,7 +56,8 @@ impl Tally {
         self.missing += other.missing;
         self.odd += other.odd;
         let room = NAMED - self.first.len();
-        self.first.extend(other.first.into_iter().take(room).map(|(place, text)| (place.moved_down(by), text)));
+        self.first
+            .extend(other.first.into_iter().take(room).map(|(place, text)| (place.moved_down(by), text)));
     }
 
     /// What is to be said of a column of so many rows; an error where too many of its cells are odd.
@@ -65,13 +66,8 @@ impl Tally {
             return Ok(None);
         }
         let of = rows - self.missing;
-        let odd = Odd {
-            path: path.into(),
-            column: column.into(),
-            odd: self.odd,
-            of,
-            first: self.first.clone(),
-        };
+        let odd =
+            Odd { path: path.into(), column: column.into(), odd: self.odd, of, first: self.first.clone() };
         if self.odd.saturating_mul(SHARE) > of {
             return Err(Error::OddCells(Box::new(odd)));
         }

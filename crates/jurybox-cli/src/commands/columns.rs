@@ -74,7 +74,8 @@ impl Written {
 }
 
 fn format(text: &str) -> Result<Format, String> {
-    Format::of_name(&format!("x.{}", text.trim_start_matches('.'))).ok_or("write csv, jsonl or parquet".into())
+    Format::of_name(&format!("x.{}", text.trim_start_matches('.')))
+        .ok_or("write csv, jsonl or parquet".into())
 }
 
 fn delimiter(text: &str) -> Result<u8, String> {
@@ -87,9 +88,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
 
 fn long(text: &str) -> Result<Long, String> {
     match &*text.parse::<Names>()? {
-        [item, judge, grade] => {
-            Ok(Long { item: item.clone(), judge: judge.clone(), grade: grade.clone() })
-        }
+        [item, judge, grade] => Ok(Long { item: item.clone(), judge: judge.clone(), grade: grade.clone() }),
         _ => Err("write three columns, such as item,judge,grade".into()),
     }
 }
@@ -128,15 +127,21 @@ impl Columns {
             probability: special.probability.cloned(),
             key: special.key.cloned(),
         };
-        let table = self.table(paths, &roles, special.again)?;
+        let table = self.table(paths, &self.reading(), &roles, special.again)?;
         self.say(format_args!("{}", table.taken()));
         self.warn(&table);
         Ok(table)
     }
 
     /// Opens files as they are said to be written; what only reading them shows is said when it is known.
-    pub(crate) fn table(&self, paths: &[PathBuf], roles: &Roles, again: bool) -> anyhow::Result<Table> {
-        let mut table = self.watched(Table::open_as(paths, &self.written.reading(), roles, again)?);
+    pub(crate) fn table(
+        &self,
+        paths: &[PathBuf],
+        reading: &Reading,
+        roles: &Roles,
+        again: bool,
+    ) -> anyhow::Result<Table> {
+        let mut table = self.watched(Table::open_as(paths, reading, roles, again)?);
         if !self.quiet {
             table = table.heard(|warning| eprintln!("{}", plain(&format!("warning: {warning}"), false)));
         }
@@ -148,6 +153,11 @@ impl Columns {
         for warning in table.warnings() {
             self.say(format_args!("warning: {warning}"));
         }
+    }
+
+    /// How the files are written, as far as that was said.
+    pub(crate) fn reading(&self) -> Reading {
+        self.written.reading()
     }
 
     pub(crate) fn evaluators(&self) -> Vec<String> {

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN")]
     pub(super) reward: Option<String>,
     /// What `jurybox pick` wrote; patterns are fine
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy"], requires = "id")]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy", "long"], requires = "id")]
     pub(super) picks: Vec<String>,
     /// The verdicts on the picks, with the same --id [default: a column of the picks themselves]
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "picks")]

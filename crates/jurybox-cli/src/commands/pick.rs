@@ -3,11 +3,13 @@
 use super::columns::{Columns, Special};
 use super::rank::as_text;
 use super::state::{Turn, read_if_there};
+use crate::output;
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
     Format, Lock, PickOptions, Picking, RankOptions, State, Table, choose, refuse_overwriting, seat,
 };
+use serde_json::json;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +49,9 @@ pub(crate) struct Args {
     /// Write every row in the order of the file, with the probability of having been picked: a log for `replay --probability`
     #[arg(long)]
     all: bool,
+    /// Print one JSON document: the picks with their receipts, and how they were made
+    #[arg(long, conflicts_with = "all")]
+    json: bool,
     /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -84,9 +89,13 @@ impl Args {
         let picking = choose(&table, &mut state, options)?;
         self.tell(&state, &picking);
         // The picks first: if that fails, the round has not been seen, and can be picked from again.
-        match &self.out {
-            Some(out) => picking.write(&table, out, as_text(table.format()), self.all)?,
-            None => picking.write(&table, Path::new("-"), Format::Csv, self.all)?,
+        if let Some(out) = &self.out {
+            picking.write(&table, out, as_text(table.format()), self.all)?;
+        }
+        if self.json {
+            self.document(&state, &table, &picking)?;
+        } else if self.out.is_none() {
+            picking.write(&table, Path::new("-"), Format::Csv, self.all)?;
         }
         if self.no_observe { Ok(()) } else { Ok(state.write(&self.state)?) }
     }
@@ -105,6 +114,21 @@ impl Args {
             bail!("the state was learnt over the evaluators {learnt}; this table has {here}");
         }
         Ok(state)
+    }
+
+    fn document(&self, state: &State, table: &Table, picking: &Picking) -> anyhow::Result<()> {
+        output::versioned(
+            "pick",
+            json!({
+                "rows": picking.rows,
+                "k": self.k,
+                "policy": state.jury.spec(),
+                "round": picking.round,
+                "at": picking.at,
+                "observed_before": picking.observed_before,
+                "picks": picking.to_json(table)?,
+            }),
+        )
     }
 
     fn tell(&self, state: &State, picking: &Picking) {

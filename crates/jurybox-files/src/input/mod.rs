@@ -308,7 +308,10 @@ fn told(path: &Path, name: &str, head: &[u8], reading: &Reading) -> Result<(Form
     }
     foreign(&text)?;
     if Format::of_text(&text) == Format::Parquet {
-        return Err(Error::Foreign { path: path.into(), what: "a Parquet file that was compressed as a whole" });
+        return Err(Error::Foreign {
+            path: path.into(),
+            what: "a Parquet file that was compressed as a whole",
+        });
     }
     // A name that promises no more than text is no reason to read JSON as CSV.
     let named = Format::of_name(name).filter(|&format| format != Format::Csv);

@@ -98,7 +98,7 @@ mod tests {
             (Order::Little, text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
             (Order::Big, text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
         ] {
-            assert_eq!(super::order(&bytes), Some(order));
+            assert_eq!(super::order(&bytes), Some(order), "{bytes:?}");
             let mut read = String::new();
             Utf8::new(Drip(&bytes), order).read_to_string(&mut read).unwrap();
             assert_eq!(read, text);
@@ -108,6 +108,6 @@ mod tests {
                 assert_eq!(cut.unwrap_err().kind(), ErrorKind::InvalidData);
             }
         }
-        assert_eq!(super::order(b"post,spam"), None);
+        assert_eq!(order(b"post,spam"), None);
     }
 }

@@ -115,9 +115,10 @@ impl Source for Parquet {
         Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
     }
 
-    /// Columns that were read as scores are not read a second time.
+    /// Columns that were read as scores are not read a second time, where the scores were kept.
     fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
-        let kept = self.kept_as_scores(show);
+        let without = rows.iter().any(|row| row.scores.is_empty());
+        let kept = if without { Vec::new() } else { self.kept_as_scores(show) };
         let others = |column: usize| kept.iter().all(|(at, _)| *at != column);
         let columns: Vec<usize> = (0..self.columns.len()).filter(|&column| others(column)).collect();
         let mut numbers: Vec<u64> = rows.iter().map(|row| row.row).collect();
