@@ -19,6 +19,8 @@ pub(crate) enum Use {
     Probability,
     /// Text by which rows are put together: a round or a group.
     Key,
+    /// Nothing was in it where it was looked at, and so it is no evaluator: whether something comes later is to be told.
+    Watch,
 }
 
 impl Use {
@@ -74,7 +76,7 @@ impl Ask {
                 Use::Reward { .. } => batch.rewards = vec![f64::NAN; batch.rows],
                 Use::Probability => batch.probabilities = vec![f64::NAN; batch.rows],
                 Use::Key => batch.keys = vec![Box::from(""); batch.rows],
-                Use::Score { .. } | Use::Skip => {}
+                Use::Score { .. } | Use::Skip | Use::Watch => {}
             }
         }
     }

@@ -4,6 +4,9 @@ use crate::number::{Cell, Decimal, Notation, yes_or_no};
 use crate::roles::{Found, Kind};
 use std::collections::HashSet;
 
+/// How many rows are looked at to tell what columns hold.
+pub(crate) const ROWS: usize = 1000;
+
 /// Distinct whole numbers are names of things from so many rows on; fewer may be so by chance.
 const DISTINCT: usize = 30;
 
@@ -82,6 +85,7 @@ impl Look {
 /// Whether all cells are whole numbers, and no two the same.
 #[derive(Debug, Default)]
 pub(crate) struct Whole {
+    rows: usize,
     seen: HashSet<u64>,
     ended: bool,
     last: f64,
@@ -94,10 +98,13 @@ impl Whole {
         if self.ended {
             return;
         }
-        if value.fract() != 0.0 || !self.seen.insert(value.to_bits()) {
+        // Beyond 2^53 several whole numbers are one of ours: they are long ids, and taken for different ones.
+        let exact = value.abs() < (1_u64 << 53) as f64;
+        if value.fract() != 0.0 || (exact && !self.seen.insert(value.to_bits())) {
             return self.end();
         }
-        self.jumps |= self.seen.len() > 1 && value != self.last + 1.0;
+        self.rows += 1;
+        self.jumps |= self.rows > 1 && value != self.last + 1.0;
         self.last = value;
     }
 
@@ -107,8 +114,7 @@ impl Whole {
     }
 
     pub(crate) fn is_serial(&self) -> bool {
-        let rows = self.seen.len();
-        !self.ended && (rows >= DISTINCT || (rows >= COUNTING && !self.jumps))
+        !self.ended && (self.rows >= DISTINCT || (self.rows >= COUNTING && !self.jumps))
     }
 }
 

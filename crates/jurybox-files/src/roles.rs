@@ -5,6 +5,7 @@ use crate::number::Decimal;
 use crate::own;
 use arrow_schema::DataType;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// What a person says about the columns.
@@ -92,6 +93,12 @@ impl Taken {
             || self.probability.as_deref() == Some(name)
     }
 
+    /// The columns that are read as numbers.
+    pub(crate) fn numbers(&self) -> HashSet<&str> {
+        let scores = self.evaluators.names().filter(|name| !self.is_unread(name));
+        scores.chain(self.reward()).chain(self.probability()).collect()
+    }
+
     /// Whether a column is read at all, or names items.
     pub(crate) fn reads(&self, name: &str) -> bool {
         self.is_number(name) || self.key() == Some(name) || self.id.iter().any(|id| id == name)
@@ -146,6 +153,9 @@ impl std::fmt::Display for Taken {
 
 /// Why a column that is named as one of those we write is no evaluator.
 const OURS: &str = "named as in our own output";
+
+/// Why a column that was empty where it was looked at is no evaluator.
+pub(crate) const EMPTY: &str = "empty";
 
 /// A column of a source as it was found.
 #[derive(Debug, Clone)]
@@ -254,11 +264,12 @@ impl Roles {
             evaluators.push(evaluator.clone());
         }
         let mut others = Vec::new();
+        let seats: HashSet<String> =
+            evaluators.iter().map(|evaluator: &Evaluator| evaluator.name.clone()).collect();
+        let names: HashSet<&str> = columns.iter().map(|found| found.name.as_str()).collect();
         for found in columns {
             let name = &found.name;
-            if evaluators.iter().any(|evaluator: &Evaluator| evaluator.name == *name)
-                && !unread.contains(name)
-            {
+            if seats.contains(name) && !unread.contains(name) {
                 continue;
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
@@ -269,7 +280,7 @@ impl Roles {
                 // It travels along within its column.
             } else if !listed.is_empty() {
                 others.push((name.clone(), "not named"));
-            } else if own::is_ours(name, columns.iter().map(|found| found.name.as_str())) {
+            } else if own::is_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
                 match (found.kind, own::names_things(name)) {
@@ -280,7 +291,7 @@ impl Roles {
                     (Kind::Serial, None) => others.push((name.clone(), "distinct whole numbers, like an id")),
                     (Kind::OneWord, None) => others.push((name.clone(), "one word in every row")),
                     (Kind::Text, _) => others.push((name.clone(), "text")),
-                    (Kind::Empty, _) => others.push((name.clone(), "empty")),
+                    (Kind::Empty, _) => others.push((name.clone(), EMPTY)),
                 }
             }
         }

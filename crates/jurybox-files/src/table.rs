@@ -9,12 +9,12 @@ use crate::input::Input;
 use crate::long::{Widened, widen};
 use crate::number::Notation;
 use crate::reading::Reading;
-use crate::roles::{Found, Roles, Taken, spoken};
+use crate::roles::{self, Found, Roles, Taken, spoken};
 use crate::warning::Warning;
 use crate::watch::{Ears, Progress, Watch};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use jurybox::{Direction, Evaluator};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,6 +50,8 @@ pub struct Table {
     columns: Vec<String>,
     /// How cells are written where a column does not say otherwise.
     notation: Notation,
+    /// How those are written that are read as numbers.
+    numeric: HashMap<String, Notation>,
     warnings: Vec<Warning>,
     threads: usize,
     pub(crate) watch: Watch,
@@ -227,6 +229,13 @@ impl Table {
         // A field within a column is written out with it, and by itself where it was read.
         found.retain(|found| !found.nested || taken.reads(&found.name));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let notation = reading.notation();
+        let read = taken.numbers();
+        let numeric = found
+            .iter()
+            .filter(|found| read.contains(&*found.name))
+            .map(|found| (found.name.clone(), notation.of_column(found.decimal)))
+            .collect();
         let inputs = sources.iter().map(|source| source.path().into()).collect();
         Ok(Table {
             sources,
@@ -234,7 +243,8 @@ impl Table {
             taken,
             found,
             columns,
-            notation: reading.notation(),
+            notation,
+            numeric,
             warnings,
             threads,
             watch: Watch::default(),
@@ -286,7 +296,7 @@ impl Table {
 
     /// How whole rows are to be shown.
     pub(crate) fn show(&self) -> Show<'_> {
-        Show { columns: &self.found, taken: &self.taken, notation: &self.notation, threads: self.threads }
+        Show { columns: &self.found, taken: &self.taken, numeric: &self.numeric, threads: self.threads }
     }
 
     /// What a person should know about the columns before believing a result.
@@ -364,15 +374,22 @@ impl Table {
         {
             wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
         }
+        for (column, why) in &taken.others {
+            if *why == roles::EMPTY {
+                wanted.push((column, Use::Watch));
+            }
+        }
         let names: Vec<String> = source.columns().iter().map(|found| found.name.clone()).collect();
+        let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (&**name, at)).collect();
         let mut uses = vec![Use::Skip; names.len()];
         let mut lacking = Vec::new();
         for (column, what) in wanted {
             let unread = matches!(what, Use::Score { .. }) && taken.is_unread(column);
-            match names.iter().position(|name| name == column && !unread) {
+            match places.get(column).copied().filter(|_| !unread) {
                 // A column has one use; the evaluators come first.
                 Some(at) if uses[at] == Use::Skip => uses[at] = what,
                 Some(_) => {}
+                None if what == Use::Watch => {}
                 None => lacking.push(what),
             }
         }
@@ -390,7 +407,8 @@ impl Table {
 
 /// What is wanted of a source that it has no column for. Without a single evaluator there is nothing to go by.
 fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
-    let has = |column: &str| source.columns().iter().any(|found| found.name == column);
+    let names: HashSet<&str> = source.columns().iter().map(|found| found.name.as_str()).collect();
+    let has = |column: &str| names.contains(column);
     if !taken.evaluators.names().any(|name| has(name) && !taken.is_unread(name)) {
         let evaluators = taken.evaluators.as_slice().iter().map(spoken).collect();
         return Err(Error::NoneOfTheEvaluators { path: source.path().into(), evaluators });

@@ -36,19 +36,22 @@ impl Tally {
         text: &[u8],
     ) -> Result<f64, Error> {
         match cell {
-            Cell::Number(value) => return Ok(value),
             Cell::Missing => self.missing += 1,
-            Cell::NotANumber if ask.uses[column] != Use::Probability => {
-                self.odd += 1;
-                if self.first.len() < NAMED {
-                    self.first.push((place, shown(text)));
-                }
-            }
+            _ if ask.uses[column] == Use::Watch => self.name(place, text),
+            Cell::Number(value) => return Ok(value),
+            Cell::NotANumber if ask.uses[column] != Use::Probability => self.name(place, text),
             Cell::NotANumber | Cell::Unusable => {
                 return Err(bad_number(path, place, &ask.names[column], cell, text));
             }
         }
         Ok(f64::NAN)
+    }
+
+    fn name(&mut self, place: Place, text: &[u8]) {
+        self.odd += 1;
+        if self.first.len() < NAMED {
+            self.first.push((place, shown(text)));
+        }
     }
 
     /// Adds what was met further down, by so many lines or rows.
@@ -61,13 +64,16 @@ impl Tally {
     }
 
     /// What is to be said of a column of so many rows; an error where too many of its cells are odd.
-    pub(crate) fn judge(&self, path: &Path, column: &str, rows: u64) -> Result<Option<Warning>, Error> {
+    fn judge(&self, path: &Path, column: &str, rows: u64, watched: bool) -> Result<Option<Warning>, Error> {
         if self.odd == 0 {
             return Ok(None);
         }
         let of = rows - self.missing;
         let odd =
             Odd { path: path.into(), column: column.into(), odd: self.odd, of, first: self.first.clone() };
+        if watched {
+            return Ok(Some(Warning::LateValues(odd)));
+        }
         if self.odd.saturating_mul(SHARE) > of {
             return Err(Error::OddCells(Box::new(odd)));
         }
@@ -111,7 +117,7 @@ impl Met {
         let mut warnings = Vec::new();
         for (column, tally) in self.tallies.iter().enumerate() {
             let name = &ask.names[column];
-            warnings.extend(tally.judge(path, name, self.rows)?);
+            warnings.extend(tally.judge(path, name, self.rows, ask.uses[column] == Use::Watch)?);
             if tally.missing == self.rows && matches!(ask.uses[column], Use::Score { .. }) {
                 warnings.push(Warning::NoValues { path: path.into(), column: name.clone() });
             }
@@ -130,7 +136,7 @@ mod tests {
     #[test]
     fn one_cell_in_twenty_may_be_odd() {
         let tally = |missing, odd| Tally { missing, odd, first: vec![(Place::Line(3), "high".into())] };
-        let judge = |tally: Tally| tally.judge(Path::new("a.csv"), "spam", 100);
+        let judge = |tally: Tally| tally.judge(Path::new("a.csv"), "spam", 100, false);
         assert!(judge(tally(100, 0)).unwrap().is_none());
         assert_eq!(
             judge(tally(0, 5)).unwrap().unwrap().to_string(),

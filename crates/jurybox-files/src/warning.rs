@@ -25,6 +25,8 @@ pub enum Warning {
     },
     /// A column in which a few cells are no numbers: they count as missing.
     OddCells(Odd),
+    /// A column that is no evaluator because its first rows are empty, and that has values further down.
+    LateValues(Odd),
     /// A column that is to be read, and in which no row has a value.
     NoValues {
         /// The file.
@@ -61,6 +63,7 @@ impl Warning {
         match self {
             Warning::MissingColumn { .. } => "missing-column",
             Warning::OddCells(_) => "odd-cells",
+            Warning::LateValues(_) => "late-values",
             Warning::NoValues { .. } => "no-values",
             Warning::LateKeys { .. } => "late-keys",
             Warning::Long { .. } => "long-table",
@@ -78,6 +81,14 @@ impl fmt::Display for Warning {
             Warning::OddCells(odd) => {
                 write!(f, "{}, and count as missing: {}", odd.counted(), odd.named())
             }
+            Warning::LateValues(odd) => write!(
+                f,
+                "{}, column `{}`: its first rows are empty, and so it is no evaluator; {} cells further down have a value: {}",
+                odd.path.display(),
+                odd.column,
+                odd.odd,
+                odd.named()
+            ),
             Warning::NoValues { path, column } => {
                 write!(f, "{}: column `{column}` has no value in any row", path.display())
             }
@@ -99,7 +110,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Cells of a column that are no numbers where numbers are read.
+/// Cells of a column that were not expected: no numbers where numbers are read, or values where there were none.
 ///
 /// ```
 /// use jurybox_files::{Odd, Place};
@@ -113,7 +124,7 @@ pub struct Odd {
     pub path: PathBuf,
     /// The column.
     pub column: String,
-    /// How many cells are no numbers.
+    /// How many there are.
     pub odd: u64,
     /// Of how many that are not missing.
     pub of: u64,

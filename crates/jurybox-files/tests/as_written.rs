@@ -272,3 +272,20 @@ fn a_thousand_columns_are_read_and_a_hundred_thousand_refused() {
         assert!(error.to_string().contains("16384"), "{error}");
     }
 }
+
+#[test]
+fn a_column_that_is_empty_at_first_and_has_values_later_is_told() {
+    let folder = Folder::new();
+    let rows: String = (0..3000).fold("a,new\n".into(), |mut rows, row| {
+        let _ = writeln!(rows, "0.5,{}", if row >= 2000 { "0.7" } else { "" });
+        rows
+    });
+    let path = folder.file("noon.csv", rows);
+    let found = read(&path);
+    assert!(found.evaluators.ends_with("new (empty)"), "{found:?}");
+    let says = "it is no evaluator; 1000 cells further down have a value: `0.7` (line 2002), ";
+    assert!(found.warnings[0].contains(says), "{:?}", found.warnings);
+    let asked = Roles { evaluators: vec!["a".into(), "new".into()], ..Roles::default() };
+    let found = read_as(&path, &Reading::default(), &asked).unwrap();
+    assert_eq!((found.scores[5999], found.warnings.len()), (0.7, 0));
+}

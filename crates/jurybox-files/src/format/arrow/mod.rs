@@ -10,12 +10,13 @@ use super::{Show, distinct};
 use crate::ask::{Ask, Batch, Layout, Use};
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
-use crate::number::Decimal;
+use crate::look::{ROWS, Whole};
+use crate::number::{Decimal, Notation};
 use crate::numbers::Numbers;
 use crate::roles::{Found, Kind};
 use crate::tally::Tally;
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, Schema};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Schema};
 use std::path::Path;
 
 /// The columns of a schema.
@@ -29,6 +30,41 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error>
         nested: false,
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())
+}
+
+/// Takes columns of whole numbers that are all different, in the first rows, for names of things.
+pub(crate) fn look<'a>(columns: &mut [Found], batches: impl Iterator<Item = &'a RecordBatch>) {
+    let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
+    let mut looks: Vec<(usize, Whole)> =
+        (0..columns.len()).filter(|&at| whole(&columns[at])).map(|at| (at, Whole::default())).collect();
+    if looks.is_empty() {
+        return;
+    }
+    let mut left = ROWS;
+    for batch in batches {
+        let rows = batch.num_rows().min(left);
+        for (column, look) in &mut looks {
+            let Some(array) = batch.column_by_name(&columns[*column].name) else { continue };
+            // Whole numbers are stored as such: there is no text to take.
+            if let Ok(values) =
+                numbers::numbers(&array.slice(0, rows), &Notation::default(), &mut |_, _, _| Ok(f64::NAN))
+            {
+                (0..rows).for_each(|row| match values.get(row) {
+                    value if value.is_nan() => look.end(),
+                    value => look.see(value),
+                });
+            }
+        }
+        left -= rows;
+        if left == 0 {
+            break;
+        }
+    }
+    for (column, look) in looks {
+        if look.is_serial() {
+            columns[column].kind = Kind::Serial;
+        }
+    }
 }
 
 /// The columns that a pass must look at.
@@ -48,7 +84,7 @@ pub(crate) fn batch(
     let mut scores = vec![None; ask.evaluators];
     for (at, &column) in wanted.iter().enumerate() {
         match ask.uses[column] {
-            Use::Skip => {}
+            Use::Skip | Use::Watch => {}
             Use::Key => {
                 let cell = |array: &ArrayRef, row| text(array, row).unwrap_or_default().into();
                 for array in pieces(at) {

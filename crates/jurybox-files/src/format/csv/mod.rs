@@ -11,11 +11,12 @@ use crate::ask::Ask;
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
 use crate::input::{Beginning, Input};
-use crate::look::Look;
+use crate::look::{Look, ROWS};
 use crate::roles::Found;
 use crate::scan::Part;
 use header::Header;
 use memchr::{memchr, memchr_iter};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -27,9 +28,6 @@ pub(super) const ABOUT: About = About {
     open: |input| Ok(Box::new(Csv::open(input)?)),
     create: |aside, name| Ok(Box::new(write::CsvSink::new(aside, name)?)),
 };
-
-/// How many rows are looked at to tell what the columns hold.
-const ROWS: usize = 1000;
 
 /// A CSV file.
 #[derive(Debug)]
@@ -62,8 +60,10 @@ impl Csv {
                 column.push(String::from_utf8_lossy(&found.next().unwrap_or_default()).into());
             }
         }
+        let places: HashMap<&str, usize> =
+            self.columns.iter().enumerate().map(|(at, found)| (&*found.name, at)).collect();
         Slab::new(rows, show, |name| {
-            let at = self.columns.iter().position(|found| found.name == name)?;
+            let at = *places.get(name)?;
             Some(Column::Text { cells: std::mem::take(&mut cells[at]), numeric: show.notation_of(name) })
         })
     }

@@ -166,6 +166,9 @@ impl Sink<'_> {
                 self.batch.probabilities.push(number);
             }
             Use::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
+            Use::Watch => {
+                self.number(column, cell)?;
+            }
             Use::Skip | Use::Score { .. } => {}
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::ask::Ask;
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
 use crate::input::{Beginning, Input, is_json};
-use crate::look::Look;
+use crate::look::{Look, ROWS};
 use crate::number::Notation;
 use crate::roles::{Found, Kind};
 use crate::scan::Part;
@@ -31,9 +31,6 @@ pub(super) const ABOUT: About = About {
     open: |input| Ok(Box::new(JsonLines::open(input)?)),
     create: |aside, name| Ok(Box::new(write::JsonSink::new(aside, name)?)),
 };
-
-/// How many lines are looked at to tell the columns.
-const ROWS: usize = 1000;
 
 /// A file of JSON lines.
 #[derive(Debug)]
@@ -61,10 +58,9 @@ impl JsonLines {
     /// treated as empty.
     fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &Show<'_>) -> Slab {
         let rows = records.len();
-        let way = |found: &Found| {
-            let at = self.columns.iter().position(|column| column.name == found.name);
-            at.map_or(&[][..], |at| &self.ways[at])
-        };
+        let known: HashMap<&str, &[String]> =
+            self.columns.iter().zip(&self.ways).map(|(found, way)| (&*found.name, &**way)).collect();
+        let way = |found: &Found| known.get(&*found.name).copied().unwrap_or_default();
         let ways: Vec<&[String]> = show.columns.iter().map(way).collect();
         let mut cells: Vec<Vec<Option<Box<RawValue>>>> = vec![Vec::with_capacity(rows); ways.len()];
         for record in records {

@@ -42,7 +42,8 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Memory, Error> {
-        let columns = arrow::columns(Path::new(NAME), schema)?;
+        let mut columns = arrow::columns(Path::new(NAME), schema)?;
+        arrow::look(&mut columns, batches.iter());
         let mut firsts = vec![0];
         for (at, batch) in batches.iter().enumerate() {
             same_columns(schema, &batch.schema(), at)?;
