@@ -63,7 +63,8 @@ impl<R: Read> Items<R> {
             }
             return Ok(());
         }
-        if !self.within {
+        let first = !self.within;
+        if first {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => return Ok(()),
                 b'[' if !self.begun => {
@@ -86,7 +87,7 @@ impl<R: Read> Items<R> {
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' if self.depth > 0 => self.depth -= 1,
             // A bare item, such as a number, ends where something else begins.
-            b',' | b']' | b'\n' if self.depth == 0 => {
+            b',' | b']' | b'\n' if self.depth == 0 && !first => {
                 self.end();
                 return self.take(byte);
             }
@@ -157,6 +158,7 @@ mod tests {
             ("{\n \"a\": 1\n}\n{\n \"a\": 2\n}\n", "{  \"a\": 1 }\n{  \"a\": 2 }\n"),
             ("[]", ""),
             ("[1, 2]", "1\n2\n"),
+            ("{},]}", "{}\n,\n]\n}\n"),
         ] {
             assert_eq!(lines(text).as_deref(), Ok(says), "{text}");
         }

@@ -32,6 +32,9 @@ pub(super) const ABOUT: About = About {
     create: |aside, name| Ok(Box::new(write::JsonSink::new(aside, name)?)),
 };
 
+/// How deep fields within fields have names.
+const DEEPEST: usize = 16;
+
 /// A file of JSON lines.
 #[derive(Debug)]
 struct JsonLines {
@@ -261,7 +264,8 @@ impl Head {
                 }
             };
             self.looks[column].see_json(value.get(), &self.notation);
-            if fields::is_object(value)
+            if way.len() < DEEPEST
+                && fields::is_object(value)
                 && let Ok(within) = fields::fields(value.get().as_bytes())
             {
                 self.see(&within, &way, path)?;
