@@ -238,7 +238,7 @@ struct Head {
     names: Vec<String>,
     ways: Vec<Vec<String>>,
     looks: Vec<Look>,
-    by_way: HashMap<Vec<String>, usize>,
+    by_name: HashMap<String, usize>,
 }
 
 impl Head {
@@ -246,17 +246,20 @@ impl Head {
         for (key, value) in fields {
             let way = [before, &[key.to_string()]].concat();
             let name = way.join(".");
-            // A key that has the dots itself goes before the way by dots.
-            if way.len() > 1 && fields_hold(&self.by_way, &name) {
-                continue;
-            }
-            let column = match self.by_way.get(&way) {
-                Some(&column) => column,
+            let column = match self.by_name.get(&name) {
+                Some(&column) if self.ways[column] == way => column,
+                // A key that has the dots itself goes before the way by dots.
+                Some(_) if way.len() > 1 => continue,
+                Some(&column) => {
+                    self.ways[column] = way.clone();
+                    self.looks[column] = Look::default();
+                    column
+                }
                 None => {
                     if self.names.len() >= MOST_COLUMNS {
                         return Err(Error::TooManyColumns { path: path.into(), limit: MOST_COLUMNS });
                     }
-                    self.by_way.insert(way.clone(), self.names.len());
+                    self.by_name.insert(name.clone(), self.names.len());
                     self.names.push(name);
                     self.ways.push(way.clone());
                     self.looks.push(Look::default());
@@ -273,10 +276,6 @@ impl Head {
         }
         Ok(())
     }
-}
-
-fn fields_hold(by_way: &HashMap<Vec<String>, usize>, name: &str) -> bool {
-    by_way.contains_key(std::slice::from_ref(&name.to_string()))
 }
 
 impl Look {
