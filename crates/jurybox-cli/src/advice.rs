@@ -43,11 +43,23 @@ fn on_files(error: &Error) -> Option<String> {
         Error::NotANumber { .. } => {
             "correct it, leave the cell empty where the score is missing, or leave the column out with --ignore".into()
         }
+        Error::OddCells(odd) => format!(
+            "correct them, say which words mean that a score is missing with --na, or leave the column out with --ignore {}",
+            odd.column
+        ),
+        Error::Foreign { path, what } => match *what {
+            "an Excel workbook" | "an old Excel workbook" | "an OpenDocument spreadsheet" => "save it as CSV".into(),
+            "a zip archive" => format!("pipe its file in: unzip -p {} | jurybox ... -", path.display()),
+            what if what.starts_with("compressed by ") => {
+                let by = what.trim_start_matches("compressed by ");
+                format!("decompress it into a pipe: {by} -dc {} | jurybox ... -", path.display())
+            }
+            _ => "turn it into CSV, JSON lines or Parquet first".into(),
+        },
         Error::NotUtf8 { .. } => {
             "convert the file first, for instance with `iconv -f latin1 -t utf-8`".into()
         }
         Error::LongRecord { .. } => "is this a text file with line ends?".into(),
-        Error::LateKey { .. } => "put it on the first line, null where it is missing".into(),
         Error::DuplicateColumn { .. } => "rename one".into(),
         Error::NoEvaluator { .. } => "name them with --evaluators".into(),
         Error::NoneOfTheEvaluators { .. } => "name its columns with --evaluators, or leave the file out".into(),

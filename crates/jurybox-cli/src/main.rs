@@ -63,7 +63,7 @@ fn main() -> ExitCode {
                 None => format!("error: {error:#}"),
             };
             // Names, cells and states come from anywhere. Only a settings file's errors are drawn over several lines.
-            eprintln!("{}", jurybox_files::plain(&message, advice::is_of_the_lab(&error)));
+            messages::line(&jurybox_files::plain(&message, advice::is_of_the_lab(&error)));
             if commands::interrupted() { INTERRUPTED.into() } else { ExitCode::FAILURE }
         }
     }

@@ -1,7 +1,7 @@
 //! Standard error: words to the person while it works. `--quiet` stops them; results and errors it does not.
 
 use jurybox_files::plain;
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -14,8 +14,13 @@ pub(crate) fn hush(quiet: bool) {
 /// A line to the person; what a terminal would act on is written out.
 pub(crate) fn say(what: std::fmt::Arguments<'_>) {
     if !QUIET.load(Ordering::Relaxed) {
-        eprintln!("{}", plain(&what.to_string(), false));
+        line(&plain(&what.to_string(), false));
     }
+}
+
+/// A line on standard error, quiet or not. That nobody can read it (a full disk, a reader that has gone) does not stop the work.
+pub(crate) fn line(text: &str) {
+    let _ = writeln!(stderr(), "{text}");
 }
 
 /// Whether somebody looks at a terminal that can take back what it has shown: bars and moving figures are for nobody else.

@@ -60,6 +60,8 @@ pub struct Picking {
     pub observed_before: bool,
     /// The picks, best first, explored ones last.
     pub picks: Vec<PickedRow>,
+    /// The first row of each source.
+    pub(crate) files: Vec<u64>,
     /// For every row: what it was ranked by.
     pub(crate) values: Vec<f64>,
     /// For every row: the probability that it was to be picked.
@@ -84,7 +86,7 @@ pub struct PickedRow {
 /// known again by its ids and scores, keeps the time it had, and is not observed a second time.
 pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
     RankOptions { k: options.k, ..RankOptions::default() }.check()?;
-    let (values, ids) = gather(table)?;
+    let (values, ids, files) = gather(table)?;
     let width = table.taken().evaluators().len();
     let round = name(table, &values, &ids);
     let known = state.memory.round(&round);
@@ -114,22 +116,24 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     };
     let rows = scores.items() as u64;
     let picks = chosen.into_iter().map(picked).collect();
-    Ok(Picking { rows, round, at, observed_before, picks, values, probabilities })
+    Ok(Picking { rows, round, at, observed_before, picks, files, values, probabilities })
 }
 
-/// The scores and the ids of all rows.
-fn gather(table: &Table) -> Result<(Vec<f64>, Vec<Box<str>>), Error> {
+/// The scores and the ids of all rows, and the first row of each source.
+fn gather(table: &Table) -> Result<(Vec<f64>, Vec<Box<str>>, Vec<u64>), Error> {
     let (mut values, mut ids) = (Vec::new(), Vec::new());
+    let mut files = vec![0; table.sources.len()];
     table.scan(
         Want { key: true, ..Want::default() },
         |mut part| Ok((part.batch.take_scores(), part.batch.keys)),
-        |_, (scores, keys)| {
+        |at, (scores, keys)| {
+            files[at.file] = at.row - at.row_in_file;
             values.extend(scores);
             ids.extend(keys);
             Ok(())
         },
     )?;
-    Ok((values, ids))
+    Ok((values, ids, files))
 }
 
 /// A name for a round, by what is in it. It begins with a letter: no reader takes it for a number.

@@ -2,7 +2,7 @@
 
 use crate::format::Show;
 use crate::format::arrow::{self, shortest};
-use crate::number::{self, Cell};
+use crate::number::{Cell, Notation};
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array, new_null_array};
 use arrow_schema::DataType;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(crate) trait Cells: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone)]
 pub(crate) enum Column {
     /// Text as it stood in a file. Scores and rewards are known to be numbers; the rest stays text.
-    Text { cells: Vec<Box<str>>, numeric: bool },
+    Text { cells: Vec<Box<str>>, numeric: Option<Notation> },
     /// An array as it stood.
     Array(ArrayRef),
     /// Cells that their format knows how to write.
@@ -71,6 +71,19 @@ impl Slab {
         slab
     }
 
+    /// The rows as JSON objects; a cell that its column leaves out is null.
+    pub(crate) fn objects(&self) -> Vec<serde_json::Value> {
+        let cell = |column: &Column, row| {
+            let value = column.json(row).and_then(|text| serde_json::from_str(&text).ok());
+            value.unwrap_or(serde_json::Value::Null)
+        };
+        let object = |row| {
+            let cells = self.names.iter().zip(&self.columns);
+            serde_json::Value::Object(cells.map(|(name, column)| (name.clone(), cell(column, row))).collect())
+        };
+        (0..self.rows).map(object).collect()
+    }
+
     /// Some of the rows.
     pub(crate) fn slice(&self, from: usize, to: usize) -> Slab {
         let columns = self.columns.iter().map(|column| column.slice(from, to)).collect();
@@ -94,12 +107,12 @@ impl Column {
     /// A cell for JSON lines; `None` where the key is to be left out.
     pub(crate) fn json(&self, row: usize) -> Option<String> {
         Some(match self {
-            Column::Text { cells, numeric: true } => match number::parse(cells[row].as_bytes()) {
+            Column::Text { cells, numeric: Some(notation) } => match notation.read(cells[row].as_bytes()) {
                 Cell::Number(value) => shortest(value),
                 Cell::Missing => "null".into(),
                 _ => serde_json::Value::from(&*cells[row]).to_string(),
             },
-            Column::Text { cells, numeric: false } => serde_json::Value::from(&*cells[row]).to_string(),
+            Column::Text { cells, numeric: None } => serde_json::Value::from(&*cells[row]).to_string(),
             Column::Cells(cells) => return cells.json(row),
             Column::Missing(..) => return None,
             Column::Array(array) => arrow::json(array, row),
@@ -111,20 +124,20 @@ impl Column {
 
     /// The column as an array for Parquet: numbers where they are known to be, otherwise text, arrays as they are.
     pub(crate) fn array(&self) -> ArrayRef {
-        let number = |text: &str| match number::parse(text.as_bytes()) {
-            Cell::Number(value) => Some(value),
-            _ => None,
-        };
         match self {
             Column::Array(array) => array.clone(),
             Column::Number(values) => {
                 Arc::new(values.iter().map(|&v| (!v.is_nan()).then_some(v)).collect::<Float64Array>())
             }
             Column::Count(values) => Arc::new(UInt64Array::from(values.clone())),
-            Column::Text { cells, numeric: true } => {
+            Column::Text { cells, numeric: Some(notation) } => {
+                let number = |cell: &str| match notation.read(cell.as_bytes()) {
+                    Cell::Number(value) => Some(value),
+                    _ => None,
+                };
                 Arc::new(cells.iter().map(|cell| number(cell)).collect::<Float64Array>())
             }
-            Column::Text { cells, numeric: false } => {
+            Column::Text { cells, numeric: None } => {
                 Arc::new(StringArray::from_iter_values(cells.iter().map(|cell| &**cell)))
             }
             Column::Cells(cells) => cells.array(),
@@ -136,7 +149,7 @@ impl Column {
     pub(crate) fn slice(&self, from: usize, to: usize) -> Column {
         match self {
             Column::Text { cells, numeric } => {
-                Column::Text { cells: cells[from..to].to_vec(), numeric: *numeric }
+                Column::Text { cells: cells[from..to].to_vec(), numeric: numeric.clone() }
             }
             Column::Array(array) => Column::Array(array.slice(from, to - from)),
             Column::Cells(cells) => Column::Cells(cells.slice(from, to)),

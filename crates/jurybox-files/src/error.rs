@@ -2,6 +2,7 @@
 //! program to say, which knows by which options or arguments they asked.
 
 use crate::roles::spoken;
+use crate::warning::Odd;
 use jurybox::Evaluator;
 use std::fmt;
 use std::io;
@@ -52,6 +53,14 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A file that is something else.
+    #[error("{}: this is {what}, which is not read", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
     /// A file with columns and no rows.
     #[error("{}: there are columns but no rows", path.display())]
     NoRows {
@@ -82,6 +91,9 @@ pub enum Error {
         /// The cell.
         value: String,
     },
+    /// A column of scores or rewards in which too many cells are no numbers.
+    #[error("{}, more than one in twenty: {}", .0.counted(), .0.named())]
+    OddCells(Box<Odd>),
     /// A number that no estimate could be made with.
     #[error("{}, {place}, column `{column}`: {value} is not usable; a score is a number within ±1e100, or empty where it is missing", path.display())]
     Infinite {
@@ -129,16 +141,6 @@ pub enum Error {
         place: Place,
         /// What the parser said.
         reason: String,
-    },
-    /// A key of JSON lines that is no column, because the lines by which columns are told do not have it.
-    #[error("{}, {place}: the key `{key}` is on none of the first lines, by which columns are told", path.display())]
-    LateKey {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        place: Place,
-        /// The key.
-        key: String,
     },
     /// Two columns of one name.
     #[error("{}: two columns are named `{column}` (the {first}. and the {second}.)", path.display())]
@@ -269,6 +271,16 @@ pub enum Error {
         /// The most there may be.
         limit: usize,
     },
+    /// A long table that would be too wide in memory.
+    #[error("{}: {items} items by {judges} judges are more than can be held in memory as a wide table", path.display())]
+    TooWide {
+        /// The first file.
+        path: PathBuf,
+        /// Items so far.
+        items: u64,
+        /// Judges so far.
+        judges: u64,
+    },
     /// A Parquet file that cannot be read.
     #[error("{}: cannot be read as Parquet: {reason}", path.display())]
     Parquet {
@@ -358,12 +370,22 @@ pub enum Error {
 /// ```
 /// assert_eq!(jurybox_files::Place::Row(7).to_string(), "row 7");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// A line of a text file.
     Line(u64),
     /// A row of a table.
     Row(u64),
+}
+
+impl Place {
+    /// The same place, counted from so many lines or rows further up.
+    pub(crate) fn moved_down(self, by: u64) -> Place {
+        match self {
+            Place::Line(n) => Place::Line(n + by),
+            Place::Row(n) => Place::Row(n + by),
+        }
+    }
 }
 
 impl fmt::Display for Place {
@@ -404,15 +426,16 @@ impl Error {
             Error::NoMatch { .. } => "no-match",
             Error::Io { .. } => "io",
             Error::Empty { .. } => "empty",
+            Error::Foreign { .. } => "foreign",
             Error::NoRows { .. } => "no-rows",
             Error::Ragged { .. } => "ragged-row",
             Error::NotANumber { .. } => "not-a-number",
+            Error::OddCells(_) => "odd-cells",
             Error::Infinite { .. } => "unusable-number",
             Error::NotUtf8 { .. } => "not-utf8",
             Error::OpenQuote { .. } => "open-quote",
             Error::LongRecord { .. } => "long-record",
             Error::Json { .. } => "json",
-            Error::LateKey { .. } => "late-key",
             Error::DuplicateColumn { .. } => "duplicate-column",
             Error::UnknownColumn { .. } => "unknown-column",
             Error::NoEvaluator { .. } => "no-evaluator",
@@ -431,6 +454,7 @@ impl Error {
             Error::Truncated { .. } => "truncated",
             Error::Changed { .. } => "changed",
             Error::TooManyColumns { .. } => "too-many-columns",
+            Error::TooWide { .. } => "too-wide",
             Error::Parquet { .. } => "parquet",
             Error::Arrow { .. } => "arrow",
             Error::Overwrites { .. } => "overwrites-input",
@@ -453,12 +477,9 @@ impl Error {
         | Error::NotUtf8 { place, .. }
         | Error::OpenQuote { place, .. }
         | Error::LongRecord { place, .. }
-        | Error::Json { place, .. }
-        | Error::LateKey { place, .. } = &mut self
+        | Error::Json { place, .. } = &mut self
         {
-            match place {
-                Place::Line(n) | Place::Row(n) => *n += by,
-            }
+            *place = place.moved_down(by);
         }
         self
     }

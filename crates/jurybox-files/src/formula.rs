@@ -29,7 +29,7 @@ impl Slab {
             if shown.clone().all(|cell| matches!(cell, Cow::Borrowed(_))) {
                 return column.clone();
             }
-            Column::Text { cells: shown.map(|cell| cell.as_ref().into()).collect(), numeric: false }
+            Column::Text { cells: shown.map(|cell| cell.as_ref().into()).collect(), numeric: None }
         };
         Slab {
             names: self.names.iter().map(|name| without_formula(name).into_owned()).collect(),

@@ -1,10 +1,13 @@
 //! Picks on their way out: the rows with rank, value, probability and receipt.
 
+use crate::ask::Batch;
 use crate::choose::{PickedRow, Picking};
 use crate::column::{Cells, Column, Slab};
 use crate::error::Error;
+use crate::format::{Fetch, Record};
 use crate::own::free_name;
-use crate::ranked::{finite, objects};
+use crate::ranked::finite;
+use crate::scan::Part;
 use crate::table::{Records, Table, Want};
 use crate::write::{Layout, Writer};
 use arrow_array::{ArrayRef, BooleanArray, StringArray, UInt64Array};
@@ -23,55 +26,93 @@ impl Picking {
         layout: impl Into<Layout>,
         all: bool,
     ) -> Result<(), Error> {
-        let mut writer = Writer::new(path, layout)?;
-        if all {
-            let (show, places) = (table.show(), self.places());
-            table.scan(
-                Want { records: Records::All, ..Want::default() },
-                |part| table.sources[part.source].whole(&part, &show),
-                |at, slab| {
-                    let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
-                    writer.write(&self.with_picks(&slab, &rows, &places))
-                },
-            )?;
-        } else {
-            for slab in self.slabs(table)? {
-                writer.write(&slab)?;
-            }
+        if !all {
+            let slabs = self.slabs(table)?;
+            let mut writer = Writer::new(path, layout)?;
+            slabs.iter().try_for_each(|slab| writer.write(slab))?;
+            return writer.finish();
         }
-        writer.finish()
-    }
-
-    /// The picks as JSON objects, best first: what [`Picking::write`] writes.
-    pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
-        Ok(self.slabs(table)?.iter().flat_map(objects).collect())
-    }
-
-    /// The place of each row that was picked.
-    fn places(&self) -> HashMap<u64, usize> {
-        self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect()
-    }
-
-    /// The picks, best first, one slab each.
-    fn slabs(&self, table: &Table) -> Result<Vec<Slab>, Error> {
-        let places = self.places();
-        let mut kept: Vec<Option<Slab>> = vec![None; self.picks.len()];
-        let show = table.show();
+        let mut writer = Writer::new(path, layout)?;
+        let (places, show) = (self.places(), table.show());
         table.scan(
             Want { records: Records::All, ..Want::default() },
             |part| table.sources[part.source].whole(&part, &show),
             |at, slab| {
-                for row in at.row..at.row + slab.rows as u64 {
-                    if let Some(&place) = places.get(&row) {
-                        let from = (row - at.row) as usize;
-                        kept[place] = Some(slab.slice(from, from + 1));
+                let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
+                writer.write(&self.with_picks(&slab, &rows, &places))
+            },
+        )?;
+        writer.finish()
+    }
+
+    /// The picks as JSON objects, best first: what is written of each, under the same names.
+    pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
+        Ok(self.slabs(table)?.iter().flat_map(Slab::objects).collect())
+    }
+
+    fn places(&self) -> HashMap<u64, usize> {
+        self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect()
+    }
+
+    /// The rows of the picks, one slab each, best first. Of a source that gives rows by their number only these are read.
+    fn slabs(&self, table: &Table) -> Result<Vec<Slab>, Error> {
+        let (places, show) = (self.places(), table.show());
+        let by_number = |row: u64| {
+            let source = self.files.iter().rposition(|&first| first <= row).unwrap_or(0);
+            let number = row - self.files[source];
+            table.sources[source].by_number().then_some((source, number, Record::None))
+        };
+        let mut kept: Vec<Option<(usize, u64, Record)>> =
+            self.picks.iter().map(|pick| by_number(pick.row)).collect();
+        if kept.iter().any(Option::is_none) {
+            self.keep_passing(table, &places, &mut kept)?;
+        }
+        let mut slabs: Vec<Option<Slab>> = vec![None; self.picks.len()];
+        for (number, source) in table.sources.iter().enumerate() {
+            let here = |(place, kept): (usize, &Option<(usize, u64, Record)>)| {
+                kept.as_ref().is_some_and(|(source, ..)| *source == number).then_some(place)
+            };
+            let mine: Vec<usize> = kept.iter().enumerate().filter_map(here).collect();
+            let rows: Vec<Fetch<'_>> = kept
+                .iter()
+                .flatten()
+                .filter(|(source, ..)| *source == number)
+                .map(|(_, row, record)| Fetch { row: *row, record, scores: &[] })
+                .collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let fetched = source.fetch(&rows, &show)?;
+            for (at, place) in mine.into_iter().enumerate() {
+                let row = [self.picks[place].row];
+                slabs[place] = Some(self.with_picks(&fetched.slice(at, at + 1), &row, &places));
+            }
+        }
+        Ok(slabs.into_iter().flatten().collect())
+    }
+
+    /// Keeps the rows of picks that cannot be had again once they have gone by.
+    fn keep_passing(
+        &self,
+        table: &Table,
+        places: &HashMap<u64, usize>,
+        kept: &mut [Option<(usize, u64, Record)>],
+    ) -> Result<(), Error> {
+        table.scan(
+            Want { records: Records::Passing, ..Want::default() },
+            |part| Ok((part.batch.rows(), part.rows_as_they_stand())),
+            |at, (rows, (text, starts, arrays))| {
+                let batch = Batch { rows, starts, ..Batch::default() };
+                let part = Part { batch, text: &text, arrays, source: at.file };
+                for row in 0..rows {
+                    if let Some(&place) = places.get(&(at.row + row as u64)) {
+                        kept[place] = Some((at.file, at.row_in_file + row as u64, part.record(row)?));
                     }
                 }
                 Ok(())
             },
         )?;
-        let found = self.picks.iter().zip(kept);
-        Ok(found.filter_map(|(pick, slab)| Some(self.with_picks(&slab?, &[pick.row], &places))).collect())
+        Ok(())
     }
 
     fn with_picks(&self, rows: &Slab, numbers: &[u64], places: &HashMap<u64, usize>) -> Slab {

@@ -24,11 +24,7 @@ impl Ranking {
 
     /// The winners as JSON objects: rank, score, row, the columns, and the contributions where they were asked for.
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
-        let mut rows = Vec::new();
-        for slab in self.slabs(table)? {
-            rows.extend(objects(&slab));
-        }
-        Ok(rows)
+        Ok(self.slabs(table)?.iter().flat_map(Slab::objects).collect())
     }
 
     /// The winners' rows in runs that come from one source.
@@ -80,17 +76,6 @@ impl Ranking {
         }
         slab
     }
-}
-
-/// The rows of a slab as JSON objects; null where a cell is missing.
-pub(crate) fn objects(slab: &Slab) -> impl Iterator<Item = serde_json::Value> {
-    (0..slab.rows).map(|row| {
-        let fields = slab.names.iter().zip(&slab.columns).map(|(name, column)| {
-            let value = column.json(row).and_then(|text| serde_json::from_str(&text).ok());
-            (name.clone(), value.unwrap_or(serde_json::Value::Null))
-        });
-        serde_json::Value::Object(fields.collect())
-    })
 }
 
 /// A row without a single score has no value: missing, not minus infinity.

@@ -1,9 +1,11 @@
 //! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
 
 use crate::error::Error;
+use crate::number::Decimal;
 use crate::own;
 use arrow_schema::DataType;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// What a person says about the columns.
@@ -55,6 +57,10 @@ pub struct Taken {
     pub(crate) others: Vec<(String, &'static str)>,
     /// Evaluators whose columns are not to be read: their scores are missing.
     unread: Vec<String>,
+    /// Columns that name items.
+    id: Vec<String>,
+    /// What was made of a long table, in a few words.
+    pub(crate) widened: Option<String>,
 }
 
 impl Taken {
@@ -87,6 +93,17 @@ impl Taken {
             || self.probability.as_deref() == Some(name)
     }
 
+    /// The columns that are read as numbers.
+    pub(crate) fn numbers(&self) -> HashSet<&str> {
+        let scores = self.evaluators.names().filter(|name| !self.is_unread(name));
+        scores.chain(self.reward()).chain(self.probability()).collect()
+    }
+
+    /// Whether a column is read at all, or names items.
+    pub(crate) fn reads(&self, name: &str) -> bool {
+        self.is_number(name) || self.key() == Some(name) || self.id.iter().any(|id| id == name)
+    }
+
     /// The evaluator whose scores are read from a column.
     pub(crate) fn read_as(&self, name: &str) -> Option<usize> {
         self.evaluators.position(name).filter(|_| !self.is_unread(name))
@@ -104,10 +121,19 @@ pub(crate) fn spoken(evaluator: &Evaluator) -> String {
     format!("{minus}{}", evaluator.name)
 }
 
+/// The same in a list: a name with a comma stands in quotes, as a person would write it.
+fn listed(evaluator: &Evaluator) -> String {
+    let name = spoken(evaluator);
+    if name.contains(',') { format!("\"{name}\"") } else { name }
+}
+
 impl std::fmt::Display for Taken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let list = |names: Vec<String>| names.join(", ");
-        write!(f, "evaluators: {}", list(self.evaluators.as_slice().iter().map(spoken).collect()))?;
+        if let Some(widened) = &self.widened {
+            write!(f, "{widened}; ")?;
+        }
+        write!(f, "evaluators: {}", list(self.evaluators.as_slice().iter().map(listed).collect()))?;
         if let Some(reward) = &self.reward {
             write!(f, "; reward: {}", spoken(reward))?;
         }
@@ -128,24 +154,64 @@ impl std::fmt::Display for Taken {
 /// Why a column that is named as one of those we write is no evaluator.
 const OURS: &str = "named as in our own output";
 
+/// Why a column that was empty where it was looked at is no evaluator.
+pub(crate) const EMPTY: &str = "empty";
+
 /// A column of a source as it was found.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) name: String,
-    /// Whether the rows looked at hold numbers; `None` where all of them are empty.
-    pub(crate) numeric: Option<bool>,
+    /// What the rows looked at hold.
+    pub(crate) kind: Kind,
     /// Its type, where columns have one.
     pub(crate) data_type: Option<DataType>,
+    /// What its decimals follow.
+    pub(crate) decimal: Decimal,
+    /// Whether it is a field within a column: it is written out only where it was read.
+    pub(crate) nested: bool,
+}
+
+/// What the cells of a column are, as far as they were looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// All of them are missing.
+    Empty,
+    Text,
+    /// Yes all the way down, or no.
+    OneWord,
+    /// Whole numbers, no two the same: names of things.
+    Serial,
+    Number,
+}
+
+impl Kind {
+    /// What a column is that holds the one here and the other there. The first source that can tell tells it for all; what
+    /// only looks like names of things in one is numbers if it is so in another.
+    pub(crate) fn and(self, other: Kind) -> Kind {
+        match (self, other) {
+            (Kind::Empty, other) => other,
+            (Kind::Serial | Kind::OneWord, Kind::Number) => Kind::Number,
+            (mine, _) => mine,
+        }
+    }
 }
 
 impl Found {
     /// A column of text, in which cells have no type.
-    pub(crate) fn new(name: String, numeric: Option<bool>) -> Self {
-        Found { name, numeric, data_type: None }
+    pub(crate) fn new(name: String, kind: Kind) -> Self {
+        Found { name, kind, data_type: None, decimal: Decimal::Either, nested: false }
     }
 }
 
 impl Roles {
+    /// Every column that a person, or a jury, names.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
+        let named = [&self.evaluators, &self.id, &self.ignore, &self.invert].into_iter().flatten();
+        let named = named.chain([&self.reward, &self.probability, &self.key].into_iter().flatten());
+        let turned = self.evaluators.iter().filter_map(|name| name.strip_prefix('-'));
+        named.map(String::as_str).chain(turned).chain(self.seated.iter().map(|seated| seated.name.as_str()))
+    }
+
     /// Decides over the columns of a file.
     pub(crate) fn take(&self, path: &Path, columns: &[Found]) -> Result<Taken, Error> {
         let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
@@ -198,26 +264,34 @@ impl Roles {
             evaluators.push(evaluator.clone());
         }
         let mut others = Vec::new();
+        let seats: HashSet<String> =
+            evaluators.iter().map(|evaluator: &Evaluator| evaluator.name.clone()).collect();
+        let names: HashSet<&str> = columns.iter().map(|found| found.name.as_str()).collect();
         for found in columns {
             let name = &found.name;
-            if evaluators.iter().any(|evaluator: &Evaluator| evaluator.name == *name)
-                && !unread.contains(name)
-            {
+            if seats.contains(name) && !unread.contains(name) {
                 continue;
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
                 if ["id", "ignored"].contains(role) {
                     others.push((name.clone(), *role));
                 }
+            } else if found.nested && (!listed.is_empty() || found.kind != Kind::Number) {
+                // It travels along within its column.
             } else if !listed.is_empty() {
                 others.push((name.clone(), "not named"));
-            } else if own::is_ours(name, columns.iter().map(|found| found.name.as_str())) {
+            } else if own::is_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
-                match found.numeric {
-                    Some(true) => evaluators.push(self.directed(name)),
-                    Some(false) => others.push((name.clone(), "text")),
-                    None => others.push((name.clone(), "empty")),
+                match (found.kind, own::names_things(name)) {
+                    (Kind::Number, None) => evaluators.push(self.directed(name)),
+                    (Kind::Number | Kind::Serial | Kind::OneWord, Some(why)) => {
+                        others.push((name.clone(), why))
+                    }
+                    (Kind::Serial, None) => others.push((name.clone(), "distinct whole numbers, like an id")),
+                    (Kind::OneWord, None) => others.push((name.clone(), "one word in every row")),
+                    (Kind::Text, _) => others.push((name.clone(), "text")),
+                    (Kind::Empty, _) => others.push((name.clone(), EMPTY)),
                 }
             }
         }
@@ -239,6 +313,8 @@ impl Roles {
             key: self.key.clone(),
             others,
             unread,
+            id: self.id.clone(),
+            widened: None,
         })
     }
 
@@ -286,7 +362,7 @@ impl Roles {
 /// Takes back the columns that are named as ours. Our own output has its evaluators with it: where there are no others, these
 /// are a person's own names.
 fn theirs(others: &mut Vec<(String, &'static str)>, columns: &[Found]) -> Vec<String> {
-    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.numeric == Some(true));
+    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == Kind::Number);
     others.extract_if(.., |(name, why)| *why == OURS && numeric(name)).map(|(name, _)| name).collect()
 }
 

@@ -95,7 +95,6 @@ impl State {
             source: jurybox::Error::State(e.to_string()),
         };
         let jury = self.jury.to_json();
-        Jury::from_json(&jury).map_err(|source| Error::State { path: path.into(), source })?;
         let saved = Saved {
             format: FORMAT.into(),
             version: VERSION,
@@ -104,6 +103,7 @@ impl State {
         };
         let mut text = serde_json::to_string_pretty(&saved).map_err(fault)?;
         text.push('\n');
+        State::parse(&text).map_err(|source| Error::State { path: path.into(), source })?;
         write_whole(path, &text)
     }
 }

@@ -6,11 +6,15 @@ use crate::error::Error;
 use crate::format::memory::{self, Memory, Stream};
 use crate::format::{Format, Show, Source};
 use crate::input::Input;
-use crate::roles::{Found, Roles, Taken, spoken};
+use crate::long::{Widened, widen};
+use crate::number::Notation;
+use crate::reading::Reading;
+use crate::roles::{self, Found, Roles, Taken, spoken};
 use crate::warning::Warning;
-use crate::watch::{Progress, Watch};
+use crate::watch::{Ears, Progress, Watch};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use jurybox::{Direction, Evaluator};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,13 +42,21 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Table {
     pub(crate) sources: Vec<Box<dyn Source>>,
+    /// The files that are read.
+    inputs: Vec<PathBuf>,
     taken: Taken,
-    /// Those of the first source, then what the others have beside them.
+    /// Those that are written out: those of the first source, then what the others have beside them.
     found: Vec<Found>,
     columns: Vec<String>,
+    /// How cells are written where a column does not say otherwise.
+    notation: Notation,
+    /// How those are written that are read as numbers.
+    numeric: HashMap<String, Notation>,
     warnings: Vec<Warning>,
     threads: usize,
     pub(crate) watch: Watch,
+    /// Who is told of what only a pass can know.
+    pub(crate) ears: Ears,
 }
 
 /// More threads than this are not begun: none of them would find work.
@@ -110,12 +122,23 @@ impl Table {
     /// Opens files and decides over their columns. Say whether the rows will be read `again`: only then is a standard
     /// input kept aside on disk.
     pub fn open(paths: &[PathBuf], roles: &Roles, again: bool) -> Result<Table, Error> {
+        Table::open_as(paths, &Reading::default(), roles, again)
+    }
+
+    /// The same of files that are written as a person says.
+    pub fn open_as(paths: &[PathBuf], reading: &Reading, roles: &Roles, again: bool) -> Result<Table, Error> {
         let mut sources = Vec::new();
         for path in paths {
-            let input = Input::open(path, again)?;
+            let input = Input::open(path, reading, again)?;
             sources.push((input.format.about().open)(input)?);
         }
-        Table::of(sources, roles)
+        let Some(long) = &reading.long else { return Table::of(sources, reading, roles) };
+        let Widened { source, warnings, says } = widen(sources, reading, long)?;
+        let mut table = Table::of(vec![Box::new(source)], reading, roles)?;
+        table.warnings.splice(0..0, warnings);
+        table.taken.widened = Some(says);
+        table.inputs = paths.to_vec();
+        Ok(table)
     }
 
     /// A table over record batches in memory: one source, like one file. Where batches end changes no result; only the
@@ -140,7 +163,7 @@ impl Table {
             return Err(Error::NoRows { path: memory::NAME.into() });
         };
         let schema = first.schema();
-        Table::of(vec![Box::new(Memory::new(&schema, batches)?)], roles)
+        Table::of(vec![Box::new(Memory::new(&schema, batches)?)], &Reading::default(), roles)
     }
 
     /// A table over a stream of record batches, read as they come. Say whether the rows will be read `again`: only then
@@ -166,20 +189,35 @@ impl Table {
         again: bool,
     ) -> Result<Table, Error> {
         if !again {
-            return Table::of(vec![Box::new(Stream::new(Box::new(stream))?)], roles);
+            let stream = Stream::new(Box::new(stream))?;
+            return Table::of(vec![Box::new(stream)], &Reading::default(), roles);
         }
         let schema = stream.schema();
-        Table::of(vec![Box::new(Memory::new(&schema, Stream::collect(stream)?)?)], roles)
+        let memory = Memory::new(&schema, Stream::collect(stream)?)?;
+        Table::of(vec![Box::new(memory)], &Reading::default(), roles)
     }
 
-    fn of(sources: Vec<Box<dyn Source>>, roles: &Roles) -> Result<Table, Error> {
+    pub(crate) fn of(
+        mut sources: Vec<Box<dyn Source>>,
+        reading: &Reading,
+        roles: &Roles,
+    ) -> Result<Table, Error> {
+        for source in &mut sources {
+            roles.asked().try_for_each(|name| source.adopt(name))?;
+        }
         let Some(first) = sources.first() else { return Err(Error::NoFiles) };
         let mut found: Vec<Found> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
         for column in sources.iter().flat_map(|source| source.columns()) {
-            match found.iter_mut().find(|known| known.name == column.name) {
-                None => found.push(column.clone()),
-                // The first source that can tell what a column holds tells it for all.
-                Some(known) => known.numeric = known.numeric.or(column.numeric),
+            match places.get(&*column.name).map(|&at| &mut found[at]) {
+                None => {
+                    places.insert(&column.name, found.len());
+                    found.push(column.clone());
+                }
+                Some(known) => {
+                    known.kind = known.kind.and(column.kind);
+                    known.nested &= column.nested;
+                }
             }
         }
         let taken = roles.take(first.path(), &found)?;
@@ -188,8 +226,30 @@ impl Table {
             warnings.extend(lacking(source.as_ref(), &taken)?);
         }
         let columns = found.iter().map(|found| found.name.clone()).collect();
+        // A field within a column is written out with it, and by itself where it was read.
+        found.retain(|found| !found.nested || taken.reads(&found.name));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Table { sources, taken, found, columns, warnings, threads, watch: Watch::default() })
+        let notation = reading.notation();
+        let read = taken.numbers();
+        let numeric = found
+            .iter()
+            .filter(|found| read.contains(&*found.name))
+            .map(|found| (found.name.clone(), notation.of_column(found.decimal)))
+            .collect();
+        let inputs = sources.iter().map(|source| source.path().into()).collect();
+        Ok(Table {
+            sources,
+            inputs,
+            taken,
+            found,
+            columns,
+            notation,
+            numeric,
+            warnings,
+            threads,
+            watch: Watch::default(),
+            ears: Ears::default(),
+        })
     }
 
     /// The same table read by that many threads, 256 at the most; the results are the same.
@@ -206,6 +266,29 @@ impl Table {
         self
     }
 
+    /// The same table; `hear` is told what only a pass over the rows can know, each thing once: cells that are no numbers where
+    /// numbers are read, and columns without a value.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table, Want};
+    /// # use std::sync::{Arc, Mutex};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// std::fs::write(&path, format!("spam\n{}high\n", "0.5\n".repeat(30)))?;
+    /// let heard = Arc::new(Mutex::new(Vec::new()));
+    /// let ear = heard.clone();
+    /// let table = Table::open(&[path], &Roles::default(), false)?
+    ///     .heard(move |warning| ear.lock().unwrap().push(warning.to_string()));
+    /// table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(()))?;
+    /// assert!(heard.lock().unwrap()[0].ends_with("1 of 31 cells are no numbers, and count as missing: `high` (line 32)"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn heard(mut self, hear: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
+        self.ears = Ears::new(hear);
+        self
+    }
+
     /// How many threads work on it.
     pub fn threads(&self) -> usize {
         self.threads
@@ -213,7 +296,7 @@ impl Table {
 
     /// How whole rows are to be shown.
     pub(crate) fn show(&self) -> Show<'_> {
-        Show { columns: &self.found, taken: &self.taken, threads: self.threads }
+        Show { columns: &self.found, taken: &self.taken, numeric: &self.numeric, threads: self.threads }
     }
 
     /// What a person should know about the columns before believing a result.
@@ -271,8 +354,7 @@ impl Table {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_output(&self, out: &Path) -> Result<(), Error> {
-        let inputs: Vec<PathBuf> = self.sources.iter().map(|source| source.path().into()).collect();
-        refuse_overwriting(&inputs, out)
+        refuse_overwriting(&self.inputs, out)
     }
 
     /// What each column of a source is for.
@@ -292,15 +374,22 @@ impl Table {
         {
             wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
         }
+        for (column, why) in &taken.others {
+            if *why == roles::EMPTY {
+                wanted.push((column, Use::Watch));
+            }
+        }
         let names: Vec<String> = source.columns().iter().map(|found| found.name.clone()).collect();
+        let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (&**name, at)).collect();
         let mut uses = vec![Use::Skip; names.len()];
         let mut lacking = Vec::new();
         for (column, what) in wanted {
             let unread = matches!(what, Use::Score { .. }) && taken.is_unread(column);
-            match names.iter().position(|name| name == column && !unread) {
+            match places.get(column).copied().filter(|_| !unread) {
                 // A column has one use; the evaluators come first.
                 Some(at) if uses[at] == Use::Skip => uses[at] = what,
                 Some(_) => {}
+                None if what == Use::Watch => {}
                 None => lacking.push(what),
             }
         }
@@ -310,13 +399,16 @@ impl Table {
             Records::All => true,
         };
         let weights = want.weights.map(<[f64]>::to_vec);
-        Ask { uses, names, evaluators: taken.evaluators.len(), records, lacking, weights }
+        let notation = |found: &Found| self.notation.of_column(found.decimal);
+        let notations = source.columns().iter().map(notation).collect();
+        Ask { uses, names, notations, evaluators: taken.evaluators.len(), records, lacking, weights }
     }
 }
 
 /// What is wanted of a source that it has no column for. Without a single evaluator there is nothing to go by.
 fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
-    let has = |column: &str| source.columns().iter().any(|found| found.name == column);
+    let names: HashSet<&str> = source.columns().iter().map(|found| found.name.as_str()).collect();
+    let has = |column: &str| names.contains(column);
     if !taken.evaluators.names().any(|name| has(name) && !taken.is_unread(name)) {
         let evaluators = taken.evaluators.as_slice().iter().map(spoken).collect();
         return Err(Error::NoneOfTheEvaluators { path: source.path().into(), evaluators });

@@ -1,8 +1,10 @@
 //! How far a long piece of work has come, for whoever wants to show it.
 
+use crate::warning::Warning;
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How far a piece of work has come.
 ///
@@ -55,6 +57,37 @@ impl Watch {
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "watched" } else { "unwatched" })
+    }
+}
+
+type Hear = Arc<dyn Fn(&Warning) + Send + Sync>;
+
+/// Who is told of what only a pass can know, and of what they have been told.
+#[derive(Default)]
+pub(crate) struct Ears {
+    hear: Option<Hear>,
+    told: Mutex<HashSet<Warning>>,
+}
+
+impl Ears {
+    pub(crate) fn new(hear: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
+        Ears { hear: Some(Arc::new(hear)), told: Mutex::default() }
+    }
+
+    /// Tells a thing once, however many passes find it.
+    pub(crate) fn tell(&self, warning: Warning) {
+        let Some(hear) = &self.hear else { return };
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if !told.contains(&warning) {
+            hear(&warning);
+            told.insert(warning);
+        }
+    }
+}
+
+impl fmt::Debug for Ears {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.hear.is_some() { "heard" } else { "unheard" })
     }
 }
 

@@ -318,7 +318,11 @@ fn what_cannot_be_used_is_named_by_its_row() {
     let error = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
-        ("not-a-number", "table in memory, row 1, column `hour`: `hour 0` is not a number")
+        (
+            "odd-cells",
+            "table in memory, column `hour`: 30000 of 30000 cells are no numbers, more than one in twenty: `hour 0` (row 1), \
+             `hour 0` (row 2), `hour 0` (row 3)"
+        )
     );
     // Nothing there, twice the same name, batches that do not go together.
     let code =

@@ -1,6 +1,7 @@
 //! `jurybox learn`: a state from files, or from the verdicts on picks.
 
 use super::columns::{Columns, Special};
+use super::names::{self, Names};
 use super::state::{Turn, read_if_there, summary};
 use super::verdicts;
 use crate::output;
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN")]
     pub(super) reward: Option<String>,
     /// What `jurybox pick` wrote; patterns are fine
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy"], requires = "id")]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy", "long"], requires = "id")]
     pub(super) picks: Vec<String>,
     /// The verdicts on the picks, with the same --id [default: a column of the picks themselves]
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "picks")]
@@ -54,8 +55,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     turn: Turn,
     /// Evaluators of the state to forget; without it, none that the state knows may be left out of --evaluators
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    drop: Vec<String>,
+    #[arg(long, value_name = "NAMES")]
+    drop: Vec<Names>,
     /// Print one JSON document
     #[arg(long)]
     pub(super) json: bool,
@@ -148,7 +149,7 @@ impl Args {
     /// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.
     pub(super) fn directed(&self, name: &str, state: Option<&State>) -> anyhow::Result<Evaluator> {
         let learnt = state.and_then(|state| state.memory.reward());
-        if self.columns.invert.iter().any(|inverted| inverted == name) {
+        if self.columns.invert().iter().any(|inverted| inverted == name) {
             let reward = Evaluator::low(name);
             state.map_or(Ok(()), |state| state.memory.same_reward(&reward))?;
             return Ok(reward);
@@ -203,12 +204,13 @@ impl Args {
 
     /// The evaluators of the state that are not to be forgotten.
     fn kept(&self, known: &[Evaluator]) -> anyhow::Result<Vec<Evaluator>> {
-        let dropped = |name: &str| self.drop.iter().any(|other| other == name);
-        for name in &self.drop {
+        let drop = names::all(&self.drop);
+        let dropped = |name: &str| drop.iter().any(|other| other == name);
+        for name in &drop {
             if !known.iter().any(|evaluator| evaluator.name == *name) {
                 bail!("--drop {name}: {} knows no such evaluator", self.state.display());
             }
-            if self.columns.evaluators.contains(name) {
+            if self.columns.evaluators().contains(name) {
                 bail!("`{name}` is named by both --drop and --evaluators");
             }
         }
@@ -227,7 +229,8 @@ impl Args {
         }
         let before = jury.evaluators().clone();
         let leaves = |name: &&str| evaluators.position(name).is_none();
-        if let Some(name) = before.names().filter(leaves).find(|name| !self.drop.iter().any(|d| d == name)) {
+        let drop = names::all(&self.drop);
+        if let Some(name) = before.names().filter(leaves).find(|name| !drop.iter().any(|d| d == name)) {
             bail!(
                 "what was learnt of `{name}` would be forgotten: {} knows it, and --evaluators does not name it; name it \
                  too, or pass --drop {name}",

@@ -8,6 +8,7 @@ mod layout;
 mod learn;
 mod man;
 mod merge;
+mod names;
 mod pick;
 mod policies;
 mod progress;

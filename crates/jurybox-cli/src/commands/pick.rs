@@ -50,6 +50,9 @@ pub(crate) struct Args {
     /// Write every row in the order of the file, with the probability of having been picked: a log for `replay --probability`
     #[arg(long)]
     all: bool,
+    /// Print one JSON document: the picks with their receipts, and how they were made
+    #[arg(long, conflicts_with = "all")]
+    json: bool,
     /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -60,15 +63,12 @@ pub(crate) struct Args {
     seed: u64,
     #[command(flatten)]
     turn: Turn,
-    /// Print one JSON document
-    #[arg(long, conflicts_with = "all")]
-    json: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         RankOptions { k: self.k, ..RankOptions::default() }.check()?;
-        let [id] = &self.columns.id[..] else {
+        let [id] = &self.columns.id()[..] else {
             bail!("verdicts will be joined to the picks by one column: pass one --id");
         };
         output::is_given_away(&self.out, self.json)?;

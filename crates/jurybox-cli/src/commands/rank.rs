@@ -1,7 +1,8 @@
 //! `jurybox rank`: the top K of a file.
 
-use super::columns::{Columns, Special, pair};
+use super::columns::{Columns, Special};
 use super::layout::Sheet;
+use super::names::Pairs;
 use super::state::{read_jury, seated_for};
 use crate::output;
 use anyhow::Context;
@@ -30,11 +31,11 @@ pub(crate) struct Args {
     state: Option<PathBuf>,
     /// Noise levels of the evaluators, such as spam=0.1,abuse=0.3, for policies that take them [default: estimated; with
     /// it, the default policy is esag]
-    #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=SIGMA", conflicts_with = "weights")]
-    sigma: Vec<(String, f64)>,
+    #[arg(long, value_name = "NAME=SIGMA", conflicts_with = "weights")]
+    sigma: Vec<Pairs>,
     /// Fixed weights instead of a policy, such as spam=0.2,abuse=0.5
-    #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
-    weights: Vec<(String, f64)>,
+    #[arg(long, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
+    weights: Vec<Pairs>,
     /// The column of past rewards, where there is one: no evaluator, it travels along
     #[arg(long, value_name = "COLUMN")]
     reward: Option<String>,
@@ -121,7 +122,7 @@ impl Args {
     fn judge(&self, table: &Table, state: Option<jurybox::Jury>) -> anyhow::Result<Judge> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
-            return Judge::weights(evaluators, &self.weights).context("--weights");
+            return Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights");
         }
         if let Some(jury) = state {
             for name in jury.evaluators().names().filter(|name| evaluators.position(name).is_none()) {
@@ -139,7 +140,7 @@ impl Args {
         };
         let mut spec = self.policy.clone().unwrap_or_else(told);
         if !self.sigma.is_empty() {
-            let sigma = by_evaluator(evaluators, &self.sigma, None).context("--sigma")?;
+            let sigma = by_evaluator(evaluators, &Pairs::all(&self.sigma), None).context("--sigma")?;
             spec = spec.with("sigma", sigma);
         }
         let mut jury = seat(&spec, evaluators)?;

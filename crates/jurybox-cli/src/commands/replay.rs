@@ -1,6 +1,7 @@
 //! `jurybox replay`: what each policy would have earned on a person's own history.
 
-use super::columns::{Columns, Special, pair};
+use super::columns::{Columns, Special};
+use super::names::Pairs;
 use super::state::read_jury;
 use crate::output;
 use jurybox::{Jury, Spec};
@@ -64,8 +65,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     state: Vec<PathBuf>,
     /// Fixed weights to try beside the policies, such as spam=0.2,abuse=0.5
-    #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=WEIGHT")]
-    weights: Vec<(String, f64)>,
+    #[arg(long, value_name = "NAME=WEIGHT")]
+    weights: Vec<Pairs>,
     /// The least and the greatest that a reward can be, such as 0,5: for what a log did not look at [default: those in the
     /// file; 0,1 where all are 0 or 1]
     #[arg(long, value_parser = range, value_name = "LOW,HIGH", requires = "probability", allow_hyphen_values = true)]
@@ -117,7 +118,7 @@ impl Args {
             Some(list) => Spec::list(list)?,
         };
         let weights = (!self.weights.is_empty())
-            .then(|| by_evaluator(table.taken().evaluators(), &self.weights, Some(0.0)))
+            .then(|| by_evaluator(table.taken().evaluators(), &Pairs::all(&self.weights), Some(0.0)))
             .transpose()?;
         let options = ReplayOptions {
             protocol,

@@ -5,12 +5,12 @@ use super::state::summary;
 use crate::output;
 use anyhow::bail;
 use jurybox::Direction;
-use jurybox_files::{Roles, State, Table, TakenBack, counted, expand, take_back};
+use jurybox_files::{Reading, Roles, State, Table, TakenBack, counted, expand, take_back};
 use serde_json::json;
 
 /// Teaches a state the verdicts on its picks.
 pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
-    let [id] = &args.columns.id[..] else { bail!("--picks are joined by one column: pass one --id") };
+    let [id] = &args.columns.id()[..] else { bail!("--picks are joined by one column: pass one --id") };
     let Some(name) = args.reward.clone().or_else(|| state.memory.reward().map(|reward| reward.name)) else {
         bail!("which column is the verdict? Pass --reward");
     };
@@ -19,18 +19,22 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     let seated = state.jury.evaluators().as_slice().to_vec();
     let picks = expand(&args.picks)?;
     let verdicts = if args.verdicts.is_empty() { picks.clone() } else { expand(&args.verdicts)? };
-    let open = |paths: &[_], roles| -> anyhow::Result<Table> {
-        let table = args.columns.watched(Table::open(paths, &roles, false)?);
-        for warning in table.warnings() {
-            args.columns.say(format_args!("warning: {warning}"));
-        }
+    let open = |paths: &[_], reading: &Reading, roles| -> anyhow::Result<Table> {
+        let table = args.columns.table(paths, reading, &roles, false)?;
+        args.columns.warn(&table);
         Ok(table)
     };
-    let picks = open(&picks, Roles { key: key(), seated, ..Roles::default() })?;
+    // What a person says of how files are written is about theirs; picks are as we wrote them, unless verdicts were put in.
+    let theirs = args.columns.reading();
+    let ours = if args.verdicts.is_empty() { theirs.clone() } else { Reading::default() };
+    let picks = open(&picks, &ours, Roles { key: key(), seated, ..Roles::default() })?;
     let turned = reward.direction == Direction::Low;
     let invert = turned.then(|| name.clone()).into_iter().collect();
-    let verdicts =
-        open(&verdicts, Roles { key: key(), evaluators: vec![name.clone()], invert, ..Roles::default() })?;
+    let verdicts = open(
+        &verdicts,
+        &theirs,
+        Roles { key: key(), evaluators: vec![name.clone()], invert, ..Roles::default() },
+    )?;
     let back = take_back(&mut state, &picks, &verdicts, args.again)?;
     args.remember(&mut state, &reward, back.range);
     if back.used + back.passed_over > 0 {

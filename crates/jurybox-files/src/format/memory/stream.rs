@@ -77,7 +77,7 @@ impl Source for Stream {
     fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
         let Some(arrays) = unit.arrays.take() else { return Ok(()) };
         let rows = arrays.num_rows();
-        parse(&[(&arrays, 0, rows)], rows, ask, each)
+        parse(self.path(), &[(&arrays, 0, rows)], rows, ask, each)
     }
 
     fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
