@@ -4,6 +4,7 @@
 //! first bytes where it does not, so that a pipe needs no options.
 
 use crate::error::Error;
+use crate::fingerprint::of_contents;
 pub(crate) use crate::format::Format;
 use crate::format::blocks::LONGEST;
 use crate::watch::Counted;
@@ -68,6 +69,9 @@ const PEEK: usize = 1 << 16;
 
 /// How much is looked at to tell the columns, unless that is not enough to see a whole record.
 const LOOK: usize = 1 << 18;
+
+/// And however little that shows: as much as a record may have, and the beginning of a second one.
+const MOST_LOOK: usize = LONGEST + LOOK;
 
 impl Input {
     /// Opens a path or `-`. A standard input that is to be read `again` is kept aside on disk first.
@@ -141,7 +145,6 @@ impl Input {
     /// What the text begins with, for telling the columns: until there is `enough`, or as much as two records may have.
     /// Reading it does not use up a standard input.
     pub(crate) fn beginning(&self, enough: impl Fn(&[u8]) -> bool) -> Result<Beginning, Error> {
-        const MOST: usize = 2 * LONGEST;
         if let Origin::Once(head) = &self.origin {
             return self
                 .beginning_of_stream(&mut head.lock().unwrap_or_else(PoisonError::into_inner), enough);
@@ -152,10 +155,10 @@ impl Input {
             let want = look - text.len();
             let read = from.by_ref().take(want as u64).read_to_end(&mut text).map_err(|e| self.reading(e))?;
             let whole = read < want;
-            if whole || look >= MOST || enough(&text) {
+            if whole || look >= MOST_LOOK || enough(&text) {
                 return Ok(Beginning { text, whole });
             }
-            look *= 4;
+            look = (4 * look).min(MOST_LOOK);
         }
     }
 
@@ -165,25 +168,38 @@ impl Input {
         head: &mut Option<Vec<u8>>,
         enough: impl Fn(&[u8]) -> bool,
     ) -> Result<Beginning, Error> {
-        const MOST: usize = 2 * LONGEST;
         let head = head.get_or_insert_default();
         let mut whole = head.len() < PEEK;
         loop {
             let mut begun = decompressed(Box::new(Cursor::new(head.clone())))
                 .map_err(|e| Error::io(&self.path, "decompress", e))?;
             // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
+            // A few compressed bytes can be any number of others: no more of them than would be looked at of a file.
             let mut text = Vec::new();
-            let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = begun.read(&mut buffer) {
-                text.extend_from_slice(&buffer[..n]);
+            let mut buffer = [0; 1 << 16];
+            let mut ended = false;
+            while text.len() < MOST_LOOK && !ended {
+                match begun.read(&mut buffer) {
+                    Ok(n @ 1..) => text.extend_from_slice(&buffer[..n]),
+                    _ => ended = true,
+                }
             }
-            if whole || head.len() >= MOST || enough(&text) {
-                return Ok(Beginning { text, whole });
+            if (whole && ended) || text.len() >= MOST_LOOK || head.len() >= MOST_LOOK || enough(&text) {
+                return Ok(Beginning { text, whole: whole && ended });
             }
-            let more = 3 * head.len();
+            let more = (3 * head.len()).min(MOST_LOOK - head.len());
             let read = io::stdin().lock().take(more as u64).read_to_end(head);
             whole = read.map_err(|e| Error::io(&self.path, "read", e))? < more;
         }
+    }
+
+    /// A name for what is in it, the same whether it is compressed or not; none where it can be read only once.
+    pub(crate) fn fingerprint(&self) -> Result<Option<String>, Error> {
+        if matches!(self.origin, Origin::Once(_)) {
+            return Ok(None);
+        }
+        // Parquet is not compressed as a whole, and reads as it is.
+        Ok(self.text(&Arc::default()).ok().and_then(|text| of_contents(text).ok()))
     }
 
     /// Refuses a file that is not what it was when it was opened.
@@ -234,7 +250,7 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// The text of a stream that may be compressed.
-fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+pub(crate) fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let mut magic = Vec::new();
     raw.by_ref().take(4).read_to_end(&mut magic)?;
     let is = |bytes: &[u8]| magic.starts_with(bytes);

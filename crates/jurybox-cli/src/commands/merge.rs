@@ -1,6 +1,6 @@
 //! `jurybox merge`: one state of several.
 
-use super::state::{Turn, summary};
+use super::state::{Turn, summary, write_back};
 use crate::output;
 use anyhow::bail;
 use jurybox_files::{Error, State};
@@ -40,9 +40,9 @@ impl Args {
             }
         }
         let Some(sum) = sum else { bail!("name at least one state") };
-        sum.write(&self.out)?;
+        write_back(&sum, &self.out, |what| eprintln!("{what}"))?;
         if self.json {
-            return output::versioned("state", summary(&sum.jury, &serde_json::Value::Null));
+            return output::versioned("merge", summary(&sum.jury, &serde_json::Value::Null));
         }
         let seen = sum.jury.seen();
         eprintln!("{} states, {} items, {} rewards", self.states.len(), seen.items, seen.used);
