@@ -293,7 +293,8 @@ fn a_pick_at_the_end_of_time_leaves_room_for_the_next() {
     folder.ok(learn);
     folder.write("1.csv", &rows(1));
     folder.ok("pick 1.csv --id id --ignore verdict -k 2 --state s.json --out p.csv");
-    folder.ok("learn 1.csv --id id --reward verdict --state s.json --again");
+    folder.write("2.csv", &rows(2));
+    folder.ok("learn 2.csv --id id --ignore verdict --state s.json");
 }
 
 #[test]
@@ -354,7 +355,7 @@ fn a_bad_receipt_is_named_by_file_row_and_id_and_shown_in_short() {
         "{messages}"
     );
     assert!(messages.contains("1e-300") && messages.len() < 300, "{messages}");
-    folder.write("picks.csv", &format!("{before}{}\":{after}", "x".repeat(5000)));
+    folder.write("picks.csv", &format!("{before}{}\"\":{after}", "x".repeat(5000)));
     let messages = folder.refused(learn);
     assert!(messages.contains("picks.csv, row 1, column `receipt`") && messages.len() < 400, "{messages}");
 }
