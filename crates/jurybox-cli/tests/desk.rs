@@ -91,8 +91,8 @@ fn a_compressed_stream_is_looked_at_in_bounded_memory() {
 #[test]
 fn picks_that_were_not_read_are_not_counted() {
     let folder = Folder::new("left");
-    let lines: String = (0..20_000).map(|i| format!("i{i},{},{}\n", i % 97, i % 89)).collect();
-    folder.write("big.csv", &format!("id,a,b\n{lines}"));
+    let lines: Vec<String> = (0..20_000).map(|i| format!("i{i},{},{}\n", i % 97, i % 89)).collect();
+    folder.write("big.csv", &format!("id,a,b\n{}", lines.concat()));
     let mut child = folder
         .command("pick big.csv --id id -k 20000 --policy average --state s.json -q")
         .stdout(Stdio::piped())
@@ -222,7 +222,7 @@ fn a_state_stays_with_its_owner_and_so_does_its_lock() {
         assert_eq!((about.uid(), about.gid(), about.mode() & 0o777), (NOBODY, NOBODY, 0o600), "{name}");
     }
     // A lock that was made by another before, and can only be read, is a lock all the same.
-    chown(&folder.path(".s.json.lock"), Some(0), Some(0)).unwrap();
+    chown(folder.path(".s.json.lock"), Some(0), Some(0)).unwrap();
     fs::set_permissions(folder.path(".s.json.lock"), fs::Permissions::from_mode(0o644)).unwrap();
     chown(&folder.0, Some(NOBODY), Some(NOBODY)).unwrap();
     folder.write("2.csv", &rows(2));

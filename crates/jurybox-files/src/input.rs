@@ -176,7 +176,7 @@ impl Input {
             // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
             // A few compressed bytes can be any number of others: no more of them than would be looked at of a file.
             let mut text = Vec::new();
-            let mut buffer = [0; 1 << 16];
+            let mut buffer = [0; 1 << 14];
             let mut ended = false;
             while text.len() < MOST_LOOK && !ended {
                 match begun.read(&mut buffer) {
@@ -199,7 +199,7 @@ impl Input {
             return Ok(None);
         }
         // Parquet is not compressed as a whole, and reads as it is.
-        Ok(self.text(&Arc::default()).ok().and_then(|text| of_contents(text).ok()))
+        Ok(of_contents(self.text(&Arc::default())?).ok())
     }
 
     /// Refuses a file that is not what it was when it was opened.

@@ -120,8 +120,8 @@ pub fn take_back(
     let mut learnt = after.memory.items();
     let mut met: HashMap<Box<str>, Met> = HashMap::new();
     for pick in read_picks(picks)? {
+        let first = !met.contains_key(&pick.id);
         let met = met.entry(pick.id.clone()).or_default();
-        let first = !std::mem::replace(&mut met.picked, true);
         if !first {
             met.twice(&pick.id, &mut back);
         }
@@ -178,8 +178,6 @@ pub fn take_back(
 /// What has become of an item while its picks go by.
 #[derive(Default)]
 struct Met {
-    /// Whether a pick of it has been met.
-    picked: bool,
     /// Whether its verdict has gone to a pick, now or before.
     settled: bool,
     /// Whether a pick of it was in a round that has been forgotten.
