@@ -75,6 +75,16 @@ fn on_files(error: &Error) -> Option<String> {
             format!("pass --reward {}, or learn another state with --state", learnt.name)
         }
         Error::Shared { .. } => "merge states that were learnt apart, or count it twice with --again".into(),
+        Error::OtherPolicy { .. } => "leave --policy out, or use another state with --state".into(),
+        Error::WouldForget { evaluator } => {
+            format!("name it too in --evaluators, or pass --drop {evaluator}")
+        }
+        Error::NoId { .. } => "give every row an id of its own".into(),
+        Error::PickedFrom { .. } => {
+            "pass the picks with --picks and the verdicts on them with --verdicts, or count the rows twice with --again"
+                .into()
+        }
+        Error::ArePicks { .. } => "pass them with --picks, and the verdicts on them with --verdicts".into(),
         Error::NotPicks { .. } => "pass what `jurybox pick` wrote".into(),
         Error::Truncated { .. } => "copy it again".into(),
         Error::Changed { .. } => "wait until it is written, or work on a copy".into(),

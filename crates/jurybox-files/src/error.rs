@@ -329,6 +329,54 @@ pub enum Error {
         /// How many.
         shared: usize,
     },
+    /// A state that was learnt by another policy, or with other options.
+    #[error("the state was learnt by `{learnt}`, not by `{asked}`")]
+    OtherPolicy {
+        /// What it was learnt by.
+        learnt: String,
+        /// What was asked for.
+        asked: String,
+    },
+    /// A state that was learnt over other evaluators.
+    #[error("the state was learnt over the evaluators {learnt}; this table has {here}")]
+    OtherEvaluators {
+        /// Those that were learnt over.
+        learnt: String,
+        /// Those of the table.
+        here: String,
+    },
+    /// An evaluator of a state that would be forgotten.
+    #[error(
+        "what was learnt of `{evaluator}` would be forgotten: the state knows it, and it is not among the evaluators"
+    )]
+    WouldForget {
+        /// The evaluator.
+        evaluator: String,
+    },
+    /// A row without an id where rows are known by their ids.
+    #[error("{}, {place}: there is no id in column `{column}`", path.display())]
+    NoId {
+        /// The file.
+        path: PathBuf,
+        /// The row.
+        place: Place,
+        /// The column of ids.
+        column: String,
+    },
+    /// Files that are to be learnt and whose rows the state has been shown by picking from them.
+    #[error("{}: its rows were picked from, and the state has seen them", path.display())]
+    PickedFrom {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Picks that are to be learnt like any table, without their receipts.
+    #[error("{}: these are picks, with their receipts in column `{column}`", path.display())]
+    ArePicks {
+        /// The file.
+        path: PathBuf,
+        /// The column of receipts.
+        column: String,
+    },
     /// A table that is not one of picks.
     #[error("{}: these are no picks: there is no column `{column}`", path.display())]
     NotPicks {
@@ -348,6 +396,18 @@ pub enum Error {
         column: String,
         /// The cell.
         value: String,
+    },
+    /// A pick and its verdict that cannot be learnt from.
+    #[error("{}, {place}, item `{id}`: {reason}", path.display())]
+    Verdict {
+        /// The file of the pick.
+        path: PathBuf,
+        /// Its row.
+        place: Place,
+        /// The id of the item.
+        id: String,
+        /// What is wrong with them.
+        reason: String,
     },
     /// A replay that cannot be made.
     #[error("{0}")]
@@ -461,8 +521,15 @@ impl Error {
             Error::Locked { .. } => "locked",
             Error::OtherReward { .. } => "other-reward",
             Error::Shared { .. } => "shared",
+            Error::OtherPolicy { .. } => "other-policy",
+            Error::OtherEvaluators { .. } => "other-evaluators",
+            Error::WouldForget { .. } => "would-forget",
+            Error::NoId { .. } => "no-id",
+            Error::PickedFrom { .. } => "picked-from",
+            Error::ArePicks { .. } => "are-picks",
             Error::NotPicks { .. } => "not-picks",
             Error::BadPick { .. } => "bad-pick",
+            Error::Verdict { .. } => "verdict",
             Error::Usage(_) => "replay",
             Error::Jury(_) => "jury",
             Error::State { .. } => "state",

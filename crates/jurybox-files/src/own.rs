@@ -30,6 +30,12 @@ pub(crate) fn written_name(columns: &[String], name: &str) -> Option<String> {
     found
 }
 
+/// The column of receipts, where these are the columns of picks.
+pub(crate) fn receipts_of_picks(columns: &[String]) -> Option<String> {
+    let has = |name| written_name(columns, name).is_some();
+    written_name(columns, "receipt").filter(|_| ["round", "row", "picked_at"].into_iter().all(has))
+}
+
 /// Whether a column looks like one of ours: by its name, or as `by_x` beside a column `x`.
 pub(crate) fn is_ours(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
     let bare = name.trim_start_matches(BEFORE);

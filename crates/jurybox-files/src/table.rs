@@ -8,6 +8,7 @@ use crate::format::{Format, Show, Source};
 use crate::input::Input;
 use crate::long::{Widened, widen};
 use crate::number::Notation;
+use crate::own::receipts_of_picks;
 use crate::reading::Reading;
 use crate::roles::{self, Found, Roles, Taken, spoken};
 use crate::warning::Warning;
@@ -357,6 +358,37 @@ impl Table {
         refuse_overwriting(&self.inputs, out)
     }
 
+    /// A name for the contents of each source, the same whatever it is called and however it is compressed; none for what has no
+    /// file and for what can be read only once.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table};
+    /// # let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("scores.csv");
+    /// std::fs::write(&path, "spam\n0.1\n")?;
+    /// let table = Table::open(&[path.clone()], &Roles::default(), false)?;
+    /// assert_eq!(table.fingerprints()?, [jurybox_files::fingerprint(&path)?]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fingerprints(&self) -> Result<Vec<Option<String>>, Error> {
+        self.sources.iter().map(|source| source.fingerprint()).collect()
+    }
+
+    /// The column of receipts, where this is a table of picks.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table};
+    /// # let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("picks.csv");
+    /// std::fs::write(&path, "rank,picked_at,round,row,receipt,spam\n1,0,r1,7,{},0.1\n")?;
+    /// let table = Table::open(&[path], &Roles::default(), false)?;
+    /// assert_eq!(table.receipts_of_picks(), Some("receipt".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn receipts_of_picks(&self) -> Option<String> {
+        receipts_of_picks(&self.columns)
+    }
+
     /// What each column of a source is for.
     pub(crate) fn ask(&self, source: &dyn Source, want: Want<'_>) -> Ask {
         let taken = &self.taken;
@@ -416,7 +448,7 @@ fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let evaluators = taken.evaluators.names().map(|name| (name, "scores"));
     let reward = taken.reward().map(|column| (column, "rewards"));
     let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
-    let key = taken.key.as_deref().map(|column| (column, "names of rounds or groups"));
+    let key = taken.key.as_deref().map(|column| (column, "names of items, rounds or groups"));
     let wanted = evaluators.chain(reward).chain(probability).chain(key);
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());

@@ -44,7 +44,7 @@ enum To {
 
 impl Aside {
     /// Begins a file beside the one that `path` leads to, or writes through where it is `-`, a device or a pipe. A file that
-    /// is there already hands on its permissions.
+    /// is there already hands on its permissions, and its owner where the system lets us.
     pub fn new(path: &Path) -> Result<Aside, Error> {
         Ok(match Destination::of(path)? {
             Destination::Stdout => {
@@ -54,8 +54,8 @@ impl Aside {
             Destination::Through(file) => {
                 Aside { path: path.into(), to: To::Through(BufWriter::with_capacity(1 << 16, file)) }
             }
-            Destination::File { path, permissions } => {
-                let file = unfinished::begin(&path, permissions)?;
+            Destination::File { path, about } => {
+                let file = unfinished::begin(&path, about.as_ref())?;
                 Aside { path, to: To::File(BufWriter::with_capacity(1 << 16, file)) }
             }
         })

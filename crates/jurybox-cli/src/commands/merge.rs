@@ -1,6 +1,6 @@
 //! `jurybox merge`: one state of several.
 
-use super::state::{Turn, summary};
+use super::state::{Turn, summary, write_back};
 use crate::messages::say;
 use crate::output;
 use anyhow::bail;
@@ -41,7 +41,7 @@ impl Args {
             }
         }
         let Some(sum) = sum else { bail!("name at least one state") };
-        sum.write(&self.out)?;
+        write_back(&sum, &self.out, say)?;
         let seen = sum.jury.seen();
         say(format_args!(
             "{}, {}, {}",
@@ -50,7 +50,7 @@ impl Args {
             counted(seen.used, "reward")
         ));
         if self.json {
-            output::versioned("state", summary(&sum.jury, &serde_json::Value::Null))
+            output::versioned("merge", summary(&sum.jury, &serde_json::Value::Null))
         } else {
             Ok(())
         }

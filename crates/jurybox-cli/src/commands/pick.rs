@@ -3,12 +3,12 @@
 use super::columns::{Columns, Special};
 use super::layout::Sheet;
 use super::rank::as_text;
-use super::state::{Turn, read_if_there};
-use crate::output;
+use super::state::{Turn, check_outputs, read_if_there, write_back};
+use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
-    Format, Lock, PickOptions, Picking, RankOptions, State, Table, choose, refuse_overwriting, seat,
+    Format, Lock, May, PickOptions, Picking, RankOptions, Seated, State, Table, choose, same_policy, seat,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -72,9 +72,6 @@ impl Args {
             bail!("verdicts will be joined to the picks by one column: pass one --id");
         };
         output::is_given_away(&self.out, self.json)?;
-        if let Some(out) = &self.out {
-            refuse_overwriting(std::slice::from_ref(&self.state), out)?;
-        }
         // Whoever only reads the state finds it whole: it is replaced, never written over.
         let _lock: Option<Lock> = if self.no_observe { None } else { Some(self.turn.with(&self.state)?) };
         let before = read_if_there(&self.state)?;
@@ -84,23 +81,36 @@ impl Args {
             again: true,
             ..Special::default()
         })?;
-        if let Some(out) = &self.out {
-            table.check_output(out)?;
-        }
+        check_outputs(&table, std::slice::from_ref(&self.state), &self.out)?;
         let mut state = self.seated(before, &table)?;
         let options = PickOptions { k: self.k, seed: self.seed, at: self.at, only_choose: self.no_observe };
         let picking = choose(&table, &mut state, options)?;
         self.tell(&state, &picking);
         // The picks first: if that fails, the round has not been seen, and can be picked from again.
+        let written = self.write(&table, &state, &picking);
+        if self.no_observe {
+            return written;
+        }
+        if let Err(error) = written {
+            if is_closed_pipe(&error) {
+                // For a plain list that is the reader's good right. Here nobody has all of the picks, so there was no round.
+                bail!("whoever read the picks left before the last of them: the round is not counted");
+            }
+            return Err(error);
+        }
+        write_back(&state, &self.state, |what| self.columns.say(what))
+    }
+
+    fn write(&self, table: &Table, state: &State, picking: &Picking) -> anyhow::Result<()> {
         match &self.out {
-            Some(out) => picking.write(&table, out, self.sheet.layout(as_text(table.format())), self.all)?,
+            Some(out) => picking.write(table, out, self.sheet.layout(as_text(table.format())), self.all)?,
             None if self.json => {}
-            None => picking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv), self.all)?,
+            None => picking.write(table, Path::new("-"), self.sheet.layout(Format::Csv), self.all)?,
         }
         if self.json {
-            output::versioned("pick", self.document(&table, &state, &picking)?)?;
+            output::versioned("pick", self.document(table, state, picking)?)?;
         }
-        if self.no_observe { Ok(()) } else { Ok(state.write(&self.state)?) }
+        Ok(())
     }
 
     fn document(&self, table: &Table, state: &State, picking: &Picking) -> anyhow::Result<serde_json::Value> {
@@ -116,18 +126,15 @@ impl Args {
     }
 
     fn seated(&self, before: Option<State>, table: &Table) -> anyhow::Result<State> {
-        let Some(state) = before else {
+        let evaluators = table.taken().evaluators();
+        let Some(mut state) = before else {
             let spec = self.policy.clone().unwrap_or_default();
-            return Ok(State::from(seat(&spec, table.taken().evaluators())?));
+            return Ok(State::from(seat(&spec, evaluators)?));
         };
-        if let Some(asked) = self.policy.as_ref().filter(|asked| *asked != state.jury.spec()) {
-            let learnt = state.jury.spec();
-            bail!("{} was learnt by `{learnt}`, not by `{asked}`; use another file", self.state.display());
+        if let Some(asked) = &self.policy {
+            same_policy(&state.jury, asked)?;
         }
-        let (learnt, here) = (state.jury.evaluators(), table.taken().evaluators());
-        if learnt != here {
-            bail!("the state was learnt over the evaluators {learnt}; this table has {here}");
-        }
+        Seated::again(&mut state.jury, evaluators, May::Same)?;
         Ok(state)
     }
 
@@ -143,6 +150,12 @@ impl Args {
         ));
         if picking.observed_before {
             self.columns.say(format_args!("these rows were picked from before, and are not counted again"));
+        }
+        if let Some(asked) = self.at.filter(|asked| *asked != picking.at) {
+            self.columns.say(format_args!(
+                "warning: the state has seen this round at {}, and there it stays: --at {asked} changes nothing",
+                picking.at
+            ));
         }
         if (self.k as u64) > picking.rows {
             self.columns.say(format_args!(

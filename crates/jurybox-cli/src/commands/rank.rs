@@ -3,11 +3,13 @@
 use super::columns::{Columns, Special};
 use super::layout::Sheet;
 use super::names::Pairs;
-use super::state::{read_jury, seated_for};
+use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
 use jurybox::Spec;
-use jurybox_files::{Format, Judge, RankOptions, Ranking, Table, by_evaluator, rank, score_all, seat, teach};
+use jurybox_files::{
+    Format, Judge, May, RankOptions, Ranking, Seated, Table, by_evaluator, rank, score_all, seat, teach,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -80,9 +82,7 @@ impl Args {
             again: !one_pass,
             ..Special::default()
         })?;
-        if let Some(out) = &self.out {
-            table.check_output(out)?;
-        }
+        check_outputs(&table, self.state.as_slice(), &self.out)?;
         let judge = self.judge(&table, state)?;
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
@@ -124,11 +124,11 @@ impl Args {
         if !self.weights.is_empty() {
             return Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights");
         }
-        if let Some(jury) = state {
-            for name in jury.evaluators().names().filter(|name| evaluators.position(name).is_none()) {
+        if let Some(mut jury) = state {
+            for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
                 self.columns.say(format_args!("warning: `{name}` is not named: rows are ranked without it"));
             }
-            return Ok(Judge::jury(&seated_for(table, jury)?));
+            return Ok(Judge::jury(&jury));
         }
         // Told noise levels are for the policies that take them; without a name, that is esag.
         let told = || {

@@ -2,10 +2,11 @@
 
 use super::columns::{Columns, Special};
 use super::names::Pairs;
-use super::state::read_jury;
+use super::state::{check_outputs, read_jury};
 use crate::output;
+use anyhow::Context;
 use jurybox::{Jury, Spec};
-use jurybox_files::{by_evaluator, write_whole};
+use jurybox_files::{May, Seated, by_evaluator, write_whole};
 use jurybox_lab::{OffPolicy, Protocol, ReplayOptions, off_policy, replay};
 use std::path::PathBuf;
 
@@ -89,7 +90,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         output::is_given_away([&self.picks, &self.svg, &self.html].into_iter().flatten(), self.json)?;
-        let states: Vec<(String, Jury)> = self
+        let mut states: Vec<(String, Jury)> = self
             .state
             .iter()
             .map(|path| Ok((format!("state({})", path.display()), read_jury(path)?)))
@@ -102,8 +103,9 @@ impl Args {
             known,
             ..Special::default()
         })?;
-        for out in [&self.picks, &self.svg, &self.html].into_iter().flatten() {
-            table.check_output(out)?;
+        check_outputs(&table, &self.state, [&self.picks, &self.svg, &self.html].into_iter().flatten())?;
+        for (name, jury) in &mut states {
+            Seated::again(jury, table.taken().evaluators(), May::Lack).with_context(|| name.clone())?;
         }
         let defaults = ReplayOptions::default();
         let protocol = match self.folds {

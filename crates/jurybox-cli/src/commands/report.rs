@@ -1,10 +1,10 @@
 //! `jurybox report`: which evaluators to trust.
 
 use super::columns::{Columns, Special};
-use super::state::{read_jury, seated_for};
+use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
-use jurybox_files::{report, write_whole};
+use jurybox_files::{May, Seated, report, write_whole};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let given_away = output::is_given_away(&self.out, self.json)?;
-        let state = self.state.as_deref().map(read_jury).transpose()?;
+        let mut state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
@@ -44,10 +44,10 @@ impl Args {
             known,
             ..Special::default()
         })?;
-        if let Some(out) = &self.out {
-            table.check_output(out)?;
+        check_outputs(&table, self.state.as_slice(), &self.out)?;
+        if let Some(jury) = &mut state {
+            Seated::again(jury, table.taken().evaluators(), May::Lack)?;
         }
-        let state = state.map(|jury| seated_for(&table, jury)).transpose()?;
         let report = report(&table, state.as_ref())?.dated(now()?);
         if let Some(out) = &self.out {
             write_whole(out, &report.to_html())?;

@@ -1,7 +1,7 @@
 //! `jurybox learn --picks`: verdicts that come back.
 
 use super::learn::Args;
-use super::state::summary;
+use super::state::{summary, write_back};
 use crate::output;
 use anyhow::bail;
 use jurybox::Direction;
@@ -38,10 +38,10 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     let back = take_back(&mut state, &picks, &verdicts, args.again)?;
     args.remember(&mut state, &reward, back.range);
     if back.used + back.passed_over > 0 {
-        state.write(&args.state)?;
+        write_back(&state, &args.state, |what| args.columns.say(what))?;
     }
     tell(args, &state, &back);
-    if args.json { output::versioned("state", summary(&state.jury, &json!(back))) } else { Ok(()) }
+    if args.json { output::versioned("learn", summary(&state.jury, &json!(back))) } else { Ok(()) }
 }
 
 fn tell(args: &Args, state: &State, back: &TakenBack) {
@@ -70,7 +70,10 @@ fn tell(args: &Args, state: &State, back: &TakenBack) {
     for (items, what) in [
         (&back.contradictory, "have verdicts that contradict each other, none of which is learnt"),
         (&back.strangers, "have a verdict and are not among the picks"),
-        (&back.picked_twice, "were picked more than once; their verdict goes to the first pick"),
+        (
+            &back.picked_twice,
+            "were picked more than once; a verdict counts once, with the first pick that it comes to",
+        ),
     ] {
         if items.count > 0 {
             say(format_args!("warning: {} items {what}: {items}", items.count));

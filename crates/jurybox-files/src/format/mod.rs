@@ -132,6 +132,12 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// A name for what is in it, the same whatever it is called and however it is compressed; none where it has no file, or can be
+    /// read only once.
+    fn fingerprint(&self) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
     /// Begins a pass; `bytes` is to count what has been read.
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error>;
 

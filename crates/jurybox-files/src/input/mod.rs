@@ -10,6 +10,7 @@ mod utf16;
 pub(crate) use items::is_json;
 
 use crate::error::Error;
+use crate::fingerprint::of_contents;
 pub(crate) use crate::format::Format;
 use crate::format::blocks::LONGEST;
 use crate::reading::Reading;
@@ -79,6 +80,9 @@ const PEEK: usize = 1 << 16;
 
 /// How much is looked at to tell the columns, unless that is not enough to see a whole record.
 const LOOK: usize = 1 << 18;
+
+/// And however little that shows: as much as a record may have, and the beginning of a second one.
+const MOST_LOOK: usize = LONGEST + LOOK;
 
 impl Input {
     /// Opens a path or `-`. A standard input that is to be read `again` is kept aside on disk first.
@@ -156,7 +160,6 @@ impl Input {
     /// What the text begins with, for telling the columns: until there is `enough`, or as much as two records may have.
     /// Reading it does not use up a standard input.
     pub(crate) fn beginning(&self, enough: impl Fn(&[u8]) -> bool) -> Result<Beginning, Error> {
-        const MOST: usize = 2 * LONGEST;
         if let Origin::Once(head) = &self.origin {
             return self
                 .beginning_of_stream(&mut head.lock().unwrap_or_else(PoisonError::into_inner), enough);
@@ -167,10 +170,10 @@ impl Input {
             let want = look - text.len();
             let read = from.by_ref().take(want as u64).read_to_end(&mut text).map_err(|e| self.reading(e))?;
             let whole = read < want;
-            if whole || look >= MOST || enough(&text) {
+            if whole || look >= MOST_LOOK || enough(&text) {
                 return Ok(Beginning { text, whole });
             }
-            look *= 4;
+            look = (4 * look).min(MOST_LOOK);
         }
     }
 
@@ -180,22 +183,26 @@ impl Input {
         head: &mut Option<Vec<u8>>,
         enough: impl Fn(&[u8]) -> bool,
     ) -> Result<Beginning, Error> {
-        const MOST: usize = 2 * LONGEST;
         let head = head.get_or_insert_default();
         let mut whole = head.len() < PEEK;
         loop {
             let begun = decoded(Box::new(Cursor::new(head.clone())));
             let mut begun = self.lines_of(begun.map_err(|e| Error::io(&self.path, "decompress", e))?)?;
             // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
+            // A few compressed bytes can be any number of others: no more of them than would be looked at of a file.
             let mut text = Vec::new();
-            let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = begun.read(&mut buffer) {
-                text.extend_from_slice(&buffer[..n]);
+            let mut buffer = [0; 1 << 14];
+            let mut ended = false;
+            while text.len() < MOST_LOOK && !ended {
+                match begun.read(&mut buffer) {
+                    Ok(n @ 1..) => text.extend_from_slice(&buffer[..n]),
+                    _ => ended = true,
+                }
             }
-            if whole || head.len() >= MOST || enough(&text) {
-                return Ok(Beginning { text, whole });
+            if (whole && ended) || text.len() >= MOST_LOOK || head.len() >= MOST_LOOK || enough(&text) {
+                return Ok(Beginning { text, whole: whole && ended });
             }
-            let more = 3 * head.len();
+            let more = (3 * head.len()).min(MOST_LOOK - head.len());
             let read = io::stdin().lock().take(more as u64).read_to_end(head);
             whole = read.map_err(|e| Error::io(&self.path, "read", e))? < more;
         }
@@ -204,6 +211,15 @@ impl Input {
     /// Whether it can be read once only.
     pub(crate) fn is_once(&self) -> bool {
         matches!(self.origin, Origin::Once(_))
+    }
+
+    /// A name for what is in it, the same whether it is compressed or not; none where it can be read only once.
+    pub(crate) fn fingerprint(&self) -> Result<Option<String>, Error> {
+        if matches!(self.origin, Origin::Once(_)) {
+            return Ok(None);
+        }
+        // Parquet is not compressed as a whole, and is taken as it is.
+        Ok(decompressed(Box::new(self.file()?)).and_then(of_contents).ok())
     }
 
     /// Refuses a file that is not what it was when it was opened.
@@ -272,7 +288,7 @@ fn peeked(mut raw: Text) -> io::Result<(Vec<u8>, Text)> {
     Ok((head.clone(), Box::new(Cursor::new(head).chain(raw))))
 }
 
-fn decompressed(raw: Text) -> io::Result<Text> {
+pub(crate) fn decompressed(raw: Text) -> io::Result<Text> {
     let (head, whole) = peeked(raw)?;
     Ok(if head.starts_with(GZIP) {
         // Buffered by hand: the decoder asks for what it can use, not byte by byte.

@@ -159,14 +159,16 @@ impl Policy for Exp4p {
             }
         }
         if let Some(j) = advice.iter().position(|a| !(0.0..=1.0).contains(a)) {
-            return Some(format!("advice {} of evaluator #{j} is not a share between 0 and 1", advice[j]));
+            return Some(format!("advice {:?} of evaluator #{j} is not a share between 0 and 1", advice[j]));
         }
         // Gains are divided by it, and bonuses summed up: neither may overflow.
         if !advice.is_empty() && inclusion_probability.recip() > LIMIT {
-            return Some(format!("inclusion probability {inclusion_probability} is too small to divide by"));
+            return Some(format!(
+                "inclusion probability {inclusion_probability:?} is too small to divide by"
+            ));
         }
         let j = bonus.iter().position(|b| !(0.0..=LIMIT).contains(b))?;
-        Some(format!("bonus {} of evaluator #{j} is not zero or a positive number within 1e100", bonus[j]))
+        Some(format!("bonus {:?} of evaluator #{j} is not zero or a positive number within 1e100", bonus[j]))
     }
 
     fn buffer(&self) -> Mix {
@@ -197,6 +199,10 @@ impl Rank for Mix {
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         self.trust(scores.items(), &mut scratch.numbers);
         mean_rank(scores, &scratch.numbers, &mut scratch.values);
+    }
+
+    fn leaves_to_chance(&self) -> bool {
+        true
     }
 
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {

@@ -70,6 +70,11 @@ pub(crate) trait Policy: Clone {
 
     fn state(&self) -> &Self::State;
 
+    /// Whether a jury that has seen this can have such a state, as far as the state itself does not tell.
+    fn is_within(&self, _seen: &Seen) -> bool {
+        true
+    }
+
     /// The state, to be changed from outside.
     fn state_mut(&mut self) -> &mut Self::State;
 
@@ -128,6 +133,11 @@ pub(crate) trait Rank: Clone + Send + Sync {
     /// How much of a round is given to chance.
     fn exploration(&self) -> Exploration {
         Exploration::NONE
+    }
+
+    /// Whether it leaves some of its picks to chance, so that a plain list by value is not what it picks.
+    fn leaves_to_chance(&self) -> bool {
+        self.exploration().eps > 0.0
     }
 
     /// Picks, into `scratch.picks`: the top K by `values`, with exploration.

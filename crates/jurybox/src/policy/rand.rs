@@ -58,6 +58,10 @@ impl Rank for OneAtRandom {
         mean_rank(scores, &trust, &mut scratch.values);
     }
 
+    fn leaves_to_chance(&self) -> bool {
+        true
+    }
+
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
         self.inclusion(scores, k, scratch);
         let drawn = rng.random_range(0..scores.evaluators());

@@ -165,6 +165,11 @@ fn link_option(entry: &Entry, value: &Value) -> Result<Link, String> {
 
 /// What a jury asks of its policy, whichever it is.
 impl AnyPolicy {
+    /// Whether a jury that has seen this can have this state.
+    pub(crate) fn is_within(&self, seen: &Seen) -> bool {
+        each!(self, p => p.is_within(seen))
+    }
+
     pub(crate) fn observes_first(&self) -> bool {
         each!(self, p => p.observes_first())
     }
@@ -232,6 +237,10 @@ impl AnyRank {
 
     pub(crate) fn inclusion(&self, scores: &Scores<'_>, k: usize, scratch: &mut Scratch) {
         each_rank!(self, r => r.inclusion(scores, k, scratch));
+    }
+
+    pub(crate) fn leaves_to_chance(&self) -> bool {
+        each_rank!(self, r => r.leaves_to_chance())
     }
 
     pub(crate) fn contributions(&self, row: &[f64]) -> Option<Contributions> {

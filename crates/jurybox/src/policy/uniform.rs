@@ -54,6 +54,10 @@ impl Rank for Ties {
         scratch.values.resize(scores.items(), 0.0);
     }
 
+    fn leaves_to_chance(&self) -> bool {
+        true
+    }
+
     fn contributions(&self, row: &[f64]) -> Option<Contributions> {
         Some(Contributions { base: 0.0, each: vec![0.0; row.len()] })
     }

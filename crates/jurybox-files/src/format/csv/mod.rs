@@ -98,6 +98,10 @@ impl Source for Csv {
         self.input.check_unchanged()
     }
 
+    fn fingerprint(&self) -> Result<Option<String>, Error> {
+        self.input.fingerprint()
+    }
+
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         let mut text = self.input.text(bytes)?;
         text.read_exact(&mut vec![0; self.header.bytes]).map_err(|e| self.input.reading(e))?;

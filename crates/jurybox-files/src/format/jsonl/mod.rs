@@ -129,6 +129,10 @@ impl Source for JsonLines {
         self.input.check_unchanged()
     }
 
+    fn fingerprint(&self) -> Result<Option<String>, Error> {
+        self.input.fingerprint()
+    }
+
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         Ok(Box::new(TextUnits::new(&self.input, self.input.text(bytes)?, Ends::Lines)))
     }

@@ -99,6 +99,10 @@ impl Source for Parquet {
         self.input.check_unchanged()
     }
 
+    fn fingerprint(&self) -> Result<Option<String>, Error> {
+        self.input.fingerprint()
+    }
+
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         let list = stretch::stretches(&self.metadata, self.input.size).into_iter();
         Ok(Box::new(Stretches { list, bytes: bytes.clone() }))

@@ -58,6 +58,7 @@ use crate::link::Link;
 use crate::pick::Example;
 use crate::schedule::Renewal;
 use crate::scores::Scores;
+use crate::seen::Seen;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Adaptive {
@@ -116,6 +117,11 @@ impl Policy for Adaptive {
 
     fn state_mut(&mut self) -> &mut State {
         &mut self.state
+    }
+
+    /// The samples count the rows they were shown, each of which the jury has seen.
+    fn is_within(&self, seen: &Seen) -> bool {
+        self.state.unlabelled.counted() <= seen.items && self.state.labelled.counted() <= seen.used
     }
 
     fn observes_first(&self) -> bool {
