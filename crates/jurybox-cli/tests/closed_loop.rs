@@ -34,15 +34,14 @@ fn a_log_of_picks_is_replayed() {
             let line = posts.iter().find(|line| line.split(',').next() == Some(id)).unwrap();
             line.trim().rsplit(',').next().unwrap().parse::<f64>().unwrap()
         };
-        let shown: String =
-            posts.iter().map(|line| format!("{}\n", line.trim().rsplit_once(',').unwrap().0)).collect();
-        fs::write(folder.join("hour.csv"), format!("post,good,noise\n{shown}")).unwrap();
+        let shown: Vec<&str> = posts.iter().map(|line| line.trim().rsplit_once(',').unwrap().0).collect();
+        fs::write(folder.join("hour.csv"), format!("post,good,noise\n{}\n", shown.join("\n"))).unwrap();
         jurybox(
             &folder,
             "pick hour.csv -k 5 --id post --state desk.json --policy eps-greedy(eps=0.4) --all --out log.jsonl -q",
         );
         let log = fs::read_to_string(folder.join("log.jsonl")).unwrap();
-        let mut lines = String::new();
+        let mut lines = Vec::new();
         for line in log.lines() {
             let mut row: Value = serde_json::from_str(line).unwrap();
             rows += 1;
@@ -55,9 +54,9 @@ fn a_log_of_picks_is_replayed() {
                 found += verdict;
                 json!(verdict)
             };
-            lines.push_str(&format!("{row}\n"));
+            lines.push(row.to_string());
         }
-        fs::write(folder.join(format!("log-{hour:02}.jsonl")), lines).unwrap();
+        fs::write(folder.join(format!("log-{hour:02}.jsonl")), lines.join("\n")).unwrap();
     }
     assert_eq!((rows, looked_at), (600, 150));
     let document = jurybox(

@@ -130,9 +130,12 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
 }
 
 /// The scores and the ids of all rows, and the first row of each source.
-fn gather(table: &Table) -> Result<(Vec<f64>, Vec<Box<str>>, Vec<u64>), Error> {
+type Gathered = (Vec<f64>, Vec<Box<str>>, Vec<u64>);
+
+fn gather(table: &Table) -> Result<Gathered, Error> {
     let (mut values, mut ids) = (Vec::new(), Vec::new());
-    let mut files = vec![0; table.sources.len()];
+    // A source that has no rows begins after all others.
+    let mut files = vec![u64::MAX; table.sources.len()];
     table.scan(
         Want { key: true, ..Want::default() },
         |mut part| Ok((part.batch.take_scores(), part.batch.keys)),

@@ -65,7 +65,7 @@ impl Picking {
         let mut kept: Vec<Option<(usize, u64, Record)>> =
             self.picks.iter().map(|pick| by_number(pick.row)).collect();
         if kept.iter().any(Option::is_none) {
-            self.keep_passing(table, &places, &mut kept)?;
+            keep_passing(table, &places, &mut kept)?;
         }
         let mut slabs: Vec<Option<Slab>> = vec![None; self.picks.len()];
         for (number, source) in table.sources.iter().enumerate() {
@@ -89,30 +89,6 @@ impl Picking {
             }
         }
         Ok(slabs.into_iter().flatten().collect())
-    }
-
-    /// Keeps the rows of picks that cannot be had again once they have gone by.
-    fn keep_passing(
-        &self,
-        table: &Table,
-        places: &HashMap<u64, usize>,
-        kept: &mut [Option<(usize, u64, Record)>],
-    ) -> Result<(), Error> {
-        table.scan(
-            Want { records: Records::Passing, ..Want::default() },
-            |part| Ok((part.batch.rows(), part.rows_as_they_stand())),
-            |at, (rows, (text, starts, arrays))| {
-                let batch = Batch { rows, starts, ..Batch::default() };
-                let part = Part { batch, text: &text, arrays, source: at.file };
-                for row in 0..rows {
-                    if let Some(&place) = places.get(&(at.row + row as u64)) {
-                        kept[place] = Some((at.file, at.row_in_file + row as u64, part.record(row)?));
-                    }
-                }
-                Ok(())
-            },
-        )?;
-        Ok(())
     }
 
     fn with_picks(&self, rows: &Slab, numbers: &[u64], places: &HashMap<u64, usize>) -> Slab {
@@ -144,6 +120,29 @@ impl Picking {
         }
         slab
     }
+}
+
+/// Keeps the rows of picks that cannot be had again once they have gone by.
+fn keep_passing(
+    table: &Table,
+    places: &HashMap<u64, usize>,
+    kept: &mut [Option<(usize, u64, Record)>],
+) -> Result<(), Error> {
+    table.scan(
+        Want { records: Records::Passing, ..Want::default() },
+        |part| Ok((part.batch.rows(), part.rows_as_they_stand())),
+        |at, (rows, (text, starts, arrays))| {
+            let batch = Batch { rows, starts, ..Batch::default() };
+            let part = Part { batch, text: &text, arrays, source: at.file };
+            for row in 0..rows {
+                if let Some(&place) = places.get(&(at.row + row as u64)) {
+                    kept[place] = Some((at.file, at.row_in_file + row as u64, part.record(row)?));
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(())
 }
 
 /// Receipts in a table: objects in JSON lines, JSON as text elsewhere; nothing for a row that was not picked.

@@ -123,7 +123,8 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
     let with_scores = options.explain || by_number;
     let mut best =
         Best { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
-    let mut files = vec![0; table.sources.len()];
+    // A source that has no rows begins after all others.
+    let mut files = vec![u64::MAX; table.sources.len()];
     let rows = table.scan(
         want,
         |mut part| {

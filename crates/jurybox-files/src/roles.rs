@@ -286,7 +286,7 @@ impl Roles {
                 match (found.kind, own::names_things(name)) {
                     (Kind::Number, None) => evaluators.push(self.directed(name)),
                     (Kind::Number | Kind::Serial | Kind::OneWord, Some(why)) => {
-                        others.push((name.clone(), why))
+                        others.push((name.clone(), why));
                     }
                     (Kind::Serial, None) => others.push((name.clone(), "distinct whole numbers, like an id")),
                     (Kind::OneWord, None) => others.push((name.clone(), "one word in every row")),

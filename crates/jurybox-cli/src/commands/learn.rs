@@ -6,7 +6,7 @@ use super::state::{Turn, read_if_there, summary, write_back};
 use super::verdicts;
 use crate::output;
 use anyhow::bail;
-use jurybox::{Direction, Evaluator, Jury, Spec};
+use jurybox::{Direction, Evaluator, Evaluators, Jury, Spec};
 use jurybox_files::{Error, May, Seated, State, counted, expand, fingerprint, same_policy, seat, teach};
 use serde_json::json;
 use std::path::PathBuf;
@@ -117,25 +117,7 @@ impl Args {
                 bail!("standard input: {ALREADY}");
             }
         }
-        let evaluators = table.taken().evaluators();
-        let mut state = match before {
-            Some(mut state) => {
-                let seated = Seated::again(
-                    &mut state.jury,
-                    evaluators,
-                    May::Change { forget: &names::all(&self.drop) },
-                )?;
-                for name in seated.joined {
-                    self.columns
-                        .say(format_args!("`{name}` joins: what was learnt before is learnt without it"));
-                }
-                for name in seated.left {
-                    self.columns.say(format_args!("`{name}` leaves: what was learnt of it is forgotten"));
-                }
-                state
-            }
-            None => State::from(seat(&self.policy.clone().unwrap_or_default(), evaluators)?),
-        };
+        let mut state = self.seated(before, table.taken().evaluators())?;
         let first = self.at.unwrap_or(state.jury.seen().next_time());
         let taught = teach(&table, &mut state.jury, first)?;
         for fingerprint in fingerprints.into_iter().flatten() {
@@ -207,6 +189,22 @@ impl Args {
     /// Whether what goes by this name has been learnt, and is not to be learnt again.
     fn is_known(&self, state: Option<&State>, fingerprint: &str) -> bool {
         !self.again && state.is_some_and(|state| state.memory.knows_file(fingerprint))
+    }
+
+    /// The state with the table's evaluators seated; says who came and who left.
+    fn seated(&self, before: Option<State>, evaluators: &Evaluators) -> anyhow::Result<State> {
+        let Some(mut state) = before else {
+            return Ok(State::from(seat(&self.policy.clone().unwrap_or_default(), evaluators)?));
+        };
+        let may = May::Change { forget: &names::all(&self.drop) };
+        let seated = Seated::again(&mut state.jury, evaluators, may)?;
+        for name in seated.joined {
+            self.columns.say(format_args!("`{name}` joins: what was learnt before is learnt without it"));
+        }
+        for name in seated.left {
+            self.columns.say(format_args!("`{name}` leaves: what was learnt of it is forgotten"));
+        }
+        Ok(state)
     }
 
     /// What is left to do where everything has been learnt already.

@@ -11,7 +11,7 @@ impl FromStr for Names {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Names(pieces(text)?.into_iter().map(unquoted).collect()))
+        Ok(Names(pieces(text)?.iter().map(|piece| unquoted(piece)).collect()))
     }
 }
 
@@ -52,7 +52,7 @@ fn pair(text: &str) -> Result<(String, f64), String> {
     let number: f64 = value.trim().parse().map_err(|_| format!("`{}` is not a number", value.trim()))?;
     // As far as scores may reach: their products stay finite.
     if number.abs() <= 1e100 {
-        Ok((unquoted(name.into()), number))
+        Ok((unquoted(name), number))
     } else {
         Err(format!("`{}` is not usable; it must be a number within ±1e100", value.trim()))
     }
@@ -82,7 +82,7 @@ fn pieces(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// A name without the quotes around it.
-fn unquoted(piece: String) -> String {
+fn unquoted(piece: &str) -> String {
     let piece = piece.trim();
     match piece.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inside) => inside.replace("\"\"", "\""),

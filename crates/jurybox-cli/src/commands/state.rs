@@ -36,10 +36,9 @@ pub(crate) fn read_if_there(path: &Path) -> anyhow::Result<Option<State>> {
         Ok(about) if !about.is_file() => {
             bail!("{}: a state that is changed is kept in a plain file, and this is none", path.display())
         }
-        Ok(_) => Ok(Some(State::read(path)?)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        // Whatever the reason, reading tells it in its own words.
-        Err(_) => Ok(Some(State::read(path)?)),
+        // What else may be wrong with it, reading tells in its own words.
+        _ => Ok(Some(State::read(path)?)),
     }
 }
 

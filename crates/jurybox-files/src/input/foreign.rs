@@ -1,5 +1,20 @@
 //! Files that are something else: told by their first bytes, and refused for what they are.
 
+/// How files of other kinds begin.
+const BEGINNINGS: &[(&[u8], &str)] = &[
+    (b"\xfd7zXZ\0", "compressed by xz"),
+    (b"BZh", "compressed by bzip2"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"ARROW1", "an Arrow (Feather) file"),
+    (b"ORC", "an ORC file"),
+    (b"Obj\x01", "an Avro file"),
+    (b"\x89HDF\r\n", "an HDF5 file"),
+    (b"\x93NUMPY", "a NumPy array"),
+];
+
 /// What a file that begins so is, where it is nothing that is read.
 pub(super) fn foreign(head: &[u8]) -> Option<&'static str> {
     let begins = |with: &[u8]| head.starts_with(with);
@@ -13,19 +28,6 @@ pub(super) fn foreign(head: &[u8]) -> Option<&'static str> {
             "a zip archive"
         });
     }
-    const BEGINNINGS: &[(&[u8], &str)] = &[
-        (b"\xfd7zXZ\0", "compressed by xz"),
-        (b"BZh", "compressed by bzip2"),
-        (b"\x04\x22\x4d\x18", "compressed by lz4"),
-        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook"),
-        (b"SQLite format 3\0", "an SQLite database"),
-        (b"ARROW1", "an Arrow (Feather) file"),
-        (b"ORC", "an ORC file"),
-        (b"Obj\x01", "an Avro file"),
-        (b"\x89HDF\r\n", "an HDF5 file"),
-        (b"\x93NUMPY", "a NumPy array"),
-    ];
     let fits = |(beginning, _): &&(&[u8], &'static str)| begins(beginning);
     let (beginning, what) = *BEGINNINGS.iter().find(fits)?;
     // Letters can begin a header too; then what follows is text.

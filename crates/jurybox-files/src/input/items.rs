@@ -20,6 +20,7 @@ pub(crate) fn is_json(text: &[u8]) -> Option<bool> {
 }
 
 /// The items of a JSON text, one a line. Whether they are sound is for whoever parses them.
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing about the place in the text")]
 pub(super) struct Items<R> {
     from: R,
     buffer: Vec<u8>,

@@ -149,12 +149,13 @@ impl Input {
             Origin::File(_) | Origin::Kept(_) => Box::new(self.file()?),
         };
         let raw = Counted { from: raw, bytes: bytes.clone() };
-        self.lines_of(decoded(Box::new(raw)).map_err(|e| Error::io(&self.path, "decompress", e))?)
+        let text = decoded(Box::new(raw)).map_err(|e| Error::io(&self.path, "decompress", e))?;
+        Ok(self.lines_of(text))
     }
 
     /// A text as the formats read it: JSON that is spread over lines has an item on each.
-    fn lines_of(&self, text: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>, Error> {
-        Ok(if self.items { Box::new(items::Items::new(text)) } else { text })
+    fn lines_of(&self, text: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+        if self.items { Box::new(items::Items::new(text)) } else { text }
     }
 
     /// What the text begins with, for telling the columns: until there is `enough`, or as much as two records may have.
@@ -187,7 +188,7 @@ impl Input {
         let mut whole = head.len() < PEEK;
         loop {
             let begun = decoded(Box::new(Cursor::new(head.clone())));
-            let mut begun = self.lines_of(begun.map_err(|e| Error::io(&self.path, "decompress", e))?)?;
+            let mut begun = self.lines_of(begun.map_err(|e| Error::io(&self.path, "decompress", e))?);
             // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
             // A few compressed bytes can be any number of others: no more of them than would be looked at of a file.
             let mut text = Vec::new();

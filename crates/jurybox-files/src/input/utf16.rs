@@ -12,10 +12,8 @@ pub(super) enum Order {
 /// The order of a text that begins so, if it is one: by its mark, or by the zeros that plain letters have in it.
 pub(super) fn order(head: &[u8]) -> Option<Order> {
     match head {
-        [0xff, 0xfe, ..] => Some(Order::Little),
-        [0xfe, 0xff, ..] => Some(Order::Big),
-        [1..=255, 0, 1..=255, 0, ..] => Some(Order::Little),
-        [0, 1..=255, 0, 1..=255, ..] => Some(Order::Big),
+        [0xff, 0xfe, ..] | [1..=255, 0, 1..=255, 0, ..] => Some(Order::Little),
+        [0xfe, 0xff, ..] | [0, 1..=255, 0, 1..=255, ..] => Some(Order::Big),
         _ => None,
     }
 }

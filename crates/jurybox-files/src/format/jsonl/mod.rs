@@ -183,9 +183,11 @@ fn has_a_line(text: &[u8]) -> bool {
     parse::lines(text).next().is_some_and(|(_, _, line)| line.ends_with(b"\n"))
 }
 
-/// The columns by the keys of the first lines, and what they hold: fields within objects too, by dotted names. Says whether
-/// these were all lines.
-fn columns(input: &Input, begun: &Beginning) -> Result<(Vec<Found>, Vec<Vec<String>>, bool), Error> {
+/// The columns, the way of keys to each, and whether the lines that were looked at are all.
+type Columns = (Vec<Found>, Vec<Vec<String>>, bool);
+
+/// The columns by the keys of the first lines, and what they hold: fields within objects too, by dotted names.
+fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
     let path = &input.path;
     let mut head = Head { notation: input.reading.notation(), ..Head::default() };
     let mut lines = parse::lines(&begun.text);
@@ -255,7 +257,7 @@ impl Head {
                 // A key that has the dots itself goes before the way by dots.
                 Some(_) if way.len() > 1 => continue,
                 Some(&column) => {
-                    self.ways[column] = way.clone();
+                    self.ways[column].clone_from(&way);
                     self.looks[column] = Look::default();
                     column
                 }

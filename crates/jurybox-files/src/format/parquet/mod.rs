@@ -151,7 +151,7 @@ impl Source for Parquet {
 fn look(columns: &mut [Found], from: &stretch::From<'_>) {
     let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
     let wanted: Vec<usize> = (0..columns.len()).filter(|&at| whole(&columns[at])).collect();
-    let Some(rows) = from.metadata.metadata().row_groups().first().map(|group| group.num_rows()) else { return };
+    let Some(rows) = from.metadata.metadata().row_groups().first().map(parquet::file::metadata::RowGroupMetaData::num_rows) else { return };
     if wanted.is_empty() || rows <= 0 {
         return;
     }
