@@ -124,7 +124,7 @@ fn what_is_hardly_ever_reviewed_gets_no_figure() {
 /// Of 60 intervals that hold 95 times of 100, 50 or fewer hold the truth less than once in 1,000 times.
 #[test]
 fn figures_hold_the_truth_where_they_are_given() {
-    let fresh = Fresh::draw(40_000);
+    let fresh = Fresh::draw(10_000);
     for policy in ["average", "lin-ucb"] {
         let Covered { given, held, error, .. } = covered(0.2, 60, policy, &fresh);
         assert!(
@@ -141,7 +141,7 @@ fn figures_hold_the_truth_where_they_are_given() {
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
 fn coverage_of_looked_at_rows() {
     const LOGS: u64 = 200;
-    let fresh = Fresh::draw(40_000);
+    let fresh = Fresh::draw(10_000);
     println!("| policy | least p | figure given | holds the truth | truth | bias | ± |");
     println!("|---|---|---|---|---|---|---|");
     for policy in ["average", "lin-ucb", "esag", "adaptive"] {
