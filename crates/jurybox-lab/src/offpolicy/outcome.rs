@@ -1,6 +1,7 @@
 //! What an off-policy estimate says, as one document.
 
 use super::range::Range;
+use super::verdict::cut;
 use crate::replay::{Log, ReplayOptions};
 use jurybox::Interval;
 use serde::{Serialize, Serializer};
@@ -188,7 +189,7 @@ impl OffPolicy {
             items: rows as f64 / rounds.len() as f64,
             k: options.k,
             seed: options.seed,
-            logged,
+            logged: if range.known { cut(logged, range.low, range.high) } else { logged },
             reward_range: (range.low, range.high),
             reward_range_from: range.from,
             policies: Vec::new(),
