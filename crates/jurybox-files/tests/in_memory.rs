@@ -199,7 +199,11 @@ fn what_is_learnt_is_the_same_state() {
 
 #[test]
 fn reports_are_the_same_document() {
-    same(&roles(false), |table, _| serde_json::to_string(&report(table, None).unwrap()).unwrap());
+    same(&roles(false), |table, _| {
+        let mut report = report(table, None).unwrap();
+        report.files.clear();
+        serde_json::to_string(&report).unwrap()
+    });
 }
 
 /// Kinds of columns that hold numbers: read as numbers, exactly, with their nulls, as from Parquet.

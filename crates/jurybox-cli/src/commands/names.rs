@@ -62,6 +62,7 @@ fn pair(text: &str) -> Result<(String, f64), String> {
 fn pieces(text: &str) -> Result<Vec<String>, String> {
     let (mut pieces, mut quoted, mut begins) = (vec![String::new()], false, true);
     for character in text.chars() {
+        let inside = quoted;
         match character {
             // Within quotes two of them are one: the second opens again at once.
             '"' if quoted || begins => quoted = !quoted,
@@ -73,7 +74,7 @@ fn pieces(text: &str) -> Result<Vec<String>, String> {
             ' ' if begins => continue,
             _ => {}
         }
-        begins = character == '"' && !quoted;
+        begins = inside && !quoted;
         if let Some(piece) = pieces.last_mut() {
             piece.push(character);
         }

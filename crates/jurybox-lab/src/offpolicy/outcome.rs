@@ -16,8 +16,6 @@ use serde::{Serialize, Serializer};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OffPolicy {
-    /// What this document is.
-    pub format: &'static str,
     /// Which form of it.
     pub version: u32,
     /// `estimated`: as opposed to replayed.
@@ -176,7 +174,6 @@ impl OffPolicy {
     ) -> OffPolicy {
         let rows: usize = rounds.iter().map(Vec::len).sum();
         OffPolicy {
-            format: "jurybox-off-policy",
             version: 2,
             how: "estimated",
             estimator: "doubly robust",

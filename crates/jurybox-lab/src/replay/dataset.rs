@@ -271,7 +271,10 @@ mod tests {
         let path = std::env::temp_dir().join(format!("jurybox-lab-bad-{}.csv", std::process::id()));
         std::fs::write(&path, "a,b,r\n1,2,3\n1,x,3\n").unwrap();
         let error = Dataset::read(&path, &["a", "b"], "r", None).unwrap_err().to_string();
-        assert!(error.contains("line 3, column `b`: `x` is not a number"), "{error}");
+        assert!(
+            error.contains("column `b`: 1 of 2 cells are no numbers") && error.contains("`x` (line 3)"),
+            "{error}"
+        );
         let error = Dataset::read(&path, &["a", "z"], "r", None).unwrap_err().to_string();
         assert!(error.contains("no column `z`"), "{error}");
         std::fs::write(&path, "a,b,r\n1,2,3\n1,,3\n").unwrap();
