@@ -128,7 +128,7 @@ pub(crate) fn replayed(
             chosen.extend(picks.map(|(run, picks)| (entrant.name.clone(), run, picks)));
         }
     }
-    let measures = Measures::new(over(log, options), &offered);
+    let measures = Measures::new(over(log, options), &offered, &log.rewards);
     Ok((outcome::summed_up(log, options, &extent, &measures, &played), chosen))
 }
 

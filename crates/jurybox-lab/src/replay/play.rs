@@ -12,6 +12,8 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) struct Played {
     /// The reward of each label, in the order in which they were given.
     pub(crate) rewards: Vec<f64>,
+    /// The row of each label, in the same order.
+    pub(crate) rows: Vec<usize>,
     /// Labels on rows that had one before: none, but where rows come back.
     pub(crate) again: usize,
     /// Rows with a reward that were of use in learning before the first round, at least; None where there were none to learn from.
@@ -92,6 +94,7 @@ impl Run<'_, '_> {
         let rows: Vec<usize> = choices.iter().map(|choice| desk.rows[choice.place]).collect();
         for (&row, choice) in rows.iter().zip(&choices) {
             self.played.rewards.push(log.rewards[row]);
+            self.played.rows.push(row);
             self.played.again += usize::from(std::mem::replace(&mut self.had[row], true));
             if self.table.keep {
                 let chosen = Chosen { round: self.round, row, probability: choice.probability };

@@ -103,3 +103,44 @@ fn the_reason_why_there_is_nothing_to_gain_is_the_true_one() {
     let flat = Log { rewards: vec![1.0; 100], ..log };
     assert!(said(&flat, &options(Protocol::Rounds, &["average"])).contains("all rewards are equal"));
 }
+
+/// With a budget as large as the pool all earn the same, and no evaluator is named as the best.
+#[test]
+fn no_single_evaluator_is_the_best_where_all_is_picked() {
+    let log = world(50, 0.5, 3);
+    let ask = ReplayOptions { runs: 4, ..options(Protocol::Pool { budget: 40 }, &["adaptive"]) };
+    let outcome = run(&log, &ask);
+    assert!(outcome.line("best-single").is_some());
+    assert!(!outcome.to_table().contains("best-single("), "{}", outcome.to_table());
+}
+
+/// Two policies with the same picks out of fold: not a certain zero, but nothing that tells them apart.
+#[test]
+fn same_picks_are_called_so_and_are_not_certain_of_other_rows() {
+    let log = world(100, 0.5, 3);
+    let weights = Some(vec![1.0; 4]);
+    let ask = ReplayOptions { runs: 1, weights, ..options(Protocol::Folds(5), &["average", "adaptive"]) };
+    let outcome = run(&log, &ask);
+    let same = outcome.policies.iter().find(|line| line.name.starts_with("weights")).unwrap();
+    let difference = same.difference_to_first.unwrap();
+    assert!(same.same_picks_as_first && difference.mean == 0.0 && difference.half_width() > 0.0);
+    assert!(!outcome.policies[0].same_picks_as_first && !outcome.line("best").unwrap().same_picks_as_first);
+    assert!(outcome.to_table().contains("same picks"));
+    // What is exact by construction stays so, and a policy that never learns is not said to have learnt nothing.
+    assert!(share(&outcome, "best").half_width() < 1e-9);
+    assert!(
+        outcome.warnings.iter().all(|warning| !warning.contains("picks of its own")),
+        "{:?}",
+        outcome.warnings
+    );
+    let explorer = run(&log, &ReplayOptions { runs: 1, ..options(Protocol::Folds(5), &["eps-greedy"]) });
+    assert!(explorer.warnings.iter().any(|warning| warning.contains("picks of its own")));
+}
+
+#[test]
+fn equal_rewards_are_not_said_to_have_more_than_two_values() {
+    let mut log = world(60, 0.5, 3);
+    log.rewards.fill(1.0);
+    let outcome = run(&log, &ReplayOptions { runs: 4, ..options(Protocol::Rounds, &["average"]) });
+    assert!(outcome.warnings.iter().all(|warning| !warning.contains("two values")), "{:?}", outcome.warnings);
+}
