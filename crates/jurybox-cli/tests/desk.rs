@@ -359,3 +359,35 @@ fn a_bad_receipt_is_named_by_file_row_and_id_and_shown_in_short() {
     let messages = folder.refused(learn);
     assert!(messages.contains("picks.csv, row 1, column `receipt`") && messages.len() < 400, "{messages}");
 }
+
+/// How a table was written is said once, to `pick`: what it writes is read alike by whoever learns from it.
+#[test]
+fn picks_carry_the_scores_as_they_were_read() {
+    let folder = Folder::new("as-read");
+    let text: String = (0..30)
+        .map(|i| {
+            let a = if i % 2 == 1 { "-99".into() } else { format!("1,{}", 100 + i) };
+            format!("x{i};{a};{}%\n", 10 + i)
+        })
+        .collect::<Vec<String>>()
+        .concat();
+    folder.write("h.csv", &format!("id;a;b\n{text}"));
+    folder.write("v.csv", "id,v\nx29,1\nx28,0\nx27,1\n");
+    let mut states = Vec::new();
+    for picks in ["p.csv", "p.jsonl", "p.parquet"] {
+        let state = format!("{picks}.json");
+        folder.ok(&format!(
+            "pick h.csv -k 30 --id id --na -99 --decimal , --policy lin-ucb --state {state} --out {picks}"
+        ));
+        folder.ok(&format!("learn --picks {picks} --verdicts v.csv --id id --reward v --state {state}"));
+        let state: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(folder.path(&state)).unwrap()).unwrap();
+        assert_eq!(state["jury"]["seen"]["used"], 3);
+        states.push(state["jury"].clone());
+    }
+    // b: 39, 38 and 37 per cent; a: only the second has one.
+    let gram = states[0]["state"].to_string();
+    assert!(gram.contains(&(1.128_f64 * 1.128).to_string()[..6].to_string()), "{gram}");
+    assert_eq!(states[0], states[1]);
+    assert_eq!(states[0], states[2]);
+}

@@ -2,7 +2,7 @@
 
 use crate::format::Show;
 use crate::format::arrow::{self, shortest};
-use crate::number::{Cell, Notation};
+use crate::number::{self, Cell, Notation};
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array, new_null_array};
 use arrow_schema::DataType;
 use std::fmt;
@@ -46,6 +46,25 @@ pub(crate) struct Slab {
     pub(crate) names: Vec<String>,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: usize,
+}
+
+impl Column {
+    /// The same column in a way that is read alike without being told how: numbers as they were read, and nothing where they
+    /// were missing. A column that is plain already stays as it stands.
+    pub(crate) fn as_read(&self, rows: usize, notation: &Notation) -> Column {
+        let read: Vec<(Cell, Cell)> = (0..rows)
+            .map(|row| {
+                let text = self.text(row);
+                (notation.read(text.as_bytes()), number::parse(text.as_bytes()))
+            })
+            .collect();
+        let plain = read.iter().all(|(told, plain)| told == plain && *plain != Cell::NotANumber);
+        if plain && !notation.na.has_numbers() {
+            return self.clone();
+        }
+        let value = |(told, _): (Cell, Cell)| if let Cell::Number(value) = told { value } else { f64::NAN };
+        Column::Number(read.into_iter().map(value).collect())
+    }
 }
 
 impl Slab {

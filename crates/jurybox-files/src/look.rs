@@ -21,6 +21,10 @@ pub(crate) struct Look {
     yes: u64,
     no: u64,
     decimal_commas: u64,
+    /// Cells such as `1,234`, which may be either.
+    either: u64,
+    /// Whether there are numbers, other than shares, beyond 0 to 1.
+    beyond: bool,
     whole: Whole,
 }
 
@@ -36,7 +40,12 @@ impl Look {
             }
             self.decimal_commas += u64::from(Notation::is_decimal_comma(cell));
         }
+        self.either += u64::from(Notation::is_either(cell));
+        let beyond = self.beyond;
         self.see_stored(read);
+        if Notation::is_share(cell) {
+            self.beyond = beyond;
+        }
     }
 
     /// Takes in what a file stores as such, and not as text.
@@ -47,6 +56,7 @@ impl Look {
             Cell::Unusable => self.numbers += 1,
             Cell::Number(value) => {
                 self.numbers += 1;
+                self.beyond |= !(0.0..=1.0).contains(&value);
                 self.whole.see(value);
             }
         }
@@ -77,8 +87,10 @@ impl Look {
     }
 
     pub(crate) fn found(&self, name: String) -> Found {
-        let decimal = if self.decimal_commas > 0 { Decimal::Seen } else { Decimal::Either };
-        Found { decimal, ..Found::new(name, self.kind()) }
+        // One `12,50` does not make decimals of all the `4,103`.
+        let seen = self.decimal_commas > 0 && self.decimal_commas >= self.either;
+        let decimal = if seen { Decimal::Seen } else { Decimal::Either };
+        Found { decimal, no_shares: self.beyond, ..Found::new(name, self.kind()) }
     }
 }
 

@@ -51,6 +51,8 @@ impl std::str::FromStr for Decimal {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notation {
     pub(crate) decimal: Decimal,
+    /// Whether `13%` and `4/5` are odd cells here: among marks from 1 to 5 they would be of another scale.
+    pub(crate) no_shares: bool,
     /// What a person said means "missing", beside what always does.
     pub(crate) na: Arc<Na>,
 }
@@ -120,6 +122,8 @@ impl Notation {
         }
         match grouped(cell, b'.', b',') {
             // `1.234` among decimal commas: a thousand if a person said so, and otherwise nobody knows.
+            // Nor is `0.456` a number where a person said that points set thousands apart.
+            None if self.decimal == Decimal::Comma && memchr::memchr(b'.', cell).is_some() => None,
             Some(_) if self.decimal == Decimal::Seen && memchr::memchr_iter(b'.', cell).count() == 1 => None,
             Some(value) => Some(value),
             None => fast_float2::parse::<f64, _>(cell).ok(),
@@ -128,6 +132,9 @@ impl Notation {
 
     /// `13%` and `4/5`.
     fn share(&self, cell: &[u8]) -> Option<f64> {
+        if self.no_shares {
+            return None;
+        }
         if let Some(percent) = cell.strip_suffix(b"%") {
             return self.finite(percent).map(|value| value / 100.0);
         }
@@ -138,6 +145,19 @@ impl Notation {
 
     fn finite(&self, text: &[u8]) -> Option<f64> {
         self.number(text.trim_ascii()).filter(|value| value.is_finite())
+    }
+
+    /// Whether a cell that is a number is written as a share.
+    pub(crate) fn is_share(cell: &[u8]) -> bool {
+        cell.ends_with(b"%") || memchr::memchr(b'/', cell).is_some()
+    }
+
+    /// Whether a cell may be thousands or a number with a decimal comma: `1,234`.
+    pub(crate) fn is_either(cell: &[u8]) -> bool {
+        let cell = cell.trim_ascii();
+        memchr::memchr_iter(b',', cell).count() == 1
+            && memchr::memchr(b'.', cell).is_none()
+            && grouped(cell, b',', b'.').is_some()
     }
 
     /// Whether a cell can only be a number with a decimal comma.

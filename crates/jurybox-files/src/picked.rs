@@ -4,7 +4,7 @@ use crate::ask::Batch;
 use crate::choose::{PickedRow, Picking};
 use crate::column::{Cells, Column, Slab};
 use crate::error::Error;
-use crate::format::{Fetch, Record};
+use crate::format::{Fetch, Record, Show};
 use crate::own::free_name;
 use crate::ranked::finite;
 use crate::scan::Part;
@@ -39,7 +39,7 @@ impl Picking {
             |part| table.sources[part.source].whole(&part, &show),
             |at, slab| {
                 let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
-                writer.write(&self.with_picks(&slab, &rows, &places))
+                writer.write(&self.with_picks(&slab, &rows, &places, &show))
             },
         )?;
         writer.finish()
@@ -85,13 +85,21 @@ impl Picking {
             let fetched = source.fetch(&rows, &show)?;
             for (at, place) in mine.into_iter().enumerate() {
                 let row = [self.picks[place].row];
-                slabs[place] = Some(self.with_picks(&fetched.slice(at, at + 1), &row, &places));
+                slabs[place] = Some(self.with_picks(&fetched.slice(at, at + 1), &row, &places, &show));
             }
         }
         Ok(slabs.into_iter().flatten().collect())
     }
 
-    fn with_picks(&self, rows: &Slab, numbers: &[u64], places: &HashMap<u64, usize>) -> Slab {
+    /// Rows with what is known of their picks. Scores are written as they were read, so that whoever reads the picks need not be
+    /// told how the table was written.
+    fn with_picks(
+        &self,
+        rows: &Slab,
+        numbers: &[u64],
+        places: &HashMap<u64, usize>,
+        show: &Show<'_>,
+    ) -> Slab {
         let picked: Vec<Option<(u64, &PickedRow)>> = numbers
             .iter()
             .map(|row| places.get(row).map(|&place| (place as u64 + 1, &self.picks[place])))
@@ -116,7 +124,8 @@ impl Picking {
             slab.push(free_name(&rows.names, name), column);
         }
         for (name, column) in rows.names.iter().zip(&rows.columns) {
-            slab.push(name, column.clone());
+            let read = show.numeric.get(name).map(|notation| column.as_read(rows.rows, notation));
+            slab.push(name, read.unwrap_or_else(|| column.clone()));
         }
         slab
     }

@@ -3,6 +3,7 @@
 use crate::format::Format;
 use crate::long::Long;
 use crate::number::{Decimal, Na, Notation};
+use crate::roles::Found;
 use std::sync::Arc;
 
 /// How files are written, as far as a person says so.
@@ -37,14 +38,14 @@ pub struct Reading {
 impl Reading {
     /// How cells are written where a column does not say otherwise.
     pub(crate) fn notation(&self) -> Notation {
-        Notation { decimal: self.decimal, na: Arc::new(Na::new(&self.na)) }
+        Notation { decimal: self.decimal, no_shares: false, na: Arc::new(Na::new(&self.na)) }
     }
 }
 
 impl Notation {
     /// The same for a column whose cells were looked at: what a person said holds.
-    pub(crate) fn of_column(&self, seen: Decimal) -> Notation {
-        let decimal = if self.decimal == Decimal::Either { seen } else { self.decimal };
-        Notation { decimal, na: self.na.clone() }
+    pub(crate) fn of_column(&self, found: &Found) -> Notation {
+        let decimal = if self.decimal == Decimal::Either { found.decimal } else { self.decimal };
+        Notation { decimal, no_shares: found.no_shares, na: self.na.clone() }
     }
 }

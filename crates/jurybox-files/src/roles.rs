@@ -167,6 +167,8 @@ pub(crate) struct Found {
     pub(crate) data_type: Option<DataType>,
     /// What its decimals follow.
     pub(crate) decimal: Decimal,
+    /// Whether it has numbers beyond 0 to 1, among which a share is an odd cell.
+    pub(crate) no_shares: bool,
     /// Whether it is a field within a column: it is written out only where it was read.
     pub(crate) nested: bool,
 }
@@ -199,7 +201,7 @@ impl Kind {
 impl Found {
     /// A column of text, in which cells have no type.
     pub(crate) fn new(name: String, kind: Kind) -> Self {
-        Found { name, kind, data_type: None, decimal: Decimal::Either, nested: false }
+        Found { name, kind, data_type: None, decimal: Decimal::Either, no_shares: false, nested: false }
     }
 }
 

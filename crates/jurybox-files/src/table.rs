@@ -235,7 +235,7 @@ impl Table {
         let numeric = found
             .iter()
             .filter(|found| read.contains(&*found.name))
-            .map(|found| (found.name.clone(), notation.of_column(found.decimal)))
+            .map(|found| (found.name.clone(), notation.of_column(found)))
             .collect();
         let inputs = sources.iter().map(|source| source.path().into()).collect();
         Ok(Table {
@@ -431,7 +431,7 @@ impl Table {
             Records::All => true,
         };
         let weights = want.weights.map(<[f64]>::to_vec);
-        let notation = |found: &Found| self.notation.of_column(found.decimal);
+        let notation = |found: &Found| self.notation.of_column(found);
         let notations = source.columns().iter().map(notation).collect();
         Ask { uses, names, notations, evaluators: taken.evaluators.len(), records, lacking, weights }
     }

@@ -289,3 +289,40 @@ fn a_column_that_is_empty_at_first_and_has_values_later_is_told() {
     let found = read_as(&path, &Reading::default(), &asked).unwrap();
     assert_eq!((found.scores[5999], found.warnings.len()), (0.7, 0));
 }
+
+/// A share among marks is of another scale, wherever it stands; among numbers from 0 to 1 it is of theirs.
+#[test]
+fn a_column_has_one_scale() {
+    let folder = Folder::new();
+    let marks = |last: &str| {
+        let marks: Vec<String> = (0..2000).map(|row| format!("p{row},{}\n", 1 + row % 5)).collect();
+        folder.file("marks.csv", format!("post,mark\n{}p,{last}\n", marks.concat()))
+    };
+    for last in ["5/5", "99%"] {
+        let read = read(&marks(last));
+        assert!(read.scores[2000].is_nan(), "{last}: {}", read.scores[2000]);
+        assert!(read.warnings.iter().any(|warning| warning.contains(last)), "{:?}", read.warnings);
+    }
+    let read = read(&folder.file("chances.csv", "post,chance\na,0.5\nb,25%\nc,1/8\nd,0\n"));
+    assert!(same(&read.scores, &[0.5, 0.25, 0.125, 0.0]), "{read:?}");
+}
+
+/// One `12,50` among thousands does not make them decimals; many do.
+#[test]
+fn what_most_commas_are_decides_over_those_that_may_be_either() {
+    let folder = Folder::new();
+    let views = |decimals: usize| {
+        let cell = |row| if row < decimals { "\"12,50\"" } else { "\"4,103\"" };
+        let rows: Vec<String> = (0..30).map(|row| format!("p{row},{}\n", cell(row))).collect();
+        folder.file("views.csv", format!("post,views\n{}", rows.concat()))
+    };
+    let roles = Roles { evaluators: vec!["views".into()], ..Roles::default() };
+    let error = read_as(&views(1), &Reading::default(), &roles).unwrap_err();
+    assert_eq!(error.code(), "odd-cells");
+    assert_eq!(read_as(&views(20), &Reading::default(), &roles).unwrap().scores[29], 4.103);
+    // Where a person says that points set thousands apart, `0.456` is no number.
+    let reading = Reading { decimal: Decimal::Comma, ..Reading::default() };
+    let path = folder.file("dots.csv", "post;p\na;1.000\nb;0.456\nc;0.250\n");
+    let roles = Roles { evaluators: vec!["p".into()], ..Roles::default() };
+    assert_eq!(read_as(&path, &reading, &roles).unwrap_err().code(), "odd-cells");
+}

@@ -27,6 +27,7 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error>
         kind: if is_numeric(field.data_type()) { Kind::Number } else { Kind::Text },
         data_type: Some(field.data_type().clone()),
         decimal: Decimal::Either,
+        no_shares: false,
         nested: false,
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())

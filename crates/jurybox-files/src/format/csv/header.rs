@@ -84,9 +84,10 @@ fn delimiter(text: &[u8]) -> u8 {
         let header = count(&text[..end]);
         (header > 1 && header == count(&text[end..next])).then_some(header)
     };
-    if cut(b',').is_none()
-        && let Some((_, best)) =
-            DELIMITERS[1..].iter().filter_map(|&byte| Some((cut(byte)?, byte))).max_by_key(|(cells, _)| *cells)
+    // Where commas cut as well, they may stand before decimals: they must cut into more cells.
+    if let Some((cells, best)) =
+        DELIMITERS[1..].iter().filter_map(|&byte| Some((cut(byte)?, byte))).max_by_key(|(cells, _)| *cells)
+        && cut(b',').is_none_or(|commas| cells >= commas)
     {
         return best;
     }
@@ -111,6 +112,9 @@ mod tests {
             ("post;score, strict;abuse\np1;0,5;0,7\n", b';'),
             ("a\tb\n1\t2\n", b'\t'),
             ("a|b\n1|2\n", b'|'),
+            ("a;0,25;0,31\nb;0,7;0,8\n", b';'),
+            ("a\t0,25\nb\t0,7\n", b'\t'),
+            ("id,note;x,v\n1,a;b,2\n", b','),
             ("a\n1\n", b','),
             ("\"a;b\",c\n1,2\n", b','),
             ("a,b;c\n", b','),
