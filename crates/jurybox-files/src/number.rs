@@ -305,7 +305,7 @@ mod tests {
         for (text, either, seen, comma, point) in [
             ("1,234", None, Some(1.234), Some(1.234), Some(1234.0)),
             ("1.234", Some(1.234), None, Some(1234.0), Some(1.234)),
-            ("0.125", Some(0.125), Some(0.125), Some(0.125), Some(0.125)),
+            ("0.125", Some(0.125), Some(0.125), None, Some(0.125)),
             ("0,5", Some(0.5), Some(0.5), Some(0.5), None),
             ("1.234,5", None, Some(1234.5), Some(1234.5), None),
             ("7", Some(7.0), Some(7.0), Some(7.0), Some(7.0)),
