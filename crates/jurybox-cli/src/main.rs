@@ -10,7 +10,7 @@ mod commands;
 mod messages;
 mod output;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
 
 /// Pages of Parquet come and go by the megabyte: the system's allocator gives each back to the kernel and asks for it
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
             speak(panic);
         }
     }));
-    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
+    let cli = parsed().unwrap_or_else(|error| refuse(&error));
     messages::hush(cli.quiet);
     match cli.command.run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -69,6 +69,14 @@ fn main() -> ExitCode {
     }
 }
 
+/// The command line. A terminal that says it is dumb gets no colours, though a build machine's variables ask for them.
+fn parsed() -> Result<Cli, clap::Error> {
+    let color = if messages::is_dumb() { clap::ColorChoice::Never } else { clap::ColorChoice::Auto };
+    let mut command = Cli::command().color(color);
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
 /// Says what is wrong with a command line, or what was asked of it, such as `--help`. File names come from anywhere, too.
 fn refuse(error: &clap::Error) -> ! {
     let acts = |argument: std::ffi::OsString| {
@@ -76,7 +84,7 @@ fn refuse(error: &clap::Error) -> ! {
         jurybox_files::plain(&argument, false) != argument
     };
     if error.use_stderr() && std::env::args_os().any(acts) {
-        eprint!("{}", jurybox_files::plain(&error.render().to_string(), true));
+        messages::line(jurybox_files::plain(&error.render().to_string(), true).trim_end());
         std::process::exit(error.exit_code());
     }
     error.exit()

@@ -25,6 +25,10 @@ pub(crate) fn line(text: &str) {
 
 /// Whether somebody looks at a terminal that can take back what it has shown: bars and moving figures are for nobody else.
 pub(crate) fn can_move() -> bool {
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !QUIET.load(Ordering::Relaxed) && !dumb && stderr().is_terminal()
+    !QUIET.load(Ordering::Relaxed) && !is_dumb() && stderr().is_terminal()
+}
+
+/// Whether the terminal says that it can do nothing but print.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
