@@ -390,4 +390,34 @@ fn picks_carry_the_scores_as_they_were_read() {
     assert!(gram.contains(&(1.128_f64 * 1.128).to_string()[..6].to_string()), "{gram}");
     assert_eq!(states[0], states[1]);
     assert_eq!(states[0], states[2]);
+    // The same verdicts put into the file of picks, which has decimal points whatever the table had.
+    let picks = fs::read_to_string(folder.path("p.csv")).unwrap();
+    let judged = picks.lines().enumerate().map(|(row, line)| {
+        let verdict = [(",x29,", "1,0"), (",x28,", "0,0"), (",x27,", "1,0")];
+        let verdict = verdict.iter().find(|(id, _)| line.contains(id)).map_or("", |(_, verdict)| *verdict);
+        if row == 0 { format!("{line},v\n") } else { format!("{line},\"{verdict}\"\n") }
+    });
+    folder.write("judged.csv", &judged.collect::<Vec<String>>().concat());
+    folder.ok(
+        "pick h.csv -k 30 --id id --na -99 --decimal , --policy lin-ucb --state again.json --out again.csv",
+    );
+    folder.ok("learn --picks judged.csv --id id --reward v --decimal , --state again.json");
+    let again: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path("again.json")).unwrap()).unwrap();
+    assert_eq!(states[0], again["jury"]);
+}
+
+/// A desk on which nobody judged anything this hour is no reason to wake somebody up.
+#[test]
+fn a_file_without_verdicts_is_nothing_to_learn_and_no_error() {
+    let folder = desk("no-verdicts", "lin-ucb");
+    let before = fs::read(folder.path("s.json")).unwrap();
+    folder.write("none.csv", "id,found\n");
+    folder.write("nothing.csv", "");
+    let learn = "learn --picks picks.csv --id id --reward found --state s.json";
+    let messages = folder.ok(&format!("{learn} --verdicts none.csv nothing.csv"));
+    assert!(messages.contains("no verdicts yet"), "{messages}");
+    assert_eq!(fs::read(folder.path("s.json")).unwrap(), before);
+    assert!(folder.ok(&format!("{learn} --verdicts none.csv verdicts.csv")).contains("3 learnt from"));
+    assert!(folder.refused(&format!("{learn} --verdicts absent.csv")).contains("absent.csv"));
 }

@@ -5,8 +5,9 @@ use super::state::{summary, write_back};
 use crate::output;
 use anyhow::bail;
 use jurybox::Direction;
-use jurybox_files::{Reading, Roles, State, Table, TakenBack, counted, expand, take_back};
+use jurybox_files::{Decimal, Error, Reading, Roles, State, Table, TakenBack, counted, expand, take_back};
 use serde_json::json;
+use std::path::PathBuf;
 
 /// Teaches a state the verdicts on its picks.
 pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
@@ -18,23 +19,46 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     let key = || Some(id.clone());
     let seated = state.jury.evaluators().as_slice().to_vec();
     let picks = expand(&args.picks)?;
-    let verdicts = if args.verdicts.is_empty() { picks.clone() } else { expand(&args.verdicts)? };
+    let mut verdicts = if args.verdicts.is_empty() { picks.clone() } else { expand(&args.verdicts)? };
     let open = |paths: &[_], reading: &Reading, roles| -> anyhow::Result<Table> {
         let table = args.columns.table(paths, reading, &roles, false)?;
         args.columns.warn(&table);
         Ok(table)
     };
-    // What a person says of how files are written is about theirs; picks are as we wrote them, unless verdicts were put in.
+    // What a person says of how numbers are written is about theirs: the scores of picks are as we wrote them.
     let theirs = args.columns.reading();
-    let ours = if args.verdicts.is_empty() { theirs.clone() } else { Reading::default() };
+    let ours = if args.verdicts.is_empty() {
+        Reading { decimal: Decimal::default(), na: Vec::new(), ..theirs.clone() }
+    } else {
+        Reading::default()
+    };
     let picks = open(&picks, &ours, Roles { key: key(), seated, ..Roles::default() })?;
     let turned = reward.direction == Direction::Low;
-    let invert = turned.then(|| name.clone()).into_iter().collect();
-    let verdicts = open(
-        &verdicts,
-        &theirs,
-        Roles { key: key(), evaluators: vec![name.clone()], invert, ..Roles::default() },
-    )?;
+    let roles = || Roles {
+        key: key(),
+        evaluators: vec![name.clone()],
+        invert: turned.then(|| name.clone()).into_iter().collect(),
+        ..Roles::default()
+    };
+    let verdicts = loop {
+        if verdicts.is_empty() {
+            args.columns.say(format_args!("no verdicts yet: nothing is learnt"));
+            let back = TakenBack::default();
+            return if args.json {
+                output::versioned("learn", summary(&state.jury, &json!(back)))
+            } else {
+                Ok(())
+            };
+        }
+        match open(&verdicts, &theirs, roles()) {
+            // A desk that was quiet this hour sends a file without rows.
+            Err(error) if without_rows(&error).is_some_and(|empty| verdicts.contains(empty)) => {
+                let empty = without_rows(&error).map(PathBuf::clone);
+                verdicts.retain(|path| Some(path) != empty.as_ref());
+            }
+            opened => break opened?,
+        }
+    };
     let back = take_back(&mut state, &picks, &verdicts, args.again)?;
     args.remember(&mut state, &reward, back.range);
     if back.used + back.passed_over > 0 {
@@ -42,6 +66,14 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     }
     tell(args, &state, &back);
     if args.json { output::versioned("learn", summary(&state.jury, &json!(back))) } else { Ok(()) }
+}
+
+/// The file that has no rows, where that is what is wrong.
+fn without_rows(error: &anyhow::Error) -> Option<&PathBuf> {
+    match error.downcast_ref() {
+        Some(Error::NoRows { path } | Error::Empty { path }) => Some(path),
+        _ => None,
+    }
 }
 
 fn tell(args: &Args, state: &State, back: &TakenBack) {
