@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
         match open(&verdicts, &theirs, roles()) {
             // A desk that was quiet this hour sends a file without rows.
             Err(error) if without_rows(&error).is_some_and(|empty| verdicts.contains(empty)) => {
-                let empty = without_rows(&error).map(PathBuf::clone);
+                let empty = without_rows(&error).cloned();
                 verdicts.retain(|path| Some(path) != empty.as_ref());
             }
             opened => break opened?,
