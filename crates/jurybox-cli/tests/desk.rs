@@ -421,3 +421,21 @@ fn a_file_without_verdicts_is_nothing_to_learn_and_no_error() {
     assert!(folder.ok(&format!("{learn} --verdicts none.csv verdicts.csv")).contains("3 learnt from"));
     assert!(folder.refused(&format!("{learn} --verdicts absent.csv")).contains("absent.csv"));
 }
+
+/// Files of one table may be written in different ways; each is written out as it was read itself.
+#[test]
+fn each_file_has_decimals_of_its_own() {
+    let folder = Folder::new("decimals");
+    folder.write("points.csv", "id,a\nx1,0.5\nx2,0.25\n");
+    folder.write("commas.csv", "id;a\ny1;0,5\ny2;0,75\ny3;1,234\n");
+    folder.ok("pick points.csv commas.csv -k 5 --id id --policy average --state s.json --out p.csv");
+    folder.ok("rank points.csv commas.csv -k 5 --policy average --out r.jsonl");
+    let picks = fs::read_to_string(folder.path("p.csv")).unwrap();
+    assert!(picks.contains(",y3,1.234") && picks.contains(",y2,0.75"), "{picks}");
+    folder.write("v.csv", "id,v\ny3,1\nx1,0\n");
+    let messages = folder.ok("learn --picks p.csv --verdicts v.csv --id id --reward v --state s.json");
+    assert!(!messages.contains("warning"), "{messages}");
+    let ranking = fs::read_to_string(folder.path("r.jsonl")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(ranking.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["id"], &first["a"]), (&"y3".into(), &1.234.into()), "{ranking}");
+}

@@ -134,8 +134,7 @@ type Gathered = (Vec<f64>, Vec<Box<str>>, Vec<u64>);
 
 fn gather(table: &Table) -> Result<Gathered, Error> {
     let (mut values, mut ids) = (Vec::new(), Vec::new());
-    // A source that has no rows begins after all others.
-    let mut files = vec![u64::MAX; table.sources.len()];
+    let mut files = vec![0; table.sources.len()];
     table.scan(
         Want { key: true, ..Want::default() },
         |mut part| Ok((part.batch.take_scores(), part.batch.keys)),

@@ -52,18 +52,18 @@ impl Column {
     /// The same column in a way that is read alike without being told how: numbers as they were read, and nothing where they
     /// were missing. A column that is plain already stays as it stands.
     pub(crate) fn as_read(&self, rows: usize, notation: &Notation) -> Column {
-        let read: Vec<(Cell, Cell)> = (0..rows)
+        let cells: Vec<(Cell, bool)> = (0..rows)
             .map(|row| {
                 let text = self.text(row);
-                (notation.read(text.as_bytes()), number::parse(text.as_bytes()))
+                let read = notation.read(text.as_bytes());
+                (read, number::is_plainly(text.as_bytes(), read))
             })
             .collect();
-        let plain = read.iter().all(|(told, plain)| told == plain && *plain != Cell::NotANumber);
-        if plain && !notation.na.has_numbers() {
+        if cells.iter().all(|(_, plain)| *plain) && !notation.na.has_numbers() {
             return self.clone();
         }
-        let value = |(told, _): (Cell, Cell)| if let Cell::Number(value) = told { value } else { f64::NAN };
-        Column::Number(read.into_iter().map(value).collect())
+        let value = |(read, _): (Cell, bool)| if let Cell::Number(value) = read { value } else { f64::NAN };
+        Column::Number(cells.into_iter().map(value).collect())
     }
 }
 

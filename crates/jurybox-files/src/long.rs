@@ -66,13 +66,13 @@ pub(crate) fn widen(sources: Vec<Box<dyn Source>>, reading: &Reading, long: &Lon
     let table = Table::of(sources, reading, &roles)?
         .heard(move |warning| ear.lock().unwrap_or_else(PoisonError::into_inner).push(warning.clone()));
     let mut wide = Wide::new(&table, long, path);
-    let (show, judge) = (table.show(), long.judge.as_str());
-    let place = show.columns.iter().position(|found| found.name == judge).unwrap_or(0);
+    let judge = long.judge.as_str();
+    let place = table.show(0).columns.iter().position(|found| found.name == judge).unwrap_or(0);
     let columns: Vec<usize> = wide.others.iter().map(|other| other.column).collect();
     let rows = table.scan(
         Want { key: true, records: Records::All, ..Want::default() },
         |mut part| {
-            let slab = table.sources[part.source].whole(&part, &show)?;
+            let slab = table.sources[part.source].whole(&part, &table.show(part.source))?;
             let rows = 0..part.batch.rows();
             let judges: Vec<String> = rows.clone().map(|row| slab.columns[place].text(row)).collect();
             let texts = |&column: &usize| rows.clone().map(|row| slab.columns[column].text(row)).collect();
@@ -121,7 +121,7 @@ struct Other {
 
 impl Wide {
     fn new(table: &Table, long: &Long, path: PathBuf) -> Wide {
-        let columns = table.show().columns.iter().enumerate();
+        let columns = table.show(0).columns.iter().enumerate();
         let of_ours = |name: &String| [&long.item, &long.judge, &long.grade].contains(&name);
         let other = |(column, found): (usize, &crate::roles::Found)| Other {
             name: found.name.clone(),

@@ -174,6 +174,16 @@ pub(crate) fn parse(cell: &[u8]) -> Cell {
     Notation::default().read(cell)
 }
 
+/// Whether a cell says in every notation what was read of it: a number with a point, or one of the words for "missing".
+pub(crate) fn is_plainly(cell: &[u8], read: Cell) -> bool {
+    let cell = cell.trim_ascii();
+    match read {
+        Cell::Number(value) => fast_float2::parse::<f64, _>(cell) == Ok(value),
+        Cell::Missing => is_missing(cell),
+        Cell::Unusable | Cell::NotANumber => false,
+    }
+}
+
 /// A number from a file that stores numbers.
 pub(crate) fn of(value: f64) -> Cell {
     if value.abs() <= LIMIT {

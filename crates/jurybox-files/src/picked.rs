@@ -33,13 +33,13 @@ impl Picking {
             return writer.finish();
         }
         let mut writer = Writer::new(path, layout)?;
-        let (places, show) = (self.places(), table.show());
+        let places = self.places();
         table.scan(
             Want { records: Records::All, ..Want::default() },
-            |part| table.sources[part.source].whole(&part, &show),
+            |part| table.sources[part.source].whole(&part, &table.show(part.source)),
             |at, slab| {
                 let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
-                writer.write(&self.with_picks(&slab, &rows, &places, &show))
+                writer.write(&self.with_picks(&slab, &rows, &places, &table.show(at.file)))
             },
         )?;
         writer.finish()
@@ -56,7 +56,7 @@ impl Picking {
 
     /// The rows of the picks, one slab each, best first. Of a source that gives rows by their number only these are read.
     fn slabs(&self, table: &Table) -> Result<Vec<Slab>, Error> {
-        let (places, show) = (self.places(), table.show());
+        let places = self.places();
         let by_number = |row: u64| {
             let source = self.files.iter().rposition(|&first| first <= row).unwrap_or(0);
             let number = row - self.files[source];
@@ -82,6 +82,7 @@ impl Picking {
             if rows.is_empty() {
                 continue;
             }
+            let show = table.show(number);
             let fetched = source.fetch(&rows, &show)?;
             for (at, place) in mine.into_iter().enumerate() {
                 let row = [self.picks[place].row];

@@ -123,8 +123,7 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
     let with_scores = options.explain || by_number;
     let mut best =
         Best { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
-    // A source that has no rows begins after all others.
-    let mut files = vec![u64::MAX; table.sources.len()];
+    let mut files = vec![0; table.sources.len()];
     let rows = table.scan(
         want,
         |mut part| {

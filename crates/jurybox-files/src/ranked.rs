@@ -41,10 +41,13 @@ impl Ranking {
             let row = winner.row - self.files[source];
             wanted[source].push(Fetch { row, record: &kept.record, scores: &kept.scores });
         }
-        let show = table.show();
         let mut fetched = Vec::new();
-        for (source, rows) in table.sources.iter().zip(&wanted) {
-            fetched.push(if rows.is_empty() { Slab::default() } else { source.fetch(rows, &show)? });
+        for (at, (source, rows)) in table.sources.iter().zip(&wanted).enumerate() {
+            fetched.push(if rows.is_empty() {
+                Slab::default()
+            } else {
+                source.fetch(rows, &table.show(at))?
+            });
         }
         let (mut slabs, mut used) = (Vec::new(), vec![0; table.sources.len()]);
         for run in self.winners.chunk_by(|a, b| source_of(a.row) == source_of(b.row)) {
@@ -99,13 +102,12 @@ pub(crate) fn finite(value: f64) -> f64 {
 pub fn score_all(table: &Table, judge: &Judge, path: &Path, layout: impl Into<Layout>) -> Result<u64, Error> {
     let mut writer = Writer::new(path, layout)?;
     let want = Want { records: Records::All, ..Want::default() };
-    let show = table.show();
     let rows = table.scan(
         want,
         |mut part| {
             let mut values = Vec::new();
             judge.values(&mut part.batch, &mut values)?;
-            let rows = table.sources[part.source].whole(&part, &show)?;
+            let rows = table.sources[part.source].whole(&part, &table.show(part.source))?;
             let mut slab = Slab { rows: rows.rows, ..Slab::default() };
             let scores = values.into_iter().map(finite).collect();
             slab.push(free_name(&rows.names, "score"), Column::Number(scores));

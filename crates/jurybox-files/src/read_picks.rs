@@ -51,12 +51,12 @@ impl Ours {
 /// picked.
 pub(crate) fn read_picks(table: &Table) -> Result<Vec<Picked>, Error> {
     let ours = Ours::of(table)?;
-    let (show, width) = (table.show(), table.taken().evaluators().len());
+    let width = table.taken().evaluators().len();
     let mut picks: Vec<Picked> = Vec::new();
     table.scan(
         Want { key: true, records: Records::All, ..Want::default() },
         |mut part| {
-            let slab = table.sources[part.source].whole(&part, &show)?;
+            let slab = table.sources[part.source].whole(&part, &table.show(part.source))?;
             Ok((part.batch.take_scores(), part.batch.keys, slab))
         },
         |at, (scores, ids, slab)| {

@@ -51,8 +51,8 @@ pub struct Table {
     columns: Vec<String>,
     /// How cells are written where a column does not say otherwise.
     notation: Notation,
-    /// How those are written that are read as numbers.
-    numeric: HashMap<String, Notation>,
+    /// How those are written that are read as numbers, by source: one has points, another commas.
+    numeric: Vec<HashMap<String, Notation>>,
     warnings: Vec<Warning>,
     threads: usize,
     pub(crate) watch: Watch,
@@ -232,11 +232,11 @@ impl Table {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let notation = reading.notation();
         let read = taken.numbers();
-        let numeric = found
-            .iter()
-            .filter(|found| read.contains(&*found.name))
-            .map(|found| (found.name.clone(), notation.of_column(found)))
-            .collect();
+        let numeric = |source: &dyn Source| -> HashMap<String, Notation> {
+            let columns = source.columns().iter().filter(|found| read.contains(&*found.name));
+            columns.map(|found| (found.name.clone(), notation.of_column(found))).collect()
+        };
+        let numeric = sources.iter().map(|source| numeric(source.as_ref())).collect();
         let inputs = sources.iter().map(|source| source.path().into()).collect();
         Ok(Table {
             sources,
@@ -295,9 +295,14 @@ impl Table {
         self.threads
     }
 
-    /// How whole rows are to be shown.
-    pub(crate) fn show(&self) -> Show<'_> {
-        Show { columns: &self.found, taken: &self.taken, numeric: &self.numeric, threads: self.threads }
+    /// How whole rows of a source are to be shown.
+    pub(crate) fn show(&self, source: usize) -> Show<'_> {
+        Show {
+            columns: &self.found,
+            taken: &self.taken,
+            numeric: &self.numeric[source],
+            threads: self.threads,
+        }
     }
 
     /// What a person should know about the columns before believing a result.
