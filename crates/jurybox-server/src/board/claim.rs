@@ -1,0 +1,107 @@
+//! Who is given what: items whose date has come, then a share of audits, then the best by value.
+
+use super::Board;
+use super::blocks::{FREE, OPEN};
+use super::view::View;
+use crate::event::Tags;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+
+/// Which items are wanted, by their tags: of each name one of the values.
+///
+/// ```
+/// use jurybox_server::Filter;
+/// let filter: Filter = serde_json::from_str(r#"{"language": ["en", "de"]}"#).unwrap();
+/// assert!(filter.takes(&[("language".into(), "de".into())].into()));
+/// assert!(!filter.takes(&Default::default()));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Filter(pub BTreeMap<String, Vec<String>>);
+
+impl Filter {
+    /// Whether an item with these tags is wanted.
+    pub fn takes(&self, tags: &Tags) -> bool {
+        self.0.iter().all(|(name, values)| tags.get(name).is_some_and(|value| values.contains(value)))
+    }
+}
+
+/// An item that is to be given to somebody.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Chosen {
+    pub(crate) n: u64,
+    pub(crate) slot: i16,
+    pub(crate) value: f64,
+    pub(crate) probability: f64,
+    pub(crate) explored: bool,
+}
+
+/// Who asks for what, and what has been judged for them.
+struct Asking<'a> {
+    board: &'a Board,
+    reviewer: &'a str,
+    filter: &'a Filter,
+    /// A set of tags is judged once, however many items share it.
+    judged: HashMap<u32, bool>,
+    chosen: Vec<Chosen>,
+}
+
+impl Asking<'_> {
+    fn is_wanted(&mut self, n: u64) -> bool {
+        let board = self.board;
+        if board.blocks.flags(n) & (OPEN | FREE) != OPEN | FREE {
+            return false;
+        }
+        if !self.filter.0.is_empty() {
+            let Some(tags) = board.blocks.tags(n) else { return false };
+            let judge = || self.filter.takes(&board.tag_sets[tags as usize]);
+            if !*self.judged.entry(tags).or_insert_with(judge) {
+                return false;
+            }
+        }
+        board.works.get(&n).is_none_or(|work| work.is_for(self.reviewer))
+    }
+
+    /// Chooses an item if it can be: true if so.
+    fn take(&mut self, view: &View, n: u64, audit: Option<f64>) -> bool {
+        if !self.is_wanted(n) || self.chosen.iter().any(|other| other.n == n) {
+            return false;
+        }
+        let board = self.board;
+        let slot = board.works.get(&n).map_or(Some(0), |work| work.free_slot(board.config.quorum));
+        let value = board.blocks.scores(n).map(|row| view.value(row, board.seatings.current()));
+        let (Some(slot), Some(Ok(value))) = (slot, value) else { return false };
+        let (probability, explored) = (audit.unwrap_or(1.0), audit.is_some());
+        self.chosen.push(Chosen { n, slot, value, probability, explored });
+        true
+    }
+}
+
+impl Board {
+    /// What a reviewer who asks for `k` items at this time is to be given. Leases up to then must have expired.
+    pub(crate) fn choose(&self, reviewer: &str, k: usize, filter: &Filter, at: i64) -> Vec<Chosen> {
+        let Some(view) = &self.view else { return Vec::new() };
+        let (board, chosen) = (self, Vec::with_capacity(k));
+        let mut asking = Asking { board, reviewer, filter, judged: HashMap::new(), chosen };
+        for &(_, n) in self.dues.iter().take_while(|(due, _)| *due <= at) {
+            if asking.chosen.len() == k {
+                break;
+            }
+            asking.take(view, n, None);
+        }
+        let mut audits = ((k as f64 * self.config.audit_share).ceil() as usize).min(k - asking.chosen.len());
+        for (&n, &probability) in &self.audits {
+            if audits == 0 {
+                break;
+            }
+            audits -= usize::from(asking.take(view, n, Some(probability)));
+        }
+        for n in view.walk(&self.blocks) {
+            if asking.chosen.len() == k {
+                break;
+            }
+            asking.take(view, n, None);
+        }
+        asking.chosen
+    }
+}

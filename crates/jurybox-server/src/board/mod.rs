@@ -1,0 +1,529 @@
+//! The board: the open items of a queue, who has which, and whose turn is next. A pure fold of the log, in memory.
+//!
+//! Every change is noted in a journal until the database has it for good. A transaction that fails is taken back from there,
+//! and nothing has happened.
+
+pub(crate) mod blocks;
+mod claim;
+mod journal;
+pub(crate) mod view;
+pub(crate) mod work;
+
+pub(crate) use claim::Chosen;
+pub use claim::Filter;
+
+use crate::Error;
+use crate::config::Config;
+use crate::error::corrupt;
+use crate::event::{Added, Body, Earlier, Event, Given, Held, Source, Tags};
+use crate::seatings::Seatings;
+use blocks::{Blocks, FREE, IN_SET, OPEN};
+use journal::Step;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use view::{Ageing, View};
+use work::{Lease, Work};
+
+/// How many there are of what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct Counts {
+    /// Items that ever came in.
+    pub items: u64,
+    /// Open, and in nobody's hands.
+    pub pending: u64,
+    /// Open, and in somebody's hands.
+    pub leased: u64,
+    /// Closed.
+    pub closed: u64,
+    /// Verdicts that stand.
+    pub verdicts: u64,
+}
+
+/// The open items of a queue, who has which, and whose turn is next.
+#[derive(Debug)]
+pub(crate) struct Board {
+    pub(crate) seq: u64,
+    pub(crate) at: i64,
+    pub(crate) created: i64,
+    pub(crate) secret: u64,
+    pub(crate) config: Arc<Config>,
+    pub(crate) seatings: Seatings,
+    /// The number that the next item gets.
+    pub(crate) next: u64,
+    /// Verdicts that stand.
+    pub(crate) verdicts: u64,
+    pub(crate) blocks: Blocks,
+    works: HashMap<u64, Work>,
+    /// Leases by when they run out.
+    expiries: BTreeSet<(i64, u64, i16)>,
+    /// Open items that were drawn for an audit, with the probability of it.
+    audits: BTreeMap<u64, f64>,
+    /// Open items with a date.
+    dues: BTreeSet<(i64, u64)>,
+    due_of: HashMap<u64, i64>,
+    tag_sets: Vec<Arc<Tags>>,
+    tag_numbers: HashMap<Arc<Tags>, u32>,
+    pub(crate) view: Option<View>,
+    /// What came or changed since a ranking was begun aside.
+    fresh: BTreeSet<u64>,
+    /// How often all places changed their meaning.
+    generation: u64,
+    journal: Vec<Step>,
+}
+
+impl Board {
+    /// Of a queue whose first entry this is.
+    pub(crate) fn new(first: &Event) -> Result<Self, Error> {
+        let Body::Create { config, secret } = &first.body else {
+            return Err(corrupt("the log does not begin with the making of the queue"));
+        };
+        Ok(Board {
+            seq: first.seq,
+            at: first.at,
+            created: first.at,
+            secret: *secret,
+            seatings: Seatings::new(first.seq, config.evaluators.clone()),
+            blocks: Blocks::new(config.evaluators.len()),
+            config: Arc::new(config.clone()),
+            next: 1,
+            verdicts: 0,
+            works: HashMap::new(),
+            expiries: BTreeSet::new(),
+            audits: BTreeMap::new(),
+            dues: BTreeSet::new(),
+            due_of: HashMap::new(),
+            tag_sets: Vec::new(),
+            tag_numbers: HashMap::new(),
+            view: None,
+            fresh: BTreeSet::new(),
+            generation: 0,
+            journal: Vec::new(),
+        })
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let open = self.blocks.open() as u64;
+        let leased = self.works.values().filter(|work| !work.leases.is_empty()).count() as u64;
+        let items = self.next - 1;
+        Counts { items, pending: open - leased, leased, closed: items - open, verdicts: self.verdicts }
+    }
+
+    pub(crate) fn ageing(&self) -> Ageing {
+        Ageing { per_day: self.config.ageing_per_day, since: self.created }
+    }
+
+    pub(crate) fn is_open(&self, n: u64) -> bool {
+        self.blocks.flags(n) & OPEN != 0
+    }
+
+    pub(crate) fn work(&self, n: u64) -> Option<&Work> {
+        self.works.get(&n)
+    }
+
+    pub(crate) fn tags(&self, n: u64) -> Option<&Arc<Tags>> {
+        self.tag_sets.get(self.blocks.tags(n)? as usize)
+    }
+
+    /// Everything but the order, which is a matter of the model: the same bytes for the same log.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut items: Vec<(u64, Vec<u64>, i64, &Tags)> = Vec::new();
+        for block in self.blocks.iter() {
+            for row in (0..block.flags.len()).filter(|row| block.flags[*row] & OPEN != 0) {
+                let n = block.number(row);
+                let bits = self.blocks.scores(n).unwrap_or_default().iter().map(|score| score.to_bits()).collect();
+                items.push((n, bits, block.arrived[row], &self.tag_sets[block.tags[row] as usize]));
+            }
+        }
+        let mut works: BTreeMap<u64, Work> = BTreeMap::new();
+        for (n, work) in self.works.iter().filter(|(_, work)| !work.is_empty()) {
+            let mut work = work.clone();
+            work.leases.sort_by_key(|lease| lease.slot);
+            works.insert(*n, work);
+        }
+        let head = (self.seq, self.at, self.created, self.secret, self.next, self.verdicts);
+        let all = (head, &*self.config, self.seatings.current(), items, works, &self.audits, &self.dues);
+        serde_json::to_vec(&all).expect("a board is plain data")
+    }
+
+    /// What a reviewer holds.
+    pub(crate) fn held_by<'a>(&'a self, reviewer: &'a str) -> impl Iterator<Item = Held> + 'a {
+        let held = self.works.iter().filter_map(move |(n, work)| Some((*n, work.lease_of(reviewer)?.slot)));
+        held.map(|(n, slot)| Held { n, slot })
+    }
+
+    /// Takes in the next entry.
+    pub(crate) fn apply(&mut self, event: &Event) -> Result<(), Error> {
+        if event.seq != self.seq + 1 || event.at < self.at {
+            return Err(corrupt(format!("entry {} at {} follows entry {} at {}", event.seq, event.at, self.seq, self.at)));
+        }
+        self.note(Step::Head { seq: self.seq, at: self.at, next: self.next, verdicts: self.verdicts });
+        (self.seq, self.at) = (event.seq, event.at);
+        self.expire(event.at);
+        match &event.body {
+            Body::Create { .. } => return Err(corrupt("a queue was made twice")),
+            Body::Configure { config } => self.configure(event.seq, config)?,
+            Body::Items { added, rescored } => {
+                for item in added {
+                    if item.n != self.next {
+                        return Err(corrupt(format!("item {} came in as number {}", item.n, self.next)));
+                    }
+                    self.next += 1;
+                    if item.scores.is_empty() {
+                        // It was erased, and will be by a later entry. Until then things happen to it.
+                        let scores = vec![f64::NAN; self.seatings.current().len()];
+                        self.insert(&Added { scores, ..item.clone() }, event.at)?;
+                    } else {
+                        self.insert(item, event.at)?;
+                    }
+                }
+                for item in rescored {
+                    if self.is_open(item.n) && !item.scores.is_empty() {
+                        self.rescore(item.n, &item.scores)?;
+                    }
+                }
+            }
+            Body::Claim { reviewer, until, picks, .. } => {
+                for pick in picks {
+                    let lease = Lease {
+                        slot: pick.slot,
+                        reviewer: reviewer.clone(),
+                        claim: event.seq,
+                        until: *until,
+                        probability: pick.probability,
+                        explored: pick.explored,
+                    };
+                    self.lease(pick.n, lease)?;
+                }
+            }
+            Body::Extend { until, leases, .. } => {
+                for held in leases {
+                    self.change(held.n, |work| {
+                        for lease in work.leases.iter_mut().filter(|lease| lease.slot == held.slot) {
+                            lease.until = *until;
+                        }
+                    })?;
+                }
+            }
+            Body::Release { reviewer, leases, skip } => {
+                for held in leases {
+                    self.change(held.n, |work| {
+                        work.leases.retain(|lease| lease.slot != held.slot);
+                        if skip.is_some() {
+                            work.skipped.push(reviewer.clone());
+                        }
+                    })?;
+                }
+            }
+            Body::Verdicts { given } => {
+                for given in given {
+                    self.verdict(given)?;
+                }
+            }
+            Body::Undo { reviewer, item, arrived, slot, until, rest, skipped, probability, explored, .. } => {
+                self.verdicts -= 1;
+                self.undo(item, *arrived, rest, skipped)?;
+                let lease = Lease {
+                    slot: *slot,
+                    reviewer: reviewer.clone(),
+                    claim: event.seq,
+                    until: *until,
+                    probability: *probability,
+                    explored: *explored,
+                };
+                self.lease(item.n, lease)?;
+            }
+            Body::Close { items, .. } => {
+                for n in items.iter().flat_map(|(first, last)| *first..=*last) {
+                    self.close(n);
+                }
+            }
+            Body::Erase { items } => {
+                for n in items {
+                    self.close(*n);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn configure(&mut self, seq: u64, config: &Config) -> Result<(), Error> {
+        let old = std::mem::replace(&mut self.config, Arc::new(config.clone()));
+        let reseated = old.evaluators != config.evaluators;
+        let aged = old.ageing_per_day != config.ageing_per_day;
+        let (blocks, seatings) = ((reseated || aged).then(|| self.blocks.clone()), self.seatings.len());
+        if reseated {
+            self.seatings.change(seq, &config.evaluators);
+            self.blocks.reseat(&self.seatings);
+        }
+        let view = if reseated || aged { self.sort_again()? } else { None };
+        self.note(Step::Config { config: old.clone(), blocks, seatings, view });
+        if old.quorum != config.quorum {
+            // Who waits for a further review is another question now.
+            let busy: Vec<u64> = self.works.keys().copied().collect();
+            for n in busy {
+                self.place(n);
+            }
+        }
+        Ok(())
+    }
+
+    fn tag_number(&mut self, tags: &Tags) -> u32 {
+        if let Some(number) = self.tag_numbers.get(tags) {
+            return *number;
+        }
+        let (tags, number) = (Arc::new(tags.clone()), self.tag_sets.len() as u32);
+        self.tag_sets.push(tags.clone());
+        self.tag_numbers.insert(tags, number);
+        number
+    }
+
+    fn insert(&mut self, item: &Added, arrived: i64) -> Result<(), Error> {
+        if item.scores.len() != self.seatings.current().len() {
+            return Err(corrupt(format!("item {} has {} scores", item.n, item.scores.len())));
+        }
+        let tags = self.tag_number(&item.tags);
+        self.blocks.insert(item.n, &item.scores, arrived, tags);
+        self.note(Step::Inserted { n: item.n });
+        self.fresh.insert(item.n);
+        self.mark(item);
+        self.place(item.n);
+        Ok(())
+    }
+
+    /// An item that is open from before, while loading.
+    pub(crate) fn load(&mut self, item: &Added, arrived: i64) {
+        let tags = self.tag_number(&item.tags);
+        self.blocks.load(item.n, &item.scores, arrived, tags);
+        self.mark(item);
+        self.blocks.set_flags(item.n, OPEN | FREE);
+    }
+
+    /// What goes on around an item, while loading.
+    pub(crate) fn load_work(&mut self, n: u64, work: Work) {
+        let free = work.free_slot(self.config.quorum).is_some();
+        self.expiries.extend(work.leases.iter().map(|lease| (lease.until, n, lease.slot)));
+        self.blocks.set_flags(n, OPEN | if free { FREE } else { 0 });
+        self.works.insert(n, work);
+    }
+
+    fn mark(&mut self, item: &Added) {
+        if let Some(probability) = item.audit {
+            self.audits.insert(item.n, probability);
+        }
+        if let Some(due) = item.due {
+            self.dues.insert((due, item.n));
+            self.due_of.insert(item.n, due);
+        }
+    }
+
+    fn rescore(&mut self, n: u64, scores: &[f64]) -> Result<(), Error> {
+        if scores.len() != self.seatings.current().len() {
+            return Err(corrupt(format!("item {n} has {} scores", scores.len())));
+        }
+        let before = self.blocks.scores(n).unwrap_or_default().to_vec();
+        self.fresh.insert(n);
+        self.lift(n);
+        self.note(Step::Scores { n, before });
+        self.blocks.set_scores(n, scores);
+        // Its place in the order is that of its old scores: from now on it has one in the set.
+        self.set_flags(n, self.blocks.flags(n) | IN_SET);
+        self.place(n);
+        Ok(())
+    }
+
+    fn lease(&mut self, n: u64, lease: Lease) -> Result<(), Error> {
+        let taken = |work: &Work| work.leases.iter().any(|other| other.slot == lease.slot);
+        if !self.is_open(n) || self.works.get(&n).is_some_and(taken) {
+            return Err(corrupt(format!("item {n}, review {} was given out twice", lease.slot)));
+        }
+        self.change(n, |work| work.leases.push(lease))
+    }
+
+    fn verdict(&mut self, given: &Given) -> Result<(), Error> {
+        if given.supersedes.is_none() {
+            self.verdicts += 1;
+        }
+        if !self.is_open(given.n) {
+            return Ok(());
+        }
+        if given.source != Source::Reviewer {
+            self.close(given.n);
+            return Ok(());
+        }
+        self.change(given.n, |work| {
+            work.leases.retain(|lease| lease.slot != given.slot);
+            let verdict = Earlier { reviewer: given.reviewer.clone(), slot: given.slot, reward: given.reward };
+            match work.verdicts.iter_mut().find(|other| other.slot == given.slot) {
+                Some(revised) => *revised = verdict,
+                None => work.verdicts.push(verdict),
+            }
+        })?;
+        if given.decides.is_some() {
+            self.close(given.n);
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, item: &Added, arrived: i64, rest: &[Earlier], skipped: &[String]) -> Result<(), Error> {
+        if self.is_open(item.n) {
+            return self.change(item.n, |work| work.verdicts = rest.to_vec());
+        }
+        if item.scores.is_empty() {
+            let scores = vec![f64::NAN; self.seatings.current().len()];
+            self.insert(&Added { scores, ..item.clone() }, arrived)?;
+        } else {
+            self.insert(item, arrived)?;
+        }
+        self.change(item.n, |work| (work.verdicts, work.skipped) = (rest.to_vec(), skipped.to_vec()))
+    }
+
+    fn close(&mut self, n: u64) {
+        if !self.is_open(n) {
+            return;
+        }
+        self.lift(n);
+        if let Some(work) = self.works.remove(&n) {
+            for lease in &work.leases {
+                self.expiries.remove(&(lease.until, n, lease.slot));
+            }
+            self.note(Step::Work { n, before: Some(work) });
+        }
+        let audit = self.audits.remove(&n);
+        let due = self.due_of.remove(&n);
+        if let Some(due) = due {
+            self.dues.remove(&(due, n));
+        }
+        if audit.is_some() || due.is_some() {
+            self.note(Step::Marks { n, audit, due });
+        }
+        self.set_flags(n, 0);
+    }
+
+    /// Changes what goes on around an item, and with it whether it is there to be given out.
+    fn change(&mut self, n: u64, change: impl FnOnce(&mut Work)) -> Result<(), Error> {
+        if !self.is_open(n) {
+            return Err(corrupt(format!("item {n} is not open, and something happened to it")));
+        }
+        let before = self.works.get(&n).cloned();
+        let mut work = before.clone().unwrap_or_default();
+        for lease in &work.leases {
+            self.expiries.remove(&(lease.until, n, lease.slot));
+        }
+        change(&mut work);
+        self.expiries.extend(work.leases.iter().map(|lease| (lease.until, n, lease.slot)));
+        if work.is_empty() {
+            self.works.remove(&n);
+        } else {
+            self.works.insert(n, work);
+        }
+        self.note(Step::Work { n, before });
+        self.place(n);
+        Ok(())
+    }
+
+    /// Gives back what was held for too long, before requests are decided at that time.
+    pub(crate) fn expire_until(&mut self, at: i64) {
+        self.expire(at);
+    }
+
+    fn expire(&mut self, at: i64) {
+        while let Some(&(until, n, slot)) = self.expiries.first().filter(|(until, ..)| *until <= at) {
+            let gone = self.change(n, |work| work.leases.retain(|lease| lease.slot != slot));
+            debug_assert!(gone.is_ok(), "only open items have leases");
+            self.expiries.remove(&(until, n, slot));
+        }
+    }
+
+    /// Puts an item where it can be given out, or takes it from there.
+    fn place(&mut self, n: u64) {
+        let flags = self.blocks.flags(n);
+        if flags & OPEN == 0 {
+            return;
+        }
+        let free = self.works.get(&n).is_none_or(|work| work.free_slot(self.config.quorum).is_some());
+        match (flags & FREE != 0, free) {
+            (true, false) => {
+                self.lift(n);
+                self.set_flags(n, self.blocks.flags(n) & !FREE);
+            }
+            (false, true) => {
+                // The cursor may have passed its place in the order.
+                self.set_flags(n, flags | FREE | IN_SET);
+                self.enter(n);
+            }
+            (true, true) if flags & IN_SET != 0 => self.enter(n),
+            _ => {}
+        }
+    }
+
+    fn set_flags(&mut self, n: u64, flags: u8) {
+        self.note(Step::Flags { n, before: self.blocks.flags(n) });
+        self.blocks.set_flags(n, flags);
+    }
+
+    fn place_of(&self, n: u64) -> Option<view::Place> {
+        let view = self.view.as_ref()?;
+        let value = view.value(self.blocks.scores(n)?, self.seatings.current()).ok()?;
+        Some(view.place(n, value, self.blocks.arrived(n)?))
+    }
+
+    /// Into the set, where it has its place in it.
+    fn enter(&mut self, n: u64) {
+        let Some(place) = self.place_of(n) else { return };
+        if self.view.as_mut().is_some_and(|view| view.set.insert(place)) {
+            self.note(Step::Entered { place });
+        }
+    }
+
+    /// Out of the set, if it is there.
+    fn lift(&mut self, n: u64) {
+        if self.blocks.flags(n) & IN_SET == 0 {
+            return;
+        }
+        let Some(place) = self.place_of(n) else { return };
+        if self.view.as_mut().is_some_and(|view| view.set.remove(&place)) {
+            self.note(Step::Lifted { place });
+        }
+    }
+
+    /// The order anew under the same model, where rows or ages mean something else than before.
+    fn sort_again(&mut self) -> Result<Option<View>, Error> {
+        self.generation += 1;
+        let Some(old) = self.view.take() else { return Ok(None) };
+        let (evaluators, ageing) = (self.seatings.current(), self.ageing());
+        let view = View::of(old.model, old.fitted.clone(), &self.blocks, evaluators, ageing)?;
+        self.view = Some(view);
+        self.blocks.clear_flag(IN_SET);
+        Ok(Some(old))
+    }
+
+    /// From here on, what comes or changes is remembered, for an order that is made aside.
+    pub(crate) fn begin_ranking(&mut self) -> (Blocks, u64) {
+        self.fresh.clear();
+        (self.blocks.clone(), self.generation)
+    }
+
+    /// Takes on an order that was made aside, unless rows or ages mean something else by now. What came or changed since it was
+    /// begun gets its place in the set.
+    pub(crate) fn take_view(&mut self, view: View, generation: u64) -> bool {
+        debug_assert!(self.journal.is_empty(), "not within a transaction");
+        if generation != self.generation {
+            return false;
+        }
+        self.blocks.squeeze();
+        self.blocks.clear_flag(IN_SET);
+        self.view = Some(view);
+        for n in std::mem::take(&mut self.fresh) {
+            let flags = self.blocks.flags(n);
+            if flags & OPEN != 0 {
+                self.blocks.set_flags(n, flags | IN_SET);
+                if flags & FREE != 0 {
+                    self.enter(n);
+                }
+            }
+        }
+        self.journal.clear();
+        true
+    }
+}

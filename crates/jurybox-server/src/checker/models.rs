@@ -1,0 +1,264 @@
+//! What a model must have learnt, computed otherwise than those did who used it: not by a queue of things that fall due, but by
+//! writing down for every item when it must have been seen and taught, and sorting.
+
+use super::Problem;
+use super::read::{Found, Records, Verdict};
+use jurybox::{Example, Fitted, Jury, Receipt, Scores};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The place of a step in time: the entry whose coming made it happen; what time alone brought about before what the entry says;
+/// then by due time (items before verdicts), or by the order within the entry.
+type Place = (u64, u8, i64, u8, u64, u64);
+
+enum What {
+    Seen { at: i64 },
+    Taught { verdict: Box<Verdict> },
+}
+
+struct Step {
+    place: Place,
+    item: u64,
+    what: What,
+}
+
+/// Models of a queue, by the entry up to which they have learnt.
+pub(super) struct Models<'a> {
+    records: &'a Records,
+    steps: Vec<Step>,
+    /// Entries that revise what had been learnt before.
+    revisions: BTreeSet<u64>,
+    /// What was decided on an item, entry by entry, by people.
+    decided: HashMap<u64, Vec<(u64, f64, bool)>>,
+    erased: HashMap<u64, u64>,
+    going: Option<Going>,
+}
+
+/// A fold that can go on.
+struct Going {
+    model: u64,
+    done: usize,
+    round: Vec<f64>,
+    many: usize,
+    jury: Jury,
+}
+
+impl<'a> Models<'a> {
+    pub(super) fn of(records: &'a Records) -> Self {
+        let mut models = Models {
+            records,
+            steps: Vec::new(),
+            revisions: BTreeSet::new(),
+            decided: HashMap::new(),
+            erased: HashMap::new(),
+            going: None,
+        };
+        for entry in &records.log {
+            match entry.kind.as_str() {
+                "erase" => {
+                    models.revisions.insert(entry.seq);
+                    for n in entry.body["items"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64) {
+                        models.erased.entry(n).or_insert(entry.seq);
+                    }
+                }
+                "configure" => {
+                    let (before, now) = (records.setup_before(entry.seq), records.setup_at(entry.seq));
+                    let (before, now) = (&records.setups[before], &records.setups[now]);
+                    if before.evaluators != now.evaluators || before.policy != now.policy {
+                        models.revisions.insert(entry.seq);
+                    }
+                }
+                _ => {}
+            }
+        }
+        models.write_down_sightings();
+        models.write_down_lessons();
+        models.steps.sort_by_key(|step| step.place);
+        models
+    }
+
+    /// The first entry at or after a time.
+    fn entry_at(&self, time: i64) -> u64 {
+        self.records.log.partition_point(|entry| entry.at < time) as u64 + 1
+    }
+
+    fn at(&self, seq: u64) -> i64 {
+        self.records.log[seq as usize - 1].at
+    }
+
+    /// When each item was seen: complete, touched, or old enough, whichever came first.
+    fn write_down_sightings(&mut self) {
+        let records = self.records;
+        let mut touched: HashMap<u64, (u64, u64)> = HashMap::new();
+        let mut touch = |n: u64, seq: u64, order: u64| {
+            touched.entry(n).or_insert((seq, order));
+        };
+        for entry in &records.log {
+            match entry.kind.as_str() {
+                "claim" => {
+                    for (order, pick) in records.picks.get(&entry.seq).into_iter().flatten().enumerate() {
+                        touch(pick.item, entry.seq, order as u64);
+                    }
+                }
+                "verdicts" => {
+                    for (order, verdict) in records.verdicts.get(&entry.seq).into_iter().flatten().enumerate() {
+                        touch(verdict.item, entry.seq, order as u64);
+                    }
+                }
+                "close" => {
+                    let mut order = 0;
+                    for range in entry.body["items"].as_array().into_iter().flatten() {
+                        let (Some(first), Some(last)) = (range[0].as_u64(), range[1].as_u64()) else { continue };
+                        for n in first..=last {
+                            touch(n, entry.seq, order);
+                            order += 1;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let full = |row: &[f64]| row.iter().all(|score| !score.is_nan());
+        for item in &records.items {
+            let Some(first) = &item.scores else { continue };
+            let settle = records.setups[records.setup_before(item.seq)].config["settle_seconds"].as_i64().unwrap_or(60);
+            let due = item.arrived + settle * 1_000_000;
+            // By the entry: new items in their order, late scores after them.
+            let mut moments: Vec<(u64, u64)> = Vec::new();
+            if full(first) || settle == 0 {
+                moments.push((item.seq, item.n));
+            }
+            let late = records.late_of.get(&item.n).into_iter().flatten();
+            moments.extend(late.filter(|(_, row)| full(row)).map(|(seq, _)| (*seq, (1 << 40) + item.n)));
+            moments.extend(touched.get(&item.n).copied());
+            let by_entry = moments.into_iter().min();
+            let by_time = self.entry_at(due);
+            let (place, at) = match by_entry {
+                Some((seq, order)) if seq < by_time || settle == 0 => ((seq, 1, 0, 0, order, 0), self.at(seq)),
+                _ if by_time <= records.log.len() as u64 => ((by_time, 0, due, 0, item.n, 0), due),
+                _ => continue,
+            };
+            self.steps.push(Step { place, item: item.n, what: What::Seen { at } });
+        }
+    }
+
+    /// When each verdict was learnt: as soon as it could no longer be taken back.
+    fn write_down_lessons(&mut self) {
+        let records = self.records;
+        let mut waiting: HashMap<u64, Verdict> = HashMap::new();
+        let mut lessons: Vec<Verdict> = Vec::new();
+        for entry in &records.log {
+            if entry.kind == "undo"
+                && let Some(n) = entry.body["n"].as_u64()
+                && waiting.get(&n).is_some_and(|verdict| verdict.stands_from > entry.at)
+            {
+                waiting.remove(&n);
+            }
+            for verdict in records.verdicts.get(&entry.seq).into_iter().flatten() {
+                let Some(worth) = verdict.decides else { continue };
+                let before = waiting.remove(&verdict.item);
+                let (pending, taught) = match before {
+                    Some(before) if before.stands_from > entry.at => (true, None),
+                    other => (false, other),
+                };
+                lessons.extend(taught);
+                if verdict.source == "automatic" {
+                    continue;
+                }
+                let revises = verdict.replaces.is_some() || verdict.source == "appeal";
+                self.decided.entry(verdict.item).or_default().push((entry.seq, worth, revises));
+                if revises && !pending {
+                    self.revisions.insert(entry.seq);
+                } else {
+                    waiting.insert(verdict.item, verdict.clone());
+                }
+            }
+        }
+        lessons.extend(waiting.into_values());
+        for verdict in lessons {
+            let entry = self.entry_at(verdict.stands_from);
+            let place = (entry, 0, verdict.stands_from, 1, verdict.seq, verdict.i);
+            self.steps.push(Step { place, item: verdict.item, what: What::Taught { verdict: Box::new(verdict) } });
+        }
+    }
+
+    /// The last entry after which nothing was erased: before it, nothing can be proved any more.
+    pub(super) fn provable_from(&self) -> u64 {
+        self.erased.values().max().copied().unwrap_or(0)
+    }
+
+    /// What an item is worth as known at an entry, where a verdict on it was revised.
+    fn worth(&self, n: u64, model: u64) -> Option<f64> {
+        let known = self.decided.get(&n)?.iter().take_while(|(seq, ..)| *seq <= model);
+        let (last, revised) = known.fold((None, false), |(_, any), (_, worth, revises)| (Some(*worth), any || *revises));
+        last.filter(|_| revised)
+    }
+
+    /// The model that has learnt up to an entry, by what is known there.
+    pub(super) fn fitted(&mut self, model: u64) -> Found<Fitted> {
+        if model == 0 || model > self.records.log.len() as u64 {
+            return Err(Problem(format!("there is no entry {model} to have learnt up to")));
+        }
+        let goes_on = self
+            .going
+            .as_ref()
+            .is_some_and(|going| going.model <= model && self.revisions.range(going.model + 1..=model).next().is_none());
+        let setup = self.records.setup_at(model);
+        let mut going = match self.going.take() {
+            Some(going) if goes_on => going,
+            _ => {
+                let setup = &self.records.setups[setup];
+                let spec = setup.policy.parse().map_err(|error: jurybox::Error| Problem(error.to_string()))?;
+                let jury = Jury::new(&spec, setup.evaluators.clone()).map_err(|error| Problem(error.to_string()))?;
+                Going { model, done: 0, round: Vec::new(), many: 0, jury }
+            }
+        };
+        going.model = model;
+        while let Some(step) = self.steps.get(going.done).filter(|step| step.place.0 <= model) {
+            going.done += 1;
+            if self.erased.get(&step.item).is_some_and(|seq| *seq <= model) {
+                continue;
+            }
+            self.take(&mut going, step, model, setup).map_err(|error| Problem(format!("model {model}: {error}")))?;
+        }
+        let fitted = going.jury.fit();
+        self.going = Some(going);
+        Ok(fitted)
+    }
+
+    fn take(&self, going: &mut Going, step: &Step, model: u64, setup: usize) -> Result<(), jurybox::Error> {
+        let seconds = |micros: i64| u64::try_from(micros / 1_000_000).unwrap_or(0);
+        // What time brings about comes before what the entry itself says.
+        let known = |seq: u64, phase: u8| if phase == 0 { seq - 1 } else { seq };
+        match &step.what {
+            What::Seen { at } => {
+                let Some((row, of)) = self.records.scores_at(step.item, known(step.place.0, step.place.1)) else { return Ok(()) };
+                going.round.extend(self.records.moved(&row, of, setup));
+                going.many += 1;
+                if going.many == 64 {
+                    let table = std::mem::take(&mut going.round);
+                    going.jury.observe(&Scores::new(&table, going.jury.evaluators().len())?, seconds(*at))?;
+                    going.many = 0;
+                }
+            }
+            What::Taught { verdict } => {
+                let Some((row, of)) = self.records.scores_at(step.item, verdict.seq) else { return Ok(()) };
+                let scores = self.records.moved(&row, of, setup);
+                let receipt = Receipt { inclusion_probability: verdict.probability, explored: verdict.explored, ..Receipt::default() };
+                let reward = self.worth(step.item, model).or(verdict.decides).unwrap_or(verdict.reward);
+                let arrived = self.records.items[step.item as usize - 1].arrived;
+                going.jury.learn(&[Example { scores: &scores, reward, receipt: Some(&receipt) }], seconds(arrived))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What there is to report of models at the end.
+    pub(super) fn revisions(&self) -> u64 {
+        self.revisions.len() as u64
+    }
+}
+
+/// An item's tags against a filter of a claim.
+pub(super) fn wanted(filter: &BTreeMap<String, Vec<String>>, tags: &BTreeMap<String, String>) -> bool {
+    filter.iter().all(|(name, values)| tags.get(name).is_some_and(|tag| values.contains(tag)))
+}

@@ -1,0 +1,166 @@
+//! How a queue is set up.
+
+use crate::Error;
+use jurybox::{Evaluators, Jury, Spec};
+use serde::{Deserialize, Serialize};
+
+/// Whether a queue takes items and gives them out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doors {
+    /// Items come in and are claimed.
+    #[default]
+    Open,
+    /// Items come in; nobody gets one. Verdicts on what is out are taken.
+    Paused,
+    /// No item comes in; those there are given out until none is left.
+    Draining,
+}
+
+/// How a queue is set up. Everything but the evaluators has a default.
+///
+/// ```
+/// use jurybox_server::Config;
+///
+/// let config: Config = serde_json::from_str(r#"{"evaluators": [{"name": "spam"}, {"name": "quality", "direction": "low"}], "k": 5}"#)?;
+/// assert_eq!((config.k, config.lease_seconds, config.quorum), (5, 900, 1));
+/// config.check()?;
+/// let drawing = Config { policy: "eps-greedy".parse()?, ..config };
+/// assert!(drawing.check().unwrap_err().to_string().contains("`eps-greedy`"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Who scores, and which way the scores point.
+    pub evaluators: Evaluators,
+    /// The policy that ranks. One that draws its picks is refused: a queue's chance is in its audits.
+    #[serde(default)]
+    pub policy: Spec,
+    /// How many items a claim gets that does not say.
+    #[serde(default = "default_k")]
+    pub k: u32,
+    /// How long an item is a reviewer's own.
+    #[serde(default = "default_lease")]
+    pub lease_seconds: u32,
+    /// How many distinct reviewers look at an item. Where they disagree, so many more look that one side has the majority:
+    /// a third for two.
+    #[serde(default = "default_quorum")]
+    pub quorum: u8,
+    /// How much an item's value grows a day while it waits, in units of the value. Zero: it does not.
+    #[serde(default)]
+    pub ageing_per_day: f64,
+    /// The share of arriving items that are drawn to be looked at whatever their scores.
+    #[serde(default)]
+    pub audit_rate: f64,
+    /// How much of a claim audits may take before the best come.
+    #[serde(default = "default_audit_share")]
+    pub audit_share: f64,
+    /// After this many seconds an item is learnt from with the scores it has, though some are still missing.
+    #[serde(default = "default_settle")]
+    pub settle_seconds: u32,
+    /// For this many seconds a verdict can be taken back as if it had not been given; then it is learnt from.
+    #[serde(default = "default_undo")]
+    pub undo_seconds: u32,
+    /// After this many days payloads are deleted; scores and verdicts stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload_days: Option<u32>,
+    /// Whether items come in and go out.
+    #[serde(default)]
+    pub doors: Doors,
+}
+
+fn default_k() -> u32 {
+    10
+}
+fn default_lease() -> u32 {
+    900
+}
+fn default_quorum() -> u8 {
+    1
+}
+fn default_audit_share() -> f64 {
+    0.25
+}
+fn default_settle() -> u32 {
+    60
+}
+fn default_undo() -> u32 {
+    20
+}
+
+/// The most items a claim can ask for.
+pub(crate) const MOST_CLAIMED: u32 = 1000;
+/// The most distinct reviewers an item can need.
+const MOST_REVIEWERS: u8 = 9;
+
+impl Config {
+    /// A queue with these evaluators, and defaults for the rest.
+    pub fn new(evaluators: Evaluators) -> Self {
+        Config {
+            evaluators,
+            policy: Spec::default(),
+            k: default_k(),
+            lease_seconds: default_lease(),
+            quorum: default_quorum(),
+            ageing_per_day: 0.0,
+            audit_rate: 0.0,
+            audit_share: default_audit_share(),
+            settle_seconds: default_settle(),
+            undo_seconds: default_undo(),
+            payload_days: None,
+            doors: Doors::Open,
+        }
+    }
+
+    /// Refuses what cannot be meant.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |what: String| Err(Error::Refused(what));
+        let jury = self.jury()?;
+        if jury.fit().leaves_to_chance() {
+            return refuse(format!(
+                "policy `{}` draws its picks, and a queue gives out the best there is: choose one that ranks, such as `adaptive`, and let `audit_rate` draw",
+                self.policy.name()
+            ));
+        }
+        if self.k == 0 || self.k > MOST_CLAIMED {
+            return refuse(format!("k = {} is not from 1 to {MOST_CLAIMED}", self.k));
+        }
+        if self.lease_seconds == 0 {
+            return refuse("lease_seconds = 0: nobody could give a verdict in time".into());
+        }
+        if self.quorum == 0 || self.quorum > MOST_REVIEWERS {
+            return refuse(format!("quorum = {} is not from 1 to {MOST_REVIEWERS}", self.quorum));
+        }
+        for (name, share) in [("audit_rate", self.audit_rate), ("audit_share", self.audit_share)] {
+            if !(0.0..=1.0).contains(&share) {
+                return refuse(format!("{name} = {share} is not from 0 to 1"));
+            }
+        }
+        if !self.ageing_per_day.is_finite() || self.ageing_per_day < 0.0 {
+            return refuse(format!("ageing_per_day = {} is not a number from 0 up", self.ageing_per_day));
+        }
+        Ok(())
+    }
+
+    /// A jury that has learnt nothing yet.
+    pub(crate) fn jury(&self) -> Result<Jury, Error> {
+        let jury = Jury::new(&self.policy, self.evaluators.clone())?;
+        if jury.evaluators() != &self.evaluators {
+            return Err(Error::Refused(
+                "say which evaluators point low with their `direction`, not in the policy".into(),
+            ));
+        }
+        Ok(jury)
+    }
+
+    /// Whether what was learnt under this configuration is of no use under the other.
+    pub(crate) fn learns_differently(&self, other: &Config) -> bool {
+        self.evaluators != other.evaluators || self.policy != other.policy
+    }
+}
+
+/// Microseconds in so many seconds.
+pub(crate) fn micros(seconds: u32) -> i64 {
+    i64::from(seconds) * 1_000_000
+}

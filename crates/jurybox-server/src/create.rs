@@ -1,0 +1,33 @@
+//! A queue's first entry.
+
+use crate::config::Config;
+use crate::event::{Body, Event};
+use crate::rows::Write;
+use crate::store::{QueueRow, Store};
+use crate::Error;
+use std::hash::{BuildHasher, RandomState};
+use std::time::Instant;
+
+/// Makes a queue; one that is there already with the same configuration is that queue.
+pub(crate) fn create(store: &mut dyn Store, name: &str, config: &Config, actor: &str) -> Result<QueueRow, Error> {
+    config.check()?;
+    let fits = !name.is_empty()
+        && name.len() <= 64
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    if !fits {
+        return Err(Error::Refused(format!("`{name}` is no name for a queue: up to 64 letters, digits, and any of - _ .")));
+    }
+    let secret = RandomState::new().hash_one(Instant::now());
+    let body = Body::Create { config: config.clone(), secret };
+    let event = Event { seq: 1, at: store.now()?, actor: actor.into(), body };
+    let write = Write { event, keys: Vec::new(), payloads: Vec::new(), stands_from: 0 };
+    if let Some(made) = store.create(name, &write)? {
+        return Ok(made);
+    }
+    let there = store.queues()?.into_iter().find(|queue| queue.name == name);
+    let there = there.ok_or_else(|| Error::NoQueue { name: name.into() })?;
+    let head = store.begin_reading(there.id)?;
+    let set_up = crate::store::set_up(store, there.id, head.seq);
+    store.rollback();
+    if set_up?.1 == *config { Ok(there) } else { Err(Error::QueueExists { name: name.into() }) }
+}

@@ -1,0 +1,175 @@
+//! What must be known of things that are not on the board: looked up once for all requests of a transaction.
+
+use crate::Error;
+use crate::board::Board;
+use crate::event::{Body, Event, Source, Which};
+use crate::request::{Call, Request};
+use crate::rows::{Found, ItemRow, VerdictRow};
+use crate::store::Store;
+use std::collections::{HashMap, HashSet};
+
+/// What was looked up.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    items: HashMap<String, Found>,
+    verdicts: HashMap<String, VerdictRow>,
+    /// The verdicts that stand on items that are closed.
+    on_closed: HashMap<u64, Vec<VerdictRow>>,
+    closed: HashMap<u64, ItemRow>,
+    /// Who does not want items whose verdict is to be taken back.
+    skipped: HashMap<u64, Vec<String>>,
+    /// Probabilities of picks whose lease has run out.
+    claimed: HashMap<(u64, u64), (f64, bool)>,
+}
+
+impl Facts {
+    /// Looks up what these calls speak of.
+    pub(crate) fn of<'a>(
+        calls: impl Iterator<Item = &'a Call> + Clone,
+        board: &Board,
+        store: &mut dyn Store,
+        queue: i64,
+    ) -> Result<Self, Error> {
+        let (mut keys, mut ids) = (HashSet::new(), HashSet::new());
+        for call in calls.clone() {
+            match &call.request {
+                Request::Items(items) => keys.extend(items.iter().map(|item| item.id.clone())),
+                Request::Extend { items, .. } | Request::Release { items, .. } | Request::Erase { items } => {
+                    keys.extend(items.iter().cloned());
+                }
+                Request::Skip { item, .. } => {
+                    keys.insert(item.clone());
+                }
+                Request::Verdicts(verdicts) => {
+                    keys.extend(verdicts.iter().map(|verdict| verdict.item.clone()));
+                    ids.extend(verdicts.iter().map(|verdict| verdict.id.clone()));
+                    ids.extend(verdicts.iter().filter_map(|verdict| verdict.revises.clone()));
+                }
+                Request::Undo { verdict, .. } => {
+                    ids.insert(verdict.clone());
+                }
+                Request::Claim { .. } | Request::Configure(_) | Request::Close { .. } => {}
+            }
+        }
+        let mut facts = Facts::default();
+        if !keys.is_empty() {
+            facts.items = store.find(queue, &keys.into_iter().collect::<Vec<_>>())?.into_iter().collect();
+        }
+        if !ids.is_empty() {
+            let found = store.verdicts(queue, &ids.into_iter().collect::<Vec<_>>())?;
+            facts.verdicts = found.into_iter().map(|row| (row.id.clone(), row)).collect();
+        }
+        for call in calls {
+            facts.look_closer(call, board, store, queue)?;
+        }
+        Ok(facts)
+    }
+
+    fn look_closer(&mut self, call: &Call, board: &Board, store: &mut dyn Store, queue: i64) -> Result<(), Error> {
+        let mut closed = Vec::new();
+        match &call.request {
+            Request::Verdicts(verdicts) => {
+                for verdict in verdicts {
+                    let Some(found) = self.items.get(&verdict.item) else { continue };
+                    if !board.is_open(found.n) {
+                        closed.push(found.n);
+                    } else if let Some(token) = verdict.token
+                        && board.work(found.n).is_none_or(|work| work.lease_of(&verdict.reviewer).is_none())
+                        && let Some(pick) = store.claimed(queue, token, found.n)?
+                    {
+                        self.claimed.insert((token, found.n), pick);
+                    }
+                }
+            }
+            Request::Undo { verdict, .. } => {
+                if let Some(row) = self.verdicts.get(verdict) {
+                    closed.push(row.n);
+                    self.skipped.insert(row.n, store.skips_on(queue, row.n)?);
+                }
+            }
+            _ => {}
+        }
+        for n in closed {
+            if !self.closed.contains_key(&n)
+                && let Some(row) = store.item(queue, n)?
+            {
+                self.closed.insert(n, row);
+                self.on_closed.insert(n, store.verdicts_on(queue, n)?);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn item(&self, key: &str) -> Option<&Found> {
+        self.items.get(key)
+    }
+
+    pub(crate) fn verdict(&self, id: &str) -> Option<&VerdictRow> {
+        self.verdicts.get(id)
+    }
+
+    /// An item that is closed, or was when this was looked up.
+    pub(crate) fn closed(&self, n: u64) -> Option<&ItemRow> {
+        self.closed.get(&n)
+    }
+
+    pub(crate) fn standing(&self, n: u64) -> &[VerdictRow] {
+        self.on_closed.get(&n).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn skipped(&self, n: u64) -> &[String] {
+        self.skipped.get(&n).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn claimed(&self, token: Option<u64>, n: u64) -> (f64, bool) {
+        token.and_then(|token| self.claimed.get(&(token, n))).copied().unwrap_or((1.0, false))
+    }
+
+    /// What an earlier request of the same transaction has changed.
+    pub(crate) fn note(&mut self, event: &Event, keys: &[String], stands_from: i64, board: &Board) {
+        match &event.body {
+            Body::Items { added, .. } => {
+                for (item, key) in added.iter().zip(keys) {
+                    self.items.insert(key.clone(), Found { n: item.n, closed: None });
+                }
+            }
+            Body::Verdicts { given } => {
+                for (i, given) in given.iter().enumerate() {
+                    let which = Which { seq: event.seq, i: i as u32 };
+                    let row = VerdictRow::of(given, which, stands_from);
+                    let standing = self.on_closed.entry(given.n).or_default();
+                    if let Some(old) = given.supersedes {
+                        standing.retain(|other| other.which != old);
+                        for other in self.verdicts.values_mut().filter(|other| other.which == old) {
+                            other.superseded_by = Some(event.seq);
+                        }
+                    }
+                    standing.push(row.clone());
+                    self.verdicts.insert(given.id.clone(), row);
+                    if !board.is_open(given.n) && given.source != Source::Appeal {
+                        let row = ItemRow {
+                            n: given.n,
+                            arrived: given.arrived,
+                            seq: event.seq,
+                            scores: given.scores.clone(),
+                            closed: Some(event.seq),
+                            ..self.closed.remove(&given.n).unwrap_or_default()
+                        };
+                        self.closed.insert(given.n, row);
+                    }
+                }
+            }
+            Body::Undo { verdict, item, .. } => {
+                self.closed.remove(&item.n);
+                if let Some(standing) = self.on_closed.get_mut(&item.n) {
+                    standing.retain(|other| other.which != *verdict);
+                }
+                for other in self.verdicts.values_mut().filter(|other| other.which == *verdict) {
+                    other.superseded_by = Some(event.seq);
+                }
+            }
+            Body::Erase { items } => self.items.retain(|_, found| !items.contains(&found.n)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Items that come in, get further scores, are closed or erased.
+
+use super::{Decision, Desk, check_name};
+use crate::Error;
+use crate::board::Filter;
+use crate::board::blocks::OPEN;
+use crate::config::Doors;
+use crate::event::{Added, Body, Rescored};
+use crate::request::{Answer, NewItem, Rejected};
+use jurybox::toolbox::{hash_number, hash_text};
+use std::collections::{BTreeMap, HashMap};
+
+/// The most items in one request.
+const MOST_ITEMS: usize = 10_000;
+/// The most tags on one item.
+const MOST_TAGS: usize = 32;
+/// A day in microseconds.
+const DAY: i64 = 86_400_000_000;
+
+impl Desk<'_> {
+    pub(super) fn items(&self, items: &[NewItem]) -> Result<Decision, Error> {
+        if items.len() > MOST_ITEMS {
+            return Err(Error::Refused(format!("{} items at once, more than {MOST_ITEMS}: send them in parts", items.len())));
+        }
+        let board = self.board;
+        let (mut added, mut keys, mut payloads, mut rejected) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut rescored: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        let mut here: HashMap<&str, usize> = HashMap::new();
+        let (mut updated, mut unchanged) = (0, 0);
+        let expires = board.config.payload_days.map(|days| self.at + i64::from(days) * DAY);
+        for item in items {
+            let scores = match self.row(item) {
+                Ok(scores) => scores,
+                Err(why) => {
+                    rejected.push(Rejected { id: item.id.clone(), why });
+                    continue;
+                }
+            };
+            let payload = item.payload.as_ref().map(ToString::to_string);
+            if let Some(&at) = here.get(item.id.as_str()) {
+                // The same item twice in one request: the later scores are added to the earlier ones.
+                let first: &mut Added = &mut added[at];
+                merge(&mut first.scores, &scores);
+                payloads.extend(payload.map(|payload| (first.n, payload, expires)));
+                updated += 1;
+                continue;
+            }
+            match self.facts.item(&item.id) {
+                None if board.config.doors == Doors::Draining => {
+                    rejected.push(Rejected { id: item.id.clone(), why: "the queue is draining and takes no new items".into() });
+                }
+                None => {
+                    let n = board.next + added.len() as u64;
+                    here.insert(&item.id, added.len());
+                    payloads.extend(payload.map(|payload| (n, payload, expires)));
+                    keys.push(item.id.clone());
+                    added.push(Added { n, scores, tags: item.tags.clone(), audit: self.audit(&item.id), due: item.due });
+                }
+                Some(found) if !board.is_open(found.n) => {
+                    rejected.push(Rejected { id: item.id.clone(), why: "it is closed: its scores can change no more".into() });
+                }
+                Some(found) => {
+                    let n = found.n;
+                    let before = rescored.get(&n).cloned().unwrap_or_else(|| board.blocks.scores(n).unwrap_or_default().to_vec());
+                    let mut after = before.clone();
+                    merge(&mut after, &scores);
+                    let same = before.iter().zip(&after).all(|(a, b)| a.to_bits() == b.to_bits());
+                    if !same {
+                        rescored.insert(n, after);
+                    }
+                    if same && payload.is_none() { unchanged += 1 } else { updated += 1 }
+                    payloads.extend(payload.map(|payload| (n, payload, expires)));
+                }
+            }
+        }
+        let answer = Answer::Items { accepted: added.len() as u64, updated, unchanged, rejected };
+        let rescored: Vec<Rescored> = rescored.into_iter().map(|(n, scores)| Rescored { n, scores }).collect();
+        let nothing = added.is_empty() && rescored.is_empty() && payloads.is_empty();
+        let body = (!nothing).then_some(Body::Items { added, rescored });
+        Ok(Decision { keys, payloads, ..Decision::new(body, answer) })
+    }
+
+    /// The scores of an item by the evaluators in force, or what is wrong with it.
+    fn row(&self, item: &NewItem) -> Result<Vec<f64>, String> {
+        check_name("the id", &item.id)?;
+        if item.tags.len() > MOST_TAGS {
+            return Err(format!("it has {} tags, more than {MOST_TAGS}", item.tags.len()));
+        }
+        for (name, value) in &item.tags {
+            check_name("the name of a tag", name)?;
+            check_name("the value of a tag", value)?;
+        }
+        let evaluators = self.board.seatings.current();
+        let mut row = vec![f64::NAN; evaluators.len()];
+        for (name, score) in &item.scores {
+            let column = evaluators.position(name).ok_or_else(|| {
+                match jurybox::nearest(name, evaluators.names()) {
+                    Some(near) => format!("there is no evaluator `{name}`; did you mean `{near}`?"),
+                    None => format!("there is no evaluator `{name}`"),
+                }
+            })?;
+            row[column] = score.unwrap_or(f64::NAN);
+        }
+        jurybox::Scores::new(&row, row.len()).map_err(|error| error.to_string())?;
+        Ok(row)
+    }
+
+    /// Whether an item is drawn for an audit, with the probability of it: a matter of its id and the queue's secret alone, so that
+    /// neither scores nor the hour have a say in it.
+    fn audit(&self, id: &str) -> Option<f64> {
+        let rate = self.board.config.audit_rate;
+        let drawn = hash_number(self.board.secret, hash_text(id)) as f64 / 2_f64.powi(64);
+        (drawn < rate).then_some(rate)
+    }
+
+    pub(super) fn close(&self, filter: &Filter, before: Option<i64>, reason: &str) -> Result<Decision, Error> {
+        check_name("the reason", reason).map_err(Error::Refused)?;
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        let mut changed = 0;
+        for block in self.board.blocks.iter() {
+            for row in 0..block.flags.len() {
+                let n = block.number(row);
+                let wanted = block.flags[row] & OPEN != 0
+                    && before.is_none_or(|before| block.arrived[row] < before)
+                    && self.board.tags(n).is_some_and(|tags| filter.takes(tags));
+                if !wanted {
+                    continue;
+                }
+                changed += 1;
+                match ranges.last_mut() {
+                    Some((_, last)) if *last + 1 == n => *last = n,
+                    _ => ranges.push((n, n)),
+                }
+            }
+        }
+        let body = (changed > 0).then(|| Body::Close { reason: reason.into(), items: ranges });
+        Ok(Decision::new(body, Answer::Changed { changed }))
+    }
+
+    pub(super) fn erase(&self, items: &[String]) -> Result<Decision, Error> {
+        if items.len() > MOST_ITEMS {
+            return Err(Error::Refused(format!("{} items at once, more than {MOST_ITEMS}", items.len())));
+        }
+        let mut numbers: Vec<u64> = items.iter().filter_map(|id| self.facts.item(id)).map(|found| found.n).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let changed = numbers.len() as u64;
+        let body = (changed > 0).then_some(Body::Erase { items: numbers });
+        Ok(Decision::new(body, Answer::Changed { changed }))
+    }
+}
+
+/// Scores that are there take the place of those before.
+fn merge(before: &mut [f64], after: &[f64]) {
+    for (before, after) in before.iter_mut().zip(after).filter(|(_, after)| !after.is_nan()) {
+        *before = *after;
+    }
+}

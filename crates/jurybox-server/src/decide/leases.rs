@@ -1,0 +1,90 @@
+//! Who has what: claims, and what becomes of them without a verdict.
+
+use super::{Decision, Desk, check_name};
+use crate::Error;
+use crate::board::Filter;
+use crate::config::{Doors, MOST_CLAIMED, micros};
+use crate::event::{Body, Held, Picked};
+use crate::request::{Answer, Claimed};
+
+impl Desk<'_> {
+    pub(super) fn claim(&self, reviewer: &str, k: Option<u32>, filter: &Filter) -> Result<Decision, Error> {
+        check_name("the reviewer's name", reviewer).map_err(Error::Refused)?;
+        let config = &self.board.config;
+        let k = k.unwrap_or(config.k);
+        if k == 0 || k > MOST_CLAIMED {
+            return Err(Error::Refused(format!("k = {k} is not from 1 to {MOST_CLAIMED}")));
+        }
+        if config.doors == Doors::Paused {
+            return Err(Error::Conflict("the queue is paused: nothing is given out".into()));
+        }
+        let view = self.board.view.as_ref().ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
+        let (model, until) = (view.model, self.at + micros(config.lease_seconds));
+        let chosen = self.board.choose(reviewer, k as usize, filter, self.at);
+        let picks: Vec<Picked> = chosen
+            .into_iter()
+            .map(|c| Picked { n: c.n, slot: c.slot, value: c.value, probability: c.probability, explored: c.explored })
+            .collect();
+        let token = self.board.seq + 1;
+        let claims = picks.iter().enumerate().map(|(place, pick)| Claimed {
+            item: String::new(),
+            n: pick.n,
+            token,
+            until,
+            rank: place as u32 + 1,
+            value: pick.value,
+            probability: pick.probability,
+            explored: pick.explored,
+            payload: None,
+        });
+        let answer = Answer::Claims { model, claims: claims.collect() };
+        let body = (!picks.is_empty()).then(|| Body::Claim { reviewer: reviewer.into(), k, filter: filter.clone(), model, until, picks });
+        Ok(Decision::new(body, answer))
+    }
+
+    /// What a reviewer holds of these, or of all. What is not held any more is left out: after one's own verdict that is as it
+    /// should be.
+    fn held(&self, reviewer: &str, items: &[String]) -> Vec<Held> {
+        if items.is_empty() {
+            let mut held: Vec<Held> = self.board.held_by(reviewer).collect();
+            held.sort_unstable_by_key(|held| held.n);
+            return held;
+        }
+        let of = |id: &String| {
+            let n = self.facts.item(id)?.n;
+            let slot = self.board.work(n)?.lease_of(reviewer)?.slot;
+            Some(Held { n, slot })
+        };
+        let mut held: Vec<Held> = items.iter().filter_map(of).collect();
+        held.sort_unstable_by_key(|held| held.n);
+        held.dedup();
+        held
+    }
+
+    pub(super) fn extend(&self, reviewer: &str, items: &[String]) -> Result<Decision, Error> {
+        check_name("the reviewer's name", reviewer).map_err(Error::Refused)?;
+        let (leases, until) = (self.held(reviewer, items), self.at + micros(self.board.config.lease_seconds));
+        let answer = Answer::Changed { changed: leases.len() as u64 };
+        let body = (!leases.is_empty()).then(|| Body::Extend { reviewer: reviewer.into(), until, leases });
+        Ok(Decision::new(body, answer))
+    }
+
+    pub(super) fn release(&self, reviewer: &str, items: &[String]) -> Result<Decision, Error> {
+        check_name("the reviewer's name", reviewer).map_err(Error::Refused)?;
+        let leases = self.held(reviewer, items);
+        let answer = Answer::Changed { changed: leases.len() as u64 };
+        let body = (!leases.is_empty()).then(|| Body::Release { reviewer: reviewer.into(), leases, skip: None });
+        Ok(Decision::new(body, answer))
+    }
+
+    pub(super) fn skip(&self, reviewer: &str, item: &str, reason: &str) -> Result<Decision, Error> {
+        check_name("the reviewer's name", reviewer).map_err(Error::Refused)?;
+        check_name("the reason", reason).map_err(Error::Refused)?;
+        let leases = self.held(reviewer, &[item.to_string()]);
+        if leases.is_empty() {
+            return Err(Error::Conflict(format!("`{reviewer}` does not hold `{item}`: only what one holds can be skipped")));
+        }
+        let body = Body::Release { reviewer: reviewer.into(), leases, skip: Some(reason.into()) };
+        Ok(Decision::new(Some(body), Answer::Changed { changed: 1 }))
+    }
+}

@@ -1,0 +1,105 @@
+//! What a request comes to: an entry for the log, and an answer. Nothing is changed here.
+
+mod facts;
+mod items;
+mod leases;
+mod verdicts;
+
+pub(crate) use facts::Facts;
+
+use crate::Error;
+use crate::board::Board;
+use crate::event::Body;
+use crate::request::{Answer, Change, Request};
+
+/// What a request comes to.
+#[derive(Debug)]
+pub(crate) struct Decision {
+    /// What is to be written, if anything is.
+    pub(crate) body: Option<Body>,
+    pub(crate) answer: Answer,
+    /// The ids of the items that are new.
+    pub(crate) keys: Vec<String>,
+    pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
+}
+
+impl Decision {
+    fn new(body: Option<Body>, answer: Answer) -> Self {
+        Decision { body, answer, keys: Vec::new(), payloads: Vec::new() }
+    }
+}
+
+/// A board at a time, and what is known of things that are not on it.
+pub(crate) struct Desk<'a> {
+    pub(crate) board: &'a Board,
+    pub(crate) facts: &'a Facts,
+    /// The time that the entry will have.
+    pub(crate) at: i64,
+}
+
+/// The longest id, name or reason.
+const LONGEST: usize = 512;
+
+/// Refuses names that cannot be meant.
+fn check_name(what: &str, name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err(format!("{what} is empty"));
+    }
+    if name.len() > LONGEST {
+        return Err(format!("{what} has {} bytes, more than {LONGEST}", name.len()));
+    }
+    if name.contains('\0') {
+        return Err(format!("{what} has a zero byte"));
+    }
+    Ok(())
+}
+
+impl Desk<'_> {
+    /// What a request comes to.
+    pub(crate) fn decide(&self, request: &Request) -> Result<Decision, Error> {
+        match request {
+            Request::Items(items) => self.items(items),
+            Request::Claim { reviewer, k, filter } => self.claim(reviewer, *k, filter),
+            Request::Extend { reviewer, items } => self.extend(reviewer, items),
+            Request::Release { reviewer, items } => self.release(reviewer, items),
+            Request::Skip { reviewer, item, reason } => self.skip(reviewer, item, reason),
+            Request::Verdicts(verdicts) => Ok(self.verdicts(verdicts)),
+            Request::Undo { reviewer, verdict } => self.undo(reviewer, verdict),
+            Request::Configure(change) => self.configure(change),
+            Request::Close { filter, before, reason } => self.close(filter, *before, reason),
+            Request::Erase { items } => self.erase(items),
+        }
+    }
+
+    fn configure(&self, change: &Change) -> Result<Decision, Error> {
+        let mut config = (*self.board.config).clone();
+        let Change { evaluators, policy, k, lease_seconds, quorum, .. } = change.clone();
+        let Change { ageing_per_day, audit_rate, audit_share, settle_seconds, undo_seconds, .. } = change.clone();
+        config.evaluators = evaluators.unwrap_or(config.evaluators);
+        config.policy = policy.unwrap_or(config.policy);
+        config.k = k.unwrap_or(config.k);
+        config.lease_seconds = lease_seconds.unwrap_or(config.lease_seconds);
+        config.quorum = quorum.unwrap_or(config.quorum);
+        config.ageing_per_day = ageing_per_day.unwrap_or(config.ageing_per_day);
+        config.audit_rate = audit_rate.unwrap_or(config.audit_rate);
+        config.audit_share = audit_share.unwrap_or(config.audit_share);
+        config.settle_seconds = settle_seconds.unwrap_or(config.settle_seconds);
+        config.undo_seconds = undo_seconds.unwrap_or(config.undo_seconds);
+        config.payload_days = change.payload_days.or(config.payload_days);
+        config.doors = change.doors.unwrap_or(config.doors);
+        config.check()?;
+        for new in config.evaluators.as_slice() {
+            let old = self.board.config.evaluators.position(&new.name);
+            if old.is_some_and(|at| self.board.config.evaluators.as_slice()[at].direction != new.direction) {
+                return Err(Error::Refused(format!(
+                    "evaluator `{}` cannot change its direction; remove it first, then add it anew",
+                    new.name
+                )));
+            }
+        }
+        if config == *self.board.config {
+            return Ok(Decision::new(None, Answer::Changed { changed: 0 }));
+        }
+        Ok(Decision::new(Some(Body::Configure { config }), Answer::Changed { changed: 1 }))
+    }
+}

@@ -1,0 +1,246 @@
+//! Verdicts: on time, late, again, revised, appealed, automatic, taken back.
+
+use super::{Decision, Desk, check_name};
+use crate::Error;
+use crate::board::work::{Work, verdict_of};
+use crate::config::micros;
+use crate::event::{APPEAL, AUTOMATIC, Added, Body, Earlier, Given, Source};
+use crate::request::{Answer, NewVerdict, Rejected};
+use crate::rows::VerdictRow;
+use std::collections::HashSet;
+
+/// What becomes of a verdict.
+enum Fate {
+    Accepted(Box<Given>),
+    Repeated,
+}
+
+impl Desk<'_> {
+    pub(super) fn verdicts(&self, verdicts: &[NewVerdict]) -> Decision {
+        let (mut given, mut rejected, mut repeated): (Vec<Given>, _, _) = (Vec::new(), Vec::new(), 0);
+        let mut touched = HashSet::new();
+        for verdict in verdicts {
+            let fate = match self.facts.item(&verdict.item) {
+                Some(found) if !touched.insert(found.n) => self.twice(verdict, &given),
+                _ => self.fate(verdict),
+            };
+            match fate {
+                Ok(Fate::Accepted(one)) => given.push(*one),
+                Ok(Fate::Repeated) => repeated += 1,
+                Err(why) => rejected.push(Rejected { id: verdict.id.clone(), why }),
+            }
+        }
+        let answer = Answer::Verdicts { accepted: given.len() as u64, repeated, rejected };
+        Decision::new((!given.is_empty()).then_some(Body::Verdicts { given }), answer)
+    }
+
+    /// A second verdict on an item in the same request.
+    fn twice(&self, verdict: &NewVerdict, given: &[Given]) -> Result<Fate, String> {
+        let same = |other: &&Given| other.id == verdict.id && other.reward == verdict.reward && other.reviewer == verdict.reviewer;
+        match given.iter().find(same) {
+            Some(_) => Ok(Fate::Repeated),
+            None => self.fate_of_known(verdict).unwrap_or_else(|| Err("another verdict on this item is in the same request: send it in one of its own".into())),
+        }
+    }
+
+    /// What becomes of a verdict whose id is known.
+    fn fate_of_known(&self, verdict: &NewVerdict) -> Option<Result<Fate, String>> {
+        let known = self.facts.verdict(&verdict.id)?;
+        let same_item = self.facts.item(&verdict.item).is_some_and(|found| found.n == known.n);
+        let same = same_item
+            && known.reviewer == verdict.reviewer
+            && known.reward.to_bits() == verdict.reward.to_bits()
+            && known.source == verdict.source
+            && known.label == verdict.label;
+        Some(if same { Ok(Fate::Repeated) } else { Err(format!("the id `{}` is that of another verdict", verdict.id)) })
+    }
+
+    fn fate(&self, verdict: &NewVerdict) -> Result<Fate, String> {
+        check_name("the id", &verdict.id)?;
+        check_name("the reviewer's name", &verdict.reviewer)?;
+        if let Some(label) = &verdict.label {
+            check_name("the label", label)?;
+        }
+        if verdict.reward.is_nan() || verdict.reward.abs() > 1e100 {
+            return Err(format!("reward {} is not usable; a reward is a number within ±1e100", verdict.reward));
+        }
+        if let Some(fate) = self.fate_of_known(verdict) {
+            return fate;
+        }
+        let found = self.facts.item(&verdict.item).ok_or_else(|| format!("there is no item `{}`", verdict.item))?;
+        let n = found.n;
+        let given = match (verdict.source, &verdict.revises) {
+            (Source::Automatic, None) => self.automatic(verdict, n)?,
+            (Source::Appeal, None) => self.appeal(verdict, n)?,
+            (Source::Reviewer, None) => self.review(verdict, n)?,
+            (Source::Reviewer, Some(earlier)) => self.revision(verdict, n, earlier)?,
+            (_, Some(_)) => return Err("only a reviewer's verdict can be revised; appeal against it".into()),
+        };
+        Ok(Fate::Accepted(Box::new(given)))
+    }
+
+    /// A verdict with what is known of its item.
+    fn on(&self, verdict: &NewVerdict, n: u64) -> Given {
+        let board = self.board;
+        let (scores, arrived) = match (board.is_open(n), board.blocks.scores(n), board.blocks.arrived(n)) {
+            (true, Some(scores), Some(arrived)) => (scores.to_vec(), arrived),
+            _ => self.facts.closed(n).map_or((Vec::new(), 0), |row| {
+                let arrived = row.arrived;
+                (row.clone().into_added(&board.seatings, board.seq + 1).scores, arrived)
+            }),
+        };
+        Given {
+            id: verdict.id.clone(),
+            n,
+            slot: 0,
+            reviewer: verdict.reviewer.clone(),
+            source: verdict.source,
+            label: verdict.label.clone(),
+            reward: verdict.reward,
+            observed_at: verdict.observed_at,
+            claim: verdict.token,
+            supersedes: None,
+            decides: None,
+            probability: 1.0,
+            explored: false,
+            arrived,
+            scores,
+        }
+    }
+
+    fn automatic(&self, verdict: &NewVerdict, n: u64) -> Result<Given, String> {
+        if !self.board.is_open(n) {
+            return Err("it is closed".into());
+        }
+        Ok(Given { slot: AUTOMATIC, decides: Some(verdict.reward), claim: None, ..self.on(verdict, n) })
+    }
+
+    fn appeal(&self, verdict: &NewVerdict, n: u64) -> Result<Given, String> {
+        if self.board.is_open(n) {
+            return Err("it is still open: an appeal is against what was decided".into());
+        }
+        let standing = self.facts.standing(n);
+        if standing.is_empty() {
+            return Err("nothing was decided about it that one could appeal against".into());
+        }
+        let supersedes = standing.iter().find(|row| row.slot == APPEAL).map(|row| row.which);
+        Ok(Given { slot: APPEAL, decides: Some(verdict.reward), claim: None, supersedes, ..self.on(verdict, n) })
+    }
+
+    fn review(&self, verdict: &NewVerdict, n: u64) -> Result<Given, String> {
+        let board = self.board;
+        let own = |id: Option<&VerdictRow>| match id {
+            Some(row) => format!("`{}` has given the verdict `{}` on it; revise that", verdict.reviewer, row.id),
+            None => format!("`{}` has given a verdict on it; revise that", verdict.reviewer),
+        };
+        if !board.is_open(n) {
+            let mine = self.facts.standing(n).iter().find(|row| row.reviewer == verdict.reviewer && row.slot >= 0);
+            return Err(mine.map_or_else(|| "it is closed".into(), |row| own(Some(row))));
+        }
+        let none = Work::default();
+        let work = board.work(n).unwrap_or(&none);
+        if work.verdicts.iter().any(|earlier| earlier.reviewer == verdict.reviewer) {
+            return Err(own(None));
+        }
+        let quorum = board.config.quorum;
+        let (slot, claim, (probability, explored)) = match work.lease_of(&verdict.reviewer) {
+            Some(lease) => (lease.slot, Some(lease.claim), (lease.probability, lease.explored)),
+            // The lease has run out, or there never was one. As long as nobody else has the item, work that was done counts.
+            None => match work.free_slot(quorum) {
+                Some(slot) => (slot, verdict.token, self.facts.claimed(verdict.token, n)),
+                None => return Err("it is in the hands of another reviewer".into()),
+            },
+        };
+        let mut after = work.clone();
+        after.verdicts.push(Earlier { reviewer: verdict.reviewer.clone(), slot, reward: verdict.reward });
+        let decides = decided(&after, quorum);
+        Ok(Given { slot, claim, probability, explored, decides, ..self.on(verdict, n) })
+    }
+
+    fn revision(&self, verdict: &NewVerdict, n: u64, earlier: &str) -> Result<Given, String> {
+        let old = self.facts.verdict(earlier).ok_or_else(|| format!("there is no verdict `{earlier}`"))?;
+        if old.n != n || old.reviewer != verdict.reviewer || old.source != Source::Reviewer {
+            return Err(format!("`{earlier}` is not a verdict of `{}` on this item", verdict.reviewer));
+        }
+        if old.superseded_by.is_some() {
+            return Err(format!("`{earlier}` does not stand any more"));
+        }
+        let decides = if self.board.is_open(n) {
+            let mut after = self.board.work(n).cloned().unwrap_or_default();
+            for other in after.verdicts.iter_mut().filter(|other| other.slot == old.slot) {
+                other.reward = verdict.reward;
+            }
+            decided(&after, self.board.config.quorum)
+        } else {
+            let standing = self.facts.standing(n);
+            if standing.iter().any(|row| row.slot < 0) {
+                // What an appeal or a rule has decided stays decided.
+                None
+            } else {
+                verdict_of(standing.iter().map(|row| if row.which == old.which { verdict.reward } else { row.reward }))
+            }
+        };
+        let given = self.on(verdict, n);
+        let (probability, explored) = (old.probability, old.explored);
+        Ok(Given { slot: old.slot, claim: old.claim, supersedes: Some(old.which), decides, probability, explored, ..given })
+    }
+
+    pub(super) fn undo(&self, reviewer: &str, id: &str) -> Result<Decision, Error> {
+        let conflict = |why: String| Err(Error::Conflict(why));
+        let Some(row) = self.facts.verdict(id) else {
+            return conflict(format!("there is no verdict `{id}`"));
+        };
+        if row.reviewer != reviewer || row.source != Source::Reviewer {
+            return conflict(format!("`{id}` is not a verdict of `{reviewer}`"));
+        }
+        if row.superseded_by.is_some() || row.supersedes.is_some() {
+            return conflict(format!("`{id}` was revised: revise it again"));
+        }
+        if row.stands_from <= self.at {
+            return conflict(format!("`{id}` was given too long ago to be taken back: revise it"));
+        }
+        let board = self.board;
+        let open = board.is_open(row.n);
+        let Some(item) = self.facts.closed(row.n) else {
+            return conflict(format!("the item of `{id}` is not there any more"));
+        };
+        if !open && (item.closed != Some(row.which.seq) || item.scores.is_empty()) {
+            return conflict(format!("the item of `{id}` was decided with the verdicts of others: revise it"));
+        }
+        let arrived = item.arrived;
+        let item = if open {
+            let scores = board.blocks.scores(row.n).unwrap_or_default().to_vec();
+            Added { n: row.n, scores, ..item.clone().into_added(&board.seatings, board.seq + 1) }
+        } else {
+            item.clone().into_added(&board.seatings, board.seq + 1)
+        };
+        let earlier = |row: &VerdictRow| Earlier { reviewer: row.reviewer.clone(), slot: row.slot, reward: row.reward };
+        let rest = if open {
+            let all = board.work(row.n).map(|work| work.verdicts.clone()).unwrap_or_default();
+            all.into_iter().filter(|other| other.slot != row.slot).collect()
+        } else {
+            self.facts.standing(row.n).iter().filter(|other| other.which != row.which).map(earlier).collect()
+        };
+        let until = self.at + micros(board.config.lease_seconds);
+        let body = Body::Undo {
+            reviewer: reviewer.into(),
+            verdict: row.which,
+            item,
+            arrived,
+            slot: row.slot,
+            until,
+            rest,
+            skipped: self.facts.skipped(row.n).to_vec(),
+            probability: row.probability,
+            explored: row.explored,
+        };
+        let answer = Answer::Undone { item: String::new(), token: board.seq + 1, until };
+        Ok(Decision::new(Some(body), answer))
+    }
+}
+
+/// What an item is worth once enough have looked at it.
+fn decided(work: &Work, quorum: u8) -> Option<f64> {
+    let enough = work.verdicts.len() >= work.needed(quorum);
+    if enough { verdict_of(work.verdicts.iter().map(|verdict| verdict.reward)) } else { None }
+}

@@ -1,0 +1,88 @@
+//! What can go wrong with a queue, said so that a person or a program can act on it.
+
+/// The one error of this crate. Unless it says otherwise, nothing has been changed when it is returned.
+///
+/// ```
+/// let error = jurybox_server::Error::NoQueue { name: "posts".into() };
+/// assert_eq!((error.code(), error.to_string().as_str()), ("no_queue", "there is no queue `posts`"));
+/// ```
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No queue of that name.
+    #[error("there is no queue `{name}`")]
+    NoQueue {
+        /// What was asked for.
+        name: String,
+    },
+    /// A queue of that name is there already, with another configuration.
+    #[error("there is a queue `{name}` already, and it is set up differently")]
+    QueueExists {
+        /// Its name.
+        name: String,
+    },
+    /// Something asked of a queue that makes no sense, or that its configuration does not allow.
+    #[error("{0}")]
+    Refused(String),
+    /// Something that does not fit what has happened to the item or the lease since.
+    #[error("{0}")]
+    Conflict(String),
+    /// The same idempotency key was used for another request.
+    #[error("idempotency key `{key}` was used before, for another request")]
+    KeyReused {
+        /// The key.
+        key: String,
+    },
+    /// The scores, the policy or the evaluators.
+    #[error(transparent)]
+    Library(#[from] jurybox::Error),
+    /// The database cannot be reached or does not take what is written. What was asked for has not happened.
+    #[error("the database: {0}")]
+    Database(String),
+    /// The connection was lost while committing, and the database cannot yet be asked whether it happened. Ask again with the
+    /// same idempotency key.
+    #[error("the database went away while committing; ask again with the same idempotency key: {0}")]
+    Unknown(String),
+    /// The clock is not where it can be.
+    #[error("the clock: {0}")]
+    Clock(String),
+    /// The folder or the database is in use, or not what this program can open.
+    #[error("{0}")]
+    Open(String),
+    /// Rows that contradict each other, or cannot be read.
+    #[error("the records contradict themselves: {0}")]
+    Corrupt(String),
+    /// The queue's clerk has stopped; open the service again.
+    #[error("the queue is closed")]
+    Closed,
+}
+
+impl Error {
+    /// A word for the kind of error that stays the same from version to version.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NoQueue { .. } => "no_queue",
+            Error::QueueExists { .. } => "queue_exists",
+            Error::Refused(_) => "refused",
+            Error::Conflict(_) => "conflict",
+            Error::KeyReused { .. } => "key_reused",
+            Error::Library(error) => error.code(),
+            Error::Database(_) => "database",
+            Error::Unknown(_) => "unknown",
+            Error::Clock(_) => "clock",
+            Error::Open(_) => "open",
+            Error::Corrupt(_) => "corrupt",
+            Error::Closed => "closed",
+        }
+    }
+
+    /// Whether the same request may succeed later as it is.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Error::Database(_) | Error::Unknown(_) | Error::Clock(_) | Error::Closed)
+    }
+}
+
+/// Rows that cannot be what this program wrote.
+pub(crate) fn corrupt(what: impl std::fmt::Display) -> Error {
+    Error::Corrupt(what.to_string())
+}

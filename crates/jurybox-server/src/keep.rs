@@ -1,0 +1,117 @@
+//! Keeping a folder: rebuild it from its log, copy it, put a copy back.
+
+use crate::Error;
+use crate::desk::find;
+use crate::error::corrupt;
+use crate::load::{checkpoint_of, load, refold};
+use crate::replica::Replica;
+use crate::store::sqlite::{FILE, Sqlite};
+use crate::store::{Checkpoint, Store, set_up};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
+
+/// What a rebuild found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rebuilt {
+    /// The queue.
+    pub queue: String,
+    /// The last entry that was folded.
+    pub head: u64,
+    /// Checkpoints whose bytes are those of the log folded again.
+    pub checkpoints: u64,
+    /// The entries of those whose bytes are not; they have been replaced.
+    pub mismatches: Vec<u64>,
+    /// Whether the tables say what the log says. Always so up to the head; not asked for an earlier entry.
+    pub tables_agree: Option<bool>,
+    /// The SHA-256 of what was learnt, in hexadecimal.
+    pub sha256: String,
+}
+
+/// Folds a queue's log from the beginning, compares all checkpoints with it and the tables too, and keeps a checkpoint at the end.
+///
+/// What was learnt at an entry is what is known at that entry: each checkpoint is compared with a fold up to it.
+pub fn rebuild(folder: &Path, queue: Option<&str>, to: Option<u64>, wait: Duration) -> Result<Rebuilt, Error> {
+    let mut store = Sqlite::open(folder, wait)?;
+    let (id, name) = find(&mut store, queue)?;
+    rebuild_in(&mut store, id, name, to)
+}
+
+fn rebuild_in(store: &mut dyn Store, id: i64, name: String, to: Option<u64>) -> Result<Rebuilt, Error> {
+    let head = store.begin_reading(id)?;
+    let found: Result<_, Error> = (|| {
+        let until = to.unwrap_or(head.seq).min(head.seq);
+        let learner = refold(store, id, until, &mut |_| Ok(()))?;
+        let (mut agree, mut mismatches) = (0, Vec::new());
+        for kept in store.checkpoints(id)?.iter().filter(|kept| kept.seq <= until) {
+            let again = checkpoint_of(&refold(store, id, kept.seq, &mut |_| Ok(()))?);
+            if same(kept, &again) { agree += 1 } else { mismatches.push(again) }
+        }
+        let tables = if until == head.seq { Some(tables_agree(store, id)?) } else { None };
+        Ok((checkpoint_of(&learner), agree, mismatches, tables))
+    })();
+    store.rollback();
+    let (last, checkpoints, mismatches, tables_agree) = found?;
+    for checkpoint in &mismatches {
+        store.replace(id, checkpoint)?;
+    }
+    let hex = last.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+    let head = last.seq;
+    store.keep(id, &last)?;
+    let mismatches = mismatches.iter().map(|checkpoint| checkpoint.seq).collect();
+    Ok(Rebuilt { queue: name, head, checkpoints, mismatches, tables_agree, sha256: hex })
+}
+
+fn same(a: &Checkpoint, b: &Checkpoint) -> bool {
+    (a.seq, a.epoch, &a.state, &a.sha256) == (b.seq, b.epoch, &b.state, &b.sha256)
+}
+
+/// Whether a board folded from the log is the one that the tables hold.
+fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
+    let head = store.head(queue)?;
+    let (seatings, _) = set_up(store, queue, head.seq)?;
+    let first = store.events(queue, 0, 1, &seatings)?;
+    let mut folded = Replica::new(first.first().ok_or_else(|| corrupt("the queue has no first entry"))?)?;
+    while folded.board.seq < head.seq {
+        for event in store.events(queue, folded.board.seq, head.seq, &seatings)? {
+            folded.board.apply(&event)?;
+            folded.board.commit();
+        }
+    }
+    Ok(folded.board.to_bytes() == load(store, queue, head)?.board.to_bytes())
+}
+
+/// Writes a copy of a folder's database as it is now, whoever is writing to it.
+pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
+    if to.exists() {
+        return Err(Error::Open(format!("{}: there is something already", to.display())));
+    }
+    let aside = to.with_extension("unfinished");
+    let io = |error: std::io::Error| Error::Open(format!("{}: {error}", to.display()));
+    Sqlite::open_to_read(folder)?.copy_to(&aside).inspect_err(|_| {
+        let _ = std::fs::remove_file(&aside);
+    })?;
+    std::fs::rename(&aside, to).map_err(io)
+}
+
+/// Makes a folder of a copy. A folder that has a database is refused.
+pub fn restore(from: &Path, folder: &Path) -> Result<(), Error> {
+    let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
+    if folder.join(FILE).exists() {
+        return Err(Error::Open(format!("{}: there is a desk already", folder.display())));
+    }
+    std::fs::create_dir_all(folder).map_err(io)?;
+    let aside = folder.join("restoring.sqlite");
+    std::fs::copy(from, &aside).map_err(|error| Error::Open(format!("{}: {error}", from.display())))?;
+    std::fs::File::open(&aside).and_then(|file| file.sync_all()).map_err(io)?;
+    std::fs::rename(&aside, folder.join(FILE)).map_err(io)?;
+    // It must open, be ours and be whole.
+    let opened = Sqlite::open(folder, Duration::ZERO).and_then(|mut store| store.queues());
+    if let Err(error) = opened {
+        for name in [FILE.to_string(), format!("{FILE}-wal"), format!("{FILE}-shm")] {
+            let _ = std::fs::remove_file(folder.join(name));
+        }
+        return Err(error);
+    }
+    Ok(())
+}

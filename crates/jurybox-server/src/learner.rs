@@ -1,0 +1,385 @@
+//! What a queue has learnt: a pure fold of its log.
+//!
+//! The model at entry m is what a jury learns from the facts *as they are known at m*: items in the order in which they were
+//! ripe, in rounds of 64; lessons in the order in which their time to be taken back ran out; verdicts that were revised later by
+//! their last word; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
+//!
+//! As long as nothing is revised that was learnt already, the next model is the last one and a little more. Otherwise the learner
+//! says that it is [stale](Learner::is_stale) and stops, and a new one folds the log from the beginning, told beforehand what is
+//! known by now ([`Known`]).
+
+use crate::Error;
+use crate::config::{Config, micros};
+use crate::event::{Body, Event, Given, Source};
+use crate::seatings::Seatings;
+use jurybox::{Example, Fitted, Jury, Receipt, Scores};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Items that make a round. Single arrivals would blind what watches for drift.
+const ROUND: usize = 64;
+
+/// Rows after which there is a checkpoint.
+const CHECKPOINT: u64 = 1 << 16;
+
+/// What a fold from the beginning is told of what comes later.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known {
+    /// Up to which entry.
+    pub(crate) until: u64,
+    /// The seatings up to there.
+    pub(crate) seatings: Option<Seatings>,
+    /// The configuration in force there.
+    pub(crate) config: Option<Config>,
+    /// What items were found to be worth in the end, where a verdict on them was revised.
+    pub(crate) worth: BTreeMap<u64, f64>,
+    /// Items that were erased.
+    pub(crate) erased: BTreeSet<u64>,
+}
+
+/// An item that waits for its scores.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Unripe {
+    due: i64,
+    scores: Vec<f64>,
+}
+
+/// A verdict that can still be taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Lesson {
+    due: i64,
+    seq: u64,
+    i: u32,
+    arrived: i64,
+    scores: Vec<f64>,
+    reward: f64,
+    probability: f64,
+    explored: bool,
+}
+
+/// What a queue has learnt up to an entry of its log.
+#[derive(Debug, Clone)]
+pub(crate) struct Learner {
+    state: State,
+    jury: Jury,
+    known: Known,
+    /// By the time at which they are ripe.
+    ripe_at: BTreeSet<(i64, u64)>,
+    /// By the time at which they can no longer be taken back.
+    taught_at: BTreeSet<(i64, u64, u32, u64)>,
+    stale: bool,
+}
+
+/// Everything but the jury, as it is saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct State {
+    version: u32,
+    seq: u64,
+    at: i64,
+    /// How often something was revised that had been learnt.
+    epoch: u64,
+    /// Rows folded.
+    weight: u64,
+    #[serde(with = "as_json")]
+    config: Config,
+    seatings: Seatings,
+    round: Vec<(u64, Vec<f64>)>,
+    unripe: BTreeMap<u64, Unripe>,
+    lessons: BTreeMap<u64, Lesson>,
+    jury: Vec<u8>,
+}
+
+const VERSION: u32 = 1;
+
+impl Learner {
+    /// Of a queue whose first entry this is.
+    pub(crate) fn new(first: &Event, known: Known) -> Result<Self, Error> {
+        let Body::Create { config, .. } = &first.body else {
+            return Err(crate::error::corrupt("the log does not begin with the making of the queue"));
+        };
+        let jury = known.config.as_ref().unwrap_or(config).jury()?;
+        let seatings = Seatings::new(first.seq, config.evaluators.clone());
+        let state = State {
+            version: VERSION,
+            seq: first.seq,
+            at: first.at,
+            epoch: 0,
+            weight: 1,
+            config: config.clone(),
+            seatings,
+            round: Vec::new(),
+            unripe: BTreeMap::new(),
+            lessons: BTreeMap::new(),
+            jury: Vec::new(),
+        };
+        let (ripe_at, taught_at) = (BTreeSet::new(), BTreeSet::new());
+        Ok(Learner { state, jury, known, ripe_at, taught_at, stale: false })
+    }
+
+    /// The entry up to which it has learnt.
+    pub(crate) fn seq(&self) -> u64 {
+        self.state.seq
+    }
+
+    /// How often something was revised that had been learnt.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.state.epoch
+    }
+
+    /// Whether something that was learnt has been revised, so that the log is to be folded again.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.stale
+    }
+
+    /// Verdicts that can still be taken back.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.state.lessons.len() as u64
+    }
+
+    /// Stops: the log is to be folded again.
+    pub(crate) fn give_up(&mut self) {
+        self.stale = true;
+    }
+
+    pub(crate) fn jury(&self) -> &Jury {
+        &self.jury
+    }
+
+    /// The model.
+    pub(crate) fn fit(&self) -> Fitted {
+        self.jury.fit()
+    }
+
+    /// Takes in the next entry. True if there is to be a checkpoint after it.
+    pub(crate) fn apply(&mut self, event: &Event) -> Result<bool, Error> {
+        if self.stale {
+            return Ok(false);
+        }
+        if event.seq != self.state.seq + 1 {
+            return Err(crate::error::corrupt(format!(
+                "entry {} follows entry {}",
+                event.seq, self.state.seq
+            )));
+        }
+        self.ripen_until(event.at)?;
+        self.take_in(event)?;
+        if self.stale {
+            return Ok(false);
+        }
+        let before = self.state.weight / CHECKPOINT;
+        (self.state.seq, self.state.at) = (event.seq, event.at);
+        self.state.weight += event.body.weight();
+        if event.seq >= self.known.until {
+            // From here on nothing later is known.
+            self.known = Known::default();
+        }
+        Ok(self.state.weight / CHECKPOINT > before)
+    }
+
+    fn take_in(&mut self, event: &Event) -> Result<(), Error> {
+        match &event.body {
+            Body::Create { .. } => return Err(crate::error::corrupt("a queue was made twice")),
+            Body::Configure { config } => {
+                if self.state.config.learns_differently(config) {
+                    self.revised(event.seq);
+                }
+                self.state.seatings.change(event.seq, &config.evaluators);
+                self.state.config = config.clone();
+            }
+            Body::Items { added, rescored } => {
+                for item in added {
+                    self.arrived(item.n, &item.scores, event.at)?;
+                }
+                for item in rescored {
+                    if self.state.unripe.contains_key(&item.n) && !item.scores.is_empty() {
+                        self.arrived(item.n, &item.scores, event.at)?;
+                    }
+                }
+            }
+            Body::Claim { picks, .. } => {
+                for pick in picks {
+                    self.ripe(pick.n, event.at)?;
+                }
+            }
+            Body::Verdicts { given } => {
+                for (i, given) in given.iter().enumerate() {
+                    self.ripe(given.n, event.at)?;
+                    self.verdict(event, i as u32, given);
+                }
+            }
+            Body::Undo { item, .. } => {
+                if let Some(lesson) = self.state.lessons.remove(&item.n) {
+                    self.taught_at.remove(&(lesson.due, lesson.seq, lesson.i, item.n));
+                }
+            }
+            Body::Close { items, .. } => {
+                for n in items.iter().flat_map(|(first, last)| *first..=*last) {
+                    self.ripe(n, event.at)?;
+                }
+            }
+            Body::Erase { items } => {
+                self.revised(event.seq);
+                for n in items {
+                    self.forget(*n);
+                }
+            }
+            Body::Extend { .. } | Body::Release { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Something that was learnt is not so. Where that was known beforehand, it was learnt as it is.
+    fn revised(&mut self, seq: u64) {
+        self.state.epoch += 1;
+        self.stale = self.stale || seq > self.known.until;
+    }
+
+    fn forget(&mut self, n: u64) {
+        if let Some(unripe) = self.state.unripe.remove(&n) {
+            self.ripe_at.remove(&(unripe.due, n));
+        }
+    }
+
+    /// An item has these scores: it is ripe if they are all of them.
+    fn arrived(&mut self, n: u64, scores: &[f64], at: i64) -> Result<(), Error> {
+        if scores.is_empty() || self.known.erased.contains(&n) {
+            return Ok(());
+        }
+        let complete = !scores.iter().any(|score| score.is_nan());
+        let scores = self.carried(scores);
+        let due = match self.state.unripe.get_mut(&n) {
+            Some(unripe) => {
+                unripe.scores = scores;
+                unripe.due
+            }
+            None => {
+                let due = at + micros(self.state.config.settle_seconds);
+                self.state.unripe.insert(n, Unripe { due, scores });
+                self.ripe_at.insert((due, n));
+                due
+            }
+        };
+        if complete || due <= at { self.ripe(n, at) } else { Ok(()) }
+    }
+
+    /// An item is seen, if it has not been.
+    fn ripe(&mut self, n: u64, at: i64) -> Result<(), Error> {
+        let Some(unripe) = self.state.unripe.remove(&n) else { return Ok(()) };
+        self.ripe_at.remove(&(unripe.due, n));
+        self.state.round.push((n, unripe.scores));
+        if self.state.round.len() == ROUND {
+            let table: Vec<f64> = self.state.round.drain(..).flat_map(|(_, row)| row).collect();
+            self.jury.observe(&Scores::new(&table, self.jury.evaluators().len())?, seconds(at))?;
+        }
+        Ok(())
+    }
+
+    fn verdict(&mut self, event: &Event, i: u32, given: &Given) {
+        let Some(reward) = given.decides else { return };
+        let pending = self.state.lessons.remove(&given.n);
+        if let Some(lesson) = &pending {
+            self.taught_at.remove(&(lesson.due, lesson.seq, lesson.i, given.n));
+        }
+        if given.source == Source::Automatic {
+            return;
+        }
+        if pending.is_none() && (given.supersedes.is_some() || given.source == Source::Appeal) {
+            self.revised(event.seq);
+            return;
+        }
+        if given.scores.is_empty() || self.known.erased.contains(&given.n) {
+            return;
+        }
+        let due = event.at + micros(self.state.config.undo_seconds);
+        let lesson = Lesson {
+            due,
+            seq: event.seq,
+            i,
+            arrived: given.arrived,
+            scores: self.carried(&given.scores),
+            reward,
+            probability: given.probability,
+            explored: given.explored,
+        };
+        self.taught_at.insert((due, event.seq, i, given.n));
+        self.state.lessons.insert(given.n, lesson);
+    }
+
+    /// What time alone brings about: items that have waited long enough for scores, verdicts that stand.
+    fn ripen_until(&mut self, at: i64) -> Result<(), Error> {
+        loop {
+            let ripe = self.ripe_at.first().map(|&(due, n)| (due, n));
+            let taught = self.taught_at.first().copied();
+            match (ripe, taught) {
+                (Some((due, n)), taught) if due <= at && taught.is_none_or(|(later, ..)| due <= later) => {
+                    self.ripe(n, due)?;
+                }
+                (_, Some((due, seq, i, n))) if due <= at => {
+                    self.taught_at.remove(&(due, seq, i, n));
+                    if let Some(lesson) = self.state.lessons.remove(&n) {
+                        self.teach(n, &lesson)?;
+                    }
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn teach(&mut self, n: u64, lesson: &Lesson) -> Result<(), Error> {
+        let receipt = Receipt {
+            inclusion_probability: lesson.probability,
+            explored: lesson.explored,
+            ..Receipt::default()
+        };
+        let reward = self.known.worth.get(&n).copied().unwrap_or(lesson.reward);
+        let example = Example { scores: &lesson.scores, reward, receipt: Some(&receipt) };
+        self.jury.learn(&[example], seconds(lesson.arrived))?;
+        Ok(())
+    }
+
+    /// A row of the seating in force, by the evaluators of the jury: those of the present, or of what is known to come.
+    fn carried(&self, row: &[f64]) -> Vec<f64> {
+        let mut row = row.to_vec();
+        if let Some(seatings) = &self.known.seatings {
+            seatings.carry(&mut row, self.state.seatings.len() - 1, seatings.len() - 1);
+        }
+        row
+    }
+
+    /// The whole of it, the same bytes for the same log.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let state = State { jury: self.jury.to_bytes(), ..self.state.clone() };
+        postcard::to_allocvec(&state).expect("a learner is plain data")
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let state: State =
+            postcard::from_bytes(bytes).map_err(|error| crate::error::corrupt(format!("a checkpoint: {error}")))?;
+        if state.version != VERSION {
+            return Err(Error::Open(format!("a checkpoint is of version {}", state.version)));
+        }
+        let jury = Jury::from_bytes(&state.jury)?;
+        let ripe_at = state.unripe.iter().map(|(n, unripe)| (unripe.due, *n)).collect();
+        let taught_at = state.lessons.iter().map(|(n, l)| (l.due, l.seq, l.i, *n)).collect();
+        Ok(Learner { state, jury, known: Known::default(), ripe_at, taught_at, stale: false })
+    }
+}
+
+/// A configuration has fields that may be left out, and the compact form has none such: it stands there as JSON.
+mod as_json {
+    use super::Config;
+    use serde::{Deserialize, Deserializer, Serializer, de, ser};
+
+    pub(super) fn serialize<S: Serializer>(config: &Config, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&serde_json::to_string(config).map_err(ser::Error::custom)?)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Config, D::Error> {
+        serde_json::from_str(&String::deserialize(from)?).map_err(de::Error::custom)
+    }
+}
+
+fn seconds(at: i64) -> u64 {
+    (at.max(0) / 1_000_000) as u64
+}

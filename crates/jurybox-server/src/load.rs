@@ -1,0 +1,135 @@
+//! A replica from the tables: what is open as it is now, what was learnt from the last checkpoint and the log after it.
+
+use crate::Error;
+use crate::board::Board;
+use crate::board::work::Work;
+use crate::error::corrupt;
+use crate::event::{Earlier, Stub};
+use crate::learner::{Known, Learner};
+use crate::replica::Replica;
+use crate::store::{Checkpoint, Head, Store, set_up};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Loads a queue as it is now. The store must be reading it.
+pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<Replica, Error> {
+    let (seatings, config) = set_up(store, queue, head.seq)?;
+    let first = store.events(queue, 0, 1, &seatings)?;
+    let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
+    let mut board = Board::new(first)?;
+    let (items, verdicts) = store.totals(queue)?;
+    board.begin_loading(config, seatings);
+    store.open_items(queue, &mut |row| {
+        if row.scores.is_empty() {
+            return Err(corrupt(format!("item {} is open and has no scores", row.n)));
+        }
+        let arrived = row.arrived;
+        let item = row.into_added(&board.seatings, head.seq + 1);
+        board.load(&item, arrived);
+        Ok(())
+    })?;
+    let mut works: BTreeMap<u64, Work> = BTreeMap::new();
+    for row in store.leases(queue)? {
+        works.entry(row.n).or_default().leases.push(row.lease);
+    }
+    for row in store.verdicts_on_open(queue)? {
+        let verdict = Earlier { reviewer: row.reviewer, slot: row.slot, reward: row.reward };
+        works.entry(row.n).or_default().verdicts.push(verdict);
+    }
+    for (n, reviewer) in store.skips(queue)? {
+        works.entry(n).or_default().skipped.push(reviewer);
+    }
+    for (n, work) in works {
+        board.load_work(n, work);
+    }
+    (board.seq, board.at, board.next, board.verdicts) = (head.seq, head.at, items + 1, verdicts);
+    let learner = learnt(store, queue, head.seq)?;
+    Ok(Replica { board, learner })
+}
+
+/// What was learnt up to an entry: from the last checkpoint, where nothing before it was revised since.
+pub(crate) fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<Learner, Error> {
+    if let Some(checkpoint) = store.checkpoint(queue, until)? {
+        let mut learner = opened(&checkpoint)?;
+        fold(store, queue, &mut learner, until, &mut |_| Ok(()))?;
+        if !learner.is_stale() {
+            return Ok(learner);
+        }
+    }
+    refold(store, queue, until, &mut |_| Ok(()))
+}
+
+/// Folds the whole log up to an entry by what is known there; `each` sees the learner wherever there is to be a checkpoint.
+pub(crate) fn refold(
+    store: &mut dyn Store,
+    queue: i64,
+    until: u64,
+    each: &mut dyn FnMut(&Learner) -> Result<(), Error>,
+) -> Result<Learner, Error> {
+    let (seatings, config) = set_up(store, queue, until)?;
+    let mut known = Known { until, seatings: Some(seatings.clone()), config: Some(config), ..Known::default() };
+    // The last word on an item comes last.
+    known.worth.extend(store.revised(queue, until)?);
+    for (_, body) in store.bodies(queue, ["erase", "erase"], until)? {
+        if let Stub::Erase { items } = Stub::from_text(&body)? {
+            known.erased.extend(items);
+        }
+    }
+    let first = store.events(queue, 0, 1, &seatings)?;
+    let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
+    let mut learner = Learner::new(first, known)?;
+    fold(store, queue, &mut learner, until, each)?;
+    Ok(learner)
+}
+
+/// Takes in what follows in the log, up to an entry, unless something that was learnt is revised on the way.
+pub(crate) fn fold(
+    store: &mut dyn Store,
+    queue: i64,
+    learner: &mut Learner,
+    until: u64,
+    each: &mut dyn FnMut(&Learner) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (seatings, _) = set_up(store, queue, until)?;
+    while learner.seq() < until && !learner.is_stale() {
+        let events = store.events(queue, learner.seq(), until, &seatings)?;
+        if events.is_empty() {
+            return Err(corrupt(format!("the log ends at entry {} and should go on to {until}", learner.seq())));
+        }
+        for event in &events {
+            if learner.apply(event)? {
+                each(learner)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A checkpoint of what was learnt.
+pub(crate) fn checkpoint_of(learner: &Learner) -> Checkpoint {
+    let state = learner.to_bytes();
+    let sha256 = Sha256::digest(&state).to_vec();
+    Checkpoint { seq: learner.seq(), epoch: learner.epoch(), state, sha256 }
+}
+
+/// What a checkpoint holds, if it is whole.
+pub(crate) fn opened(checkpoint: &Checkpoint) -> Result<Learner, Error> {
+    if Sha256::digest(&checkpoint.state).as_slice() != checkpoint.sha256 {
+        return Err(corrupt(format!("the checkpoint at entry {} is damaged: rebuild it", checkpoint.seq)));
+    }
+    let learner = Learner::from_bytes(&checkpoint.state)?;
+    if (learner.seq(), learner.epoch()) != (checkpoint.seq, checkpoint.epoch) {
+        return Err(corrupt(format!("the checkpoint at entry {} is of another entry", checkpoint.seq)));
+    }
+    Ok(learner)
+}
+
+impl Board {
+    /// A board that is filled from tables: set up as the queue is now.
+    fn begin_loading(&mut self, config: crate::Config, seatings: crate::seatings::Seatings) {
+        self.blocks = crate::board::blocks::Blocks::new(config.evaluators.len());
+        self.seatings = seatings;
+        self.config = Arc::new(config);
+    }
+}

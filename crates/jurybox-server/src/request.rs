@@ -1,0 +1,265 @@
+//! What can be asked of a queue, and what it answers.
+
+use crate::board::Filter;
+use crate::config::Doors;
+use crate::event::{Source, Tags};
+use jurybox::{Evaluators, Spec};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Something asked of a queue, by somebody.
+///
+/// ```
+/// use jurybox_server::{Call, Request};
+/// let call = Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(5), filter: Default::default() }).with_key("9f3a");
+/// assert_eq!(call.idempotency.as_deref(), Some("9f3a"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Who asks, for the log.
+    pub actor: String,
+    /// A key of the client's own: asked twice with the same one, it happens once, and both get the same answer.
+    pub idempotency: Option<String>,
+    /// What is asked.
+    pub request: Request,
+}
+
+impl Call {
+    /// Without an idempotency key.
+    pub fn new(actor: impl Into<String>, request: Request) -> Self {
+        Call { actor: actor.into(), idempotency: None, request }
+    }
+
+    /// The same with an idempotency key.
+    #[must_use]
+    pub fn with_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency = Some(key.into());
+        self
+    }
+}
+
+/// What can be asked of a queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Take these items in; those that are there get the scores, tags and payloads that are new.
+    Items(Vec<NewItem>),
+    /// Give a reviewer the next items.
+    Claim {
+        /// Who.
+        reviewer: String,
+        /// How many; as many as the queue says where it is not said.
+        k: Option<u32>,
+        /// Which are wanted.
+        filter: Filter,
+    },
+    /// Let a reviewer keep items for another while; all that the reviewer holds where none are named.
+    Extend {
+        /// Who.
+        reviewer: String,
+        /// Which, by their ids.
+        items: Vec<String>,
+    },
+    /// Take items back; all that the reviewer holds where none are named.
+    Release {
+        /// Who.
+        reviewer: String,
+        /// Which, by their ids.
+        items: Vec<String>,
+    },
+    /// Take an item back, and do not give it to this reviewer again.
+    Skip {
+        /// Who.
+        reviewer: String,
+        /// Which, by its id.
+        item: String,
+        /// Why.
+        reason: String,
+    },
+    /// Take these verdicts in.
+    Verdicts(Vec<NewVerdict>),
+    /// Take back a verdict that was just given.
+    Undo {
+        /// Whose.
+        reviewer: String,
+        /// Which, by its id.
+        verdict: String,
+    },
+    /// Set the queue up anew.
+    Configure(Change),
+    /// Close items without a verdict.
+    Close {
+        /// Which, by their tags.
+        filter: Filter,
+        /// Only those that came in before this time, in microseconds.
+        before: Option<i64>,
+        /// Why.
+        reason: String,
+    },
+    /// Erase items: their ids, scores, tags and payloads, and what was learnt from them.
+    Erase {
+        /// Which, by their ids.
+        items: Vec<String>,
+    },
+}
+
+/// An item to take in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewItem {
+    /// The client's name for it.
+    pub id: String,
+    /// Its scores by the names of evaluators; null or left out where missing.
+    #[serde(default)]
+    pub scores: BTreeMap<String, Option<f64>>,
+    /// What the reviewer is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<serde_json::Value>,
+    /// Its tags.
+    #[serde(default)]
+    pub tags: Tags,
+    /// From when on it goes before all others, in microseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<i64>,
+}
+
+/// A verdict to take in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewVerdict {
+    /// The client's name for it: sent twice, it counts once.
+    pub id: String,
+    /// The item, by its id.
+    pub item: String,
+    /// Who.
+    pub reviewer: String,
+    /// The claim's token, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<u64>,
+    /// What it was worth.
+    pub reward: f64,
+    /// A word for what was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Where it comes from.
+    #[serde(default)]
+    pub source: Source,
+    /// The verdict of the same reviewer that it replaces, by its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revises: Option<String>,
+    /// When it was given, in microseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_at: Option<i64>,
+}
+
+/// What is to change in a queue's configuration; what is not named stays.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "each field is the one of that name in `Config`")]
+pub struct Change {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluators: Option<Evaluators>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Spec>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ageing_per_day: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_rate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settle_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload_days: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doors: Option<Doors>,
+}
+
+/// What a queue answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// To a claim.
+    Claims {
+        /// The entry of the log up to which the model that ranked had learnt.
+        model: u64,
+        /// The items, best first; fewer than asked for, or none, where there are no more.
+        claims: Vec<Claimed>,
+    },
+    /// To items.
+    Items {
+        /// How many are new.
+        accepted: u64,
+        /// How many were there and have changed.
+        updated: u64,
+        /// How many were there and have not changed.
+        unchanged: u64,
+        /// Those that were not taken in.
+        rejected: Vec<Rejected>,
+    },
+    /// To verdicts.
+    Verdicts {
+        /// How many are new.
+        accepted: u64,
+        /// How many had come before.
+        repeated: u64,
+        /// Those that were not taken in.
+        rejected: Vec<Rejected>,
+    },
+    /// To a verdict taken back: the item is the reviewer's own again.
+    Undone {
+        /// Which item, by its id.
+        item: String,
+        /// The token of the new claim.
+        token: u64,
+        /// Until when.
+        until: i64,
+    },
+    /// To what is asked of several items at once.
+    Changed {
+        /// How many it came true for.
+        changed: u64,
+    },
+}
+
+/// An item that a reviewer was given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claimed {
+    /// Its id.
+    pub item: String,
+    /// Its number in the queue.
+    #[serde(skip)]
+    pub(crate) n: u64,
+    /// What a verdict on it comes with: the claim's entry in the log.
+    pub token: u64,
+    /// Until when it is the reviewer's own, in microseconds since 1970.
+    pub until: i64,
+    /// The place in the claim, from 1.
+    pub rank: u32,
+    /// What it was ranked by.
+    pub value: f64,
+    /// The probability with which it was to be looked at.
+    pub probability: f64,
+    /// Whether it was an audit.
+    pub explored: bool,
+    /// What the reviewer is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<serde_json::Value>,
+}
+
+/// What was not taken in, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rejected {
+    /// The client's name for it.
+    pub id: String,
+    /// Why.
+    pub why: String,
+}

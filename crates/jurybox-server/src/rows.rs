@@ -1,0 +1,269 @@
+//! The rows of the tables, as stores write and read them, and how they and the events of the log become each other.
+
+use crate::Error;
+use crate::error::corrupt;
+use crate::event::{Added, Body, Event, Given, Picked, Rescored, Source, Stub, Tags, Which};
+use crate::seatings::Seatings;
+use std::collections::HashMap;
+
+/// An entry to be written, with what its rows have besides.
+#[derive(Debug, Clone)]
+pub(crate) struct Write {
+    pub(crate) event: Event,
+    /// The ids of the items that are new, in their order.
+    pub(crate) keys: Vec<String>,
+    /// What reviewers are shown: the item, the text, and when it is to be deleted.
+    pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
+    /// From when on its verdicts can no longer be taken back.
+    pub(crate) stands_from: i64,
+}
+
+/// An answer that was given to a call with an idempotency key.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Remembered {
+    pub(crate) key: String,
+    pub(crate) hash: Vec<u8>,
+    pub(crate) answer: String,
+}
+
+/// An item as it is found by its id.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) n: u64,
+    pub(crate) closed: Option<u64>,
+}
+
+/// An item with its present scores, and the entry that wrote them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ItemRow {
+    pub(crate) n: u64,
+    pub(crate) arrived: i64,
+    /// The entry that wrote the scores.
+    pub(crate) seq: u64,
+    pub(crate) scores: Vec<f64>,
+    pub(crate) tags: Tags,
+    pub(crate) audit: Option<f64>,
+    pub(crate) due: Option<i64>,
+    pub(crate) closed: Option<u64>,
+}
+
+impl ItemRow {
+    /// As it stands for those who sit now.
+    pub(crate) fn into_added(mut self, seatings: &Seatings, now: u64) -> Added {
+        if !self.scores.is_empty() {
+            seatings.carry(&mut self.scores, seatings.at(self.seq), seatings.at(now));
+        }
+        Added { n: self.n, scores: self.scores, tags: self.tags, audit: self.audit, due: self.due }
+    }
+}
+
+/// A verdict as it stands in its table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct VerdictRow {
+    pub(crate) which: Which,
+    pub(crate) id: String,
+    pub(crate) n: u64,
+    pub(crate) slot: i16,
+    pub(crate) reviewer: String,
+    pub(crate) source: Source,
+    pub(crate) label: Option<String>,
+    pub(crate) reward: f64,
+    pub(crate) observed_at: Option<i64>,
+    pub(crate) claim: Option<u64>,
+    pub(crate) supersedes: Option<Which>,
+    pub(crate) superseded_by: Option<u64>,
+    pub(crate) decides: Option<f64>,
+    pub(crate) probability: f64,
+    pub(crate) explored: bool,
+    /// From when on it can no longer be taken back.
+    pub(crate) stands_from: i64,
+}
+
+impl VerdictRow {
+    pub(crate) fn of(given: &Given, which: Which, stands_from: i64) -> Self {
+        let given = given.clone();
+        VerdictRow {
+            which,
+            id: given.id,
+            n: given.n,
+            slot: given.slot,
+            reviewer: given.reviewer,
+            source: given.source,
+            label: given.label,
+            reward: given.reward,
+            observed_at: given.observed_at,
+            claim: given.claim,
+            supersedes: given.supersedes,
+            superseded_by: None,
+            decides: given.decides,
+            probability: given.probability,
+            explored: given.explored,
+            stands_from,
+        }
+    }
+
+    fn into_given(self, item: Added, arrived: i64) -> Given {
+        Given {
+            id: self.id,
+            n: self.n,
+            slot: self.slot,
+            reviewer: self.reviewer,
+            source: self.source,
+            label: self.label,
+            reward: self.reward,
+            observed_at: self.observed_at,
+            claim: self.claim,
+            supersedes: self.supersedes,
+            decides: self.decides,
+            probability: self.probability,
+            explored: self.explored,
+            arrived,
+            scores: item.scores,
+        }
+    }
+}
+
+/// An entry of the log without the rows that belong to it.
+#[derive(Debug)]
+pub(crate) struct LogRow {
+    pub(crate) seq: u64,
+    pub(crate) at: i64,
+    pub(crate) actor: String,
+    pub(crate) kind: String,
+    pub(crate) body: String,
+}
+
+/// Entries that follow each other, with all rows that belong to them.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    pub(crate) log: Vec<LogRow>,
+    /// Items by their numbers, with the scores they came with.
+    pub(crate) items: HashMap<u64, ItemRow>,
+    /// Late scores by their entries.
+    pub(crate) rescored: HashMap<u64, Vec<Rescored>>,
+    /// Picks by their entries, in the order of their places.
+    pub(crate) picked: HashMap<u64, Vec<Picked>>,
+    /// Verdicts by their entries, with their items as they were then.
+    pub(crate) given: HashMap<u64, Vec<(VerdictRow, ItemRow)>>,
+    /// Items that were opened again, by the entries that did it.
+    pub(crate) undone: HashMap<u64, ItemRow>,
+}
+
+impl Chunk {
+    /// The first and the last number of items that came in.
+    pub(crate) fn numbers(&self) -> Result<Option<(u64, u64)>, Error> {
+        let mut numbers: Option<(u64, u64)> = None;
+        for row in self.log.iter().filter(|row| row.kind == "items") {
+            if let Stub::Items { first, added, .. } = Stub::from_text(&row.body)?
+                && added > 0
+            {
+                let (low, high) = numbers.unwrap_or((first, first));
+                numbers = Some((low.min(first), high.max(first + added - 1)));
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// Items that were opened again, with the entries that did it.
+    pub(crate) fn undone(&self) -> Result<Vec<(u64, u64)>, Error> {
+        let mut undone = Vec::new();
+        for row in self.log.iter().filter(|row| row.kind == "undo") {
+            if let Stub::Undo { n, .. } = Stub::from_text(&row.body)? {
+                undone.push((row.seq, n));
+            }
+        }
+        Ok(undone)
+    }
+
+    /// Puts the entries together. The seatings must be those up to the last of them at least.
+    pub(crate) fn into_events(mut self, seatings: &Seatings) -> Result<Vec<Event>, Error> {
+        let log = std::mem::take(&mut self.log);
+        log.into_iter().map(|row| self.assemble(row, seatings)).collect()
+    }
+
+    fn assemble(&mut self, log: LogRow, seatings: &Seatings) -> Result<Event, Error> {
+        let LogRow { seq, at, actor, body, .. } = log;
+        let all = |what: &str, found: usize, said: u64| {
+            let told = || corrupt(format!("entry {seq} speaks of {said} {what}, and there are {found}"));
+            if found as u64 == said { Ok(()) } else { Err(told()) }
+        };
+        let body = match Stub::from_text(&body)? {
+            Stub::Create { config, secret } => Body::Create { config: *config, secret },
+            Stub::Configure { config } => Body::Configure { config: *config },
+            Stub::Items { first, added, rescored } => {
+                let items: Vec<Added> = (first..first + added)
+                    .filter_map(|n| self.items.remove(&n))
+                    .map(|row| Added { n: row.n, scores: row.scores, tags: row.tags, audit: row.audit, due: row.due })
+                    .collect();
+                all("items", items.len(), added)?;
+                // Fewer where items were erased since.
+                let late = if rescored > 0 { self.rescored.remove(&seq).unwrap_or_default() } else { Vec::new() };
+                Body::Items { added: items, rescored: late }
+            }
+            Stub::Claim { reviewer, k, filter, model, until, picked } => {
+                let picks = self.picked.remove(&seq).unwrap_or_default();
+                all("picks", picks.len(), picked)?;
+                Body::Claim { reviewer, k, filter, model, until, picks }
+            }
+            Stub::Extend { reviewer, until, leases } => Body::Extend { reviewer, until, leases },
+            Stub::Release { reviewer, leases, skip } => Body::Release { reviewer, leases, skip },
+            Stub::Verdicts { given } => {
+                let found = self.given.remove(&seq).unwrap_or_default();
+                all("verdicts", found.len(), given)?;
+                let put = |(row, item): (VerdictRow, ItemRow)| {
+                    let arrived = item.arrived;
+                    row.into_given(item.into_added(seatings, seq), arrived)
+                };
+                Body::Verdicts { given: found.into_iter().map(put).collect() }
+            }
+            Stub::Undo { reviewer, verdict, n, slot, until, rest, skipped, probability, explored } => {
+                let item = self.undone.remove(&seq);
+                let item = item.ok_or_else(|| corrupt(format!("entry {seq} is about item {n}, which is not there")))?;
+                let arrived = item.arrived;
+                let item = item.into_added(seatings, seq);
+                Body::Undo { reviewer, verdict, item, arrived, slot, until, rest, skipped, probability, explored }
+            }
+            Stub::Close { reason, items } => Body::Close { reason, items },
+            Stub::Erase { items } => Body::Erase { items },
+        };
+        Ok(Event { seq, at, actor, body })
+    }
+}
+
+/// Scores as they are stored: eight bytes each, the low one first.
+pub(crate) fn scores_to_bytes(scores: &[f64]) -> Vec<u8> {
+    scores.iter().flat_map(|score| score.to_le_bytes()).collect()
+}
+
+/// Reads what [`scores_to_bytes`] wrote.
+pub(crate) fn scores_from_bytes(bytes: &[u8]) -> Result<Vec<f64>, Error> {
+    let (scores, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err(corrupt(format!("scores of {} bytes", bytes.len())));
+    }
+    Ok(scores.iter().map(|score| f64::from_le_bytes(*score)).collect())
+}
+
+/// The word for a source in its table.
+pub(crate) fn source_to_text(source: Source) -> &'static str {
+    match source {
+        Source::Reviewer => "reviewer",
+        Source::Appeal => "appeal",
+        Source::Automatic => "automatic",
+    }
+}
+
+/// Reads what [`source_to_text`] wrote.
+pub(crate) fn source_from_text(text: &str) -> Result<Source, Error> {
+    match text {
+        "reviewer" => Ok(Source::Reviewer),
+        "appeal" => Ok(Source::Appeal),
+        "automatic" => Ok(Source::Automatic),
+        other => Err(corrupt(format!("a verdict's source is {other:?}"))),
+    }
+}
+
+/// Tags as they are stored.
+pub(crate) fn tags_from_text(text: &str) -> Result<Tags, Error> {
+    serde_json::from_str(text).map_err(|error| corrupt(format!("tags: {error}: {text}")))
+}

@@ -1,0 +1,141 @@
+//! Where queues are kept: one contract, two databases.
+
+pub(crate) mod schema;
+pub(crate) mod sql;
+pub(crate) mod sqlite;
+
+use crate::Error;
+use crate::config::Config;
+use crate::error::corrupt;
+use crate::event::{Event, Stub};
+use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
+use crate::seatings::Seatings;
+
+/// A queue, as its row has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct QueueRow {
+    pub(crate) id: i64,
+    pub(crate) name: String,
+}
+
+/// Where a queue's log ends, and what time it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Head {
+    /// The last entry.
+    pub(crate) seq: u64,
+    /// Its time.
+    pub(crate) at: i64,
+    /// The database's clock.
+    pub(crate) now: i64,
+}
+
+/// Somebody has an item, as the table of leases has it.
+#[derive(Debug, Clone)]
+pub(crate) struct LeaseRow {
+    pub(crate) n: u64,
+    pub(crate) lease: crate::board::work::Lease,
+}
+
+/// A checkpoint.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Checkpoint {
+    pub(crate) seq: u64,
+    pub(crate) epoch: u64,
+    pub(crate) state: Vec<u8>,
+    pub(crate) sha256: Vec<u8>,
+}
+
+/// Where queues are kept. One connection, one transaction at a time, always about one queue.
+///
+/// An error of any method but `commit` means that the transaction has not happened.
+pub(crate) trait Store: Send {
+    /// All queues.
+    fn queues(&mut self) -> Result<Vec<QueueRow>, Error>;
+    /// Makes a queue with its first entry; none if there is one of that name.
+    fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error>;
+    /// The database's clock.
+    fn now(&mut self) -> Result<i64, Error>;
+
+    /// Begins a transaction that will write: nobody else writes to the queue before it ends.
+    fn begin(&mut self, queue: i64) -> Result<Head, Error>;
+    /// Begins one that reads, all of it as it is now.
+    fn begin_reading(&mut self, queue: i64) -> Result<Head, Error>;
+    /// Where the log ends, within a transaction.
+    fn head(&mut self, queue: i64) -> Result<Head, Error>;
+    /// Makes it so. [`Error::Unknown`] if that cannot be said.
+    fn commit(&mut self) -> Result<(), Error>;
+    /// Leaves it.
+    fn rollback(&mut self);
+    /// Gets a lost connection again.
+    fn reconnect(&mut self) -> Result<(), Error>;
+    /// Another connection of the same kind.
+    fn another(&self) -> Result<Box<dyn Store>, Error>;
+
+    /// Writes entries with all their rows, the answers to be remembered, and moves the head. `batch` names the transaction.
+    fn write(&mut self, queue: i64, batch: i64, writes: &[Write], answers: &[Remembered], at: i64) -> Result<(), Error>;
+    /// Which transaction wrote an entry.
+    fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error>;
+    /// The answer to a call with that key.
+    fn remembered(&mut self, queue: i64, key: &str) -> Result<Option<Remembered>, Error>;
+
+    /// Items by their ids.
+    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error>;
+    /// The ids of items, and what reviewers are shown.
+    fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error>;
+    /// An item with its present scores.
+    fn item(&mut self, queue: i64, n: u64) -> Result<Option<ItemRow>, Error>;
+    /// Verdicts by their ids.
+    fn verdicts(&mut self, queue: i64, ids: &[String]) -> Result<Vec<VerdictRow>, Error>;
+    /// The verdicts that stand on an item, in the order of the log.
+    fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error>;
+    /// Who does not want an item, in the order of the log.
+    fn skips_on(&mut self, queue: i64, n: u64) -> Result<Vec<String>, Error>;
+    /// The probability of a pick, and whether it was an audit.
+    fn claimed(&mut self, queue: i64, claim: u64, n: u64) -> Result<Option<(f64, bool)>, Error>;
+
+    /// The entries after one, up to another.
+    fn events(&mut self, queue: i64, after: u64, until: u64, seatings: &Seatings) -> Result<Vec<Event>, Error>;
+    /// Every open item with its present scores, by number.
+    fn open_items(&mut self, queue: i64, each: &mut dyn FnMut(ItemRow) -> Result<(), Error>) -> Result<(), Error>;
+    /// Every verdict that stands, with its item as it is now and the item's id; erased ones left out.
+    fn standing(&mut self, queue: i64, each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>) -> Result<(), Error>;
+    /// Every lease.
+    fn leases(&mut self, queue: i64) -> Result<Vec<LeaseRow>, Error>;
+    /// Who does not want which open item.
+    fn skips(&mut self, queue: i64) -> Result<Vec<(u64, String)>, Error>;
+    /// The verdicts that stand on open items, in the order of the log.
+    fn verdicts_on_open(&mut self, queue: i64) -> Result<Vec<VerdictRow>, Error>;
+    /// How many items there ever were, and how many verdicts stand.
+    fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error>;
+    /// What was decided on items with revised verdicts, as known at an entry: the last word on each is what it is worth.
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, f64)>, Error>;
+    /// The bodies of the entries of these kinds, up to one.
+    fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error>;
+
+    /// Keeps a checkpoint. The one that is there already if it is another.
+    fn keep(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>, Error>;
+    /// Keeps a checkpoint in place of what is there.
+    fn replace(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<(), Error>;
+    /// The last checkpoint up to an entry.
+    fn checkpoint(&mut self, queue: i64, until: u64) -> Result<Option<Checkpoint>, Error>;
+    /// Every checkpoint, the first first.
+    fn checkpoints(&mut self, queue: i64) -> Result<Vec<Checkpoint>, Error>;
+    /// Deletes payloads and answers whose time has come.
+    fn tidy(&mut self, now: i64) -> Result<(), Error>;
+}
+
+/// The seatings and the configuration of a queue at an entry, from the entries that set it up.
+pub(crate) fn set_up(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Seatings, Config), Error> {
+    let mut set_up: Option<(Seatings, Config)> = None;
+    for (seq, body) in store.bodies(queue, ["create", "configure"], until)? {
+        let (Stub::Create { config, .. } | Stub::Configure { config }) = Stub::from_text(&body)? else { continue };
+        match &mut set_up {
+            None => set_up = Some((Seatings::new(seq, config.evaluators.clone()), *config)),
+            Some((seatings, last)) => {
+                seatings.change(seq, &config.evaluators);
+                *last = *config;
+            }
+        }
+    }
+    set_up.ok_or_else(|| corrupt("the queue has no first entry"))
+}

@@ -1,0 +1,73 @@
+//! The tables, and how a database of an earlier version becomes one of this.
+//!
+//! Times are whole microseconds since 1970, scores little-endian doubles with NaN for missing. Both databases have the same
+//! tables; only the names of types differ.
+
+/// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
+pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND];
+
+const FIRST: &str = "
+CREATE TABLE queues(
+  id {integer} PRIMARY KEY, name {text} NOT NULL UNIQUE, head {integer} NOT NULL, at {integer} NOT NULL){strict};
+CREATE TABLE log(
+  queue {integer} NOT NULL, seq {integer} NOT NULL, at {integer} NOT NULL, actor {text} NOT NULL, kind {text} NOT NULL,
+  body {text} NOT NULL, batch {integer} NOT NULL, PRIMARY KEY(queue, seq)){rowless};
+CREATE TABLE items(
+  queue {integer} NOT NULL, n {integer} NOT NULL, key {text}, seq {integer} NOT NULL, arrived {integer} NOT NULL,
+  scores {bytes}, tags {text} NOT NULL, audit {real}, due {integer}, closed_seq {integer}, PRIMARY KEY(queue, n)){rowless};
+CREATE UNIQUE INDEX items_by_key ON items(queue, key);
+CREATE TABLE rescored(
+  queue {integer} NOT NULL, n {integer} NOT NULL, seq {integer} NOT NULL, scores {bytes} NOT NULL,
+  PRIMARY KEY(queue, n, seq)){rowless};
+CREATE INDEX rescored_by_seq ON rescored(queue, seq);
+CREATE TABLE payloads(
+  queue {integer} NOT NULL, n {integer} NOT NULL, body {text} NOT NULL, expires {integer}, PRIMARY KEY(queue, n)){rowless};
+CREATE TABLE claims(
+  queue {integer} NOT NULL, seq {integer} NOT NULL, i {integer} NOT NULL, item {integer} NOT NULL, slot {integer} NOT NULL,
+  reviewer {text} NOT NULL, until {integer} NOT NULL, model {integer} NOT NULL, value {real} NOT NULL,
+  probability {real} NOT NULL, explored {integer} NOT NULL, PRIMARY KEY(queue, seq, i)){rowless};
+CREATE TABLE leases(
+  queue {integer} NOT NULL, item {integer} NOT NULL, slot {integer} NOT NULL, claim {integer} NOT NULL,
+  reviewer {text} NOT NULL, until {integer} NOT NULL, probability {real} NOT NULL, explored {integer} NOT NULL,
+  PRIMARY KEY(queue, item, slot)){rowless};
+CREATE INDEX leases_by_until ON leases(queue, until);
+CREATE TABLE skips(
+  queue {integer} NOT NULL, item {integer} NOT NULL, seq {integer} NOT NULL, reviewer {text} NOT NULL, reason {text} NOT NULL,
+  PRIMARY KEY(queue, item, seq)){rowless};
+CREATE TABLE verdicts(
+  queue {integer} NOT NULL, seq {integer} NOT NULL, i {integer} NOT NULL, id {text} NOT NULL, item {integer} NOT NULL,
+  slot {integer} NOT NULL, reviewer {text} NOT NULL, source {text} NOT NULL, label {text}, reward {real} NOT NULL,
+  observed_at {integer}, claim {integer}, supersedes_seq {integer}, supersedes_i {integer}, superseded_by {integer},
+  decides {real}, probability {real} NOT NULL, explored {integer} NOT NULL, stands_from {integer} NOT NULL,
+  PRIMARY KEY(queue, seq, i)){rowless};
+CREATE UNIQUE INDEX verdicts_by_id ON verdicts(queue, id);
+CREATE UNIQUE INDEX verdicts_that_stand ON verdicts(queue, item, slot) WHERE superseded_by IS NULL;
+CREATE TABLE checkpoints(
+  queue {integer} NOT NULL, seq {integer} NOT NULL, epoch {integer} NOT NULL, state {bytes} NOT NULL, sha256 {bytes} NOT NULL,
+  PRIMARY KEY(queue, seq)){rowless};
+CREATE TABLE idempotency(
+  queue {integer} NOT NULL, key {text} NOT NULL, hash {bytes} NOT NULL, answer {text} NOT NULL, at {integer} NOT NULL,
+  PRIMARY KEY(queue, key)){rowless};
+";
+
+/// Open items are found without reading the closed ones; answers are forgotten by their age.
+const SECOND: &str = "
+CREATE INDEX items_open ON items(queue, n) WHERE closed_seq IS NULL;
+CREATE INDEX idempotency_by_age ON idempotency(at);
+CREATE INDEX payloads_by_end ON payloads(expires) WHERE expires IS NOT NULL;
+";
+
+/// The statements of a version for SQLite.
+pub(crate) fn for_sqlite(migration: &str) -> String {
+    filled(migration, "INTEGER", "TEXT", "BLOB", "REAL")
+        .replace("{rowless}", " STRICT, WITHOUT ROWID")
+        .replace("{strict}", " STRICT")
+}
+
+fn filled(migration: &str, integer: &str, text: &str, bytes: &str, real: &str) -> String {
+    migration
+        .replace("{integer}", integer)
+        .replace("{text}", text)
+        .replace("{bytes}", bytes)
+        .replace("{real}", real)
+}

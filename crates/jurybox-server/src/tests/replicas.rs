@@ -1,0 +1,117 @@
+//! However a log is cut and by whatever way it comes, the same replica comes of it, byte for byte.
+
+use super::life::{Life, config};
+use crate::event::Event;
+use crate::learner::{Known, Learner};
+use crate::load::{checkpoint_of, load, opened, refold};
+use crate::replica::Replica;
+use crate::store::{Store, set_up};
+use crate::{Body, Config};
+use proptest::prelude::*;
+
+fn whole_log(store: &mut dyn Store, queue: i64) -> Vec<Event> {
+    let head = store.begin_reading(queue).unwrap();
+    let (seatings, _) = set_up(store, queue, head.seq).unwrap();
+    let mut events: Vec<Event> = Vec::new();
+    while (events.len() as u64) < head.seq {
+        events.extend(store.events(queue, events.len() as u64, head.seq, &seatings).unwrap());
+    }
+    store.rollback();
+    events
+}
+
+/// All that must hold of a queue, whatever happened to it.
+fn check(life: &mut Life, cuts: &[usize]) {
+    let queue = life.clerk.queue();
+    life.clerk.freshen().unwrap();
+    let mut store = life.clerk.another_store().unwrap();
+    let events = whole_log(store.as_mut(), queue);
+    let board = life.clerk.replica.board.to_bytes();
+    let learner = life.clerk.replica.learner.to_bytes();
+
+    // From the tables.
+    let head = store.begin_reading(queue).unwrap();
+    let loaded = load(store.as_mut(), queue, head).unwrap();
+    let again = refold(store.as_mut(), queue, head.seq, &mut |_| Ok(())).unwrap();
+    store.rollback();
+    assert_eq!(text(&loaded.board.to_bytes()), text(&board), "the tables tell another story than the log");
+    assert!(loaded.learner.to_bytes() == learner, "a learner loaded is another");
+    assert!(again.to_bytes() == learner, "a learner folded again is another");
+
+    // By those who share no code with the clerk.
+    for checked in crate::verify(life.folder.path()).unwrap() {
+        assert!(checked.is_sound(), "{checked:#?}");
+    }
+
+    // From the log, with transactions that fail in between.
+    let mut replica = Replica::new(&events[0]).unwrap();
+    for (at, event) in events.iter().enumerate().skip(1) {
+        if cuts.contains(&(at % 97)) {
+            let ahead = events[at..].iter().take(7);
+            for event in ahead {
+                replica.board.apply(event).unwrap();
+            }
+            replica.board.rollback();
+        }
+        replica.board.apply(event).unwrap();
+        replica.board.commit();
+    }
+    assert_eq!(text(&replica.board.to_bytes()), text(&board), "a board folded is another");
+
+    // A learner that is saved and read back wherever the log is cut, as long as nothing is revised.
+    let mut plain = Learner::new(&events[0], Known::default()).unwrap();
+    let mut saved = plain.clone();
+    for (at, event) in events.iter().enumerate().skip(1) {
+        plain.apply(event).unwrap();
+        saved.apply(event).unwrap();
+        if plain.is_stale() {
+            break;
+        }
+        if cuts.contains(&(at % 97)) {
+            saved = opened(&checkpoint_of(&saved)).unwrap();
+        }
+        assert!(saved.to_bytes() == plain.to_bytes(), "entry {at}");
+    }
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_log_cut_into_any_batches_gives_the_same_replica(seed: u64, quorum in 1_u8..4, cuts in proptest::collection::vec(0_usize..97, 0..40)) {
+        let mut life = Life::new(seed, &Config { quorum, ..config() });
+        life.live(400);
+        check(&mut life, &cuts);
+        life.live(100);
+        check(&mut life, &cuts);
+    }
+}
+
+/// Something must have been learnt, revised, erased and reseated for the property above to say anything.
+#[test]
+fn the_random_life_is_a_full_one() {
+    let mut kinds = std::collections::BTreeMap::<&str, usize>::new();
+    let (mut revised, mut learnt) = (0, 0);
+    for seed in 0..6 {
+        let mut life = Life::new(seed, &config());
+        life.live(500);
+        life.clerk.freshen().unwrap();
+        learnt += life.clerk.replica.learner.jury().seen().used;
+        revised += life.clerk.replica.learner.epoch();
+        let (queue, mut store) = (life.clerk.queue(), life.clerk.another_store().unwrap());
+        for event in whole_log(store.as_mut(), queue) {
+            *kinds.entry(event.body.kind()).or_default() += 1;
+            if let Body::Verdicts { given } = &event.body {
+                *kinds.entry("deciding").or_default() += given.iter().filter(|given| given.decides.is_some()).count();
+            }
+        }
+    }
+    for kind in ["create", "configure", "items", "claim", "extend", "release", "verdicts", "undo", "close", "erase", "deciding"] {
+        assert!(kinds.get(kind).is_some_and(|many| *many > 1), "{kind}: {kinds:?}");
+    }
+    assert!(learnt > 300 && revised > 20, "{learnt} learnt, {revised} revised");
+}

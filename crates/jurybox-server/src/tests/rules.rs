@@ -1,0 +1,234 @@
+//! The rules of the desk, one by one.
+
+use super::life::{Life, config};
+use crate::request::{Answer, Call, Change, NewItem, NewVerdict, Request};
+use crate::{Config, Doors, Error, Filter, Source};
+use jurybox::Evaluators;
+
+fn item(id: &str, a: f64) -> NewItem {
+    let scores = [("a".to_string(), Some(a)), ("b".into(), Some(a)), ("c".into(), Some(a))].into();
+    NewItem { id: id.into(), scores, ..NewItem::default() }
+}
+
+fn plain(quorum: u8) -> Life {
+    let config = Config { quorum, audit_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() };
+    let mut life = Life::new(1, &config);
+    let items = (0..6).map(|i| item(&format!("x{i}"), f64::from(i))).collect();
+    life.ask(Request::Items(items)).unwrap();
+    life
+}
+
+fn claim(life: &mut Life, reviewer: &str, k: u32) -> Vec<(String, u64)> {
+    let claim = Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() };
+    let Answer::Claims { claims, .. } = life.ask(claim).unwrap() else { panic!("no claims") };
+    claims.into_iter().map(|claim| (claim.item, claim.token)).collect()
+}
+
+fn names(claims: &[(String, u64)]) -> Vec<&str> {
+    claims.iter().map(|(item, _)| item.as_str()).collect()
+}
+
+fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
+    NewVerdict { id: id.into(), item: item.into(), reviewer: reviewer.into(), reward, ..NewVerdict::default() }
+}
+
+fn give(life: &mut Life, verdict: NewVerdict) -> Result<&'static str, String> {
+    match life.ask(Request::Verdicts(vec![verdict])).unwrap() {
+        Answer::Verdicts { accepted: 1, .. } => Ok("accepted"),
+        Answer::Verdicts { repeated: 1, .. } => Ok("repeated"),
+        Answer::Verdicts { rejected, .. } => Err(rejected[0].why.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn pending(life: &Life) -> (u64, u64, u64) {
+    let counts = life.clerk.replica.board.counts();
+    (counts.pending, counts.leased, counts.closed)
+}
+
+#[test]
+fn the_best_go_out_first_and_to_one_person_each() {
+    let mut life = plain(1);
+    assert_eq!(names(&claim(&mut life, "ann", 2)), ["x5", "x4"]);
+    assert_eq!(names(&claim(&mut life, "bob", 2)), ["x3", "x2"]);
+    assert_eq!(names(&claim(&mut life, "ann", 9)), ["x1", "x0"]);
+    assert!(claim(&mut life, "cid", 1).is_empty());
+    life.pass(31);
+    assert_eq!(names(&claim(&mut life, "cid", 1)), ["x5"], "leases run out");
+}
+
+#[test]
+fn a_verdict_counts_once_and_late_ones_count_unless_another_has_the_item() {
+    let mut life = plain(1);
+    let claims = claim(&mut life, "ann", 3);
+    assert_eq!(give(&mut life, verdict("v1", "x5", "ann", 1.0)), Ok("accepted"));
+    assert_eq!(give(&mut life, verdict("v1", "x5", "ann", 1.0)), Ok("repeated"));
+    assert!(give(&mut life, verdict("v1", "x5", "ann", 0.0)).unwrap_err().contains("another verdict"));
+    assert!(give(&mut life, verdict("v9", "x5", "bob", 0.0)).unwrap_err().contains("closed"));
+    assert!(give(&mut life, verdict("v9", "nobody", "bob", 0.0)).unwrap_err().contains("no item"));
+    life.pass(31);
+    let late = NewVerdict { token: Some(claims[1].1), ..verdict("v2", "x4", "ann", 1.0) };
+    assert_eq!(give(&mut life, late), Ok("accepted"), "expired and unassigned");
+    assert_eq!(names(&claim(&mut life, "bob", 1)), ["x3"]);
+    assert!(give(&mut life, verdict("v3", "x3", "ann", 1.0)).unwrap_err().contains("another reviewer"));
+    assert_eq!(pending(&life), (3, 1, 2));
+    let extend = Request::Extend { reviewer: "ann".into(), items: vec!["x5".into()] };
+    assert_eq!(life.ask(extend).unwrap(), Answer::Changed { changed: 0 }, "no error after one's own verdict");
+}
+
+#[test]
+fn two_who_disagree_get_a_third_and_the_majority_decides() {
+    let mut life = plain(2);
+    for reviewer in ["ann", "bob"] {
+        assert_eq!(names(&claim(&mut life, reviewer, 1)), ["x5"]);
+    }
+    assert_eq!(names(&claim(&mut life, "cid", 1)), ["x4"], "two are enough so far");
+    give(&mut life, verdict("v1", "x5", "ann", 1.0)).unwrap();
+    give(&mut life, verdict("v2", "x5", "bob", 0.0)).unwrap();
+    assert_eq!(names(&claim(&mut life, "ann", 1)), ["x4"], "not the same item twice to ann");
+    assert_eq!(names(&claim(&mut life, "cid", 1)), ["x5"]);
+    assert_eq!(pending(&life).2, 0);
+    give(&mut life, verdict("v3", "x5", "cid", 1.0)).unwrap();
+    assert_eq!(pending(&life).2, 1);
+    life.pass(30);
+    life.ask(Request::Release { reviewer: "ann".into(), items: Vec::new() }).unwrap();
+    give(&mut life, verdict("v4", "x0", "dan", 1.0)).unwrap();
+    assert_eq!(life.clerk.replica.learner.jury().seen().used + life.clerk.replica.learner.jury().seen().passed_over, 1, "taught once");
+}
+
+#[test]
+fn what_is_skipped_goes_to_others_and_what_is_undone_comes_back() {
+    let mut life = plain(1);
+    claim(&mut life, "ann", 1);
+    let skip = |item: &str| Request::Skip { reviewer: "ann".into(), item: item.into(), reason: "cannot read it".into() };
+    life.ask(skip("x5")).unwrap();
+    assert!(matches!(life.ask(skip("x0")), Err(Error::Conflict(_))));
+    assert_eq!(names(&claim(&mut life, "ann", 1)), ["x4"]);
+    assert_eq!(names(&claim(&mut life, "bob", 1)), ["x5"]);
+    give(&mut life, verdict("v1", "x5", "bob", 1.0)).unwrap();
+    let undo = |reviewer: &str| Request::Undo { reviewer: reviewer.into(), verdict: "v1".into() };
+    assert!(life.ask(undo("ann")).is_err());
+    assert!(matches!(life.ask(undo("bob")).unwrap(), Answer::Undone { item, .. } if item == "x5"));
+    assert!(life.ask(undo("bob")).is_err(), "only once");
+    assert_eq!(pending(&life).2, 0);
+    assert_eq!(give(&mut life, verdict("v2", "x5", "bob", 0.0)), Ok("accepted"));
+    life.pass(21);
+    assert!(life.ask(Request::Undo { reviewer: "bob".into(), verdict: "v2".into() }).unwrap_err().to_string().contains("too long ago"));
+}
+
+#[test]
+fn revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing() {
+    let mut life = plain(1);
+    let used = |life: &Life| life.clerk.replica.learner.jury().seen();
+    claim(&mut life, "ann", 2);
+    give(&mut life, verdict("v1", "x5", "ann", 1.0)).unwrap();
+    give(&mut life, NewVerdict { source: Source::Automatic, ..verdict("auto", "x0", "rule 7", 0.0) }).unwrap();
+    life.pass(25);
+    give(&mut life, verdict("v2", "x4", "ann", 1.0)).unwrap();
+    assert_eq!(used(&life).used + used(&life).passed_over, 1);
+    let revision = NewVerdict { revises: Some("v1".into()), ..verdict("v3", "x5", "ann", 0.0) };
+    give(&mut life, revision.clone()).unwrap();
+    assert!(life.clerk.replica.learner.is_stale());
+    life.clerk.freshen().unwrap();
+    assert_eq!((life.clerk.replica.learner.is_stale(), life.clerk.replica.learner.epoch()), (false, 1));
+    assert!(give(&mut life, NewVerdict { id: "v4".into(), ..revision }).unwrap_err().contains("does not stand"));
+    let appeal = |id: &str, item: &str| NewVerdict { source: Source::Appeal, ..verdict(id, item, "court", 1.0) };
+    assert!(give(&mut life, appeal("w1", "x3")).unwrap_err().contains("still open"));
+    assert_eq!(give(&mut life, appeal("w2", "x5")), Ok("accepted"));
+    life.clerk.freshen().unwrap();
+    assert_eq!(life.clerk.replica.learner.epoch(), 2);
+}
+
+#[test]
+fn doors_dates_tags_and_bulk_closing() {
+    let mut life = plain(1);
+    let doors = |doors| Request::Configure(Change { doors: Some(doors), ..Change::default() });
+    life.ask(doors(Doors::Paused)).unwrap();
+    let ask = Request::Claim { reviewer: "ann".into(), k: None, filter: Filter::default() };
+    assert!(matches!(life.ask(ask), Err(Error::Conflict(_))));
+    life.ask(doors(Doors::Draining)).unwrap();
+    let Answer::Items { accepted: 0, rejected, .. } = life.ask(Request::Items(vec![item("x9", 9.0)])).unwrap() else { panic!() };
+    assert!(rejected[0].why.contains("draining"));
+    life.ask(doors(Doors::Open)).unwrap();
+    let soon = life.clerk.replica.board.at + 5_000_000;
+    let mut dated = NewItem { due: Some(soon), ..item("dated", -5.0) };
+    dated.tags.insert("language".into(), "de".into());
+    life.ask(Request::Items(vec![dated])).unwrap();
+    assert_eq!(names(&claim(&mut life, "ann", 1)), ["x5"]);
+    let german = Filter([("language".to_string(), vec!["de".to_string()])].into());
+    let ask = Request::Claim { reviewer: "bob".into(), k: Some(5), filter: german.clone() };
+    let Answer::Claims { claims, .. } = life.ask(ask).unwrap() else { panic!() };
+    assert_eq!((claims.len(), claims[0].item.as_str()), (1, "dated"));
+    life.ask(Request::Release { reviewer: "bob".into(), items: vec!["dated".into()] }).unwrap();
+    life.pass(6);
+    assert_eq!(names(&claim(&mut life, "cid", 1)), ["dated"], "its date has come");
+    let close = Request::Close { filter: german, before: None, reason: "no German speaker".into() };
+    assert_eq!(life.ask(close).unwrap(), Answer::Changed { changed: 1 });
+    let Answer::Items { rejected, .. } = life.ask(Request::Items(vec![item("dated", 1.0)])).unwrap() else { panic!() };
+    assert!(rejected[0].why.contains("closed"));
+}
+
+#[test]
+fn a_call_with_the_same_key_happens_once() {
+    let mut life = plain(1);
+    let ask = |k| Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(k), filter: Filter::default() }).with_key("k1");
+    let first = life.clerk.answer(&[ask(2)]).remove(0).unwrap();
+    let entries = life.clerk.replica.board.seq;
+    let Answer::Claims { claims: again, .. } = life.clerk.answer(&[ask(2)]).remove(0).unwrap() else { panic!() };
+    let Answer::Claims { claims: before, .. } = first else { panic!() };
+    assert_eq!(life.clerk.replica.board.seq, entries);
+    let told = |claims: &[crate::Claimed]| claims.iter().map(|c| (c.item.clone(), c.token, c.value.to_bits())).collect::<Vec<_>>();
+    assert_eq!(told(&again), told(&before));
+    assert!(matches!(life.clerk.answer(&[ask(3)]).remove(0), Err(Error::KeyReused { .. })));
+}
+
+#[test]
+fn a_clock_that_jumps_is_refused_and_nothing_is_lost() {
+    let mut life = plain(1);
+    claim(&mut life, "ann", 1);
+    let day = 86_400_000_000;
+    for jump in [day, -day] {
+        life.ahead.fetch_add(jump, std::sync::atomic::Ordering::Relaxed);
+        let error = life.ask(Request::Items(vec![item("y", 1.0)])).unwrap_err();
+        assert!(matches!(&error, Error::Clock(_)) && error.is_passing(), "{error}");
+        assert!(error.to_string().contains("24 hours"), "{error}");
+        life.ahead.fetch_sub(jump, std::sync::atomic::Ordering::Relaxed);
+    }
+    assert_eq!(give(&mut life, verdict("v1", "x5", "ann", 1.0)), Ok("accepted"), "the lease is still ann's");
+}
+
+#[test]
+fn erased_items_are_gone_and_what_was_learnt_from_them_too() {
+    let mut life = plain(1);
+    claim(&mut life, "ann", 1);
+    give(&mut life, verdict("v1", "x5", "ann", 1.0)).unwrap();
+    life.pass(25);
+    life.ask(Request::Extend { reviewer: "ann".into(), items: Vec::new() }).unwrap();
+    claim(&mut life, "ann", 1);
+    assert_eq!(life.ask(Request::Erase { items: vec!["x5".into(), "x4".into(), "no".into()] }).unwrap(), Answer::Changed { changed: 2 });
+    life.clerk.freshen().unwrap();
+    let seen = life.clerk.replica.learner.jury().seen();
+    assert_eq!(seen.used + seen.passed_over, 0);
+    let found = life.clerk.store().find(1, &["x5".into(), "x3".into()]).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(pending(&life).0, 4);
+}
+
+#[test]
+fn evaluators_come_and_go_while_people_work() {
+    let mut life = plain(1);
+    let seat = |names: &[&str]| Request::Configure(Change { evaluators: Some(Evaluators::new(names.iter().copied()).unwrap()), ..Change::default() });
+    life.ask(seat(&["a", "new"])).unwrap();
+    assert_eq!(names(&claim(&mut life, "ann", 1)), ["x5"], "by the old model, with the scores that are left");
+    life.clerk.freshen().unwrap();
+    let mut best = NewItem { id: "best".into(), ..NewItem::default() };
+    best.scores = [("new".to_string(), Some(50.0))].into();
+    life.ask(Request::Items(vec![best.clone()])).unwrap();
+    assert_eq!(names(&claim(&mut life, "ann", 1)), ["best"]);
+    best.scores = [("b".to_string(), Some(1.0))].into();
+    let Answer::Items { rejected, .. } = life.ask(Request::Items(vec![best])).unwrap() else { panic!() };
+    assert!(rejected[0].why.contains("no evaluator `b`"));
+    for checked in crate::verify(life.folder.path()).unwrap() {
+        assert!(checked.is_sound(), "{checked:#?}");
+    }
+}
