@@ -353,6 +353,13 @@ impl Clerk {
         Ok(claims)
     }
 
+    /// A reviewer's verdict on an item, the one that stands.
+    pub(crate) fn last_verdict(&mut self, item: &str, reviewer: &str) -> Result<Option<(String, f64)>, Error> {
+        let Some((_, found)) = self.store.find(self.queue, &[item.to_string()])?.pop() else { return Ok(None) };
+        let rows = self.store.verdicts_on(self.queue, found.n)?;
+        Ok(rows.into_iter().find(|row| row.reviewer == reviewer && row.slot >= 0).map(|row| (row.id, row.reward)))
+    }
+
     /// Every verdict that stands, with its item.
     pub(crate) fn export(&mut self, each: &mut dyn FnMut(crate::Exported) -> Result<(), Error>) -> Result<(), Error> {
         let (seatings, seq) = (&self.replica.board.seatings, self.replica.board.seq);

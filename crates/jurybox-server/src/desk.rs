@@ -117,6 +117,11 @@ impl Desk {
         self.clerk.held(reviewer)
     }
 
+    /// The id and the worth of a reviewer's verdict on an item, the one that stands.
+    pub fn last_verdict(&mut self, item: &str, reviewer: &str) -> Result<Option<(String, f64)>, Error> {
+        self.clerk.last_verdict(item, reviewer)
+    }
+
     /// Deletes payloads whose time has come, and answers that nobody will ask for again.
     pub fn tidy(&mut self) -> Result<(), Error> {
         self.clerk.tidy()
@@ -124,10 +129,8 @@ impl Desk {
 
     /// How the queue stands.
     pub fn status(&mut self) -> Result<Status, Error> {
-        let queue = self.clerk.queue();
         let name = self.clerk.name()?;
         let replica = &self.clerk.replica;
-        debug_assert!(queue > 0);
         Ok(Status {
             queue: name,
             config: (*replica.board.config).clone(),

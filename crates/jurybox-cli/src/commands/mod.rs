@@ -3,6 +3,7 @@
 mod columns;
 mod completions;
 mod demo;
+mod desk;
 mod lab;
 mod layout;
 mod learn;
@@ -16,6 +17,7 @@ mod rank;
 mod replay;
 mod report;
 mod reproduce;
+mod server;
 mod simulate;
 mod state;
 mod verdicts;
@@ -29,6 +31,7 @@ pub(crate) use lab::interrupted;
 pub(crate) enum Command {
     Completions(completions::Args),
     Demo(demo::Args),
+    Desk(desk::Args),
     // Verdicts on picks need no table of scores.
     #[command(mut_arg("files", |files| files.required(false).required_unless_present("picks")))]
     Learn(learn::Args),
@@ -40,6 +43,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Report(report::Args),
     Reproduce(reproduce::Args),
+    Server(server::Args),
     Simulate(simulate::Args),
 }
 
@@ -48,6 +52,7 @@ impl Command {
         match self {
             Command::Completions(args) => args.run(),
             Command::Demo(args) => args.run(),
+            Command::Desk(args) => args.run(),
             Command::Learn(args) => args.run(),
             Command::Man(args) => args.run(),
             Command::Merge(args) => args.run(),
@@ -57,6 +62,7 @@ impl Command {
             Command::Replay(args) => args.run(),
             Command::Report(args) => args.run(),
             Command::Reproduce(args) => args.run(),
+            Command::Server(args) => args.run(),
             Command::Simulate(args) => args.run(),
         }
     }

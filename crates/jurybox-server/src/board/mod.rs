@@ -354,10 +354,8 @@ impl Board {
         self.change(given.n, |work| {
             work.leases.retain(|lease| lease.slot != given.slot);
             let verdict = Earlier { reviewer: given.reviewer.clone(), slot: given.slot, reward: given.reward };
-            match work.verdicts.iter_mut().find(|other| other.slot == given.slot) {
-                Some(revised) => *revised = verdict,
-                None => work.verdicts.push(verdict),
-            }
+            work.verdicts.retain(|other| other.slot != given.slot);
+            work.verdicts.push(verdict);
         })?;
         if given.decides.is_some() {
             self.close(given.n);

@@ -79,14 +79,14 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
     #[test]
     fn a_log_cut_into_any_batches_gives_the_same_replica(seed: u64, quorum in 1_u8..4, cuts in proptest::collection::vec(0_usize..97, 0..40)) {
         let mut life = Life::new(seed, &Config { quorum, ..config() });
-        life.live(400);
+        life.live(250);
         check(&mut life, &cuts);
-        life.live(100);
+        life.live(80);
         check(&mut life, &cuts);
     }
 }

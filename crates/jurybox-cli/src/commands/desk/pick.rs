@@ -1,0 +1,69 @@
+//! `jurybox desk pick`: the next items for a reviewer.
+
+use super::Place;
+use crate::messages::say;
+use crate::output;
+use anyhow::Context;
+use jurybox_server::{Answer, Call, Filter, Request};
+use serde_json::json;
+use std::fmt::Write;
+
+/// Give a reviewer the next items: they are nobody else's until the lease runs out or a verdict comes.
+///
+/// What is shown is what the reviewer should see, and no more: scores, ranks and audits stay hidden, because they would teach the
+/// reviewer what to find. --json has them, for programs.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: Place,
+    /// Who looks
+    #[arg(long, value_name = "NAME")]
+    reviewer: String,
+    /// How many [default: what the desk was made with]
+    #[arg(short, long)]
+    k: Option<u32>,
+    /// Only items with this tag, such as language=en; given twice for one name, either will do
+    #[arg(long, value_name = "NAME=VALUE")]
+    tag: Vec<String>,
+    /// A key of the script's own: run again with the same one, the same items come out, and no others are taken
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// Show what the reviewer holds already, and take no more
+    #[arg(long, conflicts_with_all = ["k", "tag", "key"])]
+    held: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let mut desk = self.place.open()?;
+        let (model, claims) = if self.held {
+            (None, desk.held(&self.reviewer)?)
+        } else {
+            let mut filter = Filter::default();
+            for tag in &self.tag {
+                let (name, value) = tag.split_once('=').with_context(|| format!("--tag {tag}: write NAME=VALUE"))?;
+                filter.0.entry(name.into()).or_default().push(value.into());
+            }
+            let request = Request::Claim { reviewer: self.reviewer.clone(), k: self.k, filter };
+            let mut call = Call::new(&self.reviewer, request);
+            call.idempotency.clone_from(&self.key);
+            let Answer::Claims { model, claims } = desk.ask(&call)? else { anyhow::bail!("no claim came back") };
+            (Some(model), claims)
+        };
+        if self.json {
+            return output::versioned("desk-pick", json!({ "reviewer": self.reviewer, "model": model, "claims": claims }));
+        }
+        if claims.is_empty() {
+            say(format_args!("there is nothing for {}", self.reviewer));
+        }
+        let mut text = String::new();
+        for claim in &claims {
+            let shown = claim.payload.as_ref().map(|payload| format!("\t{payload}")).unwrap_or_default();
+            writeln!(text, "{}{shown}", claim.item)?;
+        }
+        output::text_to_stdout(&text)
+    }
+}
