@@ -5,6 +5,7 @@
 //! happened, the log is asked: every transaction has a name there.
 
 use crate::Error;
+use crate::answers::{Open, name_items, remember, repeated};
 use crate::decide::{Decision, Desk, Facts};
 use crate::error::corrupt;
 use crate::event::{Event, Source};
@@ -13,7 +14,6 @@ use crate::replica::Replica;
 use crate::request::{Answer, Call, Claimed, Request};
 use crate::rows::{Remembered, Write};
 use crate::store::{Head, Store, set_up};
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
@@ -30,13 +30,6 @@ pub(crate) struct Clerk {
     clock: Option<(i64, Instant)>,
     /// Checkpoints that another node, or an earlier run, has with other contents.
     pub(crate) mismatches: u64,
-}
-
-/// A call being answered.
-struct Open {
-    /// Its place among the calls.
-    at: usize,
-    answer: Answer,
 }
 
 impl Clerk {
@@ -65,7 +58,11 @@ impl Clerk {
         let mut rest = calls;
         while !rest.is_empty() {
             // What asks about earlier verdicts must find them in the tables.
-            let many = rest.iter().skip(1).position(|call| looks_back(&call.request)).map_or(rest.len(), |at| at + 1);
+            let many = rest
+                .iter()
+                .skip(1)
+                .position(|call| looks_back(&call.request))
+                .map_or(rest.len(), |at| at + 1);
             let (now, later) = rest.split_at(many);
             answers.extend(self.transact(now));
             rest = later;
@@ -80,7 +77,7 @@ impl Clerk {
             Ok(head) => head,
             Err(error) => return all(&error),
         };
-        let batch = (RandomState::new().hash_one(Instant::now()) >> 1) as i64;
+        let batch = RandomState::new().hash_one(Instant::now()).cast_signed();
         match self.decide(calls, head, batch) {
             Ok((answers, events)) if events.is_empty() => {
                 self.replica.board.rollback();
@@ -165,11 +162,9 @@ impl Clerk {
         match self.replica.learner.apply(event) {
             Ok(true) => {
                 let checkpoint = checkpoint_of(&self.replica.learner);
-                match self.store.keep(self.queue, &checkpoint) {
-                    Ok(None) => {}
-                    Ok(Some(_)) => self.mismatches += 1,
-                    // There will be another one; the log has everything.
-                    Err(_) => {}
+                // One that cannot be kept now is no loss: there will be another, and the log has everything.
+                if let Ok(Some(_)) = self.store.keep(self.queue, &checkpoint) {
+                    self.mismatches += 1;
                 }
             }
             Ok(false) => {}
@@ -196,14 +191,19 @@ impl Clerk {
                     said(jumped.abs())
                 )));
             }
-        } else {
-            self.clock = Some((head.now, Instant::now()));
         }
+        // From the last time that it was right: clocks drift apart over days.
+        self.clock = Some((head.now, Instant::now()));
         Ok(())
     }
 
     #[expect(clippy::type_complexity, reason = "the answers, and what is to be so")]
-    fn decide(&mut self, calls: &[Call], head: Head, batch: i64) -> Result<(Vec<Result<Answer, Error>>, Vec<Event>), Error> {
+    fn decide(
+        &mut self,
+        calls: &[Call],
+        head: Head,
+        batch: i64,
+    ) -> Result<(Vec<Result<Answer, Error>>, Vec<Event>), Error> {
         let (store, queue) = (self.store.as_mut(), self.queue);
         let at = head.now.max(head.at);
         let board = &mut self.replica.board;
@@ -218,16 +218,16 @@ impl Clerk {
         }
         let waiting = calls.iter().zip(&answers).filter(|(_, answer)| answer.is_none()).map(|(call, _)| call);
         let mut facts = Facts::of(waiting, board, store, queue)?;
-        let (mut writes, mut open, mut here): (Vec<Write>, Vec<Open>, HashMap<&str, usize>) = Default::default();
+        let (mut writes, mut open, mut here): (Vec<Write>, Vec<Open>, HashMap<&str, usize>) =
+            Default::default();
+        // Calls that came again before the first was answered.
+        let mut twins: Vec<(usize, usize)> = Vec::new();
         for (place, call) in calls.iter().enumerate() {
             if answers[place].is_some() {
                 continue;
             }
             if let Some(first) = call.idempotency.as_deref().and_then(|key| here.get(key)) {
-                answers[place] = Some(Err(Error::Conflict(format!(
-                    "the same idempotency key is being answered right now{}",
-                    if calls[*first].request == call.request { ": ask again" } else { ", for another request" }
-                ))));
+                twins.push((place, *first));
                 continue;
             }
             let decided = Desk { board, facts: &facts, at }.decide(&call.request);
@@ -265,6 +265,11 @@ impl Clerk {
         for Open { at, answer } in open {
             answers[at] = Some(Ok(answer));
         }
+        for (place, first) in twins {
+            let same = calls[first].request == calls[place].request;
+            let key = calls[place].idempotency.clone().unwrap_or_default();
+            answers[place] = if same { answers[first].clone() } else { Some(Err(Error::KeyReused { key })) };
+        }
         let events = writes.into_iter().map(|write| write.event).collect();
         Ok((answers.into_iter().map(|answer| answer.unwrap_or(Err(Error::Closed))).collect(), events))
     }
@@ -297,8 +302,14 @@ impl Clerk {
             let asked = self.store.reconnect().and_then(|()| self.store.batch_of(self.queue, seq));
             match asked {
                 Ok(Some(found)) if found == batch => return self.look().map(|_| ()),
-                Ok(_) => return Err(Error::Database(format!("the connection was lost, and nothing was changed: {why}"))),
-                Err(_) if patience.elapsed() < Duration::from_secs(5) => std::thread::sleep(Duration::from_millis(100)),
+                Ok(_) => {
+                    return Err(Error::Database(format!(
+                        "the connection was lost, and nothing was changed: {why}"
+                    )));
+                }
+                Err(_) if patience.elapsed() < Duration::from_secs(5) => {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
                 Err(_) => return Err(Error::Unknown(why.into())),
             }
         }
@@ -308,7 +319,12 @@ impl Clerk {
     pub(crate) fn freshen(&mut self) -> Result<(), Error> {
         if self.replica.learner.is_stale() {
             let head = self.store.begin_reading(self.queue)?;
-            let learner = refold(self.store.as_mut(), self.queue, head.seq.min(self.replica.board.seq), &mut |_| Ok(()));
+            let learner = refold(
+                self.store.as_mut(),
+                self.queue,
+                head.seq.min(self.replica.board.seq),
+                &mut |_| Ok(()),
+            );
             self.store.rollback();
             self.replica.learner = learner?;
         }
@@ -319,8 +335,13 @@ impl Clerk {
     /// Takes what was learnt aside, and brings it up to date with the board.
     pub(crate) fn take_learner(&mut self, mut learner: crate::learner::Learner) -> Result<(), Error> {
         self.store.begin_reading(self.queue)?;
-        let folded =
-            crate::load::fold(self.store.as_mut(), self.queue, &mut learner, self.replica.board.seq, &mut |_| Ok(()));
+        let folded = crate::load::fold(
+            self.store.as_mut(),
+            self.queue,
+            &mut learner,
+            self.replica.board.seq,
+            &mut |_| Ok(()),
+        );
         self.store.rollback();
         folded?;
         self.replica.learner = learner;
@@ -343,7 +364,17 @@ impl Clerk {
             if lease.until > now {
                 let (token, until) = (lease.claim, lease.until);
                 let (probability, explored) = (lease.probability, lease.explored);
-                claims.push(Claimed { item: String::new(), n: held.n, token, until, rank: 0, value: 0.0, probability, explored, payload: None });
+                claims.push(Claimed {
+                    item: String::new(),
+                    n: held.n,
+                    token,
+                    until,
+                    rank: 0,
+                    value: 0.0,
+                    probability,
+                    explored,
+                    payload: None,
+                });
             }
         }
         claims.sort_by_key(|claim| (claim.token, claim.n));
@@ -354,14 +385,26 @@ impl Clerk {
     }
 
     /// A reviewer's verdict on an item, the one that stands.
-    pub(crate) fn last_verdict(&mut self, item: &str, reviewer: &str) -> Result<Option<(String, f64)>, Error> {
-        let Some((_, found)) = self.store.find(self.queue, &[item.to_string()])?.pop() else { return Ok(None) };
+    pub(crate) fn last_verdict(
+        &mut self,
+        item: &str,
+        reviewer: &str,
+    ) -> Result<Option<(String, f64)>, Error> {
+        let Some((_, found)) = self.store.find(self.queue, &[item.to_string()])?.pop() else {
+            return Ok(None);
+        };
         let rows = self.store.verdicts_on(self.queue, found.n)?;
-        Ok(rows.into_iter().find(|row| row.reviewer == reviewer && row.slot >= 0).map(|row| (row.id, row.reward)))
+        Ok(rows
+            .into_iter()
+            .find(|row| row.reviewer == reviewer && row.slot >= 0)
+            .map(|row| (row.id, row.reward)))
     }
 
     /// Every verdict that stands, with its item.
-    pub(crate) fn export(&mut self, each: &mut dyn FnMut(crate::Exported) -> Result<(), Error>) -> Result<(), Error> {
+    pub(crate) fn export(
+        &mut self,
+        each: &mut dyn FnMut(crate::Exported) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let (seatings, seq) = (&self.replica.board.seatings, self.replica.board.seq);
         self.store.standing(self.queue, &mut |verdict, item, key| {
             let arrived = item.arrived;
@@ -397,66 +440,6 @@ fn looks_back(request: &Request) -> bool {
         }
         _ => false,
     }
-}
-
-/// Fills in the ids of items, and what reviewers are shown.
-fn name_items(store: &mut dyn Store, queue: i64, open: &mut [Open], writes: &[Write]) -> Result<(), Error> {
-    let mut items: Vec<u64> = Vec::new();
-    for open in open.iter() {
-        if let Answer::Claims { claims, .. } = &open.answer {
-            items.extend(claims.iter().map(|claim| claim.n));
-        }
-    }
-    for write in writes {
-        if let crate::Body::Undo { item, .. } = &write.event.body {
-            items.push(item.n);
-        }
-    }
-    if items.is_empty() {
-        return Ok(());
-    }
-    let shown: HashMap<u64, (String, Option<String>)> =
-        store.shown(queue, &items)?.into_iter().map(|(n, key, payload)| (n, (key, payload))).collect();
-    for open in open {
-        match &mut open.answer {
-            Answer::Claims { claims, .. } => {
-                for claim in claims {
-                    let Some((key, payload)) = shown.get(&claim.n) else {
-                        return Err(corrupt(format!("item {} has no id", claim.n)));
-                    };
-                    claim.item.clone_from(key);
-                    claim.payload = payload.as_deref().map(serde_json::from_str).transpose().map_err(corrupt)?;
-                }
-            }
-            Answer::Undone { item, token, .. } => {
-                let of = writes.iter().find(|write| write.event.seq == *token).map(|write| &write.event.body);
-                if let Some(crate::Body::Undo { item: undone, .. }) = of
-                    && let Some((key, _)) = shown.get(&undone.n)
-                {
-                    item.clone_from(key);
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn hash_of(call: &Call) -> Vec<u8> {
-    Sha256::digest(serde_json::to_vec(&call.request).unwrap_or_default()).to_vec()
-}
-
-fn remember(call: &Call, answer: &Answer) -> Option<Remembered> {
-    let (key, answer) = (call.idempotency.clone()?, serde_json::to_string(answer).ok()?);
-    Some(Remembered { key, hash: hash_of(call), answer })
-}
-
-/// The answer that was given before.
-fn repeated(there: &Remembered, call: &Call) -> Result<Answer, Error> {
-    if there.hash != hash_of(call) {
-        return Err(Error::KeyReused { key: there.key.clone() });
-    }
-    serde_json::from_str(&there.answer).map_err(corrupt)
 }
 
 /// A time as a person says it.

@@ -1,21 +1,28 @@
 //! A queue's first entry.
 
+use crate::Error;
 use crate::config::Config;
 use crate::event::{Body, Event};
 use crate::rows::Write;
 use crate::store::{QueueRow, Store};
-use crate::Error;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
 /// Makes a queue; one that is there already with the same configuration is that queue.
-pub(crate) fn create(store: &mut dyn Store, name: &str, config: &Config, actor: &str) -> Result<QueueRow, Error> {
+pub(crate) fn create(
+    store: &mut dyn Store,
+    name: &str,
+    config: &Config,
+    actor: &str,
+) -> Result<QueueRow, Error> {
     config.check()?;
     let fits = !name.is_empty()
         && name.len() <= 64
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     if !fits {
-        return Err(Error::Refused(format!("`{name}` is no name for a queue: up to 64 letters, digits, and any of - _ .")));
+        return Err(Error::Refused(format!(
+            "`{name}` is no name for a queue: up to 64 letters, digits, and any of - _ ."
+        )));
     }
     let secret = RandomState::new().hash_one(Instant::now());
     let body = Body::Create { config: config.clone(), secret };

@@ -275,13 +275,39 @@ impl Body {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Stub {
-    Create { config: Box<Config>, secret: u64 },
-    Configure { config: Box<Config> },
-    Items { first: u64, added: u64, rescored: u64 },
-    Claim { reviewer: String, k: u32, filter: Filter, model: u64, until: i64, picked: u64 },
-    Extend { reviewer: String, until: i64, leases: Vec<Held> },
-    Release { reviewer: String, leases: Vec<Held>, skip: Option<String> },
-    Verdicts { given: u64 },
+    Create {
+        config: Box<Config>,
+        secret: u64,
+    },
+    Configure {
+        config: Box<Config>,
+    },
+    Items {
+        first: u64,
+        added: u64,
+        rescored: u64,
+    },
+    Claim {
+        reviewer: String,
+        k: u32,
+        filter: Filter,
+        model: u64,
+        until: i64,
+        picked: u64,
+    },
+    Extend {
+        reviewer: String,
+        until: i64,
+        leases: Vec<Held>,
+    },
+    Release {
+        reviewer: String,
+        leases: Vec<Held>,
+        skip: Option<String>,
+    },
+    Verdicts {
+        given: u64,
+    },
     Undo {
         reviewer: String,
         verdict: Which,
@@ -293,8 +319,13 @@ pub(crate) enum Stub {
         probability: f64,
         explored: bool,
     },
-    Close { reason: String, items: Vec<(u64, u64)> },
-    Erase { items: Vec<u64> },
+    Close {
+        reason: String,
+        items: Vec<(u64, u64)>,
+    },
+    Erase {
+        items: Vec<u64>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -324,7 +355,18 @@ impl Stub {
             Body::Extend { reviewer, until, leases } => Stub::Extend { reviewer, until, leases },
             Body::Release { reviewer, leases, skip } => Stub::Release { reviewer, leases, skip },
             Body::Verdicts { given } => Stub::Verdicts { given: len(given.len()) },
-            Body::Undo { reviewer, verdict, item, arrived: _, slot, until, rest, skipped, probability, explored } => {
+            Body::Undo {
+                reviewer,
+                verdict,
+                item,
+                arrived: _,
+                slot,
+                until,
+                rest,
+                skipped,
+                probability,
+                explored,
+            } => {
                 Stub::Undo { reviewer, verdict, n: item.n, slot, until, rest, skipped, probability, explored }
             }
             Body::Close { reason, items } => Stub::Close { reason, items },

@@ -8,6 +8,7 @@ use crate::replica::Replica;
 use crate::store::sqlite::{FILE, Sqlite};
 use crate::store::{Checkpoint, Store, set_up};
 use serde::Serialize;
+use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,7 +32,12 @@ pub struct Rebuilt {
 /// Folds a queue's log from the beginning, compares all checkpoints with it and the tables too, and keeps a checkpoint at the end.
 ///
 /// What was learnt at an entry is what is known at that entry: each checkpoint is compared with a fold up to it.
-pub fn rebuild(folder: &Path, queue: Option<&str>, to: Option<u64>, wait: Duration) -> Result<Rebuilt, Error> {
+pub fn rebuild(
+    folder: &Path,
+    queue: Option<&str>,
+    to: Option<u64>,
+    wait: Duration,
+) -> Result<Rebuilt, Error> {
     let mut store = Sqlite::open(folder, wait)?;
     let (id, name) = find(&mut store, queue)?;
     rebuild_in(&mut store, id, name, to)
@@ -55,7 +61,10 @@ fn rebuild_in(store: &mut dyn Store, id: i64, name: String, to: Option<u64>) -> 
     for checkpoint in &mismatches {
         store.replace(id, checkpoint)?;
     }
-    let hex = last.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut hex = String::new();
+    for byte in &last.sha256 {
+        let _ = write!(hex, "{byte:02x}");
+    }
     let head = last.seq;
     store.keep(id, &last)?;
     let mismatches = mismatches.iter().map(|checkpoint| checkpoint.seq).collect();

@@ -247,17 +247,14 @@ impl Learner {
         }
         let complete = !scores.iter().any(|score| score.is_nan());
         let scores = self.carried(scores);
-        let due = match self.state.unripe.get_mut(&n) {
-            Some(unripe) => {
-                unripe.scores = scores;
-                unripe.due
-            }
-            None => {
-                let due = at + micros(self.state.config.settle_seconds);
-                self.state.unripe.insert(n, Unripe { due, scores });
-                self.ripe_at.insert((due, n));
-                due
-            }
+        let due = if let Some(unripe) = self.state.unripe.get_mut(&n) {
+            unripe.scores = scores;
+            unripe.due
+        } else {
+            let due = at + micros(self.state.config.settle_seconds);
+            self.state.unripe.insert(n, Unripe { due, scores });
+            self.ripe_at.insert((due, n));
+            due
         };
         if complete || due <= at { self.ripe(n, at) } else { Ok(()) }
     }
@@ -354,8 +351,8 @@ impl Learner {
 
     /// Reads what [`to_bytes`](Self::to_bytes) wrote.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let state: State =
-            postcard::from_bytes(bytes).map_err(|error| crate::error::corrupt(format!("a checkpoint: {error}")))?;
+        let state: State = postcard::from_bytes(bytes)
+            .map_err(|error| crate::error::corrupt(format!("a checkpoint: {error}")))?;
         if state.version != VERSION {
             return Err(Error::Open(format!("a checkpoint is of version {}", state.version)));
         }

@@ -1,6 +1,16 @@
-//! Queues that cannot lose.
+//! Queues that cannot lose: items in, picks out, verdicts back, each exactly once and durable.
+//!
+//! # The design in five sentences
+//!
+//! A queue is one ordered log in a database, and everything else is a fold of it. The clerk answers requests against a replica in
+//! memory and makes the answers true in one transaction for all that wait; only what has been committed is so, and only then is it
+//! answered. What was learnt at an entry is a pure function of the log up to it, so a claim that names its model can be
+//! proved to have been the exact top K, by anybody, at any time: [`verify`] does, and shares no code with those who picked. A
+//! [`Desk`] is one queue in a folder for one command at a time; a [`Service`] serves all queues of a folder to many callers.
+//! Nothing of HTTP is here.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod board;
 mod checker;
 mod clerk;
@@ -17,16 +27,18 @@ mod replica;
 mod request;
 mod rows;
 mod seatings;
+mod service;
 mod store;
 
 pub use board::{Counts, Filter};
-pub use desk::{Desk, Exported, Status};
-pub use keep::{Rebuilt, backup, rebuild, restore};
 pub use checker::{Checked, verify};
 pub use config::{Config, Doors};
+pub use desk::{Desk, Exported, Status};
 pub use error::Error;
 pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
+pub use keep::{Rebuilt, backup, rebuild, restore};
 pub use request::{Answer, Call, Change, Claimed, NewItem, NewVerdict, Rejected, Request};
+pub use service::{Queue, Service, Standing};
 
 #[cfg(test)]
 mod tests;

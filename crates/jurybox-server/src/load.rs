@@ -68,7 +68,8 @@ pub(crate) fn refold(
     each: &mut dyn FnMut(&Learner) -> Result<(), Error>,
 ) -> Result<Learner, Error> {
     let (seatings, config) = set_up(store, queue, until)?;
-    let mut known = Known { until, seatings: Some(seatings.clone()), config: Some(config), ..Known::default() };
+    let mut known =
+        Known { until, seatings: Some(seatings.clone()), config: Some(config), ..Known::default() };
     // The last word on an item comes last.
     known.worth.extend(store.revised(queue, until)?);
     for (_, body) in store.bodies(queue, ["erase", "erase"], until)? {
@@ -95,7 +96,10 @@ pub(crate) fn fold(
     while learner.seq() < until && !learner.is_stale() {
         let events = store.events(queue, learner.seq(), until, &seatings)?;
         if events.is_empty() {
-            return Err(corrupt(format!("the log ends at entry {} and should go on to {until}", learner.seq())));
+            return Err(corrupt(format!(
+                "the log ends at entry {} and should go on to {until}",
+                learner.seq()
+            )));
         }
         for event in &events {
             if learner.apply(event)? {

@@ -19,13 +19,6 @@ impl Replica {
         Ok(Replica { board: Board::new(first)?, learner: Learner::new(first, Known::default())? })
     }
 
-    /// Takes in the next entry.
-    pub(crate) fn apply(&mut self, event: &Event) -> Result<(), Error> {
-        self.board.apply(event)?;
-        self.learner.apply(event)?;
-        Ok(())
-    }
-
     /// Ranks all open items by what has been learnt, here and now. False where that has been revised, and is to be folded again.
     pub(crate) fn rank(&mut self) -> Result<bool, Error> {
         if self.learner.is_stale() {

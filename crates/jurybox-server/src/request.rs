@@ -42,7 +42,7 @@ impl Call {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Take these items in; those that are there get the scores, tags and payloads that are new.
+    /// Take these items in; those that are there get the scores and payloads that are new, and keep their tags and dates.
     Items(Vec<NewItem>),
     /// Give a reviewer the next items.
     Claim {

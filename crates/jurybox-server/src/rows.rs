@@ -30,7 +30,6 @@ pub(crate) struct Remembered {
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) n: u64,
-    pub(crate) closed: Option<u64>,
 }
 
 /// An item with its present scores, and the entry that wrote them.
@@ -193,11 +192,18 @@ impl Chunk {
             Stub::Items { first, added, rescored } => {
                 let items: Vec<Added> = (first..first + added)
                     .filter_map(|n| self.items.remove(&n))
-                    .map(|row| Added { n: row.n, scores: row.scores, tags: row.tags, audit: row.audit, due: row.due })
+                    .map(|row| Added {
+                        n: row.n,
+                        scores: row.scores,
+                        tags: row.tags,
+                        audit: row.audit,
+                        due: row.due,
+                    })
                     .collect();
                 all("items", items.len(), added)?;
                 // Fewer where items were erased since.
-                let late = if rescored > 0 { self.rescored.remove(&seq).unwrap_or_default() } else { Vec::new() };
+                let late =
+                    if rescored > 0 { self.rescored.remove(&seq).unwrap_or_default() } else { Vec::new() };
                 Body::Items { added: items, rescored: late }
             }
             Stub::Claim { reviewer, k, filter, model, until, picked } => {
@@ -218,10 +224,22 @@ impl Chunk {
             }
             Stub::Undo { reviewer, verdict, n, slot, until, rest, skipped, probability, explored } => {
                 let item = self.undone.remove(&seq);
-                let item = item.ok_or_else(|| corrupt(format!("entry {seq} is about item {n}, which is not there")))?;
+                let item = item
+                    .ok_or_else(|| corrupt(format!("entry {seq} is about item {n}, which is not there")))?;
                 let arrived = item.arrived;
                 let item = item.into_added(seatings, seq);
-                Body::Undo { reviewer, verdict, item, arrived, slot, until, rest, skipped, probability, explored }
+                Body::Undo {
+                    reviewer,
+                    verdict,
+                    item,
+                    arrived,
+                    slot,
+                    until,
+                    rest,
+                    skipped,
+                    probability,
+                    explored,
+                }
             }
             Stub::Close { reason, items } => Body::Close { reason, items },
             Stub::Erase { items } => Body::Erase { items },

@@ -49,11 +49,6 @@ impl Seatings {
             *row = moved.collect();
         }
     }
-
-    /// Carries a row that was written with an entry to the present seating.
-    pub(crate) fn carry_from(&self, row: &mut Vec<f64>, seq: u64) {
-        self.carry(row, self.at(seq), self.0.len() - 1);
-    }
 }
 
 /// A row laid out by one list of evaluators, for a fit made under another: what the fit does not know is left out, what the row
@@ -84,7 +79,7 @@ mod tests {
         let mut row = vec![0.1, 0.2];
         seatings.carry(&mut row, 0, 1);
         assert!(row[0].is_nan() && row[1] == 0.1);
-        seatings.carry_from(&mut row, 8);
+        seatings.carry(&mut row, seatings.at(8), 2);
         assert!(row[0] == 0.1 && row[1].is_nan(), "b left and came back: {row:?}");
     }
 }

@@ -86,7 +86,9 @@ impl Args {
                     ))?;
                 }
                 if rebuilt.tables_agree == Some(false) {
-                    bail!("the tables do not say what the log says: restore a backup, and keep this folder for whoever looks into it");
+                    bail!(
+                        "the tables do not say what the log says: restore a backup, and keep this folder for whoever looks into it"
+                    );
                 }
                 Ok(())
             }
@@ -116,13 +118,22 @@ fn proved(folder: &std::path::Path, as_json: bool) -> anyhow::Result<()> {
             writeln!(
                 text,
                 "{}: {} entries, {} claims, {} of them exact under {} models, {} not provable since an erasure; lost {}, twice {}, double leases {}",
-                queue.queue, queue.entries, queue.claims, queue.exact, queue.models, queue.unprovable, queue.lost, queue.twice, queue.double_leases
+                queue.queue,
+                queue.entries,
+                queue.claims,
+                queue.exact,
+                queue.models,
+                queue.unprovable,
+                queue.lost,
+                queue.twice,
+                queue.double_leases
             )?;
         }
         output::text_to_stdout(&text)?;
     }
     if !sound {
-        let problems: Vec<&str> = queues.iter().flat_map(|queue| &queue.problems).map(String::as_str).take(5).collect();
+        let problems: Vec<&str> =
+            queues.iter().flat_map(|queue| &queue.problems).map(String::as_str).take(5).collect();
         bail!("the records do not hold: {}", problems.join("; "));
     }
     Ok(())

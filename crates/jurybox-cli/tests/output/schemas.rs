@@ -172,7 +172,16 @@ fn every_document_is_what_its_schema_says() {
         "simulate --runs 2 --rounds 20 --policies esag,uniform --json -q",
         "reproduce theorem3 --out paper --quick --runs 2 --rounds 100 --json -q",
         "demo --out demo.html --json -q",
+        "desk add desk history.csv --id id --ignore verdict --show verdict --json -q",
+        "desk pick desk --reviewer ann -k 3 --json -q",
+        "desk pick desk --reviewer ann --held --json -q",
+        "desk verdict desk verdicts.csv --id id --reward-column found --reviewer bob --json -q",
+        "desk status desk --json -q",
+        "desk report desk --json -q",
+        "server verify desk --json -q",
+        "server rebuild desk --json -q",
     ];
+    folder.ok("desk init desk --evaluators good,copy,bad,noise -q".split(' '));
     let mut seen = BTreeSet::new();
     for command in commands {
         let text = folder.ok(command.split(' '));

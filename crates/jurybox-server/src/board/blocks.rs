@@ -73,7 +73,8 @@ impl Block {
     /// Leaves out the rows that are closed.
     fn squeeze(&mut self, width: usize) {
         let keep: Vec<usize> = (0..self.flags.len()).filter(|&row| self.flags[row] & OPEN != 0).collect();
-        self.sparse = Some(Arc::new(keep.iter().map(|&row| (self.number(row) - self.first) as u32).collect()));
+        self.sparse =
+            Some(Arc::new(keep.iter().map(|&row| (self.number(row) - self.first) as u32).collect()));
         let rows = |row: &usize| self.scores[row * width..(row + 1) * width].to_vec();
         self.scores = Arc::new(keep.iter().flat_map(rows).collect());
         self.arrived = Arc::new(keep.iter().map(|&row| self.arrived[row]).collect());
@@ -134,7 +135,9 @@ impl Blocks {
             let last = block.flags.len().checked_sub(1).map(|row| block.number(row));
             match (&block.sparse, last) {
                 // Rows may lie apart: on loading, only what is open is there.
-                (Some(_), Some(last)) => last < n && block.flags.len() < ROWS && n - block.first < u64::from(u32::MAX),
+                (Some(_), Some(last)) => {
+                    last < n && block.flags.len() < ROWS && n - block.first < u64::from(u32::MAX)
+                }
                 (None, Some(last)) => last + 1 == n && block.flags.len() < ROWS,
                 (_, None) => false,
             }
@@ -280,7 +283,7 @@ mod tests {
     fn an_item_is_found_by_its_number_whatever_was_squeezed_out_around_it() {
         let mut blocks = Blocks::new(1);
         for n in 1..=10_000_u64 {
-            blocks.insert(n, &[n as f64], n as i64, 0);
+            blocks.insert(n, &[n as f64], n.cast_signed(), 0);
         }
         for n in (1..=10_000).filter(|n| n % 5 != 0) {
             blocks.set_flags(n, 0);
@@ -288,7 +291,7 @@ mod tests {
         blocks.squeeze();
         assert_eq!(blocks.open(), 2000);
         for n in (5..=10_000_u64).step_by(5) {
-            assert_eq!((blocks.scores(n), blocks.arrived(n)), (Some(&[n as f64][..]), Some(n as i64)));
+            assert_eq!((blocks.scores(n), blocks.arrived(n)), (Some(&[n as f64][..]), Some(n.cast_signed())));
             assert_eq!(blocks.flags(n) & OPEN, OPEN);
         }
         assert_eq!(blocks.flags(7) & OPEN, 0);
@@ -299,7 +302,9 @@ mod tests {
         assert_eq!(blocks.scores(10_001), Some(&[1.0][..]));
         let listed: Vec<u64> = blocks
             .iter()
-            .flat_map(|block| (0..block.flags.len()).map(|row| (block.number(row), block.flags[row])).collect::<Vec<_>>())
+            .flat_map(|block| {
+                (0..block.flags.len()).map(|row| (block.number(row), block.flags[row])).collect::<Vec<_>>()
+            })
             .filter(|(_, flags)| flags & OPEN != 0)
             .map(|(n, _)| n)
             .collect();

@@ -67,7 +67,8 @@ impl View {
         evaluators: &Evaluators,
         ageing: Ageing,
     ) -> Result<View, jurybox::Error> {
-        let (mut scratch, mut order, mut table) = (Scratch::new(), Vec::with_capacity(blocks.open()), Vec::new());
+        let (mut scratch, mut order, mut table) =
+            (Scratch::new(), Vec::with_capacity(blocks.open()), Vec::new());
         for block in blocks.iter() {
             let of_another_seating = fitted.evaluators() != evaluators;
             let rows: &[f64] = if of_another_seating {
@@ -114,10 +115,17 @@ impl View {
 
     /// Free items, the best first.
     pub(crate) fn walk<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u64> + 'a {
-        let mut sorted = self.order[self.cursor..].iter().filter(|place| in_order(blocks, place.n)).peekable();
+        let mut sorted =
+            self.order[self.cursor..].iter().filter(|place| in_order(blocks, place.n)).peekable();
         let mut set = self.set.iter().peekable();
         std::iter::from_fn(move || match (sorted.peek(), set.peek()) {
-            (Some(a), Some(b)) => if a < b { sorted.next() } else { set.next() },
+            (Some(a), Some(b)) => {
+                if a < b {
+                    sorted.next()
+                } else {
+                    set.next()
+                }
+            }
             (Some(_), None) => sorted.next(),
             (None, _) => set.next(),
         })

@@ -44,7 +44,7 @@ impl Work {
             self.leases.iter().any(|lease| lease.slot == slot)
                 || self.verdicts.iter().any(|verdict| verdict.slot == slot)
         };
-        (0..self.needed(quorum) as i16).find(|slot| !taken(*slot))
+        (0..self.needed(quorum)).filter_map(|slot| i16::try_from(slot).ok()).find(|slot| !taken(*slot))
     }
 
     /// Whether a reviewer can be given it: nobody looks at an item twice.
@@ -67,7 +67,7 @@ pub(crate) fn verdict_of(rewards: impl Iterator<Item = f64>) -> Option<f64> {
     match rewards.len() {
         0 => None,
         len if len % 2 == 1 => Some(rewards[middle]),
-        _ => Some((rewards[middle - 1] + rewards[middle]) / 2.0),
+        _ => Some(f64::midpoint(rewards[middle - 1], rewards[middle])),
     }
 }
 

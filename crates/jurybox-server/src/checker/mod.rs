@@ -7,15 +7,17 @@
 
 mod models;
 mod read;
+mod top;
 
 use crate::Error;
 use jurybox::Fitted;
-use models::{Models, wanted};
-use read::{Entry, Found, Pick, Records};
+use models::Models;
+use read::{Entry, Found, Records};
 use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
+use top::compare;
 
 /// Something that cannot be.
 #[derive(Debug, Clone)]
@@ -92,10 +94,12 @@ struct Open {
 impl Open {
     /// The review that is free, if one is.
     fn free(&self, quorum: i64) -> Option<i64> {
-        let rewards: HashSet<u64> = self.verdicts.iter().map(|(_, _, reward)| (reward + 0.0).to_bits()).collect();
+        let rewards: HashSet<u64> =
+            self.verdicts.iter().map(|(_, _, reward)| (reward + 0.0).to_bits()).collect();
         let needed = if rewards.len() > 1 { 2 * quorum - 1 } else { quorum };
         (0..needed).find(|slot| {
-            !self.leases.iter().any(|lease| lease.0 == *slot) && !self.verdicts.iter().any(|verdict| verdict.0 == *slot)
+            !self.leases.iter().any(|lease| lease.0 == *slot)
+                && !self.verdicts.iter().any(|verdict| verdict.0 == *slot)
         })
     }
 
@@ -132,7 +136,8 @@ fn check(records: &Records) -> Checked {
         ..Checked::default()
     };
     let open = BTreeMap::new();
-    let mut play = Play { records, models, open, next: 1, setup: 0, fitted: None, values: HashMap::new(), found };
+    let mut play =
+        Play { records, models, open, next: 1, setup: 0, fitted: None, values: HashMap::new(), found };
     play.all();
     play.compare_tables();
     play.found
@@ -158,7 +163,11 @@ impl Play<'_> {
         }
         if self.records.log.len() as u64 != self.records.head {
             self.found.lost += 1;
-            self.found.tell(format!("the head is {}, and the log has {} entries", self.records.head, self.records.log.len()));
+            self.found.tell(format!(
+                "the head is {}, and the log has {} entries",
+                self.records.head,
+                self.records.log.len()
+            ));
         }
     }
 
@@ -175,7 +184,9 @@ impl Play<'_> {
         let body = &entry.body;
         let held = || {
             let list = body["leases"].as_array().cloned().unwrap_or_default();
-            list.into_iter().filter_map(|held| Some((held["n"].as_u64()?, held["slot"].as_i64()?))).collect::<Vec<_>>()
+            list.into_iter()
+                .filter_map(|held| Some((held["n"].as_u64()?, held["slot"].as_i64()?)))
+                .collect::<Vec<_>>()
         };
         match entry.kind.as_str() {
             "create" | "configure" => self.set_up(entry.seq),
@@ -190,7 +201,8 @@ impl Play<'_> {
                 }
             }
             "release" => {
-                let (reviewer, skip) = (body["reviewer"].as_str().unwrap_or_default().to_string(), !body["skip"].is_null());
+                let (reviewer, skip) =
+                    (body["reviewer"].as_str().unwrap_or_default().to_string(), !body["skip"].is_null());
                 for (n, slot) in held() {
                     let open = self.at(n)?;
                     open.leases.retain(|lease| lease.0 != slot);
@@ -215,7 +227,8 @@ impl Play<'_> {
                 }
             }
             "erase" => {
-                for n in body["items"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64) {
+                for n in body["items"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64)
+                {
                     self.open.remove(&n);
                     let item = records.items.get(n as usize - 1);
                     if item.is_some_and(|item| item.scores.is_some() || item.named) {
@@ -229,7 +242,9 @@ impl Play<'_> {
     }
 
     fn at(&mut self, n: u64) -> Found<&mut Open> {
-        self.open.get_mut(&n).ok_or_else(|| Problem(format!("item {n} is not open, and something happened to it")))
+        self.open
+            .get_mut(&n)
+            .ok_or_else(|| Problem(format!("item {n} is not open, and something happened to it")))
     }
 
     fn all_there(&mut self, found: u64, said: Option<u64>, what: &str) {
@@ -250,10 +265,12 @@ impl Play<'_> {
     }
 
     fn items(&mut self, entry: &Entry) {
-        let (first, many) = (entry.body["first"].as_u64().unwrap_or(0), entry.body["added"].as_u64().unwrap_or(0));
+        let (first, many) =
+            (entry.body["first"].as_u64().unwrap_or(0), entry.body["added"].as_u64().unwrap_or(0));
         let width = self.records.setups[self.setup].evaluators.len();
         for n in first..first + many {
-            let item = self.records.items.get(n as usize - 1).filter(|item| item.n == n && item.seq == entry.seq);
+            let item =
+                self.records.items.get(n as usize - 1).filter(|item| item.n == n && item.seq == entry.seq);
             let Some(item) = item.filter(|_| n == self.next) else {
                 self.found.lost += 1;
                 self.found.tell(format!("item {n} of entry {} is not there", entry.seq));
@@ -262,7 +279,16 @@ impl Play<'_> {
             self.next += 1;
             let row = item.scores.clone().unwrap_or_else(|| vec![f64::NAN; width]);
             let (tags, skipped) = (item.tags.clone(), HashSet::new());
-            let open = Open { row, arrived: item.arrived, tags, audit: item.audit, due: item.due, leases: Vec::new(), verdicts: Vec::new(), skipped };
+            let open = Open {
+                row,
+                arrived: item.arrived,
+                tags,
+                audit: item.audit,
+                due: item.due,
+                leases: Vec::new(),
+                verdicts: Vec::new(),
+                skipped,
+            };
             self.open.insert(n, open);
         }
         for (n, row) in self.records.late.get(&entry.seq).into_iter().flatten() {
@@ -278,6 +304,15 @@ impl Play<'_> {
         let none = Vec::new();
         let picks = self.records.picks.get(&entry.seq).unwrap_or(&none);
         self.all_there(picks.len() as u64, entry.body["picked"].as_u64(), "picks");
+        let (model, reviewer, until) =
+            (entry.body["model"].as_u64(), entry.body["reviewer"].as_str(), entry.body["until"].as_i64());
+        let told_otherwise = |pick: &read::Pick| {
+            Some(pick.model) != model || Some(&*pick.reviewer) != reviewer || Some(pick.until) != until
+        };
+        if picks.iter().any(told_otherwise) {
+            self.found
+                .tell(format!("entry {} (claim): its rows say something else than the entry", entry.seq));
+        }
         // What was erased since the model was made is missing from it now.
         if entry.body["model"].as_u64().unwrap_or(0) < self.models.provable_from() {
             self.found.unprovable += 1;
@@ -289,7 +324,9 @@ impl Play<'_> {
         }
         for pick in picks {
             let open = self.at(pick.item)?;
-            if open.leases.iter().any(|lease| lease.0 == pick.slot) || open.verdicts.iter().any(|verdict| verdict.0 == pick.slot) {
+            if open.leases.iter().any(|lease| lease.0 == pick.slot)
+                || open.verdicts.iter().any(|verdict| verdict.0 == pick.slot)
+            {
                 self.found.double_leases += 1;
                 return Err(Problem(format!("item {}, review {} is in two hands", pick.item, pick.slot)));
             }
@@ -298,79 +335,37 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// What the claim should have been given: item, review, value, probability, whether an audit.
-    fn top(&mut self, entry: &Entry) -> Found<Vec<(u64, i64, f64, f64, bool)>> {
-        let body = &entry.body;
-        let model = body["model"].as_u64().unwrap_or(0);
-        if model >= entry.seq {
-            return Err(Problem(format!("model {model} has learnt from what comes later")));
-        }
-        if self.fitted.as_ref().is_none_or(|(of, _)| *of != model) {
-            self.fitted = Some((model, self.models.fitted(model)?));
-            self.values.clear();
-        }
-        let Some((_, fitted)) = &self.fitted else { return Err(Problem("there is no model".into())) };
-        let setup = &self.records.setups[self.setup];
-        let (k, reviewer) = (body["k"].as_u64().unwrap_or(0) as usize, body["reviewer"].as_str().unwrap_or_default());
-        let filter: BTreeMap<String, Vec<String>> = serde_json::from_value(body["filter"].clone()).unwrap_or_default();
-        let number = |name: &str, otherwise: f64| setup.config[name].as_f64().unwrap_or(otherwise);
-        let (quorum, share, ageing) = (number("quorum", 1.0) as i64, number("audit_share", 0.25), number("ageing_per_day", 0.0));
-        let start = self.records.log[0].at;
-        let (seats, asked) = (setup.evaluators.as_slice(), fitted.evaluators().as_slice());
-        let mut candidates = Vec::new();
-        for (&n, open) in &self.open {
-            let Some(slot) = open.free(quorum) else { continue };
-            if open.knows(reviewer) || !wanted(&filter, &open.tags) {
-                continue;
-            }
-            let value = match self.values.get(&n) {
-                Some(value) => *value,
-                None => {
-                    let score = |seat| seats.iter().position(|other| other == seat).map_or(f64::NAN, |at| open.row[at]);
-                    let row: Vec<f64> = asked.iter().map(score).collect();
-                    let told = |error: jurybox::Error| Problem(error.to_string());
-                    let value = fitted.values(&fitted.scores(&row).map_err(told)?).map_err(told)?[0];
-                    self.values.insert(n, value);
-                    value
-                }
-            };
-            let key = value - ageing * ((open.arrived - start) as f64 / 86_400e6);
-            candidates.push((n, slot, value, key, open.due.filter(|due| *due <= entry.at), open.audit));
-        }
-        let mut top: Vec<(u64, i64, f64, f64, bool)> = Vec::new();
-        let mut due: Vec<_> = candidates.iter().filter(|c| c.4.is_some()).collect();
-        due.sort_by_key(|c| (c.4, c.0));
-        top.extend(due.into_iter().take(k).map(|c| (c.0, c.1, c.2, 1.0, false)));
-        let room = (k - top.len()).min((k as f64 * share).ceil() as usize);
-        let is_in = |top: &[(u64, i64, f64, f64, bool)], n: u64| top.iter().any(|t| t.0 == n);
-        let audits: Vec<_> = candidates.iter().filter_map(|c| Some((c, c.5?))).filter(|(c, _)| !is_in(&top, c.0)).take(room).collect();
-        top.extend(audits.into_iter().map(|(c, p)| (c.0, c.1, c.2, p, true)));
-        let mut best: Vec<_> = candidates.iter().filter(|c| !is_in(&top, c.0)).collect();
-        best.sort_by(|a, b| b.3.partial_cmp(&a.3).unwrap_or(std::cmp::Ordering::Equal).then(a.0.cmp(&b.0)));
-        let rest = k - top.len();
-        top.extend(best.into_iter().take(rest).map(|c| (c.0, c.1, c.2, 1.0, false)));
-        Ok(top)
-    }
-
     fn verdict(&mut self, verdict: &read::Verdict) -> Found<()> {
         let Some(open) = self.open.get_mut(&verdict.item) else {
             let may = verdict.replaces.is_some() || verdict.source == "appeal";
-            return if may { Ok(()) } else { Err(Problem(format!("a verdict on item {}, which is closed", verdict.item))) };
+            return if may {
+                Ok(())
+            } else {
+                Err(Problem(format!("a verdict on item {}, which is closed", verdict.item)))
+            };
         };
         if verdict.source == "reviewer" {
             let same = |other: &(i64, String, f64)| other.0 == verdict.slot;
-            let by_another = open.leases.iter().any(|lease| lease.0 == verdict.slot && lease.1 != verdict.reviewer);
-            let again = verdict.replaces.is_none() && (open.verdicts.iter().any(|other| same(other) || other.1 == verdict.reviewer));
+            let by_another =
+                open.leases.iter().any(|lease| lease.0 == verdict.slot && lease.1 != verdict.reviewer);
+            let again = verdict.replaces.is_none()
+                && (open.verdicts.iter().any(|other| same(other) || other.1 == verdict.reviewer));
             open.leases.retain(|lease| lease.0 != verdict.slot);
             open.verdicts.retain(|other| !same(other));
             open.verdicts.push((verdict.slot, verdict.reviewer.clone(), verdict.reward));
             if again {
                 self.found.twice += 1;
-                return Err(Problem(format!("item {}, review {} has two verdicts", verdict.item, verdict.slot)));
+                return Err(Problem(format!(
+                    "item {}, review {} has two verdicts",
+                    verdict.item, verdict.slot
+                )));
             }
             if by_another {
                 self.found.double_leases += 1;
-                return Err(Problem(format!("a verdict on item {}, which another reviewer held", verdict.item)));
+                return Err(Problem(format!(
+                    "a verdict on item {}, which another reviewer held",
+                    verdict.item
+                )));
             }
         }
         if verdict.decides.is_some() {
@@ -382,24 +377,46 @@ impl Play<'_> {
     fn undo(&mut self, entry: &Entry) -> Found<()> {
         let body = &entry.body;
         let n = body["n"].as_u64().unwrap_or(0);
-        let (Some(slot), Some(until), Some(reviewer)) = (body["slot"].as_i64(), body["until"].as_i64(), body["reviewer"].as_str()) else {
+        let (Some(slot), Some(until), Some(reviewer)) =
+            (body["slot"].as_i64(), body["until"].as_i64(), body["reviewer"].as_str())
+        else {
             return Err(Problem("it does not say what".into()));
         };
         let rest = body["rest"].as_array().into_iter().flatten();
-        let rest = rest.filter_map(|v| Some((v["slot"].as_i64()?, v["reviewer"].as_str()?.to_string(), v["reward"].as_f64()?)));
+        let rest = rest.filter_map(|v| {
+            Some((v["slot"].as_i64()?, v["reviewer"].as_str()?.to_string(), v["reward"].as_f64()?))
+        });
         let rest: Vec<_> = rest.collect();
         if !self.open.contains_key(&n) {
-            let item = self.records.items.get(n as usize - 1).ok_or_else(|| Problem(format!("there is no item {n}")))?;
+            let item = self
+                .records
+                .items
+                .get(n as usize - 1)
+                .ok_or_else(|| Problem(format!("there is no item {n}")))?;
             let row = match self.records.scores_at(n, entry.seq) {
                 Some((row, of)) => self.records.moved(&row, of, self.setup),
                 None => vec![f64::NAN; self.records.setups[self.setup].evaluators.len()],
             };
             let (tags, skipped) = (item.tags.clone(), HashSet::new());
-            let open = Open { row, arrived: item.arrived, tags, audit: item.audit, due: item.due, leases: Vec::new(), verdicts: Vec::new(), skipped };
+            let open = Open {
+                row,
+                arrived: item.arrived,
+                tags,
+                audit: item.audit,
+                due: item.due,
+                leases: Vec::new(),
+                verdicts: Vec::new(),
+                skipped,
+            };
             self.open.insert(n, open);
             self.values.remove(&n);
         }
-        let unwilling = body["skipped"].as_array().into_iter().flatten().filter_map(|name| Some(name.as_str()?.to_string())).collect();
+        let unwilling = body["skipped"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|name| Some(name.as_str()?.to_string()))
+            .collect();
         let open = self.at(n)?;
         (open.verdicts, open.skipped) = (rest, unwilling);
         open.leases.push((slot, reviewer.into(), until));
@@ -411,44 +428,44 @@ impl Play<'_> {
         for item in &self.records.items {
             if item.closed.is_none() != self.open.contains_key(&item.n) {
                 self.found.lost += 1;
-                self.found.tell(format!("item {} is {} by its row, and not by the log", item.n, if item.closed.is_none() { "open" } else { "closed" }));
+                self.found.tell(format!(
+                    "item {} is {} by its row, and not by the log",
+                    item.n,
+                    if item.closed.is_none() { "open" } else { "closed" }
+                ));
             }
         }
         if self.records.items.len() as u64 + 1 != self.next {
-            self.found.tell(format!("{} items are there, and the log speaks of {}", self.records.items.len(), self.next - 1));
+            self.found.tell(format!(
+                "{} items are there, and the log speaks of {}",
+                self.records.items.len(),
+                self.next - 1
+            ));
         }
         let now = self.records.log.last().map_or(0, |entry| entry.at);
-        let by_row: HashSet<(u64, i64, &str, i64)> = self.records.leases.iter().map(|l| (l.0, l.1, l.2.as_str(), l.3)).filter(|l| l.3 > now).collect();
-        let by_log: HashSet<(u64, i64, &str, i64)> =
-            self.open.iter().flat_map(|(n, open)| open.leases.iter().map(|l| (*n, l.0, l.1.as_str(), l.2))).collect();
+        let by_row: HashSet<(u64, i64, &str, i64)> =
+            self.records.leases.iter().map(|l| (l.0, l.1, l.2.as_str(), l.3)).filter(|l| l.3 > now).collect();
+        let by_log: HashSet<(u64, i64, &str, i64)> = self
+            .open
+            .iter()
+            .flat_map(|(n, open)| open.leases.iter().map(|l| (*n, l.0, l.1.as_str(), l.2)))
+            .collect();
         let apart = by_row.symmetric_difference(&by_log).count() as u64;
         if apart > 0 {
             self.found.lost += apart;
             self.found.tell(format!("{apart} leases stand in the log or in their table, and not in both"));
         }
         let mut standing: HashSet<(u64, i64)> = HashSet::new();
-        for verdict in self.records.verdicts.values().flatten().filter(|verdict| verdict.replaced_by.is_none()) {
+        for verdict in
+            self.records.verdicts.values().flatten().filter(|verdict| verdict.replaced_by.is_none())
+        {
             if !standing.insert((verdict.item, verdict.slot)) {
                 self.found.twice += 1;
-                self.found.tell(format!("item {}, review {} has two verdicts that stand", verdict.item, verdict.slot));
+                self.found.tell(format!(
+                    "item {}, review {} has two verdicts that stand",
+                    verdict.item, verdict.slot
+                ));
             }
         }
     }
-}
-
-/// Whether the picks are what they should have been, to the last bit.
-fn compare(top: &[(u64, i64, f64, f64, bool)], picks: &[Pick]) -> Found<()> {
-    let same = |(should, is): (&(u64, i64, f64, f64, bool), &Pick)| {
-        should.0 == is.item
-            && should.1 == is.slot
-            && should.2.to_bits() == is.value.to_bits()
-            && should.3.to_bits() == is.probability.to_bits()
-            && should.4 == is.explored
-    };
-    if top.len() == picks.len() && top.iter().zip(picks).all(same) {
-        return Ok(());
-    }
-    let should: Vec<String> = top.iter().map(|t| format!("{}/{} {}", t.0, t.1, t.2)).collect();
-    let is: Vec<String> = picks.iter().map(|p| format!("{}/{} {}", p.item, p.slot, p.value)).collect();
-    Err(Problem(format!("the top K was [{}], and [{}] was given", should.join(", "), is.join(", "))))
 }

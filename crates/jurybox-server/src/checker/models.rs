@@ -4,7 +4,7 @@
 use super::Problem;
 use super::read::{Found, Records, Verdict};
 use jurybox::{Example, Fitted, Jury, Receipt, Scores};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 /// The place of a step in time: the entry whose coming made it happen; what time alone brought about before what the entry says;
 /// then by due time (items before verdicts), or by the order within the entry.
@@ -56,7 +56,12 @@ impl<'a> Models<'a> {
             match entry.kind.as_str() {
                 "erase" => {
                     models.revisions.insert(entry.seq);
-                    for n in entry.body["items"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64) {
+                    for n in entry.body["items"]
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .filter_map(serde_json::Value::as_u64)
+                    {
                         models.erased.entry(n).or_insert(entry.seq);
                     }
                 }
@@ -100,14 +105,17 @@ impl<'a> Models<'a> {
                     }
                 }
                 "verdicts" => {
-                    for (order, verdict) in records.verdicts.get(&entry.seq).into_iter().flatten().enumerate() {
+                    for (order, verdict) in records.verdicts.get(&entry.seq).into_iter().flatten().enumerate()
+                    {
                         touch(verdict.item, entry.seq, order as u64);
                     }
                 }
                 "close" => {
                     let mut order = 0;
                     for range in entry.body["items"].as_array().into_iter().flatten() {
-                        let (Some(first), Some(last)) = (range[0].as_u64(), range[1].as_u64()) else { continue };
+                        let (Some(first), Some(last)) = (range[0].as_u64(), range[1].as_u64()) else {
+                            continue;
+                        };
                         for n in first..=last {
                             touch(n, entry.seq, order);
                             order += 1;
@@ -120,7 +128,9 @@ impl<'a> Models<'a> {
         let full = |row: &[f64]| row.iter().all(|score| !score.is_nan());
         for item in &records.items {
             let Some(first) = &item.scores else { continue };
-            let settle = records.setups[records.setup_before(item.seq)].config["settle_seconds"].as_i64().unwrap_or(60);
+            let settle = records.setups[records.setup_before(item.seq)].config["settle_seconds"]
+                .as_i64()
+                .unwrap_or(60);
             let due = item.arrived + settle * 1_000_000;
             // By the entry: new items in their order, late scores after them.
             let mut moments: Vec<(u64, u64)> = Vec::new();
@@ -133,7 +143,9 @@ impl<'a> Models<'a> {
             let by_entry = moments.into_iter().min();
             let by_time = self.entry_at(due);
             let (place, at) = match by_entry {
-                Some((seq, order)) if seq < by_time || settle == 0 => ((seq, 1, 0, 0, order, 0), self.at(seq)),
+                Some((seq, order)) if seq < by_time || settle == 0 => {
+                    ((seq, 1, 0, 0, order, 0), self.at(seq))
+                }
                 _ if by_time <= records.log.len() as u64 => ((by_time, 0, due, 0, item.n, 0), due),
                 _ => continue,
             };
@@ -175,9 +187,14 @@ impl<'a> Models<'a> {
         }
         lessons.extend(waiting.into_values());
         for verdict in lessons {
-            let entry = self.entry_at(verdict.stands_from);
+            // Not before the next entry, though it may have stood from the beginning.
+            let entry = self.entry_at(verdict.stands_from).max(verdict.seq + 1);
             let place = (entry, 0, verdict.stands_from, 1, verdict.seq, verdict.i);
-            self.steps.push(Step { place, item: verdict.item, what: What::Taught { verdict: Box::new(verdict) } });
+            self.steps.push(Step {
+                place,
+                item: verdict.item,
+                what: What::Taught { verdict: Box::new(verdict) },
+            });
         }
     }
 
@@ -189,7 +206,8 @@ impl<'a> Models<'a> {
     /// What an item is worth as known at an entry, where a verdict on it was revised.
     fn worth(&self, n: u64, model: u64) -> Option<f64> {
         let known = self.decided.get(&n)?.iter().take_while(|(seq, ..)| *seq <= model);
-        let (last, revised) = known.fold((None, false), |(_, any), (_, worth, revises)| (Some(*worth), any || *revises));
+        let (last, revised) =
+            known.fold((None, false), |(_, any), (_, worth, revises)| (Some(*worth), any || *revises));
         last.filter(|_| revised)
     }
 
@@ -198,17 +216,18 @@ impl<'a> Models<'a> {
         if model == 0 || model > self.records.log.len() as u64 {
             return Err(Problem(format!("there is no entry {model} to have learnt up to")));
         }
-        let goes_on = self
-            .going
-            .as_ref()
-            .is_some_and(|going| going.model <= model && self.revisions.range(going.model + 1..=model).next().is_none());
+        let goes_on = self.going.as_ref().is_some_and(|going| {
+            going.model <= model && self.revisions.range(going.model + 1..=model).next().is_none()
+        });
         let setup = self.records.setup_at(model);
         let mut going = match self.going.take() {
             Some(going) if goes_on => going,
             _ => {
                 let setup = &self.records.setups[setup];
-                let spec = setup.policy.parse().map_err(|error: jurybox::Error| Problem(error.to_string()))?;
-                let jury = Jury::new(&spec, setup.evaluators.clone()).map_err(|error| Problem(error.to_string()))?;
+                let spec =
+                    setup.policy.parse().map_err(|error: jurybox::Error| Problem(error.to_string()))?;
+                let jury =
+                    Jury::new(&spec, setup.evaluators.clone()).map_err(|error| Problem(error.to_string()))?;
                 Going { model, done: 0, round: Vec::new(), many: 0, jury }
             }
         };
@@ -218,7 +237,8 @@ impl<'a> Models<'a> {
             if self.erased.get(&step.item).is_some_and(|seq| *seq <= model) {
                 continue;
             }
-            self.take(&mut going, step, model, setup).map_err(|error| Problem(format!("model {model}: {error}")))?;
+            self.take(&mut going, step, model, setup)
+                .map_err(|error| Problem(format!("model {model}: {error}")))?;
         }
         let fitted = going.jury.fit();
         self.going = Some(going);
@@ -231,7 +251,10 @@ impl<'a> Models<'a> {
         let known = |seq: u64, phase: u8| if phase == 0 { seq - 1 } else { seq };
         match &step.what {
             What::Seen { at } => {
-                let Some((row, of)) = self.records.scores_at(step.item, known(step.place.0, step.place.1)) else { return Ok(()) };
+                let Some((row, of)) = self.records.scores_at(step.item, known(step.place.0, step.place.1))
+                else {
+                    return Ok(());
+                };
                 going.round.extend(self.records.moved(&row, of, setup));
                 going.many += 1;
                 if going.many == 64 {
@@ -243,10 +266,17 @@ impl<'a> Models<'a> {
             What::Taught { verdict } => {
                 let Some((row, of)) = self.records.scores_at(step.item, verdict.seq) else { return Ok(()) };
                 let scores = self.records.moved(&row, of, setup);
-                let receipt = Receipt { inclusion_probability: verdict.probability, explored: verdict.explored, ..Receipt::default() };
+                let receipt = Receipt {
+                    inclusion_probability: verdict.probability,
+                    explored: verdict.explored,
+                    ..Receipt::default()
+                };
                 let reward = self.worth(step.item, model).or(verdict.decides).unwrap_or(verdict.reward);
                 let arrived = self.records.items[step.item as usize - 1].arrived;
-                going.jury.learn(&[Example { scores: &scores, reward, receipt: Some(&receipt) }], seconds(arrived))?;
+                going.jury.learn(
+                    &[Example { scores: &scores, reward, receipt: Some(&receipt) }],
+                    seconds(arrived),
+                )?;
             }
         }
         Ok(())
@@ -256,9 +286,4 @@ impl<'a> Models<'a> {
     pub(super) fn revisions(&self) -> u64 {
         self.revisions.len() as u64
     }
-}
-
-/// An item's tags against a filter of a claim.
-pub(super) fn wanted(filter: &BTreeMap<String, Vec<String>>, tags: &BTreeMap<String, String>) -> bool {
-    filter.iter().all(|(name, values)| tags.get(name).is_some_and(|tag| values.contains(tag)))
 }

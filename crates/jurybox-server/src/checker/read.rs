@@ -86,7 +86,12 @@ fn told(error: impl std::fmt::Display) -> Problem {
     Problem(error.to_string())
 }
 
-fn all<T>(db: &Connection, sql: &str, queue: i64, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> Found<Vec<T>> {
+fn all<T>(
+    db: &Connection,
+    sql: &str,
+    queue: i64,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> Found<Vec<T>> {
     let mut statement = db.prepare(sql).map_err(told)?;
     let rows = statement.query_map([queue], |row| read(row)).map_err(told)?;
     rows.collect::<rusqlite::Result<_>>().map_err(told)
@@ -99,16 +104,20 @@ fn doubles(bytes: Option<Vec<u8>>) -> Option<Vec<f64>> {
 
 /// The queues of a database, by number, name and head.
 pub(super) fn queues(db: &Connection) -> Found<Vec<(i64, String, u64)>> {
-    all(db, "SELECT id, name, head FROM queues WHERE id > ?1 ORDER BY id", 0, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    all(db, "SELECT id, name, head FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })
 }
 
 impl Records {
     pub(super) fn read(db: &Connection, queue: i64, name: String, head: u64) -> Found<Records> {
-        let log = all(db, "SELECT seq, at, kind, body FROM log WHERE queue = ?1 ORDER BY seq", queue, |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, String>(3)?))
-        })?;
+        let log =
+            all(db, "SELECT seq, at, kind, body FROM log WHERE queue = ?1 ORDER BY seq", queue, |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, String>(3)?))
+            })?;
         let log = log.into_iter().map(|(seq, at, kind, body)| {
-            let body = serde_json::from_str(&body).map_err(|error| Problem(format!("entry {seq}: {error}")))?;
+            let body =
+                serde_json::from_str(&body).map_err(|error| Problem(format!("entry {seq}: {error}")))?;
             Ok(Entry { seq, at, kind, body })
         });
         let log = log.collect::<Found<Vec<Entry>>>()?;
@@ -129,7 +138,9 @@ impl Records {
         })?;
         let (mut late, mut late_of): (HashMap<u64, Vec<_>>, HashMap<u64, Vec<_>>) = Default::default();
         let sql = "SELECT seq, n, scores FROM rescored WHERE queue = ?1 ORDER BY seq, n";
-        for (seq, n, scores) in all(db, sql, queue, |row| Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?, doubles(row.get(2)?))))? {
+        for (seq, n, scores) in all(db, sql, queue, |row| {
+            Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?, doubles(row.get(2)?)))
+        })? {
             let scores = scores.unwrap_or_default();
             late.entry(seq).or_default().push((n, scores.clone()));
             late_of.entry(n).or_default().push((seq, scores));
@@ -137,7 +148,16 @@ impl Records {
         let mut picks: HashMap<u64, Vec<Pick>> = HashMap::new();
         let sql = "SELECT seq, item, slot, reviewer, until, model, value, probability, explored FROM claims WHERE queue = ?1 ORDER BY seq, i";
         for (seq, pick) in all(db, sql, queue, |row| {
-            let pick = Pick { item: row.get(1)?, slot: row.get(2)?, reviewer: row.get(3)?, until: row.get(4)?, model: row.get(5)?, value: row.get(6)?, probability: row.get(7)?, explored: row.get(8)? };
+            let pick = Pick {
+                item: row.get(1)?,
+                slot: row.get(2)?,
+                reviewer: row.get(3)?,
+                until: row.get(4)?,
+                model: row.get(5)?,
+                value: row.get(6)?,
+                probability: row.get(7)?,
+                explored: row.get(8)?,
+            };
             Ok((row.get::<_, u64>(0)?, pick))
         })? {
             picks.entry(seq).or_default().push(pick);
@@ -164,15 +184,19 @@ impl Records {
         })? {
             verdicts.entry(verdict.seq).or_default().push(verdict);
         }
-        let leases = all(db, "SELECT item, slot, reviewer, until FROM leases WHERE queue = ?1 ORDER BY item, slot", queue, |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-        })?;
-        let setups = log.iter().filter(|entry| entry.kind == "create" || entry.kind == "configure").map(|entry| {
-            let config = entry.body["config"].clone();
-            let evaluators = serde_json::from_value(config["evaluators"].clone()).map_err(told)?;
-            let policy = config["policy"].as_str().unwrap_or_default().to_string();
-            Ok(Setup { seq: entry.seq, evaluators, policy, config })
-        });
+        let leases = all(
+            db,
+            "SELECT item, slot, reviewer, until FROM leases WHERE queue = ?1 ORDER BY item, slot",
+            queue,
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )?;
+        let setups =
+            log.iter().filter(|entry| entry.kind == "create" || entry.kind == "configure").map(|entry| {
+                let config = entry.body["config"].clone();
+                let evaluators = serde_json::from_value(config["evaluators"].clone()).map_err(told)?;
+                let policy = config["policy"].as_str().unwrap_or_default().to_string();
+                Ok(Setup { seq: entry.seq, evaluators, policy, config })
+            });
         let setups = setups.collect::<Found<Vec<Setup>>>()?;
         Ok(Records { name, head, log, items, late, late_of, picks, verdicts, leases, setups })
     }
@@ -191,9 +215,13 @@ impl Records {
     pub(super) fn moved(&self, row: &[f64], from: usize, to: usize) -> Vec<f64> {
         let mut row = row.to_vec();
         for step in from..to {
-            let (old, new) = (self.setups[step].evaluators.as_slice(), self.setups[step + 1].evaluators.as_slice());
+            let (old, new) =
+                (self.setups[step].evaluators.as_slice(), self.setups[step + 1].evaluators.as_slice());
             if old != new {
-                row = new.iter().map(|seat| old.iter().position(|o| o == seat).map_or(f64::NAN, |at| row[at])).collect();
+                row = new
+                    .iter()
+                    .map(|seat| old.iter().position(|o| o == seat).map_or(f64::NAN, |at| row[at]))
+                    .collect();
             }
         }
         row

@@ -65,7 +65,13 @@ impl Facts {
         Ok(facts)
     }
 
-    fn look_closer(&mut self, call: &Call, board: &Board, store: &mut dyn Store, queue: i64) -> Result<(), Error> {
+    fn look_closer(
+        &mut self,
+        call: &Call,
+        board: &Board,
+        store: &mut dyn Store,
+        queue: i64,
+    ) -> Result<(), Error> {
         let mut closed = Vec::new();
         match &call.request {
             Request::Verdicts(verdicts) => {
@@ -130,7 +136,7 @@ impl Facts {
         match &event.body {
             Body::Items { added, .. } => {
                 for (item, key) in added.iter().zip(keys) {
-                    self.items.insert(key.clone(), Found { n: item.n, closed: None });
+                    self.items.insert(key.clone(), Found { n: item.n });
                 }
             }
             Body::Verdicts { given } => {

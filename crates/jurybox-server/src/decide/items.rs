@@ -20,10 +20,14 @@ const DAY: i64 = 86_400_000_000;
 impl Desk<'_> {
     pub(super) fn items(&self, items: &[NewItem]) -> Result<Decision, Error> {
         if items.len() > MOST_ITEMS {
-            return Err(Error::Refused(format!("{} items at once, more than {MOST_ITEMS}: send them in parts", items.len())));
+            return Err(Error::Refused(format!(
+                "{} items at once, more than {MOST_ITEMS}: send them in parts",
+                items.len()
+            )));
         }
         let board = self.board;
-        let (mut added, mut keys, mut payloads, mut rejected) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut added, mut keys, mut payloads, mut rejected) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut rescored: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut here: HashMap<&str, usize> = HashMap::new();
         let (mut updated, mut unchanged) = (0, 0);
@@ -47,34 +51,54 @@ impl Desk<'_> {
             }
             match self.facts.item(&item.id) {
                 None if board.config.doors == Doors::Draining => {
-                    rejected.push(Rejected { id: item.id.clone(), why: "the queue is draining and takes no new items".into() });
+                    rejected.push(Rejected {
+                        id: item.id.clone(),
+                        why: "the queue is draining and takes no new items".into(),
+                    });
                 }
                 None => {
                     let n = board.next + added.len() as u64;
                     here.insert(&item.id, added.len());
                     payloads.extend(payload.map(|payload| (n, payload, expires)));
                     keys.push(item.id.clone());
-                    added.push(Added { n, scores, tags: item.tags.clone(), audit: self.audit(&item.id), due: item.due });
+                    added.push(Added {
+                        n,
+                        scores,
+                        tags: item.tags.clone(),
+                        audit: self.audit(&item.id),
+                        due: item.due,
+                    });
                 }
                 Some(found) if !board.is_open(found.n) => {
-                    rejected.push(Rejected { id: item.id.clone(), why: "it is closed: its scores can change no more".into() });
+                    rejected.push(Rejected {
+                        id: item.id.clone(),
+                        why: "it is closed: its scores can change no more".into(),
+                    });
                 }
                 Some(found) => {
                     let n = found.n;
-                    let before = rescored.get(&n).cloned().unwrap_or_else(|| board.blocks.scores(n).unwrap_or_default().to_vec());
+                    let before = rescored
+                        .get(&n)
+                        .cloned()
+                        .unwrap_or_else(|| board.blocks.scores(n).unwrap_or_default().to_vec());
                     let mut after = before.clone();
                     merge(&mut after, &scores);
                     let same = before.iter().zip(&after).all(|(a, b)| a.to_bits() == b.to_bits());
                     if !same {
                         rescored.insert(n, after);
                     }
-                    if same && payload.is_none() { unchanged += 1 } else { updated += 1 }
+                    if same && payload.is_none() {
+                        unchanged += 1;
+                    } else {
+                        updated += 1;
+                    }
                     payloads.extend(payload.map(|payload| (n, payload, expires)));
                 }
             }
         }
         let answer = Answer::Items { accepted: added.len() as u64, updated, unchanged, rejected };
-        let rescored: Vec<Rescored> = rescored.into_iter().map(|(n, scores)| Rescored { n, scores }).collect();
+        let rescored: Vec<Rescored> =
+            rescored.into_iter().map(|(n, scores)| Rescored { n, scores }).collect();
         let nothing = added.is_empty() && rescored.is_empty() && payloads.is_empty();
         let body = (!nothing).then_some(Body::Items { added, rescored });
         Ok(Decision { keys, payloads, ..Decision::new(body, answer) })
@@ -113,7 +137,12 @@ impl Desk<'_> {
         (drawn < rate).then_some(rate)
     }
 
-    pub(super) fn close(&self, filter: &Filter, before: Option<i64>, reason: &str) -> Result<Decision, Error> {
+    pub(super) fn close(
+        &self,
+        filter: &Filter,
+        before: Option<i64>,
+        reason: &str,
+    ) -> Result<Decision, Error> {
         check_name("the reason", reason).map_err(Error::Refused)?;
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         let mut changed = 0;
@@ -141,7 +170,8 @@ impl Desk<'_> {
         if items.len() > MOST_ITEMS {
             return Err(Error::Refused(format!("{} items at once, more than {MOST_ITEMS}", items.len())));
         }
-        let mut numbers: Vec<u64> = items.iter().filter_map(|id| self.facts.item(id)).map(|found| found.n).collect();
+        let mut numbers: Vec<u64> =
+            items.iter().filter_map(|id| self.facts.item(id)).map(|found| found.n).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let changed = numbers.len() as u64;

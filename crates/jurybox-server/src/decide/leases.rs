@@ -18,12 +18,19 @@ impl Desk<'_> {
         if config.doors == Doors::Paused {
             return Err(Error::Conflict("the queue is paused: nothing is given out".into()));
         }
-        let view = self.board.view.as_ref().ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
+        let view =
+            self.board.view.as_ref().ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
         let (model, until) = (view.model, self.at + micros(config.lease_seconds));
         let chosen = self.board.choose(reviewer, k as usize, filter, self.at);
         let picks: Vec<Picked> = chosen
             .into_iter()
-            .map(|c| Picked { n: c.n, slot: c.slot, value: c.value, probability: c.probability, explored: c.explored })
+            .map(|c| Picked {
+                n: c.n,
+                slot: c.slot,
+                value: c.value,
+                probability: c.probability,
+                explored: c.explored,
+            })
             .collect();
         let token = self.board.seq + 1;
         let claims = picks.iter().enumerate().map(|(place, pick)| Claimed {
@@ -38,7 +45,14 @@ impl Desk<'_> {
             payload: None,
         });
         let answer = Answer::Claims { model, claims: claims.collect() };
-        let body = (!picks.is_empty()).then(|| Body::Claim { reviewer: reviewer.into(), k, filter: filter.clone(), model, until, picks });
+        let body = (!picks.is_empty()).then(|| Body::Claim {
+            reviewer: reviewer.into(),
+            k,
+            filter: filter.clone(),
+            model,
+            until,
+            picks,
+        });
         Ok(Decision::new(body, answer))
     }
 
@@ -73,7 +87,8 @@ impl Desk<'_> {
         check_name("the reviewer's name", reviewer).map_err(Error::Refused)?;
         let leases = self.held(reviewer, items);
         let answer = Answer::Changed { changed: leases.len() as u64 };
-        let body = (!leases.is_empty()).then(|| Body::Release { reviewer: reviewer.into(), leases, skip: None });
+        let body =
+            (!leases.is_empty()).then(|| Body::Release { reviewer: reviewer.into(), leases, skip: None });
         Ok(Decision::new(body, answer))
     }
 
@@ -82,7 +97,9 @@ impl Desk<'_> {
         check_name("the reason", reason).map_err(Error::Refused)?;
         let leases = self.held(reviewer, &[item.to_string()]);
         if leases.is_empty() {
-            return Err(Error::Conflict(format!("`{reviewer}` does not hold `{item}`: only what one holds can be skipped")));
+            return Err(Error::Conflict(format!(
+                "`{reviewer}` does not hold `{item}`: only what one holds can be skipped"
+            )));
         }
         let body = Body::Release { reviewer: reviewer.into(), leases, skip: Some(reason.into()) };
         Ok(Decision::new(Some(body), Answer::Changed { changed: 1 }))

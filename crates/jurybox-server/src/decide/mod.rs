@@ -74,7 +74,8 @@ impl Desk<'_> {
     fn configure(&self, change: &Change) -> Result<Decision, Error> {
         let mut config = (*self.board.config).clone();
         let Change { evaluators, policy, k, lease_seconds, quorum, .. } = change.clone();
-        let Change { ageing_per_day, audit_rate, audit_share, settle_seconds, undo_seconds, .. } = change.clone();
+        let Change { ageing_per_day, audit_rate, audit_share, settle_seconds, undo_seconds, .. } =
+            change.clone();
         config.evaluators = evaluators.unwrap_or(config.evaluators);
         config.policy = policy.unwrap_or(config.policy);
         config.k = k.unwrap_or(config.k);

@@ -36,10 +36,14 @@ impl Desk<'_> {
 
     /// A second verdict on an item in the same request.
     fn twice(&self, verdict: &NewVerdict, given: &[Given]) -> Result<Fate, String> {
-        let same = |other: &&Given| other.id == verdict.id && other.reward == verdict.reward && other.reviewer == verdict.reviewer;
+        let same = |other: &&Given| {
+            other.id == verdict.id && other.reward == verdict.reward && other.reviewer == verdict.reviewer
+        };
         match given.iter().find(same) {
             Some(_) => Ok(Fate::Repeated),
-            None => self.fate_of_known(verdict).unwrap_or_else(|| Err("another verdict on this item is in the same request: send it in one of its own".into())),
+            None => self.fate_of_known(verdict).unwrap_or_else(|| {
+                Err("another verdict on this item is in the same request: send it in one of its own".into())
+            }),
         }
     }
 
@@ -52,7 +56,11 @@ impl Desk<'_> {
             && known.reward.to_bits() == verdict.reward.to_bits()
             && known.source == verdict.source
             && known.label == verdict.label;
-        Some(if same { Ok(Fate::Repeated) } else { Err(format!("the id `{}` is that of another verdict", verdict.id)) })
+        Some(if same {
+            Ok(Fate::Repeated)
+        } else {
+            Err(format!("the id `{}` is that of another verdict", verdict.id))
+        })
     }
 
     fn fate(&self, verdict: &NewVerdict) -> Result<Fate, String> {
@@ -62,12 +70,16 @@ impl Desk<'_> {
             check_name("the label", label)?;
         }
         if verdict.reward.is_nan() || verdict.reward.abs() > 1e100 {
-            return Err(format!("reward {} is not usable; a reward is a number within ±1e100", verdict.reward));
+            return Err(format!(
+                "reward {} is not usable; a reward is a number within ±1e100",
+                verdict.reward
+            ));
         }
         if let Some(fate) = self.fate_of_known(verdict) {
             return fate;
         }
-        let found = self.facts.item(&verdict.item).ok_or_else(|| format!("there is no item `{}`", verdict.item))?;
+        let found =
+            self.facts.item(&verdict.item).ok_or_else(|| format!("there is no item `{}`", verdict.item))?;
         let n = found.n;
         let given = match (verdict.source, &verdict.revises) {
             (Source::Automatic, None) => self.automatic(verdict, n)?,
@@ -124,17 +136,26 @@ impl Desk<'_> {
             return Err("nothing was decided about it that one could appeal against".into());
         }
         let supersedes = standing.iter().find(|row| row.slot == APPEAL).map(|row| row.which);
-        Ok(Given { slot: APPEAL, decides: Some(verdict.reward), claim: None, supersedes, ..self.on(verdict, n) })
+        Ok(Given {
+            slot: APPEAL,
+            decides: Some(verdict.reward),
+            claim: None,
+            supersedes,
+            ..self.on(verdict, n)
+        })
     }
 
     fn review(&self, verdict: &NewVerdict, n: u64) -> Result<Given, String> {
         let board = self.board;
         let own = |id: Option<&VerdictRow>| match id {
-            Some(row) => format!("`{}` has given the verdict `{}` on it; revise that", verdict.reviewer, row.id),
+            Some(row) => {
+                format!("`{}` has given the verdict `{}` on it; revise that", verdict.reviewer, row.id)
+            }
             None => format!("`{}` has given a verdict on it; revise that", verdict.reviewer),
         };
         if !board.is_open(n) {
-            let mine = self.facts.standing(n).iter().find(|row| row.reviewer == verdict.reviewer && row.slot >= 0);
+            let mine =
+                self.facts.standing(n).iter().find(|row| row.reviewer == verdict.reviewer && row.slot >= 0);
             return Err(mine.map_or_else(|| "it is closed".into(), |row| own(Some(row))));
         }
         let none = Work::default();
@@ -154,7 +175,7 @@ impl Desk<'_> {
         let mut after = work.clone();
         after.verdicts.push(Earlier { reviewer: verdict.reviewer.clone(), slot, reward: verdict.reward });
         let decides = decided(&after, quorum);
-        Ok(Given { slot, claim, probability, explored, decides, ..self.on(verdict, n) })
+        Ok(Given { slot, claim, decides, probability, explored, ..self.on(verdict, n) })
     }
 
     fn revision(&self, verdict: &NewVerdict, n: u64, earlier: &str) -> Result<Given, String> {
@@ -177,12 +198,24 @@ impl Desk<'_> {
                 // What an appeal or a rule has decided stays decided.
                 None
             } else {
-                verdict_of(standing.iter().map(|row| if row.which == old.which { verdict.reward } else { row.reward }))
+                verdict_of(
+                    standing
+                        .iter()
+                        .map(|row| if row.which == old.which { verdict.reward } else { row.reward }),
+                )
             }
         };
         let given = self.on(verdict, n);
         let (probability, explored) = (old.probability, old.explored);
-        Ok(Given { slot: old.slot, claim: old.claim, supersedes: Some(old.which), decides, probability, explored, ..given })
+        Ok(Given {
+            slot: old.slot,
+            claim: old.claim,
+            supersedes: Some(old.which),
+            decides,
+            probability,
+            explored,
+            ..given
+        })
     }
 
     pub(super) fn undo(&self, reviewer: &str, id: &str) -> Result<Decision, Error> {
@@ -205,7 +238,9 @@ impl Desk<'_> {
             return conflict(format!("the item of `{id}` is not there any more"));
         };
         if !open && (item.closed != Some(row.which.seq) || item.scores.is_empty()) {
-            return conflict(format!("the item of `{id}` was decided with the verdicts of others: revise it"));
+            return conflict(format!(
+                "the item of `{id}` was decided with the verdicts of others: revise it"
+            ));
         }
         let arrived = item.arrived;
         let item = if open {
@@ -214,7 +249,8 @@ impl Desk<'_> {
         } else {
             item.clone().into_added(&board.seatings, board.seq + 1)
         };
-        let earlier = |row: &VerdictRow| Earlier { reviewer: row.reviewer.clone(), slot: row.slot, reward: row.reward };
+        let earlier =
+            |row: &VerdictRow| Earlier { reviewer: row.reviewer.clone(), slot: row.slot, reward: row.reward };
         let rest = if open {
             let all = board.work(row.n).map(|work| work.verdicts.clone()).unwrap_or_default();
             all.into_iter().filter(|other| other.slot != row.slot).collect()

@@ -72,7 +72,14 @@ pub(crate) trait Store: Send {
     fn another(&self) -> Result<Box<dyn Store>, Error>;
 
     /// Writes entries with all their rows, the answers to be remembered, and moves the head. `batch` names the transaction.
-    fn write(&mut self, queue: i64, batch: i64, writes: &[Write], answers: &[Remembered], at: i64) -> Result<(), Error>;
+    fn write(
+        &mut self,
+        queue: i64,
+        batch: i64,
+        writes: &[Write],
+        answers: &[Remembered],
+        at: i64,
+    ) -> Result<(), Error>;
     /// Which transaction wrote an entry.
     fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error>;
     /// The answer to a call with that key.
@@ -94,11 +101,25 @@ pub(crate) trait Store: Send {
     fn claimed(&mut self, queue: i64, claim: u64, n: u64) -> Result<Option<(f64, bool)>, Error>;
 
     /// The entries after one, up to another.
-    fn events(&mut self, queue: i64, after: u64, until: u64, seatings: &Seatings) -> Result<Vec<Event>, Error>;
+    fn events(
+        &mut self,
+        queue: i64,
+        after: u64,
+        until: u64,
+        seatings: &Seatings,
+    ) -> Result<Vec<Event>, Error>;
     /// Every open item with its present scores, by number.
-    fn open_items(&mut self, queue: i64, each: &mut dyn FnMut(ItemRow) -> Result<(), Error>) -> Result<(), Error>;
+    fn open_items(
+        &mut self,
+        queue: i64,
+        each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
+    ) -> Result<(), Error>;
     /// Every verdict that stands, with its item as it is now and the item's id; erased ones left out.
-    fn standing(&mut self, queue: i64, each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>) -> Result<(), Error>;
+    fn standing(
+        &mut self,
+        queue: i64,
+        each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>,
+    ) -> Result<(), Error>;
     /// Every lease.
     fn leases(&mut self, queue: i64) -> Result<Vec<LeaseRow>, Error>;
     /// Who does not want which open item.
@@ -128,7 +149,9 @@ pub(crate) trait Store: Send {
 pub(crate) fn set_up(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Seatings, Config), Error> {
     let mut set_up: Option<(Seatings, Config)> = None;
     for (seq, body) in store.bodies(queue, ["create", "configure"], until)? {
-        let (Stub::Create { config, .. } | Stub::Configure { config }) = Stub::from_text(&body)? else { continue };
+        let (Stub::Create { config, .. } | Stub::Configure { config }) = Stub::from_text(&body)? else {
+            continue;
+        };
         match &mut set_up {
             None => set_up = Some((Seatings::new(seq, config.evaluators.clone()), *config)),
             Some((seatings, last)) => {

@@ -6,6 +6,10 @@
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
 pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND];
 
+/// The version of the tables that this program has.
+pub(crate) const VERSION: i64 = 2;
+const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
+
 const FIRST: &str = "
 CREATE TABLE queues(
   id {integer} PRIMARY KEY, name {text} NOT NULL UNIQUE, head {integer} NOT NULL, at {integer} NOT NULL){strict};

@@ -8,16 +8,20 @@ pub(crate) const EXPIRE: &str = "DELETE FROM leases WHERE queue = ?1 AND until <
 pub(crate) const INSERT_LOG: &str =
     "INSERT INTO log(queue, seq, at, actor, kind, body, batch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 pub(crate) const INSERT_ITEM: &str = "INSERT INTO items(queue, n, key, seq, arrived, scores, tags, audit, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-pub(crate) const INSERT_RESCORED: &str = "INSERT INTO rescored(queue, n, seq, scores) VALUES (?1, ?2, ?3, ?4)";
+pub(crate) const INSERT_RESCORED: &str =
+    "INSERT INTO rescored(queue, n, seq, scores) VALUES (?1, ?2, ?3, ?4)";
 pub(crate) const UPSERT_PAYLOAD: &str = "INSERT INTO payloads(queue, n, body, expires) VALUES (?1, ?2, ?3, ?4) ON CONFLICT(queue, n) DO UPDATE SET body = excluded.body, expires = excluded.expires";
 pub(crate) const INSERT_CLAIM: &str = "INSERT INTO claims(queue, seq, i, item, slot, reviewer, until, model, value, probability, explored) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 pub(crate) const INSERT_LEASE: &str = "INSERT INTO leases(queue, item, slot, claim, reviewer, until, probability, explored) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-pub(crate) const EXTEND_LEASE: &str = "UPDATE leases SET until = ?4 WHERE queue = ?1 AND item = ?2 AND slot = ?3";
+pub(crate) const EXTEND_LEASE: &str =
+    "UPDATE leases SET until = ?4 WHERE queue = ?1 AND item = ?2 AND slot = ?3";
 pub(crate) const DELETE_LEASE: &str = "DELETE FROM leases WHERE queue = ?1 AND item = ?2 AND slot = ?3";
 pub(crate) const DELETE_LEASES: &str = "DELETE FROM leases WHERE queue = ?1 AND item >= ?2 AND item <= ?3";
-pub(crate) const INSERT_SKIP: &str = "INSERT INTO skips(queue, item, seq, reviewer, reason) VALUES (?1, ?2, ?3, ?4, ?5)";
+pub(crate) const INSERT_SKIP: &str =
+    "INSERT INTO skips(queue, item, seq, reviewer, reason) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const INSERT_VERDICT: &str = "INSERT INTO verdicts(queue, seq, i, id, item, slot, reviewer, source, label, reward, observed_at, claim, supersedes_seq, supersedes_i, decides, probability, explored, stands_from) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
-pub(crate) const SUPERSEDE: &str = "UPDATE verdicts SET superseded_by = ?4 WHERE queue = ?1 AND seq = ?2 AND i = ?3";
+pub(crate) const SUPERSEDE: &str =
+    "UPDATE verdicts SET superseded_by = ?4 WHERE queue = ?1 AND seq = ?2 AND i = ?3";
 pub(crate) const CLOSE: &str =
     "UPDATE items SET closed_seq = ?4 WHERE queue = ?1 AND n >= ?2 AND n <= ?3 AND closed_seq IS NULL";
 pub(crate) const REOPEN: &str = "UPDATE items SET closed_seq = NULL WHERE queue = ?1 AND n = ?2";
@@ -30,18 +34,21 @@ pub(crate) const ERASE: [&str; 4] = [
 ];
 /// States hold rows of scores that they have drawn: what was learnt from the erased goes too.
 pub(crate) const FORGET_CHECKPOINTS: &str = "DELETE FROM checkpoints WHERE queue = ?1 AND seq <= ?2";
-pub(crate) const REMEMBER: &str = "INSERT INTO idempotency(queue, key, hash, answer, at) VALUES (?1, ?2, ?3, ?4, ?5)";
+pub(crate) const REMEMBER: &str =
+    "INSERT INTO idempotency(queue, key, hash, answer, at) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const REMEMBERED: &str = "SELECT key, hash, answer FROM idempotency WHERE queue = ?1 AND key = ?2";
 pub(crate) const BATCH_OF: &str = "SELECT batch FROM log WHERE queue = ?1 AND seq = ?2";
 
 pub(crate) const CLAIMED: &str =
     "SELECT probability, explored FROM claims WHERE queue = ?1 AND seq = ?2 AND item = ?3";
-pub(crate) const LOG: &str = "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq";
+pub(crate) const LOG: &str =
+    "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq";
 pub(crate) const BODIES: &str =
     "SELECT seq, body FROM log WHERE queue = ?1 AND kind IN (?2, ?3) AND seq <= ?4 ORDER BY seq";
 /// Items as they came.
 pub(crate) const ADDED: &str = "SELECT n, arrived, seq, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 AND n >= ?2 AND n <= ?3";
-pub(crate) const RESCORED: &str = "SELECT seq, n, scores FROM rescored WHERE queue = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq, n";
+pub(crate) const RESCORED: &str =
+    "SELECT seq, n, scores FROM rescored WHERE queue = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq, n";
 pub(crate) const PICKED: &str = "SELECT seq, item, slot, value, probability, explored FROM claims WHERE queue = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq, i";
 /// The last scores of an item up to an entry, and which entry wrote them.
 const LATE: &str = "(SELECT r.seq FROM rescored r WHERE r.queue = i.queue AND r.n = i.n AND r.seq <= {at} ORDER BY r.seq DESC LIMIT 1)";
@@ -51,25 +58,33 @@ const VERDICT: &str = "v.seq, v.i, v.id, v.item, v.slot, v.reviewer, v.source, v
 /// An item as it was at an entry.
 pub(crate) fn item_at() -> String {
     let late = LATE.replace("{at}", "?3");
-    format!("SELECT {ITEM} FROM items i LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND i.n = ?2")
+    format!(
+        "SELECT {ITEM} FROM items i LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND i.n = ?2"
+    )
 }
 
 /// Every open item as it is.
 pub(crate) fn open_items() -> String {
     let late = LATE.replace("r.seq <= {at}", "TRUE");
-    format!("SELECT {ITEM} FROM items i LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND i.closed_seq IS NULL ORDER BY i.n")
+    format!(
+        "SELECT {ITEM} FROM items i LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND i.closed_seq IS NULL ORDER BY i.n"
+    )
 }
 
 /// Verdicts of a stretch of the log, with their items as they were then.
 pub(crate) fn given() -> String {
     let late = LATE.replace("{at}", "v.seq");
-    format!("SELECT {VERDICT}, {ITEM} FROM verdicts v JOIN items i ON i.queue = v.queue AND i.n = v.item LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND v.seq > ?2 AND v.seq <= ?3 ORDER BY v.seq, v.i")
+    format!(
+        "SELECT {VERDICT}, {ITEM} FROM verdicts v JOIN items i ON i.queue = v.queue AND i.n = v.item LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND v.seq > ?2 AND v.seq <= ?3 ORDER BY v.seq, v.i"
+    )
 }
 
 /// Verdicts that stand, with their items as they are and the ids of those.
 pub(crate) fn standing() -> String {
     let late = LATE.replace("r.seq <= {at}", "TRUE");
-    format!("SELECT {VERDICT}, {ITEM}, i.key FROM verdicts v JOIN items i ON i.queue = v.queue AND i.n = v.item LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND v.superseded_by IS NULL AND i.key IS NOT NULL ORDER BY v.seq, v.i")
+    format!(
+        "SELECT {VERDICT}, {ITEM}, i.key FROM verdicts v JOIN items i ON i.queue = v.queue AND i.n = v.item LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND v.superseded_by IS NULL AND i.key IS NOT NULL ORDER BY v.seq, v.i"
+    )
 }
 
 pub(crate) fn verdict_by_id() -> String {
@@ -77,24 +92,30 @@ pub(crate) fn verdict_by_id() -> String {
 }
 
 pub(crate) fn verdicts_on() -> String {
-    format!("SELECT {VERDICT} FROM verdicts v WHERE v.queue = ?1 AND v.item = ?2 AND v.superseded_by IS NULL ORDER BY v.seq, v.i")
+    format!(
+        "SELECT {VERDICT} FROM verdicts v WHERE v.queue = ?1 AND v.item = ?2 AND v.superseded_by IS NULL ORDER BY v.seq, v.i"
+    )
 }
 
 pub(crate) fn verdicts_on_open() -> String {
-    format!("SELECT {VERDICT} FROM items i JOIN verdicts v ON v.queue = i.queue AND v.item = i.n WHERE i.queue = ?1 AND i.closed_seq IS NULL AND v.superseded_by IS NULL ORDER BY v.seq, v.i")
+    format!(
+        "SELECT {VERDICT} FROM items i JOIN verdicts v ON v.queue = i.queue AND v.item = i.n WHERE i.queue = ?1 AND i.closed_seq IS NULL AND v.superseded_by IS NULL ORDER BY v.seq, v.i"
+    )
 }
 
-pub(crate) const FIND: &str = "SELECT key, n, closed_seq FROM items WHERE queue = ?1 AND key = ?2";
+pub(crate) const FIND: &str = "SELECT key, n FROM items WHERE queue = ?1 AND key = ?2";
 pub(crate) const SHOWN: &str = "SELECT i.n, i.key, p.body FROM items i LEFT JOIN payloads p ON p.queue = i.queue AND p.n = i.n WHERE i.queue = ?1 AND i.n = ?2";
-pub(crate) const LEASES: &str =
-    "SELECT item, slot, claim, reviewer, until, probability, explored FROM leases WHERE queue = ?1 ORDER BY item, slot";
+pub(crate) const LEASES: &str = "SELECT item, slot, claim, reviewer, until, probability, explored FROM leases WHERE queue = ?1 ORDER BY item, slot";
 pub(crate) const SKIPS: &str = "SELECT s.item, s.reviewer FROM skips s JOIN items i ON i.queue = s.queue AND i.n = s.item WHERE s.queue = ?1 AND i.closed_seq IS NULL ORDER BY s.item, s.seq";
 pub(crate) const SKIPS_ON: &str = "SELECT reviewer FROM skips WHERE queue = ?1 AND item = ?2 ORDER BY seq";
 pub(crate) const TOTALS: &str = "SELECT (SELECT COALESCE(MAX(n), 0) FROM items WHERE queue = ?1), (SELECT COUNT(*) FROM verdicts WHERE queue = ?1 AND superseded_by IS NULL)";
 pub(crate) const REVISED: &str = "SELECT item, decides FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND decides IS NOT NULL AND source <> 'automatic' AND item IN (SELECT item FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND (supersedes_seq IS NOT NULL OR source = 'appeal')) ORDER BY seq, i";
 
 pub(crate) const KEEP: &str = "INSERT INTO checkpoints(queue, seq, epoch, state, sha256) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
-pub(crate) const REPLACE: &str = "UPDATE checkpoints SET epoch = ?3, state = ?4, sha256 = ?5 WHERE queue = ?1 AND seq = ?2";
+/// The last few are enough to begin from, and to compare with other nodes.
+pub(crate) const THIN_OUT: &str = "DELETE FROM checkpoints WHERE queue = ?1 AND seq < (SELECT MIN(seq) FROM (SELECT seq FROM checkpoints WHERE queue = ?1 ORDER BY seq DESC LIMIT 8) AS last)";
+pub(crate) const REPLACE: &str =
+    "UPDATE checkpoints SET epoch = ?3, state = ?4, sha256 = ?5 WHERE queue = ?1 AND seq = ?2";
 pub(crate) const CHECKPOINT: &str = "SELECT seq, epoch, state, sha256 FROM checkpoints WHERE queue = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1";
 pub(crate) const CHECKPOINTS: &str =
     "SELECT seq, epoch, state, sha256 FROM checkpoints WHERE queue = ?1 ORDER BY seq";

@@ -15,6 +15,7 @@ pub(crate) struct Life {
     pub(crate) clerk: Clerk,
     pub(crate) ahead: Arc<AtomicI64>,
     pub(crate) folder: tempfile::TempDir,
+    pub(crate) fault: Arc<std::sync::Mutex<Option<crate::store::sqlite::Fault>>>,
     seed: u64,
     draws: u64,
     items: u64,
@@ -37,10 +38,21 @@ impl Life {
     pub(crate) fn new(seed: u64, config: &Config) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Sqlite::open(folder.path(), Duration::ZERO).unwrap();
-        let ahead = store.ahead();
+        let (ahead, fault) = (store.ahead(), store.fault.clone());
         let queue = crate::create::create(&mut store, "q", config, "test").unwrap();
         let clerk = Clerk::open(Box::new(store), queue.id).unwrap();
-        Life { clerk, ahead, folder, seed, draws: 0, items: 0, verdicts: 0, held: Vec::new(), given: Vec::new() }
+        Life {
+            clerk,
+            ahead,
+            folder,
+            fault,
+            seed,
+            draws: 0,
+            items: 0,
+            verdicts: 0,
+            held: Vec::new(),
+            given: Vec::new(),
+        }
     }
 
     fn draw(&mut self, below: u64) -> u64 {
@@ -70,7 +82,12 @@ impl Life {
         let many = 1 + self.draw(30);
         let names = self.evaluators();
         let items = (0..many).map(|_| {
-            let id = if self.draw(8) == 0 && self.items > 0 { self.draw(self.items) } else { self.items += 1; self.items - 1 };
+            let id = if self.draw(8) == 0 && self.items > 0 {
+                self.draw(self.items)
+            } else {
+                self.items += 1;
+                self.items - 1
+            };
             let merit = hash_number(7, id) as f64 / 2_f64.powi(64);
             let mut item = NewItem { id: format!("x{id}"), ..NewItem::default() };
             for name in &names {
@@ -82,7 +99,7 @@ impl Life {
             let tongue = ["en", "de", "fr"][self.draw(3) as usize];
             item.tags.insert("language".into(), tongue.into());
             if self.draw(20) == 0 {
-                item.due = Some(self.clerk.replica.board.at + self.draw(60) as i64 * 1_000_000);
+                item.due = Some(self.clerk.replica.board.at + self.draw(60).cast_signed() * 1_000_000);
             }
             if self.draw(4) == 0 {
                 item.payload = Some(serde_json::json!({ "text": id }));
@@ -102,7 +119,14 @@ impl Life {
         let id: u64 = item[1..].parse().unwrap();
         let merit = hash_number(7, id) as f64 / 2_f64.powi(64);
         let reward = f64::from(u8::from(self.share() < merit));
-        let verdict = NewVerdict { id: format!("v{}", self.verdicts), item, reviewer, token: Some(token), reward, ..NewVerdict::default() };
+        let verdict = NewVerdict {
+            id: format!("v{}", self.verdicts),
+            item,
+            reviewer,
+            token: Some(token),
+            reward,
+            ..NewVerdict::default()
+        };
         self.given.push((verdict.id.clone(), verdict.item.clone(), verdict.reviewer.clone()));
         Some(verdict)
     }
@@ -136,7 +160,14 @@ impl Life {
                 self.verdicts += 1;
                 let reward = self.draw(2) as f64;
                 let new = format!("v{}", self.verdicts);
-                Request::Verdicts(vec![NewVerdict { id: new, item, reviewer, reward, revises: Some(id), ..NewVerdict::default() }])
+                Request::Verdicts(vec![NewVerdict {
+                    id: new,
+                    item,
+                    reviewer,
+                    reward,
+                    revises: Some(id),
+                    ..NewVerdict::default()
+                }])
             }
             34 if !self.given.is_empty() => {
                 let (verdict, _, reviewer) = self.given.last()?.clone();
@@ -148,13 +179,26 @@ impl Life {
                 self.verdicts += 1;
                 let (id, reward) = (format!("v{}", self.verdicts), self.draw(2) as f64);
                 let source = if self.draw(2) == 0 { Source::Appeal } else { Source::Automatic };
-                Request::Verdicts(vec![NewVerdict { id, item, reviewer: "court".into(), reward, source, ..NewVerdict::default() }])
+                Request::Verdicts(vec![NewVerdict {
+                    id,
+                    item,
+                    reviewer: "court".into(),
+                    reward,
+                    source,
+                    ..NewVerdict::default()
+                }])
             }
             36 if self.draw(6) == 0 => {
-                let names: &[&str] = [&["a", "b", "c"][..], &["a", "b"], &["a", "b", "d"], &["d", "a", "c"]][self.draw(4) as usize];
-                Request::Configure(Change { evaluators: Some(Evaluators::new(names.iter().copied()).unwrap()), ..Change::default() })
+                let names: &[&str] = [&["a", "b", "c"][..], &["a", "b"], &["a", "b", "d"], &["d", "a", "c"]]
+                    [self.draw(4) as usize];
+                Request::Configure(Change {
+                    evaluators: Some(Evaluators::new(names.iter().copied()).unwrap()),
+                    ..Change::default()
+                })
             }
-            37 if self.draw(6) == 0 && self.items > 0 => Request::Erase { items: vec![format!("x{}", self.draw(self.items))] },
+            37 if self.draw(6) == 0 && self.items > 0 => {
+                Request::Erase { items: vec![format!("x{}", self.draw(self.items))] }
+            }
             38 if self.draw(6) == 0 => {
                 let mut filter = Filter::default();
                 filter.0.insert("language".into(), vec!["de".into()]);
@@ -162,7 +206,7 @@ impl Life {
                 Request::Close { filter, before, reason: "too old".into() }
             }
             _ => {
-                let seconds = self.draw(25) as i64;
+                let seconds = self.draw(25).cast_signed();
                 self.pass(seconds);
                 return None;
             }
@@ -179,7 +223,8 @@ impl Life {
             };
             match self.ask(request.clone()) {
                 Ok(Answer::Claims { claims, .. }) => {
-                    self.held.extend(claims.into_iter().map(|claim| (claim.item, claim.token, reviewer.clone())));
+                    self.held
+                        .extend(claims.into_iter().map(|claim| (claim.item, claim.token, reviewer.clone())));
                 }
                 Ok(_) | Err(Error::Conflict(_) | Error::Refused(_)) => {}
                 Err(error) => panic!("step {step}: {error}: {request:?}"),

@@ -1,5 +1,8 @@
 //! What crosses files: a random life of a queue, and what must hold of it.
 
+mod keep;
 mod life;
+mod nodes;
 mod replicas;
 mod rules;
+mod served;

@@ -106,11 +106,24 @@ fn the_random_life_is_a_full_one() {
         for event in whole_log(store.as_mut(), queue) {
             *kinds.entry(event.body.kind()).or_default() += 1;
             if let Body::Verdicts { given } = &event.body {
-                *kinds.entry("deciding").or_default() += given.iter().filter(|given| given.decides.is_some()).count();
+                *kinds.entry("deciding").or_default() +=
+                    given.iter().filter(|given| given.decides.is_some()).count();
             }
         }
     }
-    for kind in ["create", "configure", "items", "claim", "extend", "release", "verdicts", "undo", "close", "erase", "deciding"] {
+    for kind in [
+        "create",
+        "configure",
+        "items",
+        "claim",
+        "extend",
+        "release",
+        "verdicts",
+        "undo",
+        "close",
+        "erase",
+        "deciding",
+    ] {
         assert!(kinds.get(kind).is_some_and(|many| *many > 1), "{kind}: {kinds:?}");
     }
     assert!(learnt > 300 && revised > 20, "{learnt} learnt, {revised} revised");

@@ -11,7 +11,13 @@ fn item(id: &str, a: f64) -> NewItem {
 }
 
 fn plain(quorum: u8) -> Life {
-    let config = Config { quorum, audit_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() };
+    let config = Config {
+        quorum,
+        audit_rate: 0.0,
+        ageing_per_day: 0.0,
+        policy: "average".parse().unwrap(),
+        ..config()
+    };
     let mut life = Life::new(1, &config);
     let items = (0..6).map(|i| item(&format!("x{i}"), f64::from(i))).collect();
     life.ask(Request::Items(items)).unwrap();
@@ -29,7 +35,13 @@ fn names(claims: &[(String, u64)]) -> Vec<&str> {
 }
 
 fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
-    NewVerdict { id: id.into(), item: item.into(), reviewer: reviewer.into(), reward, ..NewVerdict::default() }
+    NewVerdict {
+        id: id.into(),
+        item: item.into(),
+        reviewer: reviewer.into(),
+        reward,
+        ..NewVerdict::default()
+    }
 }
 
 fn give(life: &mut Life, verdict: NewVerdict) -> Result<&'static str, String> {
@@ -93,14 +105,22 @@ fn two_who_disagree_get_a_third_and_the_majority_decides() {
     life.pass(30);
     life.ask(Request::Release { reviewer: "ann".into(), items: Vec::new() }).unwrap();
     give(&mut life, verdict("v4", "x0", "dan", 1.0)).unwrap();
-    assert_eq!(life.clerk.replica.learner.jury().seen().used + life.clerk.replica.learner.jury().seen().passed_over, 1, "taught once");
+    assert_eq!(
+        life.clerk.replica.learner.jury().seen().used + life.clerk.replica.learner.jury().seen().passed_over,
+        1,
+        "taught once"
+    );
 }
 
 #[test]
 fn what_is_skipped_goes_to_others_and_what_is_undone_comes_back() {
     let mut life = plain(1);
     claim(&mut life, "ann", 1);
-    let skip = |item: &str| Request::Skip { reviewer: "ann".into(), item: item.into(), reason: "cannot read it".into() };
+    let skip = |item: &str| Request::Skip {
+        reviewer: "ann".into(),
+        item: item.into(),
+        reason: "cannot read it".into(),
+    };
     life.ask(skip("x5")).unwrap();
     assert!(matches!(life.ask(skip("x0")), Err(Error::Conflict(_))));
     assert_eq!(names(&claim(&mut life, "ann", 1)), ["x4"]);
@@ -113,7 +133,12 @@ fn what_is_skipped_goes_to_others_and_what_is_undone_comes_back() {
     assert_eq!(pending(&life).2, 0);
     assert_eq!(give(&mut life, verdict("v2", "x5", "bob", 0.0)), Ok("accepted"));
     life.pass(21);
-    assert!(life.ask(Request::Undo { reviewer: "bob".into(), verdict: "v2".into() }).unwrap_err().to_string().contains("too long ago"));
+    assert!(
+        life.ask(Request::Undo { reviewer: "bob".into(), verdict: "v2".into() })
+            .unwrap_err()
+            .to_string()
+            .contains("too long ago")
+    );
 }
 
 #[test]
@@ -122,7 +147,8 @@ fn revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing() {
     let used = |life: &Life| life.clerk.replica.learner.jury().seen();
     claim(&mut life, "ann", 2);
     give(&mut life, verdict("v1", "x5", "ann", 1.0)).unwrap();
-    give(&mut life, NewVerdict { source: Source::Automatic, ..verdict("auto", "x0", "rule 7", 0.0) }).unwrap();
+    give(&mut life, NewVerdict { source: Source::Automatic, ..verdict("auto", "x0", "rule 7", 0.0) })
+        .unwrap();
     life.pass(25);
     give(&mut life, verdict("v2", "x4", "ann", 1.0)).unwrap();
     assert_eq!(used(&life).used + used(&life).passed_over, 1);
@@ -131,8 +157,11 @@ fn revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing() {
     assert!(life.clerk.replica.learner.is_stale());
     life.clerk.freshen().unwrap();
     assert_eq!((life.clerk.replica.learner.is_stale(), life.clerk.replica.learner.epoch()), (false, 1));
-    assert!(give(&mut life, NewVerdict { id: "v4".into(), ..revision }).unwrap_err().contains("does not stand"));
-    let appeal = |id: &str, item: &str| NewVerdict { source: Source::Appeal, ..verdict(id, item, "court", 1.0) };
+    assert!(
+        give(&mut life, NewVerdict { id: "v4".into(), ..revision }).unwrap_err().contains("does not stand")
+    );
+    let appeal =
+        |id: &str, item: &str| NewVerdict { source: Source::Appeal, ..verdict(id, item, "court", 1.0) };
     assert!(give(&mut life, appeal("w1", "x3")).unwrap_err().contains("still open"));
     assert_eq!(give(&mut life, appeal("w2", "x5")), Ok("accepted"));
     life.clerk.freshen().unwrap();
@@ -147,7 +176,11 @@ fn doors_dates_tags_and_bulk_closing() {
     let ask = Request::Claim { reviewer: "ann".into(), k: None, filter: Filter::default() };
     assert!(matches!(life.ask(ask), Err(Error::Conflict(_))));
     life.ask(doors(Doors::Draining)).unwrap();
-    let Answer::Items { accepted: 0, rejected, .. } = life.ask(Request::Items(vec![item("x9", 9.0)])).unwrap() else { panic!() };
+    let Answer::Items { accepted: 0, rejected, .. } =
+        life.ask(Request::Items(vec![item("x9", 9.0)])).unwrap()
+    else {
+        panic!()
+    };
     assert!(rejected[0].why.contains("draining"));
     life.ask(doors(Doors::Open)).unwrap();
     let soon = life.clerk.replica.board.at + 5_000_000;
@@ -164,22 +197,40 @@ fn doors_dates_tags_and_bulk_closing() {
     assert_eq!(names(&claim(&mut life, "cid", 1)), ["dated"], "its date has come");
     let close = Request::Close { filter: german, before: None, reason: "no German speaker".into() };
     assert_eq!(life.ask(close).unwrap(), Answer::Changed { changed: 1 });
-    let Answer::Items { rejected, .. } = life.ask(Request::Items(vec![item("dated", 1.0)])).unwrap() else { panic!() };
+    let Answer::Items { rejected, .. } = life.ask(Request::Items(vec![item("dated", 1.0)])).unwrap() else {
+        panic!()
+    };
     assert!(rejected[0].why.contains("closed"));
 }
 
 #[test]
 fn a_call_with_the_same_key_happens_once() {
     let mut life = plain(1);
-    let ask = |k| Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(k), filter: Filter::default() }).with_key("k1");
+    let ask = |k| {
+        Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(k), filter: Filter::default() })
+            .with_key("k1")
+    };
     let first = life.clerk.answer(&[ask(2)]).remove(0).unwrap();
     let entries = life.clerk.replica.board.seq;
-    let Answer::Claims { claims: again, .. } = life.clerk.answer(&[ask(2)]).remove(0).unwrap() else { panic!() };
+    let Answer::Claims { claims: again, .. } = life.clerk.answer(&[ask(2)]).remove(0).unwrap() else {
+        panic!()
+    };
     let Answer::Claims { claims: before, .. } = first else { panic!() };
     assert_eq!(life.clerk.replica.board.seq, entries);
-    let told = |claims: &[crate::Claimed]| claims.iter().map(|c| (c.item.clone(), c.token, c.value.to_bits())).collect::<Vec<_>>();
+    let told = |claims: &[crate::Claimed]| {
+        claims.iter().map(|c| (c.item.clone(), c.token, c.value.to_bits())).collect::<Vec<_>>()
+    };
     assert_eq!(told(&again), told(&before));
     assert!(matches!(life.clerk.answer(&[ask(3)]).remove(0), Err(Error::KeyReused { .. })));
+    // The same call twice before the first was answered, and another under the same key.
+    let ask = |k| {
+        Call::new("bob", Request::Claim { reviewer: "bob".into(), k: Some(k), filter: Filter::default() })
+            .with_key("k2")
+    };
+    let answers = life.clerk.answer(&[ask(1), ask(1), ask(2)]);
+    assert_eq!(answers[0].as_ref().unwrap(), answers[1].as_ref().unwrap());
+    assert!(matches!(answers[2], Err(Error::KeyReused { .. })));
+    assert_eq!(life.clerk.replica.board.seq, entries + 1);
 }
 
 #[test]
@@ -205,7 +256,10 @@ fn erased_items_are_gone_and_what_was_learnt_from_them_too() {
     life.pass(25);
     life.ask(Request::Extend { reviewer: "ann".into(), items: Vec::new() }).unwrap();
     claim(&mut life, "ann", 1);
-    assert_eq!(life.ask(Request::Erase { items: vec!["x5".into(), "x4".into(), "no".into()] }).unwrap(), Answer::Changed { changed: 2 });
+    assert_eq!(
+        life.ask(Request::Erase { items: vec!["x5".into(), "x4".into(), "no".into()] }).unwrap(),
+        Answer::Changed { changed: 2 }
+    );
     life.clerk.freshen().unwrap();
     let seen = life.clerk.replica.learner.jury().seen();
     assert_eq!(seen.used + seen.passed_over, 0);
@@ -217,7 +271,12 @@ fn erased_items_are_gone_and_what_was_learnt_from_them_too() {
 #[test]
 fn evaluators_come_and_go_while_people_work() {
     let mut life = plain(1);
-    let seat = |names: &[&str]| Request::Configure(Change { evaluators: Some(Evaluators::new(names.iter().copied()).unwrap()), ..Change::default() });
+    let seat = |names: &[&str]| {
+        Request::Configure(Change {
+            evaluators: Some(Evaluators::new(names.iter().copied()).unwrap()),
+            ..Change::default()
+        })
+    };
     life.ask(seat(&["a", "new"])).unwrap();
     assert_eq!(names(&claim(&mut life, "ann", 1)), ["x5"], "by the old model, with the scores that are left");
     life.clerk.freshen().unwrap();

@@ -48,7 +48,12 @@ impl Args {
             "--tag and --show read a file once more for each column, and standard input can be read once: save it to a file"
         );
         let aside = [&tags[..], &shown[..]].concat();
-        let special = Special { key: Some(id), known: evaluators.as_slice(), aside: aside.clone(), ..Special::default() };
+        let special = Special {
+            key: Some(id),
+            known: evaluators.as_slice(),
+            aside: aside.clone(),
+            ..Special::default()
+        };
         let table = self.columns.open_paths(&paths, &special)?;
         let mut items = items(&table, id)?;
         for column in &aside {
@@ -63,14 +68,21 @@ impl Args {
                 }
             }
         }
-        let (mut accepted, mut updated, mut unchanged, mut rejected): (u64, u64, u64, Vec<Rejected>) = Default::default();
+        let (mut accepted, mut updated, mut unchanged, mut rejected): (u64, u64, u64, Vec<Rejected>) =
+            Default::default();
         for some in items.chunks(TOGETHER) {
             let answer = desk.ask(&Call::new("desk", Request::Items(some.to_vec())))?;
-            let Answer::Items { accepted: new, updated: more, unchanged: same, rejected: refused } = answer else { continue };
+            let Answer::Items { accepted: new, updated: more, unchanged: same, rejected: refused } = answer
+            else {
+                continue;
+            };
             (accepted, updated, unchanged) = (accepted + new, updated + more, unchanged + same);
             rejected.extend(refused);
         }
-        say(format_args!("{accepted} new, {updated} updated, {unchanged} unchanged, {} refused", rejected.len()));
+        say(format_args!(
+            "{accepted} new, {updated} updated, {unchanged} unchanged, {} refused",
+            rejected.len()
+        ));
         for Rejected { id, why } in rejected.iter().take(NAMED) {
             say(format_args!("warning: {id}: {why}"));
         }
@@ -82,15 +94,24 @@ impl Args {
     }
 
     /// A column as text, row by row.
-    fn cells(&self, paths: &[PathBuf], column: &String, known: &[jurybox::Evaluator]) -> anyhow::Result<Vec<String>> {
+    fn cells(
+        &self,
+        paths: &[PathBuf],
+        column: &String,
+        known: &[jurybox::Evaluator],
+    ) -> anyhow::Result<Vec<String>> {
         let special = Special { key: Some(column), known, ..Special::default() };
         let table = self.columns.open_quietly(paths, &special)?;
         let mut cells = Vec::new();
         let want = Want { key: true, ..Want::default() };
-        table.scan(want, |part| Ok(part.batch.keys), |_, keys| {
-            cells.extend(keys.into_iter().map(String::from));
-            Ok(())
-        })?;
+        table.scan(
+            want,
+            |part| Ok(part.batch.keys().to_vec()),
+            |_, keys| {
+                cells.extend(keys.into_iter().map(String::from));
+                Ok(())
+            },
+        )?;
         Ok(cells)
     }
 }
@@ -99,14 +120,20 @@ fn items(table: &Table, id: &str) -> anyhow::Result<Vec<NewItem>> {
     let names: Vec<String> = table.taken().evaluators().names().map(String::from).collect();
     let mut items: Vec<NewItem> = Vec::new();
     let want = Want { key: true, ..Want::default() };
-    table.scan(want, |mut part| Ok((part.batch.take_scores(), part.batch.keys)), |_, (scores, keys)| {
-        for (row, key) in keys.into_iter().enumerate() {
-            let scores = names.iter().zip(&scores[row * names.len()..]);
-            let scores = scores.filter(|(_, score)| !score.is_nan()).map(|(name, score)| (name.clone(), Some(*score)));
-            items.push(NewItem { id: key.into(), scores: scores.collect(), ..NewItem::default() });
-        }
-        Ok(())
-    })?;
+    table.scan(
+        want,
+        |mut part| Ok((part.batch.scores().to_vec(), part.batch.keys().to_vec())),
+        |_, (scores, keys)| {
+            for (row, key) in keys.into_iter().enumerate() {
+                let scores = names.iter().zip(&scores[row * names.len()..]);
+                let scores = scores
+                    .filter(|(_, score)| !score.is_nan())
+                    .map(|(name, score)| (name.clone(), Some(*score)));
+                items.push(NewItem { id: key.into(), scores: scores.collect(), ..NewItem::default() });
+            }
+            Ok(())
+        },
+    )?;
     if let Some(row) = items.iter().position(|item| item.id.is_empty()) {
         bail!("row {}: column `{id}` is empty; give every row an id of its own", row + 1);
     }

@@ -48,7 +48,8 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let low = names::all(&self.invert);
-        let mut evaluators: Vec<Evaluator> = names::all(&self.evaluators).into_iter().map(Evaluator::from).collect();
+        let mut evaluators: Vec<Evaluator> =
+            names::all(&self.evaluators).into_iter().map(Evaluator::from).collect();
         for name in &low {
             let Some(evaluator) = evaluators.iter_mut().find(|evaluator| evaluator.name == *name) else {
                 anyhow::bail!("--invert {name}: there is no such evaluator");
@@ -68,7 +69,12 @@ impl Args {
         };
         let queue = self.place.queue.as_deref().unwrap_or("desk");
         Desk::create(&self.place.folder, queue, &config, self.place.patience())?;
-        say(format_args!("{}: a desk over {}, ranked by {}", self.place.folder.display(), config.evaluators, config.policy));
+        say(format_args!(
+            "{}: a desk over {}, ranked by {}",
+            self.place.folder.display(),
+            config.evaluators,
+            config.policy
+        ));
         Ok(())
     }
 }

@@ -44,17 +44,23 @@ impl Args {
         } else {
             let mut filter = Filter::default();
             for tag in &self.tag {
-                let (name, value) = tag.split_once('=').with_context(|| format!("--tag {tag}: write NAME=VALUE"))?;
+                let (name, value) =
+                    tag.split_once('=').with_context(|| format!("--tag {tag}: write NAME=VALUE"))?;
                 filter.0.entry(name.into()).or_default().push(value.into());
             }
             let request = Request::Claim { reviewer: self.reviewer.clone(), k: self.k, filter };
             let mut call = Call::new(&self.reviewer, request);
             call.idempotency.clone_from(&self.key);
-            let Answer::Claims { model, claims } = desk.ask(&call)? else { anyhow::bail!("no claim came back") };
+            let Answer::Claims { model, claims } = desk.ask(&call)? else {
+                anyhow::bail!("no claim came back")
+            };
             (Some(model), claims)
         };
         if self.json {
-            return output::versioned("desk-pick", json!({ "reviewer": self.reviewer, "model": model, "claims": claims }));
+            return output::versioned(
+                "desk-pick",
+                json!({ "reviewer": self.reviewer, "model": model, "claims": claims }),
+            );
         }
         if claims.is_empty() {
             say(format_args!("there is nothing for {}", self.reviewer));

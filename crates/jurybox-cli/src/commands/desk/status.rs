@@ -32,7 +32,11 @@ impl Args {
         writeln!(text, "leased    {}", counts.leased)?;
         writeln!(text, "closed    {}", counts.closed)?;
         writeln!(text, "verdicts  {}", counts.verdicts)?;
-        writeln!(text, "learnt    {} verdicts, {} can still be taken back", status.seen.used, status.waiting)?;
+        writeln!(
+            text,
+            "learnt    {} verdicts, {} can still be taken back",
+            status.seen.used, status.waiting
+        )?;
         output::text_to_stdout(&text)
     }
 }
@@ -63,7 +67,8 @@ impl Report {
         let mut text = format!("{:width$}  weight\n", "evaluator");
         for (at, evaluator) in jury.evaluators().as_slice().iter().enumerate() {
             let weight = fitted.weights().map_or("unknown".into(), |weights| format!("{:.3}", weights[at]));
-            let interval = intervals.as_ref().map(|all| format!("  {:.3} to {:.3}", all[at].low, all[at].high));
+            let interval =
+                intervals.as_ref().map(|all| format!("  {:.3} to {:.3}", all[at].low, all[at].high));
             writeln!(text, "{:width$}  {weight}{}", evaluator.name, interval.unwrap_or_default())?;
         }
         writeln!(text, "\nlearnt from {} verdicts and {} items", jury.seen().used, jury.seen().items)?;

@@ -69,36 +69,61 @@ impl Args {
             if self.revise {
                 // The verdict that stands is the last one; the new one is named after it.
                 let last = desk.last_verdict(&item, &self.reviewer)?;
-                let Some((last, standing)) = last else { bail!("{} has given no verdict on {item}", self.reviewer) };
+                let Some((last, standing)) = last else {
+                    bail!("{} has given no verdict on {item}", self.reviewer)
+                };
                 // Run again after it was done, it is done.
                 if standing == reward {
                     say(format_args!("{} has found {item} worth {reward} already", self.reviewer));
                     return self.tell(0, 1, &[]);
                 }
-                id = format!("{id}/{}", last.split('/').nth(2).and_then(|n| n.parse::<u64>().ok()).unwrap_or(1) + 1);
+                id = format!(
+                    "{id}/{}",
+                    last.split('/').nth(2).and_then(|n| n.parse::<u64>().ok()).unwrap_or(1) + 1
+                );
                 revises = Some(last);
             }
             let source = if self.automatic { Source::Automatic } else { Source::Reviewer };
             let (reviewer, label) = (self.reviewer.clone(), self.label.clone());
-            verdicts.push(NewVerdict { id, item, reviewer, reward, label, source, revises, ..NewVerdict::default() });
+            verdicts.push(NewVerdict {
+                id,
+                item,
+                reviewer,
+                reward,
+                label,
+                source,
+                revises,
+                ..NewVerdict::default()
+            });
         }
         let (mut accepted, mut repeated, mut rejected): (u64, u64, Vec<Rejected>) = Default::default();
         for some in verdicts.chunks(TOGETHER) {
             let answer = desk.ask(&Call::new(&self.reviewer, Request::Verdicts(some.to_vec())))?;
-            let Answer::Verdicts { accepted: new, repeated: old, rejected: refused } = answer else { continue };
+            let Answer::Verdicts { accepted: new, repeated: old, rejected: refused } = answer else {
+                continue;
+            };
             (accepted, repeated) = (accepted + new, repeated + old);
             rejected.extend(refused);
         }
-        self.tell(accepted, repeated, &rejected)
+        self.tell(accepted, repeated, &rejected)?;
+        if let (Some(item), [refused]) = (&self.item, &rejected[..]) {
+            let own = desk.last_verdict(item, &self.reviewer)?.is_some() && !self.revise;
+            let advice = format!("; pass --revise if {} has changed their mind", self.reviewer);
+            bail!("{}: {}{}", refused.id, refused.why, if own { &advice } else { "" });
+        }
+        Ok(())
     }
 
     fn tell(&self, accepted: u64, repeated: u64, rejected: &[Rejected]) -> anyhow::Result<()> {
         say(format_args!("{accepted} new, {repeated} given before, {} refused", rejected.len()));
         if self.json {
-            output::versioned("desk-verdict", json!({ "accepted": accepted, "repeated": repeated, "rejected": rejected }))?;
+            output::versioned(
+                "desk-verdict",
+                json!({ "accepted": accepted, "repeated": repeated, "rejected": rejected }),
+            )?;
         }
-        if let (Some(_), [refused]) = (&self.item, rejected) {
-            bail!("{}: {}", refused.id, refused.why);
+        if self.item.is_some() {
+            return Ok(()); // A single one that is refused is an error.
         }
         for Rejected { id, why } in rejected.iter().take(NAMED) {
             say(format_args!("warning: {id}: {why}"));
@@ -108,16 +133,23 @@ impl Args {
 
     fn from_files(&self) -> anyhow::Result<Vec<(String, f64)>> {
         let [id] = &self.columns.id()[..] else { bail!("pass --item and --reward, or a file with one --id") };
-        let Some(reward) = &self.reward_column else { bail!("say which column has the rewards: pass --reward-column") };
+        let Some(reward) = &self.reward_column else {
+            bail!("say which column has the rewards: pass --reward-column")
+        };
         ensure!(!self.columns.files.is_empty(), "pass --item and --reward, or a file");
-        let table = self.columns.open(&Special { key: Some(id), reward: Some(reward), ..Special::default() })?;
+        let table =
+            self.columns.open(&Special { key: Some(id), reward: Some(reward), ..Special::default() })?;
         let mut found = Vec::new();
         let want = Want { key: true, reward: true, ..Want::default() };
-        table.scan(want, |part| Ok((part.batch.keys, part.batch.rewards)), |_, (keys, rewards)| {
-            let pairs = keys.into_iter().map(String::from).zip(rewards);
-            found.extend(pairs.filter(|(_, reward)| !reward.is_nan()));
-            Ok(())
-        })?;
+        table.scan(
+            want,
+            |part| Ok((part.batch.keys().to_vec(), part.batch.rewards().to_vec())),
+            |_, (keys, rewards)| {
+                let pairs = keys.into_iter().map(String::from).zip(rewards);
+                found.extend(pairs.filter(|(_, reward)| !reward.is_nan()));
+                Ok(())
+            },
+        )?;
         Ok(found)
     }
 }

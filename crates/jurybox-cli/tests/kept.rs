@@ -1,0 +1,90 @@
+//! A desk in a folder under the hand of real life: full disks, commands all at once, refusals.
+
+mod folder;
+
+use folder::{Folder, rows};
+use std::process::{Command, Stdio};
+
+fn made(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.ok("desk init desk --evaluators a,b -k 2 --undo 0");
+    folder.write("items.csv", &rows(0));
+    folder.ok("desk add desk items.csv --id id --ignore verdict");
+    folder
+}
+
+fn counts(folder: &Folder) -> serde_json::Value {
+    let output = folder.run("desk status desk --json");
+    serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["counts"].clone()
+}
+
+#[test]
+fn commands_all_at_once_take_turns_and_share_nothing_out_twice() {
+    let folder = made("all-at-once");
+    let pick = |r| {
+        folder.command(&format!("desk pick desk --reviewer r{r}")).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let running: Vec<_> = (0..5).map(pick).collect();
+    let mut given: Vec<String> = Vec::new();
+    for process in running {
+        let text = String::from_utf8(process.wait_with_output().unwrap().stdout).unwrap();
+        given.extend(text.lines().map(String::from));
+    }
+    assert_eq!(given.len(), 10);
+    given.sort();
+    given.dedup();
+    assert_eq!(given.len(), 10);
+    assert_eq!(counts(&folder)["leased"], 10);
+    folder.ok("server verify desk");
+}
+
+#[test]
+fn a_pick_with_a_key_is_the_same_pick_again() {
+    let folder = made("same-key");
+    let pick = || String::from_utf8(folder.run("desk pick desk --reviewer ann --key k1").stdout).unwrap();
+    assert_eq!(pick(), pick());
+    assert_eq!(counts(&folder)["leased"], 2);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_full_disk_is_told_and_nothing_is_lost() {
+    let folder = made("full-disk");
+    let before = counts(&folder);
+    let many: String = (0..20_000).map(|i| format!("big{i},{},{}\n", i % 7, i % 5)).collect();
+    folder.write("many.csv", &format!("id,a,b\n{many}"));
+    // A limit on the size of files stands for a disk that ends.
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 400; exec {} desk add desk many.csv --id id",
+        env!("CARGO_BIN_EXE_jurybox")
+    );
+    let output = Command::new("bash").args(["-c", &line]).current_dir(&folder.0).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.contains("error: the database: "), "{said}");
+    folder.ok("server verify desk");
+    let between = counts(&folder)["items"].as_u64().unwrap();
+    assert_eq!(between % 5000, before["items"].as_u64().unwrap() % 5000, "whole entries or none: {between}");
+    assert!(between < 20_000);
+    // Room again: the same command goes on where it stopped.
+    folder.ok("desk add desk many.csv --id id");
+    assert_eq!(counts(&folder)["items"], 20_010);
+    folder.ok("server verify desk");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_is_made() {
+    let folder = made("no-sense");
+    assert!(
+        folder
+            .refused("desk init other --evaluators a,b --policy eps-greedy")
+            .contains("`eps-greedy` draws its picks")
+    );
+    assert!(!folder.path("other").exists());
+    assert!(folder.refused("desk init desk --evaluators a,b,c").contains("set up differently"));
+    assert!(folder.refused("desk status nowhere").contains("no desk"));
+    assert!(folder.refused("desk pick desk --reviewer ann --tag language").contains("NAME=VALUE"));
+    assert!(folder.refused("desk verdict desk --reviewer ann --item nobody --reward 1").contains("no item"));
+    assert!(
+        folder.refused("desk verdict desk --reviewer ann --item f0i1 --reward inf").contains("reward inf")
+    );
+}

@@ -1,0 +1,84 @@
+//! Answers: with the ids of their items, remembered, and given again.
+
+use crate::Error;
+use crate::error::corrupt;
+use crate::event::Body;
+use crate::request::{Answer, Call};
+use crate::rows::{Remembered, Write};
+use crate::store::Store;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+
+/// A call being answered.
+pub(crate) struct Open {
+    /// Its place among the calls.
+    pub(crate) at: usize,
+    pub(crate) answer: Answer,
+}
+
+/// Fills in the ids of items, and what reviewers are shown.
+pub(crate) fn name_items(
+    store: &mut dyn Store,
+    queue: i64,
+    open: &mut [Open],
+    writes: &[Write],
+) -> Result<(), Error> {
+    let mut items: Vec<u64> = Vec::new();
+    for open in open.iter() {
+        if let Answer::Claims { claims, .. } = &open.answer {
+            items.extend(claims.iter().map(|claim| claim.n));
+        }
+    }
+    for write in writes {
+        if let Body::Undo { item, .. } = &write.event.body {
+            items.push(item.n);
+        }
+    }
+    if items.is_empty() {
+        return Ok(());
+    }
+    let shown: HashMap<u64, (String, Option<String>)> =
+        store.shown(queue, &items)?.into_iter().map(|(n, key, payload)| (n, (key, payload))).collect();
+    for open in open {
+        match &mut open.answer {
+            Answer::Claims { claims, .. } => {
+                for claim in claims {
+                    let Some((key, payload)) = shown.get(&claim.n) else {
+                        return Err(corrupt(format!("item {} has no id", claim.n)));
+                    };
+                    claim.item.clone_from(key);
+                    claim.payload =
+                        payload.as_deref().map(serde_json::from_str).transpose().map_err(corrupt)?;
+                }
+            }
+            Answer::Undone { item, token, .. } => {
+                let of = writes.iter().find(|write| write.event.seq == *token).map(|write| &write.event.body);
+                if let Some(Body::Undo { item: undone, .. }) = of
+                    && let Some((key, _)) = shown.get(&undone.n)
+                {
+                    item.clone_from(key);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn hash_of(call: &Call) -> Vec<u8> {
+    Sha256::digest(serde_json::to_vec(&call.request).unwrap_or_default()).to_vec()
+}
+
+/// What is to be remembered of an answer, where the call has a key.
+pub(crate) fn remember(call: &Call, answer: &Answer) -> Option<Remembered> {
+    let (key, answer) = (call.idempotency.clone()?, serde_json::to_string(answer).ok()?);
+    Some(Remembered { key, hash: hash_of(call), answer })
+}
+
+/// The answer that was given before.
+pub(crate) fn repeated(there: &Remembered, call: &Call) -> Result<Answer, Error> {
+    if there.hash != hash_of(call) {
+        return Err(Error::KeyReused { key: there.key.clone() });
+    }
+    serde_json::from_str(&there.answer).map_err(corrupt)
+}

@@ -1,0 +1,235 @@
+//! What the entries of the log do to the board.
+
+use super::Board;
+use super::blocks::IN_SET;
+use super::journal::Step;
+use super::work::{Lease, Work};
+use crate::Error;
+use crate::config::Config;
+use crate::error::corrupt;
+use crate::event::{Added, Body, Earlier, Event, Given, Source};
+use std::sync::Arc;
+
+impl Board {
+    /// Takes in the next entry.
+    pub(crate) fn apply(&mut self, event: &Event) -> Result<(), Error> {
+        if event.seq != self.seq + 1 || event.at < self.at {
+            return Err(corrupt(format!(
+                "entry {} at {} follows entry {} at {}",
+                event.seq, event.at, self.seq, self.at
+            )));
+        }
+        self.note(Step::Head { seq: self.seq, at: self.at, next: self.next, verdicts: self.verdicts });
+        (self.seq, self.at) = (event.seq, event.at);
+        self.expire(event.at);
+        match &event.body {
+            Body::Create { .. } => return Err(corrupt("a queue was made twice")),
+            Body::Configure { config } => self.configure(event.seq, config)?,
+            Body::Items { added, rescored } => {
+                for item in added {
+                    if item.n != self.next {
+                        return Err(corrupt(format!("item {} came in as number {}", item.n, self.next)));
+                    }
+                    self.next += 1;
+                    if item.scores.is_empty() {
+                        // It was erased, and will be by a later entry. Until then things happen to it.
+                        let scores = vec![f64::NAN; self.seatings.current().len()];
+                        self.insert(&Added { scores, ..item.clone() }, event.at)?;
+                    } else {
+                        self.insert(item, event.at)?;
+                    }
+                }
+                for item in rescored {
+                    if self.is_open(item.n) && !item.scores.is_empty() {
+                        self.rescore(item.n, &item.scores)?;
+                    }
+                }
+            }
+            Body::Claim { reviewer, until, picks, .. } => {
+                for pick in picks {
+                    let lease = Lease {
+                        slot: pick.slot,
+                        reviewer: reviewer.clone(),
+                        claim: event.seq,
+                        until: *until,
+                        probability: pick.probability,
+                        explored: pick.explored,
+                    };
+                    self.lease(pick.n, lease)?;
+                }
+            }
+            Body::Extend { until, leases, .. } => {
+                for held in leases {
+                    self.change(held.n, |work| {
+                        for lease in work.leases.iter_mut().filter(|lease| lease.slot == held.slot) {
+                            lease.until = *until;
+                        }
+                    })?;
+                }
+            }
+            Body::Release { reviewer, leases, skip } => {
+                for held in leases {
+                    self.change(held.n, |work| {
+                        work.leases.retain(|lease| lease.slot != held.slot);
+                        if skip.is_some() {
+                            work.skipped.push(reviewer.clone());
+                        }
+                    })?;
+                }
+            }
+            Body::Verdicts { given } => {
+                for given in given {
+                    self.verdict(given)?;
+                }
+            }
+            Body::Undo {
+                reviewer, item, arrived, slot, until, rest, skipped, probability, explored, ..
+            } => {
+                self.verdicts -= 1;
+                self.undo(item, *arrived, rest, skipped)?;
+                let lease = Lease {
+                    slot: *slot,
+                    reviewer: reviewer.clone(),
+                    claim: event.seq,
+                    until: *until,
+                    probability: *probability,
+                    explored: *explored,
+                };
+                self.lease(item.n, lease)?;
+            }
+            Body::Close { items, .. } => {
+                for n in items.iter().flat_map(|(first, last)| *first..=*last) {
+                    self.close(n);
+                }
+            }
+            Body::Erase { items } => {
+                for n in items {
+                    self.close(*n);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn configure(&mut self, seq: u64, config: &Config) -> Result<(), Error> {
+        let old = std::mem::replace(&mut self.config, Arc::new(config.clone()));
+        let reseated = old.evaluators != config.evaluators;
+        let aged = old.ageing_per_day != config.ageing_per_day;
+        let (blocks, seatings) = ((reseated || aged).then(|| self.blocks.clone()), self.seatings.len());
+        if reseated {
+            self.seatings.change(seq, &config.evaluators);
+            self.blocks.reseat(&self.seatings);
+        }
+        let view = if reseated || aged { self.sort_again()? } else { None };
+        self.note(Step::Config { config: old.clone(), blocks, seatings, view });
+        if old.quorum != config.quorum {
+            // Who waits for a further review is another question now.
+            let busy: Vec<u64> = self.works.keys().copied().collect();
+            for n in busy {
+                self.place(n);
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, item: &Added, arrived: i64) -> Result<(), Error> {
+        if item.scores.len() != self.seatings.current().len() {
+            return Err(corrupt(format!("item {} has {} scores", item.n, item.scores.len())));
+        }
+        let tags = self.tag_number(&item.tags);
+        self.blocks.insert(item.n, &item.scores, arrived, tags);
+        self.note(Step::Inserted { n: item.n });
+        self.fresh.insert(item.n);
+        self.mark(item);
+        self.place(item.n);
+        Ok(())
+    }
+
+    fn rescore(&mut self, n: u64, scores: &[f64]) -> Result<(), Error> {
+        if scores.len() != self.seatings.current().len() {
+            return Err(corrupt(format!("item {n} has {} scores", scores.len())));
+        }
+        let before = self.blocks.scores(n).unwrap_or_default().to_vec();
+        self.fresh.insert(n);
+        self.lift(n);
+        self.note(Step::Scores { n, before });
+        self.blocks.set_scores(n, scores);
+        // Its place in the order is that of its old scores: from now on it has one in the set.
+        self.set_flags(n, self.blocks.flags(n) | IN_SET);
+        self.place(n);
+        Ok(())
+    }
+
+    fn lease(&mut self, n: u64, lease: Lease) -> Result<(), Error> {
+        let taken = |work: &Work| work.leases.iter().any(|other| other.slot == lease.slot);
+        if !self.is_open(n) || self.works.get(&n).is_some_and(taken) {
+            return Err(corrupt(format!("item {n}, review {} was given out twice", lease.slot)));
+        }
+        self.change(n, |work| work.leases.push(lease))
+    }
+
+    fn verdict(&mut self, given: &Given) -> Result<(), Error> {
+        if given.supersedes.is_none() {
+            self.verdicts += 1;
+        }
+        if !self.is_open(given.n) {
+            return Ok(());
+        }
+        if given.source != Source::Reviewer {
+            self.close(given.n);
+            return Ok(());
+        }
+        self.change(given.n, |work| {
+            work.leases.retain(|lease| lease.slot != given.slot);
+            let verdict =
+                Earlier { reviewer: given.reviewer.clone(), slot: given.slot, reward: given.reward };
+            work.verdicts.retain(|other| other.slot != given.slot);
+            work.verdicts.push(verdict);
+        })?;
+        if given.decides.is_some() {
+            self.close(given.n);
+        }
+        Ok(())
+    }
+
+    fn undo(
+        &mut self,
+        item: &Added,
+        arrived: i64,
+        rest: &[Earlier],
+        skipped: &[String],
+    ) -> Result<(), Error> {
+        if self.is_open(item.n) {
+            return self.change(item.n, |work| work.verdicts = rest.to_vec());
+        }
+        if item.scores.is_empty() {
+            let scores = vec![f64::NAN; self.seatings.current().len()];
+            self.insert(&Added { scores, ..item.clone() }, arrived)?;
+        } else {
+            self.insert(item, arrived)?;
+        }
+        self.change(item.n, |work| (work.verdicts, work.skipped) = (rest.to_vec(), skipped.to_vec()))
+    }
+
+    fn close(&mut self, n: u64) {
+        if !self.is_open(n) {
+            return;
+        }
+        self.lift(n);
+        if let Some(work) = self.works.remove(&n) {
+            for lease in &work.leases {
+                self.expiries.remove(&(lease.until, n, lease.slot));
+            }
+            self.note(Step::Work { n, before: Some(work) });
+        }
+        let audit = self.audits.remove(&n);
+        let due = self.due_of.remove(&n);
+        if let Some(due) = due {
+            self.dues.remove(&(due, n));
+        }
+        if audit.is_some() || due.is_some() {
+            self.note(Step::Marks { n, audit, due });
+        }
+        self.set_flags(n, 0);
+    }
+}

@@ -1,0 +1,115 @@
+//! What a claim should have been given, from a plain list of everything that is open.
+
+use super::read::{Entry, Found, Pick};
+use super::{Play, Problem};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// A pick as it should have been.
+pub(super) struct Should {
+    item: u64,
+    slot: i64,
+    value: f64,
+    probability: f64,
+    explored: bool,
+}
+
+/// An item that the reviewer could have been given.
+struct Candidate {
+    item: u64,
+    slot: i64,
+    value: f64,
+    key: f64,
+    due: Option<i64>,
+    audit: Option<f64>,
+}
+
+impl Candidate {
+    fn picked(&self, audit: Option<f64>) -> Should {
+        let (probability, explored) = (audit.unwrap_or(1.0), audit.is_some());
+        Should { item: self.item, slot: self.slot, value: self.value, probability, explored }
+    }
+}
+
+impl Play<'_> {
+    /// What the claim should have been given.
+    pub(super) fn top(&mut self, entry: &Entry) -> Found<Vec<Should>> {
+        let body = &entry.body;
+        let model = body["model"].as_u64().unwrap_or(0);
+        if model >= entry.seq {
+            return Err(Problem(format!("model {model} has learnt from what comes later")));
+        }
+        if self.fitted.as_ref().is_none_or(|(of, _)| *of != model) {
+            self.fitted = Some((model, self.models.fitted(model)?));
+            self.values.clear();
+        }
+        let Some((_, fitted)) = &self.fitted else { return Err(Problem("there is no model".into())) };
+        let setup = &self.records.setups[self.setup];
+        let (k, reviewer) =
+            (body["k"].as_u64().unwrap_or(0) as usize, body["reviewer"].as_str().unwrap_or_default());
+        let filter: BTreeMap<String, Vec<String>> =
+            serde_json::from_value(body["filter"].clone()).unwrap_or_default();
+        let number = |name: &str, otherwise: f64| setup.config[name].as_f64().unwrap_or(otherwise);
+        let (quorum, share, ageing) =
+            (number("quorum", 1.0) as i64, number("audit_share", 0.25), number("ageing_per_day", 0.0));
+        let start = self.records.log[0].at;
+        let (seats, asked) = (setup.evaluators.as_slice(), fitted.evaluators().as_slice());
+        let mut candidates = Vec::new();
+        for (&n, open) in &self.open {
+            let Some(slot) = open.free(quorum) else { continue };
+            if open.knows(reviewer) || !wanted(&filter, &open.tags) {
+                continue;
+            }
+            let value = if let Some(value) = self.values.get(&n) {
+                *value
+            } else {
+                let score =
+                    |seat| seats.iter().position(|other| other == seat).map_or(f64::NAN, |at| open.row[at]);
+                let row: Vec<f64> = asked.iter().map(score).collect();
+                let told = |error: jurybox::Error| Problem(error.to_string());
+                let value = fitted.values(&fitted.scores(&row).map_err(told)?).map_err(told)?[0];
+                self.values.insert(n, value);
+                value
+            };
+            let key = value - ageing * ((open.arrived - start) as f64 / 86_400e6);
+            let due = open.due.filter(|due| *due <= entry.at);
+            candidates.push(Candidate { item: n, slot, value, key, due, audit: open.audit });
+        }
+        let mut top: Vec<Should> = Vec::new();
+        let mut due: Vec<&Candidate> = candidates.iter().filter(|c| c.due.is_some()).collect();
+        due.sort_by_key(|c| (c.due, c.item));
+        top.extend(due.into_iter().take(k).map(|c| c.picked(None)));
+        let is_in = |top: &[Should], c: &Candidate| top.iter().any(|t| t.item == c.item);
+        let room = (k - top.len()).min((k as f64 * share).ceil() as usize);
+        let audits = candidates.iter().filter(|c| c.audit.is_some() && !is_in(&top, c)).take(room);
+        let audits: Vec<Should> = audits.map(|c| c.picked(c.audit)).collect();
+        top.extend(audits);
+        let mut best: Vec<&Candidate> = candidates.iter().filter(|c| !is_in(&top, c)).collect();
+        best.sort_by(|a, b| b.key.partial_cmp(&a.key).unwrap_or(Ordering::Equal).then(a.item.cmp(&b.item)));
+        let rest = k - top.len();
+        top.extend(best.into_iter().take(rest).map(|c| c.picked(None)));
+        Ok(top)
+    }
+}
+
+/// Whether the picks are what they should have been, to the last bit.
+pub(super) fn compare(top: &[Should], picks: &[Pick]) -> Found<()> {
+    let same = |(should, is): (&Should, &Pick)| {
+        should.item == is.item
+            && should.slot == is.slot
+            && should.value.to_bits() == is.value.to_bits()
+            && should.probability.to_bits() == is.probability.to_bits()
+            && should.explored == is.explored
+    };
+    if top.len() == picks.len() && top.iter().zip(picks).all(same) {
+        return Ok(());
+    }
+    let should: Vec<String> = top.iter().map(|t| format!("{}/{} {}", t.item, t.slot, t.value)).collect();
+    let is: Vec<String> = picks.iter().map(|p| format!("{}/{} {}", p.item, p.slot, p.value)).collect();
+    Err(Problem(format!("the top K was [{}], and [{}] was given", should.join(", "), is.join(", "))))
+}
+
+/// An item's tags against a filter of a claim.
+fn wanted(filter: &BTreeMap<String, Vec<String>>, tags: &BTreeMap<String, String>) -> bool {
+    filter.iter().all(|(name, values)| tags.get(name).is_some_and(|tag| values.contains(tag)))
+}

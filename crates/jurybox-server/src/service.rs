@@ -1,0 +1,325 @@
+//! The service: one clerk a queue, on a thread of its own, that many callers ask at once.
+//!
+//! Requests that wait become one transaction. Beside each clerk a second thread ranks: it takes a copy of the state, fits, values
+//! and sorts, hands the order over, and rests three times as long as that took. Where something that was learnt has been revised, it
+//! folds the log again first. Claims go on meanwhile, under the model they name.
+
+use crate::Error;
+use crate::board::Counts;
+use crate::board::blocks::Blocks;
+use crate::board::view::{Ageing, View};
+use crate::clerk::Clerk;
+use crate::config::Config;
+use crate::desk::find;
+use crate::learner::Learner;
+use crate::load::refold;
+use crate::request::{Answer, Call};
+use crate::store::Store;
+use crate::store::sqlite::Sqlite;
+use jurybox::{Evaluators, Jury};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Requests that become one transaction, at the most.
+const BATCH: usize = 64;
+/// Requests that may wait; who comes then is told to come again.
+const WAITING: usize = 4096;
+/// How often a clerk looks whether there is something to rank anew.
+const POLL: Duration = Duration::from_millis(50);
+
+type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
+
+/// What a clerk is told.
+enum Message {
+    Call(Box<Call>, Reply),
+    Look(Sender<Standing>),
+    Stop,
+}
+
+/// How a queue stands while it is served.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    /// How it is set up.
+    pub config: Config,
+    /// How many there are of what.
+    pub counts: Counts,
+    /// The last entry of its log.
+    pub head: u64,
+    /// The entry up to which the model that ranks has learnt.
+    pub model: u64,
+    /// Orders that were made since the queue was opened.
+    pub rankings: u64,
+    /// Checkpoints that were found to differ. Anything but zero is an alarm.
+    pub mismatches: u64,
+}
+
+/// All queues of a folder, open to many callers at once.
+///
+/// ```
+/// use jurybox::Evaluators;
+/// use jurybox_server::{Answer, Call, Config, NewItem, Request, Service};
+///
+/// let folder = tempfile::tempdir()?;
+/// let service = Service::open(folder.path(), std::time::Duration::ZERO)?;
+/// let queue = service.create("posts", &Config::new(Evaluators::new(["spam"])?))?;
+/// let item = NewItem { id: "p1".into(), scores: [("spam".into(), Some(0.9))].into(), ..NewItem::default() };
+/// queue.ask(Call::new("intake", Request::Items(vec![item])))?;
+/// let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Default::default() };
+/// let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim))? else { panic!() };
+/// assert_eq!(claims[0].item, "p1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Service {
+    store: Mutex<Box<dyn Store>>,
+    queues: Mutex<HashMap<i64, Queue>>,
+}
+
+/// A queue that is served. Cheap to clone; the clerk stops when the last one is gone.
+#[derive(Clone)]
+pub struct Queue(Arc<Inner>);
+
+struct Inner {
+    inbox: SyncSender<Message>,
+    clerk: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Service {
+    /// Opens a folder, and makes it where it is not there.
+    pub fn open(folder: &Path, wait: Duration) -> Result<Self, Error> {
+        let store: Box<dyn Store> = Box::new(Sqlite::open(folder, wait)?);
+        Ok(Service { store: Mutex::new(store), queues: Mutex::default() })
+    }
+
+    /// Makes a queue. One that is there with the same configuration is that queue.
+    pub fn create(&self, name: &str, config: &Config) -> Result<Queue, Error> {
+        let id = crate::create::create(self.store()?.as_mut(), name, config, "service")?.id;
+        self.serve(id)
+    }
+
+    /// A queue that is there.
+    pub fn queue(&self, name: &str) -> Result<Queue, Error> {
+        let (id, _) = find(self.store()?.as_mut(), Some(name))?;
+        self.serve(id)
+    }
+
+    /// The names of all queues.
+    pub fn names(&self) -> Result<Vec<String>, Error> {
+        Ok(self.store()?.queues()?.into_iter().map(|queue| queue.name).collect())
+    }
+
+    fn store(&self) -> Result<std::sync::MutexGuard<'_, Box<dyn Store>>, Error> {
+        self.store.lock().map_err(|_| Error::Closed)
+    }
+
+    fn serve(&self, id: i64) -> Result<Queue, Error> {
+        let mut queues = self.queues.lock().map_err(|_| Error::Closed)?;
+        if let Some(queue) = queues.get(&id) {
+            return Ok(queue.clone());
+        }
+        let clerk = Clerk::open(self.store()?.another()?, id)?;
+        let (inbox, messages) = sync_channel(WAITING);
+        let thread = std::thread::Builder::new().name(format!("clerk {id}"));
+        let handle = thread
+            .spawn(move || Office::new(clerk).run(&messages))
+            .map_err(|error| Error::Open(error.to_string()))?;
+        let queue = Queue(Arc::new(Inner { inbox, clerk: Mutex::new(Some(handle)) }));
+        queues.insert(id, queue.clone());
+        Ok(queue)
+    }
+}
+
+impl Queue {
+    /// Asks, and waits for the answer.
+    pub fn ask(&self, call: Call) -> Result<Answer, Error> {
+        let (reply, answer) = channel();
+        self.submit(call, move |said| drop(reply.send(said)))?;
+        answer.recv().map_err(|_| Error::Closed)?
+    }
+
+    /// Asks, and goes on: the answer comes on the clerk's thread, and must be quick there. An error where too many wait already.
+    pub fn submit(
+        &self,
+        call: Call,
+        reply: impl FnOnce(Result<Answer, Error>) + Send + 'static,
+    ) -> Result<(), Error> {
+        let sent = self.0.inbox.try_send(Message::Call(Box::new(call), Box::new(reply)));
+        sent.map_err(|error| match error {
+            std::sync::mpsc::TrySendError::Full(_) => {
+                Error::Database("too many requests wait: come again".into())
+            }
+            std::sync::mpsc::TrySendError::Disconnected(_) => Error::Closed,
+        })
+    }
+
+    /// How the queue stands.
+    pub fn standing(&self) -> Result<Standing, Error> {
+        let (reply, answer) = channel();
+        self.0.inbox.send(Message::Look(reply)).map_err(|_| Error::Closed)?;
+        answer.recv().map_err(|_| Error::Closed)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let _ = self.inbox.send(Message::Stop);
+        if let Ok(mut clerk) = self.clerk.lock()
+            && let Some(clerk) = clerk.take()
+        {
+            let _ = clerk.join();
+        }
+    }
+}
+
+/// What is done aside.
+enum Task {
+    Rank {
+        model: u64,
+        jury: Box<Jury>,
+        blocks: Blocks,
+        evaluators: Evaluators,
+        ageing: Ageing,
+        generation: u64,
+    },
+    Refold {
+        store: Box<dyn Store>,
+        queue: i64,
+        until: u64,
+    },
+}
+
+enum Done {
+    Ranked(Result<View, Error>, u64),
+    Refolded(Result<Box<Learner>, Error>),
+}
+
+/// A clerk with a helper beside.
+struct Office {
+    clerk: Clerk,
+    tasks: Sender<Task>,
+    done: Receiver<(Done, Duration)>,
+    busy: bool,
+    rests_until: Instant,
+    /// What the model in use had seen.
+    seen: jurybox::Seen,
+    rankings: u64,
+}
+
+impl Office {
+    fn new(clerk: Clerk) -> Self {
+        let (tasks, inbox) = channel::<Task>();
+        let (outbox, done) = channel();
+        std::thread::spawn(move || {
+            for task in inbox {
+                let began = Instant::now();
+                let finished = task.run();
+                if outbox.send((finished, began.elapsed())).is_err() {
+                    return;
+                }
+            }
+        });
+        let seen = clerk.replica.learner.jury().seen();
+        Office { clerk, tasks, done, busy: false, rests_until: Instant::now(), seen, rankings: 1 }
+    }
+
+    fn run(mut self, inbox: &Receiver<Message>) {
+        loop {
+            let mut message = match inbox.recv_timeout(POLL) {
+                Ok(message) => Some(message),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let (mut calls, mut replies) = (Vec::new(), Vec::new());
+            while let Some(next) = message {
+                match next {
+                    Message::Call(call, reply) => {
+                        calls.push(*call);
+                        replies.push(reply);
+                    }
+                    Message::Look(reply) => drop(reply.send(self.standing())),
+                    Message::Stop => return,
+                }
+                message = if calls.len() < BATCH { inbox.try_recv().ok() } else { None };
+            }
+            if !calls.is_empty() {
+                for (reply, answer) in replies.into_iter().zip(self.clerk.answer(&calls)) {
+                    reply(answer);
+                }
+            }
+            self.look_aside();
+        }
+    }
+
+    /// Takes what was done aside, and has more done where there is need and the rest is over.
+    fn look_aside(&mut self) {
+        if let Ok((done, took)) = self.done.try_recv() {
+            self.busy = false;
+            self.rests_until = Instant::now() + took * 3;
+            match done {
+                Done::Ranked(Ok(view), generation) => {
+                    self.rankings += u64::from(self.clerk.replica.board.take_view(view, generation));
+                }
+                // What cannot be done now is tried again after the rest.
+                Done::Refolded(Ok(learner)) => {
+                    drop(self.clerk.take_learner(*learner));
+                    // It may have seen as much as the one before, and learnt something else.
+                    self.seen = jurybox::Seen::default();
+                }
+                Done::Ranked(Err(_), _) | Done::Refolded(Err(_)) => {}
+            }
+        }
+        if self.busy || Instant::now() < self.rests_until {
+            return;
+        }
+        let replica = &mut self.clerk.replica;
+        let task = if replica.learner.is_stale() {
+            let (queue, until) = (self.clerk.queue(), self.clerk.replica.board.seq);
+            let Ok(store) = self.clerk.another_store() else { return };
+            Task::Refold { store, queue, until }
+        } else {
+            let jury = replica.learner.jury();
+            if jury.seen() == self.seen {
+                return;
+            }
+            self.seen = jury.seen();
+            let (model, jury) = (replica.learner.seq(), Box::new(jury.clone()));
+            let (evaluators, ageing) = (replica.board.seatings.current().clone(), replica.board.ageing());
+            let (blocks, generation) = replica.board.begin_ranking();
+            Task::Rank { model, jury, blocks, evaluators, ageing, generation }
+        };
+        self.busy = self.tasks.send(task).is_ok();
+    }
+
+    fn standing(&self) -> Standing {
+        let board = &self.clerk.replica.board;
+        Standing {
+            config: (*board.config).clone(),
+            counts: board.counts(),
+            head: board.seq,
+            model: board.view.as_ref().map_or(0, |view| view.model),
+            rankings: self.rankings,
+            mismatches: self.clerk.mismatches,
+        }
+    }
+}
+
+impl Task {
+    fn run(self) -> Done {
+        match self {
+            Task::Rank { model, jury, blocks, evaluators, ageing, generation } => {
+                let view = View::of(model, jury.fit(), &blocks, &evaluators, ageing);
+                Done::Ranked(view.map_err(Error::from), generation)
+            }
+            Task::Refold { mut store, queue, until } => {
+                let learner = store
+                    .begin_reading(queue)
+                    .and_then(|_| refold(store.as_mut(), queue, until, &mut |_| Ok(())));
+                store.rollback();
+                Done::Refolded(learner.map(Box::new))
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A folder with an SQLite database in it: the default, and all that a desk of one machine needs.
+//!
+//! The journal is written ahead (WAL) and synced with every commit (`synchronous=FULL`, asserted: no test that kills a process can
+//! see a lesser setting, only a machine that loses power). Writers take the database at once (`BEGIN IMMEDIATE`). One process
+//! at a time has the folder, by a lock on a file in it; readers such as backups need none.
+
+mod read;
+mod store;
+mod write;
+
+use super::{Head, schema, sql};
+use crate::Error;
+use crate::error::corrupt;
+use rusqlite::{Connection, Row};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The database's file in its folder.
+pub(crate) const FILE: &str = "jurybox.sqlite";
+const LOCK: &str = "jurybox.lock";
+/// What an SQLite file of ours says that it is: "jury".
+const APPLICATION: i64 = 0x6a75_7279;
+/// Entries that are read at once.
+const STRETCH: u64 = 1024;
+
+/// A folder with an SQLite database in it.
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    folder: PathBuf,
+    connection: Connection,
+    /// Held for as long as somebody may write.
+    lock: Option<Arc<File>>,
+    /// How far this store's clock is from the system's, in microseconds: for tests, which make it jump.
+    ahead: Arc<AtomicI64>,
+    /// What is to go wrong with the next commit, in tests.
+    #[cfg(test)]
+    pub(crate) fault: Arc<std::sync::Mutex<Option<Fault>>>,
+}
+
+/// How a commit goes wrong.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Fault {
+    /// It happens, and nobody is told.
+    Unanswered,
+    /// It does not happen, and nobody is told.
+    Cut,
+    /// It is refused.
+    Refused,
+}
+
+impl Sqlite {
+    /// Opens the folder to write, and makes it where it is not there. Waits so long for another process that has it.
+    pub(crate) fn open(folder: &Path, wait: Duration) -> Result<Self, Error> {
+        let refuse = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
+        std::fs::create_dir_all(folder).map_err(refuse)?;
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(folder.join(LOCK))
+            .map_err(refuse)?;
+        let patience = std::time::Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(std::fs::TryLockError::WouldBlock) if patience.elapsed() < wait => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(std::fs::TryLockError::WouldBlock) => {
+                    return Err(Error::Open(format!(
+                        "{}: another process has this folder",
+                        folder.display()
+                    )));
+                }
+                Err(std::fs::TryLockError::Error(error)) => return Err(refuse(error)),
+            }
+        }
+        let mut store = Sqlite {
+            folder: folder.into(),
+            connection: connect(&folder.join(FILE))?,
+            lock: Some(Arc::new(lock)),
+            ahead: Arc::default(),
+            #[cfg(test)]
+            fault: Arc::default(),
+        };
+        store.migrate()?;
+        Ok(store)
+    }
+
+    /// Opens the folder to read, whoever writes to it.
+    pub(crate) fn open_to_read(folder: &Path) -> Result<Self, Error> {
+        let file = folder.join(FILE);
+        if !file.exists() {
+            return Err(Error::Open(format!("{}: there is no desk in this folder", folder.display())));
+        }
+        let store = Sqlite {
+            folder: folder.into(),
+            connection: connect(&file)?,
+            lock: None,
+            ahead: Arc::default(),
+            #[cfg(test)]
+            fault: Arc::default(),
+        };
+        let version = store.version()?;
+        if version != schema::VERSION {
+            return Err(Error::Open(format!(
+                "{}: it is of version {version}, this program has version {}; open it to write once",
+                folder.display(),
+                schema::MIGRATIONS.len()
+            )));
+        }
+        Ok(store)
+    }
+
+    fn version(&self) -> Result<i64, Error> {
+        let application: i64 =
+            self.connection.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(db)?;
+        let tables: i64 = self
+            .connection
+            .query_row("SELECT COUNT(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(db)?;
+        if application != APPLICATION && tables > 0 {
+            return Err(Error::Open(format!(
+                "{}: this is a database of something else",
+                self.folder.display()
+            )));
+        }
+        self.connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(db)
+    }
+
+    /// Brings the tables to the present version, each step in a transaction of its own.
+    fn migrate(&mut self) -> Result<(), Error> {
+        let (version, known) = (self.version()?, schema::VERSION);
+        if version > known {
+            return Err(Error::Open(format!(
+                "{}: it is of version {version}, made by a later program than this, which has version {known}",
+                self.folder.display()
+            )));
+        }
+        for (step, migration) in schema::MIGRATIONS.iter().enumerate().skip(version as usize) {
+            let transaction = self.connection.transaction().map_err(db)?;
+            transaction.execute_batch(&schema::for_sqlite(migration)).map_err(db)?;
+            transaction
+                .execute_batch(&format!(
+                    "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {}",
+                    step + 1
+                ))
+                .map_err(db)?;
+            transaction.commit().map_err(db)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a copy of the database as it is now, whoever writes to it meanwhile.
+    pub(crate) fn copy_to(&self, file: &Path) -> Result<(), Error> {
+        let mut copy = Connection::open(file).map_err(db)?;
+        let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy).map_err(db)?;
+        backup.run_to_completion(1024, Duration::ZERO, None).map_err(db)?;
+        drop(backup);
+        copy.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0))
+            .map_err(db)
+            .and_then(|word| if word == "ok" { Ok(()) } else { Err(corrupt(word)) })?;
+        // A copy of its own, without a journal beside it.
+        copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(db)?;
+        copy.close().map_err(|(_, error)| db(error))?;
+        File::open(file).and_then(|file| file.sync_all()).map_err(|error| Error::Database(error.to_string()))
+    }
+
+    /// What makes this store's clock jump.
+    #[cfg(test)]
+    pub(crate) fn ahead(&self) -> Arc<AtomicI64> {
+        self.ahead.clone()
+    }
+
+    /// The system's clock in microseconds.
+    fn clock(&self) -> i64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX) + self.ahead.load(Ordering::Relaxed)
+    }
+
+    fn execute(&self, statement: &str, values: impl rusqlite::Params) -> Result<usize, Error> {
+        self.connection.prepare_cached(statement).map_err(db)?.execute(values).map_err(db)
+    }
+
+    fn rows<T>(
+        &self,
+        statement: &str,
+        values: impl rusqlite::Params,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let mut statement = self.connection.prepare_cached(statement).map_err(db)?;
+        let mut rows = statement.query(values).map_err(db)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(db)? {
+            all.push(read(row)?);
+        }
+        Ok(all)
+    }
+
+    fn read_head(&self, queue: i64) -> Result<Head, Error> {
+        let mut head = self.connection.prepare_cached(sql::HEAD).map_err(db)?;
+        let (seq, at) = head.query_row([queue], |row| Ok((row.get(0)?, row.get(1)?))).map_err(db)?;
+        Ok(Head { seq, at, now: self.clock() })
+    }
+}
+
+/// Connects, and refuses to go on unless a commit is a commit.
+fn connect(file: &Path) -> Result<Connection, Error> {
+    let connection =
+        Connection::open(file).map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
+    connection.busy_timeout(Duration::from_secs(30)).map_err(db)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    let journal: String = connection
+        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+        .map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
+    connection
+        .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536")
+        .map_err(db)?;
+    let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(db)?;
+    if (journal.as_str(), synchronous) != ("wal", 2) {
+        return Err(Error::Open(format!(
+            "{}: SQLite will not sync every commit here (journal_mode {journal}, synchronous {synchronous}); is this a network drive?",
+            file.display()
+        )));
+    }
+    Ok(connection)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
+fn db(error: rusqlite::Error) -> Error {
+    Error::Database(error.to_string())
+}

@@ -1,0 +1,59 @@
+//! Rows as they are understood.
+
+use crate::Error;
+use crate::error::corrupt;
+use crate::event::Which;
+use crate::rows::{ItemRow, VerdictRow, scores_from_bytes, source_from_text, tags_from_text};
+use crate::store::Checkpoint;
+use rusqlite::Row;
+
+pub(super) fn get<T: rusqlite::types::FromSql>(row: &Row<'_>, at: usize) -> Result<T, Error> {
+    row.get(at).map_err(corrupt)
+}
+
+pub(super) fn scores(row: &Row<'_>, at: usize) -> Result<Vec<f64>, Error> {
+    match row.get_ref(at).map_err(corrupt)?.as_blob_or_null().map_err(corrupt)? {
+        Some(bytes) => scores_from_bytes(bytes),
+        None => Ok(Vec::new()),
+    }
+}
+
+pub(super) fn item(row: &Row<'_>, at: usize) -> Result<ItemRow, Error> {
+    let tags = row.get_ref(at + 4).map_err(corrupt)?.as_str().map_err(corrupt)?;
+    Ok(ItemRow {
+        n: get(row, at)?,
+        arrived: get(row, at + 1)?,
+        seq: get(row, at + 2)?,
+        scores: scores(row, at + 3)?,
+        tags: if tags == "{}" { crate::Tags::new() } else { tags_from_text(tags)? },
+        audit: get(row, at + 5)?,
+        due: get(row, at + 6)?,
+        closed: get(row, at + 7)?,
+    })
+}
+
+pub(super) fn verdict(row: &Row<'_>) -> Result<VerdictRow, Error> {
+    let supersedes: (Option<u64>, Option<u32>) = (get(row, 11)?, get(row, 12)?);
+    Ok(VerdictRow {
+        which: Which { seq: get(row, 0)?, i: get(row, 1)? },
+        id: get(row, 2)?,
+        n: get(row, 3)?,
+        slot: get(row, 4)?,
+        reviewer: get(row, 5)?,
+        source: source_from_text(&get::<String>(row, 6)?)?,
+        label: get(row, 7)?,
+        reward: get(row, 8)?,
+        observed_at: get(row, 9)?,
+        claim: get(row, 10)?,
+        supersedes: supersedes.0.zip(supersedes.1).map(|(seq, i)| Which { seq, i }),
+        superseded_by: get(row, 13)?,
+        decides: get(row, 14)?,
+        probability: get(row, 15)?,
+        explored: get(row, 16)?,
+        stands_from: get(row, 17)?,
+    })
+}
+
+pub(super) fn checkpoint(row: &Row<'_>) -> Result<Checkpoint, Error> {
+    Ok(Checkpoint { seq: get(row, 0)?, epoch: get(row, 1)?, state: get(row, 2)?, sha256: get(row, 3)? })
+}

@@ -1,0 +1,329 @@
+//! The contract, kept.
+
+use super::read::{checkpoint, get, item, scores, verdict};
+use super::{FILE, STRETCH, Sqlite, connect, db};
+use crate::Error;
+use crate::board::work::Lease;
+use crate::error::corrupt;
+use crate::event::{Event, Picked, Rescored};
+use crate::rows::{Chunk, Found, ItemRow, LogRow, Remembered, VerdictRow, Write};
+use crate::seatings::Seatings;
+use crate::store::{Checkpoint, Head, LeaseRow, QueueRow, Store, sql};
+use rusqlite::{Row, params};
+
+impl Store for Sqlite {
+    fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
+        self.rows(sql::QUEUES, [], |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
+    }
+
+    fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(db)?;
+        let made = (|| {
+            let insert = "INSERT INTO queues(name, head, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+            if self.execute(insert, params![name, write.event.seq, write.event.at])? == 0 {
+                return Ok(None);
+            }
+            let id = self.connection.last_insert_rowid();
+            self.write_one(id, 0, write)?;
+            Ok(Some(QueueRow { id, name: name.into() }))
+        })();
+        match made {
+            Ok(made) => self.commit().map(|()| made),
+            Err(error) => {
+                self.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    fn now(&mut self) -> Result<i64, Error> {
+        Ok(self.clock())
+    }
+
+    fn begin(&mut self, queue: i64) -> Result<Head, Error> {
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(db)?;
+        self.read_head(queue).inspect_err(|_| {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        })
+    }
+
+    fn begin_reading(&mut self, queue: i64) -> Result<Head, Error> {
+        self.connection.execute_batch("BEGIN").map_err(db)?;
+        self.read_head(queue).inspect_err(|_| {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        })
+    }
+
+    fn head(&mut self, queue: i64) -> Result<Head, Error> {
+        self.read_head(queue)
+    }
+
+    fn commit(&mut self) -> Result<(), Error> {
+        #[cfg(test)]
+        if let Some(fault) = self.fault.lock().ok().and_then(|mut fault| fault.take()) {
+            let ends = if fault == super::Fault::Unanswered { "COMMIT" } else { "ROLLBACK" };
+            self.connection.execute_batch(ends).map_err(db)?;
+            let why = "the line is dead".to_string();
+            return Err(if fault == super::Fault::Refused {
+                Error::Database(why)
+            } else {
+                Error::Unknown(why)
+            });
+        }
+        match self.connection.execute_batch("COMMIT") {
+            Ok(()) => Ok(()),
+            // Nobody else can have ended it: still in the transaction, it has not happened.
+            Err(error) if !self.connection.is_autocommit() => {
+                self.rollback();
+                Err(db(error))
+            }
+            Err(error) => Err(Error::Unknown(error.to_string())),
+        }
+    }
+
+    fn rollback(&mut self) {
+        if !self.connection.is_autocommit() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
+
+    fn reconnect(&mut self) -> Result<(), Error> {
+        self.connection = connect(&self.folder.join(FILE))?;
+        Ok(())
+    }
+
+    fn another(&self) -> Result<Box<dyn Store>, Error> {
+        let connection = connect(&self.folder.join(FILE))?;
+        Ok(Box::new(Sqlite {
+            folder: self.folder.clone(),
+            connection,
+            lock: self.lock.clone(),
+            ahead: self.ahead.clone(),
+            #[cfg(test)]
+            fault: self.fault.clone(),
+        }))
+    }
+
+    fn write(
+        &mut self,
+        queue: i64,
+        batch: i64,
+        writes: &[Write],
+        answers: &[Remembered],
+        at: i64,
+    ) -> Result<(), Error> {
+        self.execute(sql::EXPIRE, params![queue, at])?;
+        for write in writes {
+            self.write_one(queue, batch, write)?;
+        }
+        for Remembered { key, hash, answer } in answers {
+            self.execute(sql::REMEMBER, params![queue, key, hash, answer, at])?;
+        }
+        if let Some(last) = writes.last() {
+            self.execute(sql::MOVE_HEAD, params![queue, last.event.seq, at])?;
+        }
+        Ok(())
+    }
+
+    fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error> {
+        Ok(self.rows(sql::BATCH_OF, params![queue, seq], |row| get(row, 0))?.pop())
+    }
+
+    fn remembered(&mut self, queue: i64, key: &str) -> Result<Option<Remembered>, Error> {
+        let read =
+            |row: &Row<'_>| Ok(Remembered { key: get(row, 0)?, hash: get(row, 1)?, answer: get(row, 2)? });
+        Ok(self.rows(sql::REMEMBERED, params![queue, key], read)?.pop())
+    }
+
+    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error> {
+        let mut found = Vec::new();
+        for key in keys {
+            found.extend(
+                self.rows(sql::FIND, params![queue, key], |row| {
+                    Ok((get(row, 0)?, Found { n: get(row, 1)? }))
+                })?,
+            );
+        }
+        Ok(found)
+    }
+
+    fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
+        let mut shown = Vec::new();
+        for n in items {
+            let read = |row: &Row<'_>| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?));
+            shown.extend(self.rows(sql::SHOWN, params![queue, n], read)?);
+        }
+        Ok(shown)
+    }
+
+    fn item(&mut self, queue: i64, n: u64) -> Result<Option<ItemRow>, Error> {
+        Ok(self.rows(&sql::item_at(), params![queue, n, i64::MAX], |row| item(row, 0))?.pop())
+    }
+
+    fn verdicts(&mut self, queue: i64, ids: &[String]) -> Result<Vec<VerdictRow>, Error> {
+        let mut found = Vec::new();
+        for id in ids {
+            found.extend(self.rows(&sql::verdict_by_id(), params![queue, id], verdict)?);
+        }
+        Ok(found)
+    }
+
+    fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error> {
+        self.rows(&sql::verdicts_on(), params![queue, n], verdict)
+    }
+
+    fn skips_on(&mut self, queue: i64, n: u64) -> Result<Vec<String>, Error> {
+        self.rows(sql::SKIPS_ON, params![queue, n], |row| get(row, 0))
+    }
+
+    fn claimed(&mut self, queue: i64, claim: u64, n: u64) -> Result<Option<(f64, bool)>, Error> {
+        let read = |row: &Row<'_>| Ok((get(row, 0)?, get(row, 1)?));
+        Ok(self.rows(sql::CLAIMED, params![queue, claim, n], read)?.pop())
+    }
+
+    fn events(
+        &mut self,
+        queue: i64,
+        after: u64,
+        until: u64,
+        seatings: &Seatings,
+    ) -> Result<Vec<Event>, Error> {
+        let until = until.min(after + STRETCH);
+        let stretch = params![queue, after, until];
+        let mut chunk = Chunk {
+            log: self.rows(sql::LOG, stretch, |row| {
+                Ok(LogRow {
+                    seq: get(row, 0)?,
+                    at: get(row, 1)?,
+                    actor: get(row, 2)?,
+                    kind: get(row, 3)?,
+                    body: get(row, 4)?,
+                })
+            })?,
+            ..Chunk::default()
+        };
+        if let Some((first, last)) = chunk.numbers()? {
+            for row in self.rows(sql::ADDED, params![queue, first, last], |row| item(row, 0))? {
+                chunk.items.insert(row.n, row);
+            }
+        }
+        let kinds: std::collections::HashSet<&str> = chunk.log.iter().map(|row| row.kind.as_str()).collect();
+        if kinds.contains("items") {
+            let read =
+                |row: &Row<'_>| Ok((get(row, 0)?, Rescored { n: get(row, 1)?, scores: scores(row, 2)? }));
+            for (seq, row) in self.rows::<(u64, Rescored)>(sql::RESCORED, stretch, read)? {
+                chunk.rescored.entry(seq).or_default().push(row);
+            }
+        }
+        if kinds.contains("claim") {
+            let read = |row: &Row<'_>| {
+                let pick = Picked {
+                    n: get(row, 1)?,
+                    slot: get(row, 2)?,
+                    value: get(row, 3)?,
+                    probability: get(row, 4)?,
+                    explored: get(row, 5)?,
+                };
+                Ok((get(row, 0)?, pick))
+            };
+            for (seq, row) in self.rows::<(u64, Picked)>(sql::PICKED, stretch, read)? {
+                chunk.picked.entry(seq).or_default().push(row);
+            }
+        }
+        if kinds.contains("verdicts") {
+            for row in self.rows(&sql::given(), stretch, |row| Ok((verdict(row)?, item(row, 18)?)))? {
+                chunk.given.entry(row.0.which.seq).or_default().push(row);
+            }
+        }
+        for (seq, n) in chunk.undone()? {
+            for row in self.rows(&sql::item_at(), params![queue, n, seq], |row| item(row, 0))? {
+                chunk.undone.insert(seq, row);
+            }
+        }
+        chunk.into_events(seatings)
+    }
+
+    fn open_items(
+        &mut self,
+        queue: i64,
+        each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.rows(&sql::open_items(), [queue], |row| each(item(row, 0)?))?;
+        Ok(())
+    }
+
+    fn standing(
+        &mut self,
+        queue: i64,
+        each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.rows(&sql::standing(), [queue], |row| each(verdict(row)?, item(row, 18)?, get(row, 26)?))?;
+        Ok(())
+    }
+
+    fn leases(&mut self, queue: i64) -> Result<Vec<LeaseRow>, Error> {
+        self.rows(sql::LEASES, [queue], |row| {
+            let lease = Lease {
+                slot: get(row, 1)?,
+                claim: get(row, 2)?,
+                reviewer: get(row, 3)?,
+                until: get(row, 4)?,
+                probability: get(row, 5)?,
+                explored: get(row, 6)?,
+            };
+            Ok(LeaseRow { n: get(row, 0)?, lease })
+        })
+    }
+
+    fn skips(&mut self, queue: i64) -> Result<Vec<(u64, String)>, Error> {
+        self.rows(sql::SKIPS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
+    fn verdicts_on_open(&mut self, queue: i64) -> Result<Vec<VerdictRow>, Error> {
+        self.rows(&sql::verdicts_on_open(), [queue], verdict)
+    }
+
+    fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error> {
+        let totals = self.rows(sql::TOTALS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?)))?;
+        totals.first().copied().ok_or_else(|| corrupt("nothing can be counted"))
+    }
+
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, f64)>, Error> {
+        self.rows(sql::REVISED, params![queue, until], |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
+    fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error> {
+        self.rows(sql::BODIES, params![queue, kinds[0], kinds[1], until], |row| {
+            Ok((get(row, 0)?, get(row, 1)?))
+        })
+    }
+
+    fn keep(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>, Error> {
+        let Checkpoint { seq, epoch, state, sha256 } = checkpoint;
+        self.execute(sql::KEEP, params![queue, seq, epoch, state, sha256])?;
+        self.execute(sql::THIN_OUT, [queue])?;
+        let there = self.checkpoint(queue, *seq)?;
+        Ok(there.filter(|there| there.seq == *seq && there.sha256 != *sha256))
+    }
+
+    fn replace(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let Checkpoint { seq, epoch, state, sha256 } = checkpoint;
+        self.execute(sql::REPLACE, params![queue, seq, epoch, state, sha256])?;
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, queue: i64, until: u64) -> Result<Option<Checkpoint>, Error> {
+        Ok(self.rows(sql::CHECKPOINT, params![queue, until], checkpoint)?.pop())
+    }
+
+    fn checkpoints(&mut self, queue: i64) -> Result<Vec<Checkpoint>, Error> {
+        self.rows(sql::CHECKPOINTS, [queue], checkpoint)
+    }
+
+    fn tidy(&mut self, now: i64) -> Result<(), Error> {
+        for statement in sql::TIDY {
+            self.execute(statement, [now])?;
+        }
+        Ok(())
+    }
+}

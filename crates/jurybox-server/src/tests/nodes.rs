@@ -1,0 +1,159 @@
+//! Several nodes on one log: each catches up with the others before it decides, and commits that go wrong come out right.
+
+use super::life::{Life, config};
+use crate::clerk::Clerk;
+use crate::load::refold;
+use crate::store::sqlite::Fault;
+use crate::{Answer, Call, Config, Error, Filter, NewItem, NewVerdict, Request};
+
+fn node(life: &Life) -> Clerk {
+    Clerk::open(life.clerk.another_store().unwrap(), life.clerk.queue()).unwrap()
+}
+
+fn item(id: &str, a: f64) -> NewItem {
+    NewItem { id: id.into(), scores: [("a".to_string(), Some(a))].into(), ..NewItem::default() }
+}
+
+fn claim(reviewer: &str, k: u32) -> Call {
+    Call::new(reviewer, Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() })
+}
+
+fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
+    NewVerdict {
+        id: id.into(),
+        item: item.into(),
+        reviewer: reviewer.into(),
+        reward,
+        ..NewVerdict::default()
+    }
+}
+
+fn names(answer: Result<Answer, Error>) -> Vec<String> {
+    let Answer::Claims { claims, .. } = answer.unwrap() else { panic!("no claims") };
+    claims.into_iter().map(|claim| claim.item).collect()
+}
+
+fn plain() -> Life {
+    let config =
+        Config { audit_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() };
+    let mut life = Life::new(1, &config);
+    life.ask(Request::Items((0..6).map(|i| item(&format!("x{i}"), f64::from(i))).collect())).unwrap();
+    life
+}
+
+#[test]
+fn two_nodes_give_out_each_item_once() {
+    let mut life = plain();
+    let mut other = node(&life);
+    assert_eq!(names(other.answer(&[claim("ann", 2)]).remove(0)), ["x5", "x4"]);
+    assert_eq!(names(life.clerk.answer(&[claim("bob", 2)]).remove(0)), ["x3", "x2"]);
+    assert_eq!(names(other.answer(&[claim("cid", 5)]).remove(0)), ["x1", "x0"]);
+    assert!(life.clerk.look().unwrap() && !life.clerk.look().unwrap());
+    assert_eq!(life.clerk.replica.board.to_bytes(), other.replica.board.to_bytes());
+}
+
+#[test]
+fn what_one_node_releases_another_gives_out_and_an_expiry_races_a_verdict_in_the_order_of_the_log() {
+    let mut life = plain();
+    let mut other = node(&life);
+    life.clerk.answer(&[claim("ann", 1)]).remove(0).unwrap();
+    let release = Call::new("ann", Request::Release { reviewer: "ann".into(), items: Vec::new() });
+    // Release and claim in one transaction: in the order in which they came.
+    let mut answers = life.clerk.answer(&[claim("bob", 1), release, claim("cid", 1)]);
+    assert_eq!(
+        (names(answers.remove(0)), names(answers.remove(1))),
+        (vec!["x4".to_string()], vec!["x5".to_string()])
+    );
+    life.pass(31);
+    other.trust_clock();
+    // The lease has run out. Whose entry comes first in the log has the item.
+    assert_eq!(names(other.answer(&[claim("dan", 1)]).remove(0)), ["x5"]);
+    let late = |item: &str, reviewer: &str| {
+        Call::new(
+            reviewer,
+            Request::Verdicts(vec![verdict(&format!("{item}/{reviewer}"), item, reviewer, 1.0)]),
+        )
+    };
+    let Answer::Verdicts { accepted: 0, rejected, .. } =
+        life.clerk.answer(&[late("x5", "cid")]).remove(0).unwrap()
+    else {
+        panic!()
+    };
+    assert!(rejected[0].why.contains("another reviewer"));
+    let answer = life.clerk.answer(&[late("x4", "bob")]).remove(0).unwrap();
+    assert!(matches!(answer, Answer::Verdicts { accepted: 1, .. }));
+    assert_eq!(names(other.answer(&[claim("eve", 1)]).remove(0)), ["x3"], "x4 was decided before");
+}
+
+#[test]
+fn a_revision_that_comes_while_the_log_is_folded_again_is_not_missed() {
+    let mut life = plain();
+    life.clerk.answer(&[claim("ann", 2)]).remove(0).unwrap();
+    life.ask(Request::Verdicts(vec![verdict("v1", "x5", "ann", 1.0), verdict("v2", "x4", "ann", 1.0)]))
+        .unwrap();
+    life.pass(25);
+    let revise = |id: &str, of: &str, item: &str| {
+        Request::Verdicts(vec![NewVerdict { revises: Some(of.into()), ..verdict(id, item, "ann", 0.0) }])
+    };
+    life.ask(revise("w1", "v1", "x5")).unwrap();
+    assert!(life.clerk.replica.learner.is_stale());
+    let (queue, until) = (life.clerk.queue(), life.clerk.replica.board.seq);
+    let mut aside = life.clerk.another_store().unwrap();
+    aside.begin_reading(queue).unwrap();
+    let folded = refold(aside.as_mut(), queue, until, &mut |_| Ok(())).unwrap();
+    aside.rollback();
+    life.ask(revise("w2", "v2", "x4")).unwrap();
+    life.clerk.take_learner(folded).unwrap();
+    assert!(life.clerk.replica.learner.is_stale(), "the second revision is not in it");
+    life.clerk.freshen().unwrap();
+    assert_eq!(life.clerk.replica.learner.epoch(), 2);
+    assert!(!life.clerk.replica.learner.is_stale());
+}
+
+#[test]
+fn a_commit_that_goes_wrong_happens_once_or_not_at_all() {
+    for (fault, happens) in [(Fault::Unanswered, true), (Fault::Cut, false), (Fault::Refused, false)] {
+        let mut life = plain();
+        let before = life.clerk.replica.board.to_bytes();
+        *life.fault.lock().unwrap() = Some(fault);
+        let answer = life.clerk.answer(&[claim("ann", 2)]).remove(0);
+        if happens {
+            assert_eq!(names(answer), ["x5", "x4"]);
+            assert_eq!(names(life.clerk.answer(&[claim("bob", 1)]).remove(0)), ["x3"]);
+        } else {
+            let error = answer.unwrap_err();
+            assert!(matches!(error, Error::Database(_)) && error.is_passing(), "{error}");
+            assert_eq!(life.clerk.replica.board.to_bytes(), before, "{fault:?}: nothing happened");
+            assert_eq!(names(life.clerk.answer(&[claim("bob", 3)]).remove(0)), ["x5", "x4", "x3"]);
+        }
+        assert_eq!(node(&life).replica.board.to_bytes(), life.clerk.replica.board.to_bytes());
+        assert!(crate::verify(life.folder.path()).unwrap()[0].is_sound());
+    }
+}
+
+#[test]
+fn whatever_three_nodes_do_by_turns_they_end_up_the_same_and_every_claim_is_exact() {
+    let mut life = Life::new(21, &Config { quorum: 2, ..config() });
+    let mut nodes: Vec<Clerk> = (0..2).map(|_| node(&life)).collect();
+    for turn in 0..60 {
+        life.live(6);
+        if turn % 4 == 0 {
+            *life.fault.lock().unwrap() = Some([Fault::Unanswered, Fault::Cut][turn / 4 % 2]);
+            let refused = life.ask(Request::Items(vec![item(&format!("y{turn}"), 1.0)])).is_err();
+            assert_eq!(refused, turn / 4 % 2 == 1);
+        }
+        // Whose turn it is next time.
+        std::mem::swap(&mut life.clerk, &mut nodes[turn % 2]);
+        life.clerk.trust_clock();
+    }
+    life.clerk.freshen().unwrap();
+    for node in &mut nodes {
+        node.look().unwrap();
+        node.freshen().unwrap();
+        assert!(node.replica.board.to_bytes() == life.clerk.replica.board.to_bytes());
+        assert!(node.replica.learner.to_bytes() == life.clerk.replica.learner.to_bytes());
+        assert_eq!(node.mismatches, 0);
+    }
+    let checked = crate::verify(life.folder.path()).unwrap().remove(0);
+    assert!(checked.is_sound() && checked.claims > 50, "{checked:#?}");
+}
