@@ -50,8 +50,10 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<Repl
 
 /// What was learnt up to an entry: from the last checkpoint, where nothing before it was revised since.
 pub(crate) fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<Learner, Error> {
-    if let Some(checkpoint) = store.checkpoint(queue, until)? {
-        let mut learner = opened(&checkpoint)?;
+    // One that is damaged costs the time to fold the log, and `rebuild` tells of it.
+    if let Some(checkpoint) = store.checkpoint(queue, until)?
+        && let Ok(mut learner) = opened(&checkpoint)
+    {
         fold(store, queue, &mut learner, until, &mut |_| Ok(()))?;
         if !learner.is_stale() {
             return Ok(learner);

@@ -83,7 +83,9 @@ impl View {
             let scores = Scores::new(rows, fitted.evaluators().len())?;
             let values = fitted.values_with(&scores, &mut scratch)?;
             let open = (0..block.flags.len()).filter(|&row| block.flags[row] & OPEN != 0);
-            order.extend(open.map(|row| ageing.place(block.number(row), values[row], block.arrived[row])));
+            order.extend(
+                open.map(|row| ageing.place(block.number(row), known(values[row]), block.arrived[row])),
+            );
         }
         order.sort_unstable();
         Ok(View { model, fitted, ageing, order, cursor: 0, set: BTreeSet::new() })
@@ -99,7 +101,7 @@ impl View {
             &projected
         };
         let scores = self.fitted.scores(row)?;
-        Ok(self.fitted.values(&scores)?[0])
+        Ok(known(self.fitted.values(&scores)?[0]))
     }
 
     pub(crate) fn place(&self, n: u64, value: f64, arrived: i64) -> Place {
@@ -131,6 +133,11 @@ impl View {
         })
         .map(|place| place.n)
     }
+}
+
+/// A value to rank by. An item that the model cannot value is worth nothing: a queue must not stop for it.
+fn known(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value }
 }
 
 fn in_order(blocks: &Blocks, n: u64) -> bool {

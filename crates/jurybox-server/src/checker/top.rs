@@ -68,6 +68,8 @@ impl Play<'_> {
                 let row: Vec<f64> = asked.iter().map(score).collect();
                 let told = |error: jurybox::Error| Problem(error.to_string());
                 let value = fitted.values(&fitted.scores(&row).map_err(told)?).map_err(told)?[0];
+                // What cannot be valued is worth nothing.
+                let value = if value.is_nan() { 0.0 } else { value };
                 self.values.insert(n, value);
                 value
             };

@@ -146,6 +146,7 @@ fn whatever_three_nodes_do_by_turns_they_end_up_the_same_and_every_claim_is_exac
         std::mem::swap(&mut life.clerk, &mut nodes[turn % 2]);
         life.clerk.trust_clock();
     }
+    life.clerk.look().unwrap();
     life.clerk.freshen().unwrap();
     for node in &mut nodes {
         node.look().unwrap();
