@@ -1,11 +1,11 @@
 //! `jurybox desk verdict`: what was found.
 
-use super::super::columns::{Columns, Special};
+use super::super::columns::Columns;
 use super::Place;
 use crate::messages::say;
 use crate::output;
 use anyhow::{bail, ensure};
-use jurybox_files::Want;
+use jurybox_files::{Roles, Want, expand};
 use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, Source};
 use serde_json::json;
 
@@ -137,13 +137,16 @@ impl Args {
             bail!("say which column has the rewards: pass --reward-column")
         };
         ensure!(!self.columns.files.is_empty(), "pass --item and --reward, or a file");
-        let table =
-            self.columns.open(&Special { key: Some(id), reward: Some(reward), ..Special::default() })?;
+        // The rewards are the only numbers that are asked for.
+        let roles = Roles { key: Some(id.clone()), evaluators: vec![reward.clone()], ..Roles::default() };
+        let paths = expand(&self.columns.files)?;
+        let table = self.columns.table(&paths, &self.columns.reading(), &roles, false)?;
+        self.columns.warn(&table);
         let mut found = Vec::new();
-        let want = Want { key: true, reward: true, ..Want::default() };
+        let want = Want { key: true, ..Want::default() };
         table.scan(
             want,
-            |part| Ok((part.batch.keys().to_vec(), part.batch.rewards().to_vec())),
+            |mut part| Ok((part.batch.keys().to_vec(), part.batch.scores().to_vec())),
             |_, (keys, rewards)| {
                 let pairs = keys.into_iter().map(String::from).zip(rewards);
                 found.extend(pairs.filter(|(_, reward)| !reward.is_nan()));
