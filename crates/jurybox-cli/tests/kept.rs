@@ -51,8 +51,8 @@ fn a_pick_with_a_key_is_the_same_pick_again() {
 fn a_full_disk_is_told_and_nothing_is_lost() {
     let folder = made("full-disk");
     let before = counts(&folder);
-    let many: String = (0..20_000).map(|i| format!("big{i},{},{}\n", i % 7, i % 5)).collect();
-    folder.write("many.csv", &format!("id,a,b\n{many}"));
+    let many: Vec<String> = (0..20_000).map(|i| format!("big{i},{},{}", i % 7, i % 5)).collect();
+    folder.write("many.csv", &format!("id,a,b\n{}\n", many.join("\n")));
     // A limit on the size of files stands for a disk that ends.
     let line = format!(
         "trap '' XFSZ; ulimit -f 400; exec {} desk add desk many.csv --id id",
