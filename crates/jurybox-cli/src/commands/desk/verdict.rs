@@ -59,7 +59,7 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let found = match (&self.item, self.reward) {
             (Some(item), Some(reward)) => vec![(item.clone(), reward)],
-            _ => self.from_files()?,
+            _ => self.in_files()?,
         };
         let mut desk = self.place.open()?;
         let mut verdicts = Vec::with_capacity(found.len());
@@ -131,7 +131,7 @@ impl Args {
         Ok(())
     }
 
-    fn from_files(&self) -> anyhow::Result<Vec<(String, f64)>> {
+    fn in_files(&self) -> anyhow::Result<Vec<(String, f64)>> {
         let [id] = &self.columns.id()[..] else { bail!("pass --item and --reward, or a file with one --id") };
         let Some(reward) = &self.reward_column else {
             bail!("say which column has the rewards: pass --reward-column")
