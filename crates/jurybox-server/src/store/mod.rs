@@ -1,4 +1,4 @@
-//! Where queues are kept: one contract, two databases.
+//! Where queues are kept: the contract, and SQLite, which keeps it.
 
 pub(crate) mod schema;
 pub(crate) mod sql;

@@ -1,4 +1,4 @@
-//! Statements that both databases understand. `?1` is `$1` in PostgreSQL.
+//! The statements, in one place, so that another database can be given the same.
 
 pub(crate) const HEAD: &str = "SELECT head, at FROM queues WHERE id = ?1";
 pub(crate) const QUEUES: &str = "SELECT id, name FROM queues ORDER BY id";
