@@ -66,6 +66,18 @@ pub struct Picking {
     pub(crate) probabilities: Vec<f64>,
 }
 
+impl Picking {
+    /// For every row: what it was ranked by.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// For every row: the probability that it was to be picked.
+    pub fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+}
+
 /// A row that was picked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PickedRow {

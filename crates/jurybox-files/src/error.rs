@@ -337,6 +337,9 @@ pub enum Error {
         /// The cell.
         value: String,
     },
+    /// Somebody said that it is enough.
+    #[error("stopped before the end")]
+    Stopped,
     /// A replay that cannot be made.
     #[error("{0}")]
     Usage(String),
@@ -439,6 +442,7 @@ impl Error {
             Error::Shared { .. } => "shared",
             Error::NotPicks { .. } => "not-picks",
             Error::BadPick { .. } => "bad-pick",
+            Error::Stopped => "stopped",
             Error::Usage(_) => "replay",
             Error::Jury(_) => "jury",
             Error::State { .. } => "state",

@@ -97,6 +97,9 @@ impl Table {
                 source = done.source;
                 place = self.sources[source].lines_before();
             }
+            if self.is_stopped() {
+                return Err(Error::Stopped);
+            }
             let rows = fold(source, done.made)?;
             if let Some(error) = done.error {
                 return Err(error.moved_down(place));

@@ -8,7 +8,8 @@ use crate::own::free_name;
 use crate::ranked::finite;
 use crate::table::{Records, Table, Want};
 use crate::write::Writer;
-use arrow_array::{ArrayRef, BooleanArray, StringArray, UInt64Array};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::ArrowError;
 use jurybox::Receipt;
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,6 +20,27 @@ impl Picking {
     /// in the order of the table, with its probability whether it was picked or not: a log.
     pub fn write(&self, table: &Table, path: &Path, format: Format, all: bool) -> Result<(), Error> {
         let mut writer = Writer::new(path, format)?;
+        self.slabs(table, all, |slab| writer.write(slab))?;
+        writer.finish()
+    }
+
+    /// What [`write`](Self::write) would write, as record batches.
+    pub fn to_batches(&self, table: &Table, all: bool) -> Result<Vec<RecordBatch>, Error> {
+        let mut batches = Vec::new();
+        self.slabs(table, all, |slab| {
+            let refused = |e: ArrowError| Error::Arrow { path: table.path().into(), reason: e.to_string() };
+            batches.push(slab.batch().map_err(refused)?);
+            Ok(())
+        })?;
+        Ok(batches)
+    }
+
+    fn slabs(
+        &self,
+        table: &Table,
+        all: bool,
+        mut write: impl FnMut(&Slab) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let places: HashMap<u64, usize> =
             self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect();
         let mut kept: Vec<Option<Slab>> = vec![None; self.picks.len()];
@@ -30,7 +52,7 @@ impl Picking {
                 let here = at.row..at.row + slab.rows as u64;
                 if all {
                     let rows: Vec<u64> = here.collect();
-                    return writer.write(&self.with_picks(&slab, &rows, &places));
+                    return write(&self.with_picks(&slab, &rows, &places));
                 }
                 for row in here {
                     if let Some(&place) = places.get(&row) {
@@ -43,10 +65,10 @@ impl Picking {
         )?;
         for (pick, slab) in self.picks.iter().zip(kept) {
             if let Some(slab) = slab {
-                writer.write(&self.with_picks(&slab, &[pick.row], &places))?;
+                write(&self.with_picks(&slab, &[pick.row], &places))?;
             }
         }
-        writer.finish()
+        Ok(())
     }
 
     fn with_picks(&self, rows: &Slab, numbers: &[u64], places: &HashMap<u64, usize>) -> Slab {

@@ -138,6 +138,7 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
             chosen.into_iter().map(keep).collect::<Result<Vec<_>, Error>>()
         },
         |at, candidates| {
+            let at = At { row: table.first + at.row, ..at };
             files[at.file] = at.row - at.row_in_file;
             best.take(at, candidates);
             if !options.grouped {

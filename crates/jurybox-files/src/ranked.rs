@@ -8,6 +8,8 @@ use crate::own::free_name;
 use crate::rank::{Ranking, Winner};
 use crate::table::{Records, Table, Want};
 use crate::write::Writer;
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
 use jurybox::Contributions;
 use std::path::Path;
 
@@ -20,6 +22,26 @@ impl Ranking {
             writer.write(&slab)?;
         }
         writer.finish()
+    }
+
+    /// The winners as record batches, as Parquet would have them: for whoever takes Arrow. A batch holds neighbours in the
+    /// ranking that come from one source; where sources have other types for a column, so have the batches.
+    ///
+    /// ```
+    /// # use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
+    /// let table = Table::open(&[path], &Roles::default(), false)?;
+    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// let batches = ranking.to_batches(&table)?;
+    /// let names: Vec<&str> = batches[0].schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+    /// assert_eq!(names, ["rank", "score", "post", "spam"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_batches(&self, table: &Table) -> Result<Vec<RecordBatch>, Error> {
+        let refused = |e: ArrowError| Error::Arrow { path: table.path().into(), reason: e.to_string() };
+        self.slabs(table)?.iter().map(|slab| slab.batch().map_err(refused)).collect()
     }
 
     /// The winners as JSON objects: rank, score, row, the columns, and the contributions where they were asked for.
@@ -91,6 +113,34 @@ impl Ranking {
 /// A row without a single score has no value: missing, not minus infinity.
 pub(crate) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
+}
+
+/// The score of every row, in the order of the table; NaN where a row has none.
+///
+/// ```
+/// # use jurybox_files::{Judge, Roles, Table, score_rows};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("scores.csv");
+/// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
+/// let table = Table::open(&[path], &Roles::default(), false)?;
+/// assert_eq!(score_rows(&table, &Judge::Weights(vec![2.0]))?, [1.8, 0.4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn score_rows(table: &Table, judge: &Judge) -> Result<Vec<f64>, Error> {
+    let mut all = Vec::new();
+    table.scan(
+        Want { weights: judge.fixed_weights(), ..Want::default() },
+        |mut part| {
+            let mut values = Vec::new();
+            judge.values(&mut part.batch, &mut values)?;
+            Ok(values)
+        },
+        |_, values| {
+            all.extend(values.into_iter().map(finite));
+            Ok(())
+        },
+    )?;
+    Ok(all)
 }
 
 /// Writes every row with its score, in the order of the table, as it streams by. Returns how many there were.

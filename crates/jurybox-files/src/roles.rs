@@ -77,6 +77,12 @@ impl Taken {
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }
+
+    /// Every column that may be read: those of the evaluators, then the reward, the probability and the key.
+    pub fn read(&self) -> impl Iterator<Item = &str> {
+        let evaluators = self.evaluators.names().filter(|name| !self.is_unread(name));
+        evaluators.chain(self.reward()).chain(self.probability()).chain(self.key())
+    }
 }
 
 impl Taken {
@@ -146,6 +152,23 @@ impl Found {
 }
 
 impl Roles {
+    /// Decides over columns before any of them is read: each with whether it holds numbers, `None` where all of it is
+    /// empty. For whoever has a table elsewhere, and would hand over no more of it than is asked for.
+    ///
+    /// ```
+    /// use jurybox_files::Roles;
+    /// let columns = [("post", Some(false)), ("spam", Some(true)), ("abuse", Some(true)), ("note", None)];
+    /// let columns: Vec<(String, Option<bool>)> = columns.map(|(name, numeric)| (name.into(), numeric)).into();
+    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&columns)?;
+    /// assert_eq!(taken.read().collect::<Vec<_>>(), ["spam", "abuse", "post"]);
+    /// # Ok::<(), jurybox_files::Error>(())
+    /// ```
+    pub fn over(&self, columns: &[(String, Option<bool>)]) -> Result<Taken, Error> {
+        let found: Vec<Found> =
+            columns.iter().map(|(name, numeric)| Found::new(name.clone(), *numeric)).collect();
+        self.take(Path::new(crate::format::memory::NAME), &found)
+    }
+
     /// Decides over the columns of a file.
     pub(crate) fn take(&self, path: &Path, columns: &[Found]) -> Result<Taken, Error> {
         let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);

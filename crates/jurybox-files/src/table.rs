@@ -13,6 +13,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use jurybox::{Direction, Evaluator};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Rows in one or more files, or in memory.
 ///
@@ -44,6 +45,8 @@ pub struct Table {
     columns: Vec<String>,
     warnings: Vec<Warning>,
     threads: usize,
+    /// The number of the first row in a ranking.
+    pub(crate) first: u64,
     pub(crate) watch: Watch,
 }
 
@@ -189,7 +192,7 @@ impl Table {
         }
         let columns = found.iter().map(|found| found.name.clone()).collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Table { sources, taken, found, columns, warnings, threads, watch: Watch::default() })
+        Ok(Table { sources, taken, found, columns, warnings, threads, first: 0, watch: Watch::default() })
     }
 
     /// The same table read by that many threads, 256 at the most; the results are the same.
@@ -202,7 +205,52 @@ impl Table {
     /// The same table; `watch` is told how far each pass over it has come.
     #[must_use]
     pub fn watched(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.watch = Watch(Some(Arc::new(watch)));
+        self.watch.told = Some(Arc::new(watch));
+        self
+    }
+
+    /// The same table; as soon as `stop` is true, passes over it end with [`Error::Stopped`].
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table, Want};
+    /// # use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// # std::fs::write(&path, "spam\n0.9\n0.2\n")?;
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// let table = Table::open(&[path], &Roles::default(), false)?.stopped_by(stop.clone());
+    /// assert!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).is_ok());
+    /// stop.store(true, Ordering::Relaxed);
+    /// assert_eq!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err().code(), "stopped");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.watch.stop = Some(stop);
+        self
+    }
+
+    /// Whether work on this table is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.watch.is_stopped()
+    }
+
+    /// The same table as part of a larger one: a [ranking](crate::rank) of it numbers rows from `first` on. Ties are ordered by the numbers of rows,
+    /// so that the best of parts that are ranked apart are those of the whole.
+    ///
+    /// ```
+    /// # use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// # std::fs::write(&path, "spam\n0.9\n0.2\n")?;
+    /// let table = Table::open(&[path], &Roles::default(), false)?.numbered_from(1000);
+    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// assert_eq!((ranking.winners()[0].row, ranking.rows()), (1000, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn numbered_from(mut self, first: u64) -> Self {
+        self.first = first;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How far a piece of work has come.
 ///
@@ -40,21 +40,28 @@ pub enum Progress {
     },
 }
 
-/// Who is told.
+/// Who is told, and who may say that it is enough.
 #[derive(Clone, Default)]
-pub(crate) struct Watch(pub(crate) Option<Arc<dyn Fn(Progress) + Send + Sync>>);
+pub(crate) struct Watch {
+    pub(crate) told: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    pub(crate) stop: Option<Arc<AtomicBool>>,
+}
 
 impl Watch {
     pub(crate) fn tell(&self, progress: Progress) {
-        if let Some(watch) = &self.0 {
+        if let Some(watch) = &self.told {
             watch(progress);
         }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 }
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "watched" } else { "unwatched" })
+        f.write_str(if self.told.is_some() { "watched" } else { "unwatched" })
     }
 }
 

@@ -75,7 +75,7 @@ pub fn replay(table: &Table, options: &ReplayOptions) -> Result<Outcome, Error> 
         return Ok(unknown(&log, options));
     }
     let told = |done, of| table.tell(Progress::Runs { done, of });
-    let (outcome, chosen) = replayed(&log, options, table.threads(), &told)?;
+    let (outcome, chosen) = replayed(&log, options, table.threads(), &told, &|| table.is_stopped())?;
     if let Some(path) = &options.picks {
         picks::write(path, &chosen)?;
     }
@@ -107,6 +107,7 @@ pub(crate) fn replayed(
     options: &ReplayOptions,
     threads: usize,
     told: &(dyn Fn(usize, usize) + Sync),
+    stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<(Outcome, AllChosen), Error> {
     let extent = Extent::of(log, options)?;
     let entrants = entrants(log, options, extent.rounds)?;
@@ -115,6 +116,9 @@ pub(crate) fn replayed(
         Ok(Course::of(log, options, run).offered(log, options.k))
     })?;
     let results = in_parallel(entrants.len() * runs, threads, told, |task| {
+        if stopped() {
+            return Err(jurybox_files::Error::Stopped.into());
+        }
         one(log, options, &entrants[task / runs], task % runs)
     })?;
     let mut results = results.into_iter();

@@ -36,7 +36,7 @@ fn options(protocol: Protocol, policies: &[&str]) -> ReplayOptions {
 }
 
 fn run(log: &Log, options: &ReplayOptions) -> Outcome {
-    replayed(log, options, 2, &|_, _| {}).unwrap().0
+    replayed(log, options, 2, &|_, _| {}, &|| false).unwrap().0
 }
 
 fn share(outcome: &Outcome, name: &str) -> Interval {
@@ -114,7 +114,7 @@ fn no_row_is_looked_at_twice_and_every_pick_is_told_of() {
         let mut ask =
             ReplayOptions { runs: 2, picks: Some("kept".into()), ..options(protocol, &["adaptive"]) };
         ask.k = 3;
-        let (outcome, chosen) = replayed(&log, &ask, 1, &|_, _| {}).unwrap();
+        let (outcome, chosen) = replayed(&log, &ask, 1, &|_, _| {}, &|| false).unwrap();
         for (_, _, picks) in &chosen {
             let mut rows: Vec<usize> = picks.iter().map(|pick| pick.row).collect();
             assert_eq!(rows.len(), outcome.labels, "{protocol:?}");
@@ -165,7 +165,7 @@ fn nothing_depends_on_threads() {
         let ask =
             ReplayOptions { runs: 3, rounds: Some(3), ..options(protocol, &["adaptive", "eps-greedy-all"]) };
         let text = |threads: usize| {
-            let (outcome, _) = replayed(&log, &ask, threads, &|_, _| {}).unwrap();
+            let (outcome, _) = replayed(&log, &ask, threads, &|_, _| {}, &|| false).unwrap();
             serde_json::to_string(&outcome).unwrap()
         };
         assert_eq!(text(1), text(5), "{protocol:?}");
@@ -193,7 +193,7 @@ fn states_and_weights_enter() {
     )
     .unwrap();
     ask.states = vec![("state(b)".into(), other)];
-    let error = replayed(&log, &ask, 1, &|_, _| {}).unwrap_err().to_string();
+    let error = replayed(&log, &ask, 1, &|_, _| {}, &|| false).unwrap_err().to_string();
     assert!(error.contains("state = state(b)") && error.contains('x'), "{error}");
 }
 
@@ -274,7 +274,7 @@ fn the_files_own_rounds_come_in_their_order_and_stay_together() {
         assert_eq!(rest.len() + shown.concat().len(), 100);
         assert!(shown.concat().iter().all(|row| !rest.contains(row)));
     }
-    let error = replayed(&log, &options(Protocol::Pool { budget: 5 }, &["average"]), 1, &|_, _| {});
+    let error = replayed(&log, &options(Protocol::Pool { budget: 5 }, &["average"]), 1, &|_, _| {}, &|| false);
     assert!(error.unwrap_err().to_string().contains("a pool has no rounds"));
 }
 
@@ -430,7 +430,7 @@ fn what_cannot_be_played_or_shown_is_refused_or_shortened() {
         (ReplayOptions { rounds: Some(usize::MAX), ..options(Protocol::Reuse, &["average"]) }, "rounds = "),
         (ReplayOptions { rounds: Some(1 << 40), ..options(Protocol::Reuse, &["average"]) }, "rounds = "),
     ] {
-        let error = replayed(&log, &ask, 1, &|_, _| {}).unwrap_err().to_string();
+        let error = replayed(&log, &ask, 1, &|_, _| {}, &|| false).unwrap_err().to_string();
         assert!(error.contains(named) && error.contains("at most"), "{error}");
     }
     let names = ["x".repeat(70_000), "b".into(), "c".into(), "d".into()];

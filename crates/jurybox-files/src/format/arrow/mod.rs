@@ -4,7 +4,8 @@ mod numbers;
 mod text;
 
 pub(crate) use numbers::{fits_a_number, is_numeric, of_numbers};
-pub(crate) use text::{json, shortest, text};
+pub use text::json;
+pub(crate) use text::{shortest, text};
 
 use super::{Show, distinct};
 use crate::ask::{Ask, Batch, Layout, Use, bad_number};

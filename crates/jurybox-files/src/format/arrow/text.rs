@@ -114,7 +114,7 @@ pub(crate) fn shortest(value: f64) -> String {
 }
 
 /// A cell as JSON text.
-pub(crate) fn json(array: &dyn Array, row: usize) -> String {
+pub fn json(array: &dyn Array, row: usize) -> String {
     if array.is_null(row) {
         return "null".into();
     }

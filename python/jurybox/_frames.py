@@ -1,0 +1,330 @@
+"""Tables of all kinds: what was given, which of its columns cross the border, and results as the same kind of table.
+
+Frames of pandas, polars and pyarrow are known by name, because each has a way that costs nothing; others go by narwhals. Only the
+columns that are needed cross, and winners are taken from the caller's own frame.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import number
+from ._errors import Error
+
+#: What results are written as; never evaluators unless a person says so.
+OURS = ("rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt")
+
+
+def _is_of(given: Any, module: str, name: str) -> bool:
+    """Whether something is of a class, without importing its module: whoever has one has imported it."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(given, getattr(loaded, name, ()))
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike))
+
+
+class Given:
+    """Rows that were handed over."""
+
+    #: Whether results are to be rows of the caller's own frame.
+    is_frame = True
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+        """What is handed to the compiled part: all columns that are needed, and no others."""
+        columns = self.columns()
+        return self.export(_core.needed(columns, dict(asked), state), asked)
+
+    def columns(self) -> list[tuple[str, bool | None]]:
+        """Every column, with whether it holds numbers; None where it is empty."""
+        raise NotImplementedError
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        raise NotImplementedError
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        """Some of its rows (all, in their order, where none are named), with columns put before the others."""
+        raise NotImplementedError
+
+
+class Paths(Given):
+    """Files, by their names and patterns."""
+
+    is_frame = False
+
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+        return "paths", self.native
+
+
+class Stream(Given):
+    """Anything that streams Arrow: a relation of DuckDB, `Rows`, a reader."""
+
+    is_frame = False
+
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+        return "stream", self.native
+
+
+class Pandas(Given):
+    """A DataFrame of pandas. Its columns cross one by one: the export of a whole frame would need pyarrow, and fail for all of
+    it where one column is mixed."""
+
+    def __init__(self, native: Any) -> None:
+        super().__init__(native)
+        self.names = [str(name) for name in native.columns]
+
+    def _series(self, name: str) -> Any:
+        return self.native.iloc[:, self.names.index(name)]
+
+    def columns(self) -> list[tuple[str, bool | None]]:
+        return [(name, _pandas_numeric(dtype)) for name, dtype in zip(self.names, self.native.dtypes, strict=True)]
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        keys = {asked["key"]} | set(OURS)
+        made = []
+        for name in names:
+            series = self._series(name)
+            values, missing = _pandas_key(series) if name in keys else _pandas_numbers(series, name)
+            made.append((name, values, missing))
+        return "frame-columns", made
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        frame = self.native.copy(deep=False) if rows is None else self.native.iloc[rows].copy()
+        for at, (name, values) in enumerate(front.items()):
+            frame.insert(at, free_name(self.names, name), values)
+        return frame
+
+
+class Polars(Given):
+    """A DataFrame of polars: its chunks cross as they are."""
+
+    def columns(self) -> list[tuple[str, bool | None]]:
+        return [(name, _polars_numeric(dtype)) for name, dtype in self.native.schema.items()]
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        return "frame-stream", self.native.select(list(names))
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        import polars as pl
+
+        frame = self.native if rows is None else self.native[rows]
+        names = self.native.columns
+        made = [pl.Series(free_name(names, name), _listed(values)) for name, values in front.items()]
+        return pl.DataFrame(made).hstack(frame)
+
+
+class Arrow(Given):
+    """A table or a batch of pyarrow."""
+
+    def columns(self) -> list[tuple[str, bool | None]]:
+        return [(field.name, _arrow_numeric(field.type)) for field in self.native.schema]
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        return "frame-stream", self.native.select(list(names))
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        import pyarrow as pa
+
+        frame = self.native if rows is None else self.native.take(pa.array(rows))
+        names = self.native.schema.names
+        for at, (name, values) in enumerate(front.items()):
+            frame = frame.add_column(at, free_name(names, name), pa.array(_listed(values)))
+        return frame
+
+
+class Other(Given):
+    """A frame of another library that narwhals knows."""
+
+    def __init__(self, native: Any, frame: Any) -> None:
+        super().__init__(native)
+        self.frame = frame
+
+    def columns(self) -> list[tuple[str, bool | None]]:
+        import narwhals.stable.v2 as nw
+
+        def holds_numbers(dtype: Any) -> bool:
+            return bool(dtype.is_numeric() or dtype == nw.Boolean)
+
+        return [(name, holds_numbers(dtype)) for name, dtype in self.frame.schema.items()]
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        return "frame-stream", self.frame.select(list(names)).to_arrow()
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        import narwhals.stable.v2 as nw
+
+        frame = self.frame if rows is None else self.frame[rows.tolist()]
+        names = list(frame.columns)
+        backend = frame.implementation
+        made = [nw.new_series(free_name(names, name), _listed(values), backend=backend) for name, values in front.items()]
+        return frame.with_columns(*made).select([series.name for series in made] + names).to_native()
+
+
+def given(data: Any) -> Given:
+    """What kind of rows these are."""
+    if _is_path(data):
+        return Paths([os.fspath(data)])
+    if isinstance(data, (list, tuple)) and data and all(_is_path(one) for one in data):
+        return Paths([os.fspath(one) for one in data])
+    if _is_of(data, "pandas", "DataFrame"):
+        return Pandas(data)
+    if _is_of(data, "polars", "LazyFrame"):
+        return Polars(data.collect())
+    if _is_of(data, "polars", "DataFrame"):
+        return Polars(data)
+    if _is_of(data, "pyarrow", "Table") or _is_of(data, "pyarrow", "RecordBatch"):
+        return Arrow(data)
+    import narwhals.stable.v2 as nw
+
+    if isinstance(data, (nw.DataFrame, nw.LazyFrame)):
+        return given(data.to_native())
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return Other(data, frame)
+    if hasattr(data, "__arrow_c_stream__"):
+        return Stream(data)
+    raise Error(
+        f"{type(data).__module__}.{type(data).__qualname__} is no table: pass a frame of pandas, polars or pyarrow, a DuckDB relation, "
+        "anything that streams Arrow, or the names of files",
+        code="source",
+    )
+
+
+def columns_of(data: Any) -> Mapping[str, Any] | None:
+    """The columns of a frame by name, as things that numpy takes; None where it is no frame."""
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return None
+    if _is_of(data, "pandas", "DataFrame"):
+        names = [str(name) for name in data.columns]
+        if len(set(names)) < len(names):
+            twice = next(name for at, name in enumerate(names) if name in names[:at])
+            raise Error(f"two columns are named `{twice}`", code="duplicate-column", column=twice)
+        return {name: _PandasColumn(data, at) for at, name in enumerate(names)}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    return {name: frame[name] for name in frame.columns}
+
+
+class _PandasColumn:
+    """A column that is made an array when it is asked for."""
+
+    def __init__(self, frame: Any, at: int) -> None:
+        self.frame, self.at = frame, at
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        series = self.frame.iloc[:, self.at]
+        if _pandas_numeric(series.dtype) and not isinstance(series.dtype, np.dtype):
+            return np.asarray(series.to_numpy(dtype="float64", na_value=np.nan))
+        return np.asarray(series.to_numpy())
+
+
+def free_name(taken: Iterable[str], name: str) -> str:
+    """A name that the table does not use already."""
+    names = set(taken)
+    while name in names:
+        name = f"jurybox_{name}"
+    return name
+
+
+def _listed(values: Any) -> Any:
+    return values.tolist() if isinstance(values, np.ma.MaskedArray) else values
+
+
+def _pandas_numeric(dtype: Any) -> bool | None:
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in "fiub"
+    categories = getattr(dtype, "categories", None)
+    if categories is not None:
+        return _pandas_numeric(categories.dtype)
+    # Timestamps of pyarrow have a kind of their own, decimals are objects to numpy.
+    if getattr(dtype, "kind", "O") in "fiub":
+        return True
+    arrow = getattr(dtype, "pyarrow_dtype", None)
+    return arrow is not None and bool(_arrow_numeric(arrow))
+
+
+def _pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
+    """A column of scores or rewards: an array in one piece, and what is missing."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+        return _in_one_piece(series.to_numpy()), None
+    if _pandas_numeric(dtype):
+        try:
+            return _in_one_piece(series.to_numpy(dtype="float64", na_value=np.nan)), None
+        except TypeError:
+            pass  # categories, which know no na_value
+    cells = series.to_numpy()
+    made = np.empty(len(cells), dtype=np.float64)
+    for row, cell in enumerate(cells):
+        try:
+            made[row] = number(cell)
+        except TypeError:
+            raise Error(
+                f"row {row + 1}, column `{name}`: {cell!r} is not a number", code="not-a-number", column=name, row=row + 1, value=cell
+            ) from None
+    return made, None
+
+
+def _pandas_key(series: Any) -> tuple[Any, Any]:
+    """A column that names items, rounds or groups: whole numbers as they are, everything else as text."""
+    kind = getattr(series.dtype, "kind", "O")
+    if kind in "iu" and isinstance(series.dtype, np.dtype):
+        return _in_one_piece(series.to_numpy()), None
+    if kind in "iu":
+        missing = series.isna().to_numpy()
+        return _in_one_piece(series.to_numpy(dtype="int64", na_value=0)), missing
+    if kind == "f" and isinstance(series.dtype, np.dtype):
+        return _in_one_piece(series.to_numpy()), None
+    return [_text(cell) for cell in series.tolist()], None
+
+
+def _text(cell: Any) -> str | None:
+    if isinstance(cell, str):
+        return cell
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell):
+        return None
+    if isinstance(cell, (bool, np.bool_)):
+        return "true" if cell else "false"
+    isoformat = getattr(cell, "isoformat", None)
+    return str(isoformat() if callable(isoformat) else cell)
+
+
+def _in_one_piece(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same numbers in one piece, aligned, in this machine's order of bytes, of a width that Arrow has; copied only if need be."""
+    if array.dtype.kind == "b":
+        array = array.view(np.uint8)
+    elif array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        array = array.astype(np.float32 if array.dtype.itemsize == 2 else np.float64)
+    return np.require(array, dtype=array.dtype.newbyteorder("="), requirements=["C", "A"])
+
+
+def _polars_numeric(dtype: Any) -> bool | None:
+    import polars as pl
+
+    if dtype == pl.Null:
+        return None
+    return bool(dtype.is_numeric() or dtype == pl.Boolean)
+
+
+def _arrow_numeric(kind: Any) -> bool | None:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _arrow_numeric(kind.value_type)
+    if pa.types.is_null(kind):
+        return None
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
