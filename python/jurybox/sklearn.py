@@ -84,4 +84,6 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        # The values of other policies order items, on a scale of their own.
+        tags.regressor_tags.poor_score = self.policy.partition("(")[0] not in ("adaptive", "lin-ucb")
         return tags

@@ -146,7 +146,7 @@ def test_rewards_must_be_numbers_and_nothing_is_learnt_before() -> None:
 
 def test_options_are_keywords() -> None:
     by_keyword = jb.Jury(NAMES, "eps-greedy", eps=0.1, slots=2, sigma={"e1": 0.1, "e3": 0.3, "e2": 0.2})
-    assert by_keyword.policy == "eps-greedy(eps=0.1,slots=2,sigma=[0.1,0.2,0.3])"
+    assert by_keyword.policy == "eps-greedy(eps=0.1,sigma=[0.1,0.2,0.3],slots=2)"
     assert jb.Jury(NAMES, "lin-ucb", lambda_=0.5).policy == "lin-ucb(lambda=0.5)"
     assert jb.Jury(NAMES, jb.policies.lin_ucb(lambda_=0.5)).policy == "lin-ucb(lambda=0.5)"
     assert jb.Jury(NAMES, "oracle", alpha=np.ones(3), sigma=[1, 2, 3]).weights().keys() == set(NAMES)

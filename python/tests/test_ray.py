@@ -113,7 +113,8 @@ def test_an_error_in_a_task_arrives_as_it_is(cluster, tmp_path: Path) -> None:
 
 
 def test_a_node_that_dies_in_the_middle_of_a_task(cluster, days: str, tmp_path: Path) -> None:
-    """Every task leaves a marker with its node when it begins; the one on the second node then waits to be killed."""
+    """Every task leaves a marker with its node when it begins. Those on the doomed node wait to be killed, the others until it has
+    one: it is then known to run a task."""
     node = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     doomed = node.node_id
@@ -126,7 +127,7 @@ def test_a_node_that_dies_in_the_middle_of_a_task(cluster, days: str, tmp_path: 
         here = ray.get_runtime_context().get_node_id()
         name = f"{os.path.basename(part)}.{here}.{time.time_ns()}"
         (markers / name).write_text(here)
-        while here == doomed:  # until the node is no more
+        while here == doomed or not any(doomed in marker.name for marker in markers.iterdir()):
             time.sleep(0.05)
 
     import threading

@@ -42,11 +42,11 @@ def test_duckdb_gives_the_same_values(policy: str, invert: list[str]) -> None:
             fitted.to_sql("duckdb")
         return
     scores = np.clip(made_up(500, 3, seed=9, missing=0.0)[0], -0.05, 1.05)
-    table = pl.DataFrame(scores, schema=NAMES).with_columns(pl.lit(1).alias("one"))
-    found = duckdb.sql(f"select {fitted.to_sql('duckdb')} as value from table").fetchnumpy()["value"]
+    posts = pl.DataFrame(scores, schema=NAMES)
+    found = duckdb.sql(f"select {fitted.to_sql('duckdb')} as value from posts").fetchnumpy()["value"]
     np.testing.assert_allclose(found, fitted.values(scores), rtol=1e-9, atol=1e-12)
-    holes = table.with_columns(pl.lit(None, dtype=pl.Float64).alias("spam"))
-    assert duckdb.sql(f"select count({fitted.to_sql('duckdb')}) from holes").fetchone() == (0,)
+    holes = posts.with_columns(pl.lit(None, dtype=pl.Float64).alias("spam"))
+    assert duckdb.sql(f"select count({fitted.to_sql('duckdb')}) from holes").fetchall() == [(0,)]
 
 
 def test_probit_and_strange_dialects_are_refused() -> None:
