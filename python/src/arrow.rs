@@ -25,11 +25,16 @@ pub(crate) fn reader(given: &Bound<'_, PyAny>) -> Result<ArrowArrayStreamReader>
     // SAFETY: a capsule of this name holds an ArrowArrayStream, by the PyCapsule interface of Arrow; the struct is moved out
     // of it, and left marked as released.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
-    ArrowArrayStreamReader::try_new(stream).map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
+    ArrowArrayStreamReader::try_new(stream)
+        .map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
 }
 
 /// Batches as a stream, in a capsule.
-pub(crate) fn stream(py: Python<'_>, schema: SchemaRef, batches: Vec<RecordBatch>) -> PyResult<Bound<'_, PyCapsule>> {
+pub(crate) fn stream(
+    py: Python<'_>,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+) -> PyResult<Bound<'_, PyCapsule>> {
     let batches = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
     // The capsule drops the stream, which releases itself unless a consumer has taken it over.
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")

@@ -11,8 +11,8 @@ use crate::work::{self, Reins};
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Evaluator, Evaluators, Spec, TopK};
 use jurybox_files::{
-    Error, Format, Judge, PickOptions, Picking, RankOptions, Ranking, Roles, State, Table, by_evaluator, choose,
-    score_all, score_rows, seat, take_back, teach,
+    Error, Format, Judge, PickOptions, Picking, RankOptions, Ranking, Roles, State, Table, by_evaluator,
+    choose, score_all, score_rows, seat, take_back, teach,
 };
 use jurybox_lab::{Protocol, ReplayOptions};
 use numpy::PyArray1;
@@ -83,7 +83,11 @@ impl Asking {
             Asking::Policy(asked, sigma) => {
                 // Told noise levels are for the policies that take them; without a name, that is esag.
                 let default = || {
-                    if sigma.is_empty() { Spec::default() } else { Spec::new("esag").with("current_round", true) }
+                    if sigma.is_empty() {
+                        Spec::default()
+                    } else {
+                        Spec::new("esag").with("current_round", true)
+                    }
                 };
                 let mut spec = asked.unwrap_or_else(default);
                 if !sigma.is_empty() {
@@ -136,7 +140,9 @@ pub(crate) fn rank<'py>(
     let asking = match (state_of(py, state), policy) {
         (Some(state), _) => Asking::State(Box::new(state.jury)),
         _ if !by_weights.is_empty() => Asking::Weights(by_weights),
-        (None, policy) => Asking::Policy(policy.map(|policy| spec(policy, options, None)).transpose()?, pairs(sigma)?),
+        (None, policy) => {
+            Asking::Policy(policy.map(|policy| spec(policy, options, None)).transpose()?, pairs(sigma)?)
+        }
     };
     let seated = seated(py, state);
     let (ranks, evaluators, told) = work::run(py, watch, move |reins| -> std::result::Result<_, Error> {
@@ -151,7 +157,8 @@ pub(crate) fn rank<'py>(
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
         {
-            told.said.push(format!("this is a plain list: `{}` would leave some picks to chance", fitted.spec()));
+            told.said
+                .push(format!("this is a plain list: `{}` would leave some picks to chance", fitted.spec()));
         }
         let ranks = match (&out, every) {
             (Some(out), true) => Ranks::Written(score_all(&table, &judge, out, as_text(&table))?),
@@ -177,10 +184,14 @@ pub(crate) fn rank<'py>(
             dict.set_item("total", ranking.rows())?;
             dict.set_item("row", PyArray1::from_iter(py, winners.iter().map(|winner| winner.row as i64)))?;
             dict.set_item("rank", PyArray1::from_iter(py, winners.iter().map(|winner| winner.rank as i64)))?;
-            dict.set_item("score", PyArray1::from_iter(py, winners.iter().map(|winner| finite(winner.score))))?;
+            dict.set_item(
+                "score",
+                PyArray1::from_iter(py, winners.iter().map(|winner| finite(winner.score))),
+            )?;
             if explain {
                 let told = |of: &dyn Fn(&jurybox::Contributions) -> f64| -> Vec<f64> {
-                    let each = winners.iter().map(|winner| winner.contributions.as_ref().map_or(f64::NAN, of));
+                    let each =
+                        winners.iter().map(|winner| winner.contributions.as_ref().map_or(f64::NAN, of));
                     each.map(finite).collect()
                 };
                 dict.set_item("base", PyArray1::from_vec(py, told(&|why| why.base)))?;
@@ -339,7 +350,11 @@ fn held(state: Option<&Bound<'_, Jury>>) -> Option<Arc<Mutex<Inner>>> {
 }
 
 /// The jury that was given, or the one that was begun.
-fn jury_of<'py>(py: Python<'py>, given: Option<&Bound<'py, Jury>>, begun: Option<State>) -> PyResult<Bound<'py, Jury>> {
+fn jury_of<'py>(
+    py: Python<'py>,
+    given: Option<&Bound<'py, Jury>>,
+    begun: Option<State>,
+) -> PyResult<Bound<'py, Jury>> {
     match (given, begun) {
         (_, Some(state)) => Bound::new(py, Jury::of(state, generator(0))),
         (Some(jury), None) => Ok(jury.clone()),
@@ -376,7 +391,8 @@ pub(crate) fn learn<'py>(
     let work = move |reins: &Reins| -> std::result::Result<_, Error> {
         let mut held = jury.as_deref().map(lock);
         let before = held.as_ref().map(|inner| inner.state.clone());
-        let reward = asked.reward.clone().map(|name| directed(&name, &asked.invert, before.as_ref())).transpose()?;
+        let reward =
+            asked.reward.clone().map(|name| directed(&name, &asked.invert, before.as_ref())).transpose()?;
         if let Some(reward) = &reward
             && reward.direction == Direction::Low
             && !asked.invert.contains(&reward.name)
@@ -610,7 +626,9 @@ pub(crate) fn replay<'py>(
 ) -> Result<Bound<'py, PyDict>> {
     let source = Source::from_python(source)?;
     let seated = seated(py, states.first().map(|(_, jury)| jury));
-    let juries = states.iter().map(|(name, jury)| (name.clone(), jury.get().with(py, |inner| inner.state.jury.clone())));
+    let juries = states
+        .iter()
+        .map(|(name, jury)| (name.clone(), jury.get().with(py, |inner| inner.state.jury.clone())));
     let mut options = how.options(juries.collect())?;
     let weights = pairs(weights)?;
     let work = move |reins: &Reins| -> std::result::Result<_, jurybox_lab::Error> {

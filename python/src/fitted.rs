@@ -39,7 +39,11 @@ impl Fitted {
     }
 
     /// The value that each item is ranked by, exploration aside.
-    pub(crate) fn values<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<Bound<'py, PyArray1<f64>>> {
+    pub(crate) fn values<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+    ) -> Result<Bound<'py, PyArray1<f64>>> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let values = py.detach(|| self.fitted.values(&self.fitted.scores(&table.values)?))?;
         Ok(PyArray1::from_vec(py, values))
@@ -47,7 +51,14 @@ impl Fitted {
 
     /// Picks `k` items, best first, explored ones last; nothing is learnt or remembered.
     #[pyo3(signature = (scores, k, *, seed = 0, at = 0))]
-    fn choose(&self, py: Python<'_>, scores: &Bound<'_, PyAny>, k: usize, seed: u64, at: u64) -> Result<Picks> {
+    fn choose(
+        &self,
+        py: Python<'_>,
+        scores: &Bound<'_, PyAny>,
+        k: usize,
+        seed: u64,
+        at: u64,
+    ) -> Result<Picks> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let picks = py.detach(|| -> Result<_> {
             let scores = self.fitted.scores(&table.values)?;
@@ -64,15 +75,19 @@ impl Fitted {
         k: usize,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
-        let all = py.detach(|| {
-            self.fitted.inclusion_probabilities(&self.fitted.scores(&table.values)?, k)
-        })?;
+        let all =
+            py.detach(|| self.fitted.inclusion_probabilities(&self.fitted.scores(&table.values)?, k))?;
         Ok(PyArray1::from_vec(py, all))
     }
 
     /// The reward of each item: mean, low and high of an interval that holds it with probability `level`.
     #[pyo3(signature = (scores, *, level = 0.9))]
-    pub(crate) fn predict<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>, level: f64) -> Result<Ends<'py>> {
+    pub(crate) fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+        level: f64,
+    ) -> Result<Ends<'py>> {
         let level = fraction(level)?;
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let predicted = py.detach(|| self.fitted.predict(&self.fitted.scores(&table.values)?, level))?;
@@ -96,7 +111,8 @@ impl Fitted {
             }
             Ok(Some((base, each)))
         })?;
-        let (base, each) = told.ok_or_else(|| self.cannot("say what each evaluator adds to an item's value"))?;
+        let (base, each) =
+            told.ok_or_else(|| self.cannot("say what each evaluator adds to an item's value"))?;
         Ok((PyArray1::from_vec(py, base), arrays::table(py, each, width)?))
     }
 

@@ -32,7 +32,8 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 
 /// An option's value from Python: a flag, a number, a word, or a list of them; anything with `tolist` is what that gives.
 pub(crate) fn from_python(name: &str, value: &Bound<'_, PyAny>) -> Result<Value> {
-    let unusable = || refused("policy", &format!("option `{name}`: {value} is no number, word, flag or list"));
+    let unusable =
+        || refused("policy", &format!("option `{name}`: {value} is no number, word, flag or list"));
     if value.is_none() {
         return Ok(Value::Null);
     }

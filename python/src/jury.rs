@@ -388,7 +388,13 @@ impl Jury {
 
 /// A jury out of a pickle.
 #[pyfunction]
-pub(crate) fn jury_from_parts(bytes: &[u8], memory: &str, seed: [u8; 32], stream: u64, place: u128) -> Result<Jury> {
+pub(crate) fn jury_from_parts(
+    bytes: &[u8],
+    memory: &str,
+    seed: [u8; 32],
+    stream: u64,
+    place: u128,
+) -> Result<Jury> {
     let jury = jurybox::Jury::from_bytes(bytes)?;
     let memory: Memory =
         serde_json::from_str(memory).map_err(|e| refused("state", &format!("a damaged memory: {e}")))?;
@@ -437,7 +443,8 @@ fn learn_picks(inner: &mut Inner, picks: &Picks, rewards: &[f64], at: Option<u64
         let place = |name: &str| picks.names.iter().position(|other| other == name);
         let order: Vec<Option<usize>> = evaluators.names().map(place).collect();
         if order.iter().all(Option::is_none) && !picks.picks.is_empty() {
-            let message = format!("these picks were scored by {}, not by {evaluators}", picks.names.join(", "));
+            let message =
+                format!("these picks were scored by {}, not by {evaluators}", picks.names.join(", "));
             return Err(refused("evaluators", &message));
         }
         Some(order)
@@ -457,7 +464,8 @@ fn learn_picks(inner: &mut Inner, picks: &Picks, rewards: &[f64], at: Option<u64
         Example { scores, reward: rewards[pick], receipt: Some(receipt) }
     };
     let mut learnt = Learnt { used: 0, passed_over: 0 };
-    let one_time = at.or_else(|| picks.at.first().copied().filter(|first| picks.at.iter().all(|at| at == first)));
+    let one_time =
+        at.or_else(|| picks.at.first().copied().filter(|first| picks.at.iter().all(|at| at == first)));
     if let Some(at) = one_time {
         let examples: Vec<_> = (0..picks.picks.len()).map(example).collect();
         let jurybox::Learnt { used, passed_over } = inner.state.jury.learn(&examples, at)?;

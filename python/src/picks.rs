@@ -121,7 +121,8 @@ impl Picks {
     /// Picks from what `to_dicts` gave: in any order, any part of them, of any rounds.
     #[staticmethod]
     fn from_dicts(rows: &Bound<'_, PyAny>) -> Result<Picks> {
-        let mut picks = Picks { names: Arc::default(), picks: Vec::new(), at: Vec::new(), scores: Vec::new() };
+        let mut picks =
+            Picks { names: Arc::default(), picks: Vec::new(), at: Vec::new(), scores: Vec::new() };
         for (number, row) in rows.try_iter()?.enumerate() {
             add(&mut picks, number, &row?)?;
         }
@@ -179,11 +180,8 @@ impl Picks {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let make = py.import("jurybox._core")?.getattr("picks_from_parts")?;
-        let receipts: Vec<String> = self
-            .picks
-            .iter()
-            .map(|pick| serde_json::to_string(&pick.receipt).unwrap_or_default())
-            .collect();
+        let receipts: Vec<String> =
+            self.picks.iter().map(|pick| serde_json::to_string(&pick.receipt).unwrap_or_default()).collect();
         let items: Vec<usize> = self.picks.iter().map(|pick| pick.item).collect();
         let parts =
             (self.names.to_vec(), items, receipts, self.at.clone(), self.scores.clone()).into_pyobject(py)?;
@@ -201,11 +199,12 @@ pub(crate) fn picks_from_parts(
     at: Vec<u64>,
     scores: Vec<f64>,
 ) -> Result<Picks> {
-    let whole = items.len() == receipts.len() && items.len() == at.len() && scores.len() == items.len() * names.len();
+    let whole =
+        items.len() == receipts.len() && items.len() == at.len() && scores.len() == items.len() * names.len();
     let mut picks = Vec::with_capacity(items.len());
     for (item, receipt) in items.into_iter().zip(&receipts) {
-        let receipt: Receipt =
-            serde_json::from_str(receipt).map_err(|e| refused("receipt", &format!("a damaged receipt: {e}")))?;
+        let receipt: Receipt = serde_json::from_str(receipt)
+            .map_err(|e| refused("receipt", &format!("a damaged receipt: {e}")))?;
         picks.push(Pick { item, receipt });
     }
     if !whole {
@@ -217,8 +216,9 @@ pub(crate) fn picks_from_parts(
 /// Adds the pick in a dict.
 fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
     let field = |name: &str| -> Result<Bound<'_, PyAny>> {
-        row.get_item(name)
-            .map_err(|_| refused("receipt", &format!("pick {number}: there is no `{name}`; it is written by `to_dicts`")))
+        row.get_item(name).map_err(|_| {
+            refused("receipt", &format!("pick {number}: there is no `{name}`; it is written by `to_dicts`"))
+        })
     };
     let optional = |name: &str| -> Result<Vec<f64>> {
         match row.get_item(name) {
@@ -241,10 +241,16 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         // A database may give its fields back in another order.
         let place = |name: &String| names.iter().position(|other| other == name);
         let Some(order) = picks.names.iter().map(place).collect::<Option<Vec<usize>>>() else {
-            return Err(refused("evaluators", &format!("pick {number}: it has other evaluators than the first")));
+            return Err(refused(
+                "evaluators",
+                &format!("pick {number}: it has other evaluators than the first"),
+            ));
         };
         if order.len() != names.len() {
-            return Err(refused("evaluators", &format!("pick {number}: it has other evaluators than the first")));
+            return Err(refused(
+                "evaluators",
+                &format!("pick {number}: it has other evaluators than the first"),
+            ));
         }
         picks.scores.extend(order.into_iter().map(|at| values[at]));
     }

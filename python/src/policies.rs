@@ -25,7 +25,11 @@ pub(crate) fn spec_text(policy: &str, options: &Bound<'_, PyDict>) -> Result<Str
 
 /// A spec from its text and from options set as keywords. A keyword may end in `_` where Python has the word for itself, and
 /// what is one number per evaluator may be a dict by name.
-pub(crate) fn spec(policy: &str, options: &Bound<'_, PyDict>, evaluators: Option<&Evaluators>) -> Result<Spec> {
+pub(crate) fn spec(
+    policy: &str,
+    options: &Bound<'_, PyDict>,
+    evaluators: Option<&Evaluators>,
+) -> Result<Spec> {
     let mut spec: Spec = policy.parse()?;
     for (name, value) in options {
         let name: String = name.extract()?;

@@ -98,7 +98,8 @@ impl Source {
             Source::Stream(stream) => Table::from_stream(stream, &roles, true)?,
             Source::FrameStream(stream) => {
                 let batches = stream.collect::<std::result::Result<Vec<_>, _>>();
-                let batches = batches.map_err(|e| Error::Arrow { path: "frame".into(), reason: e.to_string() })?;
+                let batches =
+                    batches.map_err(|e| Error::Arrow { path: "frame".into(), reason: e.to_string() })?;
                 from_frame(batches, roles)?
             }
             Source::FrameColumns(batch) => from_frame(vec![batch], roles)?,
@@ -127,7 +128,8 @@ fn from_frame(batches: Vec<RecordBatch>, mut roles: Roles) -> std::result::Resul
 fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for column in list {
-        let (name, values, missing): (String, Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) = column.extract()?;
+        let (name, values, missing): (String, Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) =
+            column.extract()?;
         let array = arrow::column(&values, missing.as_ref())?;
         fields.push(Field::new(name, array.data_type().clone(), true));
         arrays.push(array);

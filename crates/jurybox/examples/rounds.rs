@@ -14,7 +14,9 @@ type Round = Vec<Vec<Option<f64>>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [policy, seed, k] = &arguments[..] else { return Err("usage: rounds POLICY SEED K < rounds.json".into()) };
+    let [policy, seed, k] = &arguments[..] else {
+        return Err("usage: rounds POLICY SEED K < rounds.json".into());
+    };
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let rounds: Vec<Round> = serde_json::from_str(&text)?;
@@ -25,15 +27,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (at, round) in (0..).zip(&rounds) {
         let table: Vec<f64> = round.iter().flatten().map(|score| score.unwrap_or(f64::NAN)).collect();
         let picks = jury.round(&jury.scores(&table)?, at, k.parse()?, &mut rng)?;
-        let told: Vec<_> =
-            picks.iter().map(|pick| (pick.item, pick.receipt.inclusion_probability, pick.receipt.explored)).collect();
+        let told: Vec<_> = picks
+            .iter()
+            .map(|pick| (pick.item, pick.receipt.inclusion_probability, pick.receipt.explored))
+            .collect();
         println!("{}", serde_json::to_string(&told)?);
         if let Some((table, picks, at)) = late.replace((table, picks, at)) {
             let scores = Scores::new(&table, width)?;
             for pick in picks.iter().step_by(2) {
                 let row = scores.row(pick.item);
                 let present: Vec<f64> = row.iter().copied().filter(|score| !score.is_nan()).collect();
-                let reward = if present.is_empty() { 0.0 } else { present.iter().sum::<f64>() / present.len() as f64 };
+                let reward =
+                    if present.is_empty() { 0.0 } else { present.iter().sum::<f64>() / present.len() as f64 };
                 jury.learn(&[Example { scores: row, reward, receipt: Some(&pick.receipt) }], at)?;
             }
         }

@@ -274,7 +274,8 @@ fn the_files_own_rounds_come_in_their_order_and_stay_together() {
         assert_eq!(rest.len() + shown.concat().len(), 100);
         assert!(shown.concat().iter().all(|row| !rest.contains(row)));
     }
-    let error = replayed(&log, &options(Protocol::Pool { budget: 5 }, &["average"]), 1, &|_, _| {}, &|| false);
+    let error =
+        replayed(&log, &options(Protocol::Pool { budget: 5 }, &["average"]), 1, &|_, _| {}, &|| false);
     assert!(error.unwrap_err().to_string().contains("a pool has no rounds"));
 }
 
