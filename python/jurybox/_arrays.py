@@ -86,7 +86,7 @@ def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
         column = _array(columns[name], f"`{name}`")
         if column.ndim != 1 or len(column) != len(table):
             raise Error(f"`{name}` has other items than `{names[0]}`", code="shape", evaluator=name, column=name)
-        table[:, at] = _doubles(column, lambda row, name=name: {"item": int(row[0]), "evaluator": name, "column": name})  # type: ignore[misc]
+        table[:, at] = _doubles(column, lambda row, name=name: {"item": int(row[0]), "evaluator": name, "column": name})
     return table
 
 

@@ -146,11 +146,11 @@ class Jury:
     def contributions(self, scores: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value."""
     @overload
-    def weights(self, *, level: None = None) -> dict[str, float]: ...
+    def weights(self, *, level: None = None) -> dict[str, float]:
+        """The weights of the evaluators by name."""
     @overload
-    def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]: ...
-    def weights(self, *, level: float | None = None) -> dict[str, Any]:
-        """The weights of the evaluators by name; with `level`, each as mean, low and high of an interval."""
+    def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]:
+        """The same, each as mean, low and high of an interval that holds it with probability `level`."""
     def alarms(self) -> list[Alarm]:
         """Evaluators that are not what they were, where the policy watches for that: ``adaptive(forget=true)``."""
     def reseat(self, evaluators: Sequence[str], *, invert: Sequence[str] = ...) -> None:
@@ -196,11 +196,11 @@ class Fitted:
     def contributions(self, scores: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value."""
     @overload
-    def weights(self, *, level: None = None) -> dict[str, float]: ...
+    def weights(self, *, level: None = None) -> dict[str, float]:
+        """The weights of the evaluators by name."""
     @overload
-    def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]: ...
-    def weights(self, *, level: float | None = None) -> dict[str, Any]:
-        """The weights of the evaluators by name; with `level`, each as mean, low and high of an interval."""
+    def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]:
+        """The same, each as mean, low and high of an interval that holds it with probability `level`."""
     def sigma(self) -> dict[str, float] | None:
         """The noise levels in use by name, where the policy uses any; otherwise nothing."""
     def alarms(self) -> list[Alarm]:

@@ -30,7 +30,7 @@ logger = logging.getLogger("jurybox")
 
 
 @overload
-def rank(  # type: ignore[overload-overlap]
+def rank(
     data: Path | Sequence[Path],
     k: int = 100,
     *,
@@ -233,6 +233,8 @@ def pick(
 def _picked(rows: Given, found: Mapping[str, Any], every: bool) -> Any:
     which = found["row"]
     places = np.arange(1, len(which) + 1)
+    ranks: Any
+    explored: Any
     if not every:
         shown, ranks, explored = which, places, found["explored"]
         receipts = list(found["receipt"])

@@ -184,7 +184,8 @@ def _connect(address: str | None) -> None:
 
 def _in_order(start: Callable[[Any], Any], tasks: Iterator[Any], window: int | None) -> Iterator[Any]:
     """The results of tasks in their order, with no more of them under way than the window."""
-    most = window or max(2, 2 * int(_ray.cluster_resources().get("CPU", 1)))
+    cores = _ray.cluster_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
+    most = window or max(2, 2 * int(cores))
     under_way: deque[Any] = deque()
     for task in tasks:
         if len(under_way) >= most:
@@ -262,7 +263,7 @@ def _opened(part: Part) -> Iterator[Given]:
 
 def _threads() -> int:
     """As many as Ray gives the task."""
-    given = _ray.get_runtime_context().get_assigned_resources().get("CPU", 1)
+    given = _ray.get_runtime_context().get_assigned_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
     return max(1, int(given))
 
 

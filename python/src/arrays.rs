@@ -80,6 +80,6 @@ fn helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 
 /// Numbers as a two-dimensional array of so many columns.
 pub(crate) fn table(py: Python<'_>, values: Vec<f64>, columns: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
-    let rows = if columns == 0 { 0 } else { values.len() / columns };
+    let rows = values.len().checked_div(columns).unwrap_or(0);
     PyArray1::from_vec(py, values).reshape([rows, columns])
 }

@@ -21,6 +21,9 @@ pub(crate) struct Fitted {
     pub(crate) bytes: Arc<Vec<u8>>,
 }
 
+/// What an item's value begins with, and what each evaluator adds to it.
+pub(crate) type BaseAndEach<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
 /// The mean and both ends of an interval, for each of some things.
 pub(crate) type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
@@ -99,7 +102,7 @@ impl Fitted {
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
-    ) -> Result<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
+    ) -> Result<BaseAndEach<'py>> {
         let width = self.names.len();
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let told = py.detach(|| -> Result<Option<(Vec<f64>, Vec<f64>)>> {

@@ -2,17 +2,17 @@
 
 use crate::arrays;
 use crate::errors::{Result, refused};
-use crate::fitted::{Ends, Fitted};
+use crate::fitted::{BaseAndEach, Ends, Fitted};
 use crate::picks::Picks;
 use crate::policies::spec;
+use crate::taught::taught;
 use jurybox::rand::SeedableRng;
-use jurybox::{Direction, Evaluator, Evaluators, Example, Receipt};
+use jurybox::{Direction, Evaluator, Evaluators, Example};
 use jurybox_files::{Memory, State};
-use numpy::{PyArray1, PyArray2};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use rand_chacha::ChaCha8Rng;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -45,6 +45,10 @@ impl Inner {
     fn fit(&mut self) -> Fitted {
         self.fitted.get_or_insert_with(|| Fitted::of(&self.state.jury)).clone()
     }
+}
+
+fn directed(name: &str, invert: &[String]) -> Evaluator {
+    if invert.iter().any(|low| low == name) { Evaluator::low(name) } else { Evaluator::from(name) }
 }
 
 /// The generator of a seed: the same draws as in Rust.
@@ -104,11 +108,7 @@ impl Jury {
         if let Some(name) = invert.iter().find(|name| !evaluators.contains(name)) {
             return Err(refused("evaluators", &format!("evaluators: there is no `{name}` to invert")));
         }
-        let directed = |name: &String| match invert.contains(name) {
-            true => Evaluator::low(name.clone()),
-            false => Evaluator::from(name.as_str()),
-        };
-        let evaluators = Evaluators::new(evaluators.iter().map(directed))?;
+        let evaluators = Evaluators::new(evaluators.iter().map(|name| directed(name, &invert)))?;
         let none = PyDict::new(py);
         let default = jurybox::Spec::default().to_string();
         let spec = spec(policy.unwrap_or(&default), options.unwrap_or(&none), Some(&evaluators))?;
@@ -232,7 +232,13 @@ impl Jury {
             if picks.picks.len() != rewards.len() {
                 return Err(many(picks.picks.len()));
             }
-            return self.with(py, |inner| learn_picks(inner, picks, &rewards, at));
+            return self.with(py, |inner| {
+                let Inner { state, names, fitted, .. } = inner;
+                let jurybox::Learnt { used, passed_over } =
+                    taught(&mut state.jury, names, picks, &rewards, at)?;
+                *fitted = None;
+                Ok(Learnt { used, passed_over })
+            });
         }
         let table = arrays::scores(picks, &self.evaluators_now(py))?;
         if table.rows != rewards.len() {
@@ -262,15 +268,12 @@ impl Jury {
     fn reseat(&self, py: Python<'_>, evaluators: Vec<String>, invert: Vec<String>) -> Result<()> {
         self.with(py, |inner| {
             let before = inner.state.jury.evaluators().clone();
-            let directed = |name: &String| {
+            let seated = |name: &String| {
                 let known = before.position(name).map(|at| before.as_slice()[at].clone());
-                known.unwrap_or_else(|| match invert.contains(name) {
-                    true => Evaluator::low(name.clone()),
-                    false => Evaluator::from(name.as_str()),
-                })
+                known.unwrap_or_else(|| directed(name, &invert))
             };
             let mut state = inner.state.clone();
-            state.jury.reseat(Evaluators::new(evaluators.iter().map(directed))?)?;
+            state.jury.reseat(Evaluators::new(evaluators.iter().map(seated))?)?;
             inner.replace(state);
             Ok(())
         })
@@ -335,11 +338,7 @@ impl Jury {
     }
 
     /// What each evaluator adds to the value of each item: a base, and one column per evaluator.
-    fn contributions<'py>(
-        &self,
-        py: Python<'py>,
-        scores: &Bound<'py, PyAny>,
-    ) -> Result<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
+    fn contributions<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<BaseAndEach<'py>> {
         self.fit(py).contributions(py, scores)
     }
 
@@ -431,59 +430,4 @@ fn merged(py: Python<'_>, juries: &[&Jury], again: bool) -> Result<Jury> {
         })?;
     }
     Ok(Jury(Arc::new(Mutex::new(Inner { fitted: None, ..sum }))))
-}
-
-/// Learns what picks were worth, each at the time of its round; all of them, or none.
-fn learn_picks(inner: &mut Inner, picks: &Picks, rewards: &[f64], at: Option<u64>) -> Result<Learnt> {
-    let evaluators = inner.state.jury.evaluators();
-    let order: Option<Vec<Option<usize>>> = if picks.names == inner.names {
-        None
-    } else {
-        // A jury may have gained and lost evaluators since: an old pick teaches with the scores it has.
-        let place = |name: &str| picks.names.iter().position(|other| other == name);
-        let order: Vec<Option<usize>> = evaluators.names().map(place).collect();
-        if order.iter().all(Option::is_none) && !picks.picks.is_empty() {
-            let message =
-                format!("these picks were scored by {}, not by {evaluators}", picks.names.join(", "));
-            return Err(refused("evaluators", &message));
-        }
-        Some(order)
-    };
-    let rows: Vec<Vec<f64>> = match &order {
-        None => Vec::new(),
-        Some(order) => (0..picks.picks.len())
-            .map(|pick| {
-                let row = picks.row(pick);
-                order.iter().map(|at| at.map_or(f64::NAN, |at| row[at])).collect()
-            })
-            .collect(),
-    };
-    let example = |pick: usize| {
-        let receipt: &Receipt = &picks.picks[pick].receipt;
-        let scores = if order.is_some() { &rows[pick][..] } else { picks.row(pick) };
-        Example { scores, reward: rewards[pick], receipt: Some(receipt) }
-    };
-    let mut learnt = Learnt { used: 0, passed_over: 0 };
-    let one_time =
-        at.or_else(|| picks.at.first().copied().filter(|first| picks.at.iter().all(|at| at == first)));
-    if let Some(at) = one_time {
-        let examples: Vec<_> = (0..picks.picks.len()).map(example).collect();
-        let jurybox::Learnt { used, passed_over } = inner.state.jury.learn(&examples, at)?;
-        learnt = Learnt { used, passed_over };
-    } else {
-        let mut by_time: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        for (pick, &at) in picks.at.iter().enumerate() {
-            by_time.entry(at).or_default().push(pick);
-        }
-        let mut after = inner.state.jury.clone();
-        for (at, those) in by_time {
-            let examples: Vec<_> = those.into_iter().map(example).collect();
-            let jurybox::Learnt { used, passed_over } = after.learn(&examples, at)?;
-            learnt.used += used;
-            learnt.passed_over += passed_over;
-        }
-        inner.state.jury = after;
-    }
-    inner.fitted = None;
-    Ok(learnt)
 }

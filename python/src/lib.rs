@@ -8,7 +8,7 @@
 //! - **Input is copied or checked before the interpreter is let go**, so that no other thread can change what is being read.
 //! - **Errors are `jurybox.Error`**, with the facts as attributes (`errors.rs`). A panic would be a defect.
 //! - **Work that can be long** goes by `work.rs`: on a thread of its own, while the caller's looks after signals and progress.
-//! - The functions of `jurybox-files` and `jurybox-lab` are called in `calls.rs` and nowhere else.
+//! - The functions of `jurybox-files` and `jurybox-lab` are called in `calls` and nowhere else.
 #![deny(unsafe_code)] // but for the Arrow C interface, in `arrow.rs`
 
 mod arrays;
@@ -22,6 +22,7 @@ mod picks;
 mod policies;
 mod rows;
 mod tables;
+mod taught;
 mod work;
 
 use pyo3::prelude::*;
@@ -30,7 +31,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::calls::{learn, learn_picks, pick, rank, replay, report, taken, top};
+    use crate::calls::learning::{learn, learn_picks};
+    #[pymodule_export]
+    use crate::calls::picking::pick;
+    #[pymodule_export]
+    use crate::calls::ranking::{rank, taken, top};
+    #[pymodule_export]
+    use crate::calls::study::{replay, report};
     #[pymodule_export]
     use crate::fitted::Fitted;
     #[pymodule_export]

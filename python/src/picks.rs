@@ -61,7 +61,7 @@ impl Picks {
     /// The number of each picked item in its round, from 0: best first, explored ones last.
     #[getter]
     fn items<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_iter(py, self.picks.iter().map(|pick| pick.item as i64))
+        PyArray1::from_iter(py, self.picks.iter().map(|pick| (pick.item as u64).cast_signed()))
     }
 
     /// The probability with which each was to be picked, before any draw was made.
@@ -85,7 +85,7 @@ impl Picks {
     /// The time of the round of each.
     #[getter]
     fn at<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_iter(py, self.at.iter().map(|&at| at as i64))
+        PyArray1::from_iter(py, self.at.iter().map(|&at| at.cast_signed()))
     }
 
     /// The evaluators whose scores these are, in the order of the columns.
@@ -139,14 +139,14 @@ impl Picks {
         if let Ok(slice) = which.cast::<PySlice>() {
             let of = slice.indices(many.cast_signed())?;
             let chosen: Vec<usize> =
-                (0..of.slicelength as isize).map(|n| (of.start + n * of.step).cast_unsigned()).collect();
+                (0..of.slicelength.cast_signed()).map(|n| (of.start + n * of.step).cast_unsigned()).collect();
             return Ok(self.some(&chosen));
         }
         if let Ok(at) = which.extract::<isize>() {
             let from_start = if at < 0 { at + many.cast_signed() } else { at };
             if from_start < 0 || from_start >= many.cast_signed() {
                 let message = format!("pick {at} of {many}");
-                return Err(PyErr::from(pyo3::exceptions::PyIndexError::new_err(message)).into());
+                return Err(pyo3::exceptions::PyIndexError::new_err(message).into());
             }
             return Ok(self.some(&[from_start.cast_unsigned()]));
         }

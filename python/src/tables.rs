@@ -169,7 +169,6 @@ pub(crate) fn seated(py: Python<'_>, jury: Option<&Bound<'_, Jury>>) -> Vec<Eval
 
 /// The fingerprint of each file, none where it has none.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<(PathBuf, Option<String>)>> {
     work::run(py, None, move |_| -> std::result::Result<_, Error> {
         expand(&patterns)?.into_iter().map(|path| fingerprint(&path).map(|name| (path, name))).collect()
