@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, TypedDict, final, overload
+from typing import Any, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ._types import Alarm, Seen
 
 __all__ = [
     "Fitted",
@@ -14,6 +16,7 @@ __all__ = [
     "Lock",
     "Picks",
     "Rows",
+    "__version__",
     "fingerprints",
     "jury_from_parts",
     "learn",
@@ -36,28 +39,6 @@ __version__: str
 _Path = str | PathLike[str]
 _Watch = Callable[[int, int, int | None, str], object] | None
 _Column = tuple[str, bool | None]
-
-class Alarm(TypedDict):
-    """An evaluator that is not what it was."""
-
-    evaluator: str
-    reading: Literal["spread", "agreement"]
-    since: int
-    before: float
-    after: float
-    confidence: float
-
-class Seen(TypedDict):
-    """How much a jury has seen."""
-
-    rounds: int
-    items: int
-    missing: int
-    clamped: int
-    used: int
-    passed_over: int
-    outside: int
-    latest: int | None
 
 @final
 class Learnt:
@@ -166,6 +147,7 @@ class Jury:
     def load(path: _Path, *, seed: int = 0) -> Jury:
         """Reads a state file, as `save` and the commands write it."""
     def __add__(self, other: Jury, /) -> Jury: ...
+    def __radd__(self, value: Jury, /) -> Jury: ...
     def __copy__(self) -> Jury: ...
     def __deepcopy__(self, _memo: Any) -> Jury: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -249,6 +231,7 @@ class Picks:
     def __len__(self) -> int: ...
     def __getitem__(self, which: Any, /) -> Picks: ...
     def __add__(self, other: Picks, /) -> Picks: ...
+    def __radd__(self, value: Picks, /) -> Picks: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...

@@ -172,6 +172,7 @@ class Other(Given):
 
 def given(data: Any) -> Given:
     """What kind of rows these are."""
+    native: Any = data
     if _is_path(data):
         return Paths([os.fspath(data)])
     if isinstance(data, (list, tuple)) and data and all(_is_path(one) for one in data):
@@ -179,7 +180,7 @@ def given(data: Any) -> Given:
     if _is_of(data, "pandas", "DataFrame"):
         return Pandas(data)
     if _is_of(data, "polars", "LazyFrame"):
-        return Polars(data.collect())
+        return Polars(native.collect())
     if _is_of(data, "polars", "DataFrame"):
         return Polars(data)
     if _is_of(data, "pyarrow", "Table") or _is_of(data, "pyarrow", "RecordBatch"):

@@ -54,8 +54,10 @@ def _keyword(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-for _entry in table():
-    _made = _function(_entry)
-    globals()[_made.__name__] = _made
-    __all__.append(_made.__name__)
-del _entry, _made
+def _functions() -> dict[str, Callable[..., str]]:
+    made = [_function(entry) for entry in table()]
+    return {function.__name__: function for function in made}
+
+
+globals().update(_functions())
+__all__ += list(_functions())

@@ -3,6 +3,28 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+__all__ = [
+    "table",
+    "oracle",
+    "average",
+    "uniform",
+    "rand",
+    "esag",
+    "glm_esag",
+    "eps_greedy",
+    "glm_eps_greedy",
+    "eps_greedy_all",
+    "glm_eps_greedy_all",
+    "greedy",
+    "glm_greedy",
+    "eval_ucb",
+    "glm_eval_ucb",
+    "lin_ucb",
+    "glm_lin_ucb",
+    "exp4p",
+    "adaptive",
+]
+
 _Noise = float | str | Sequence[float] | Mapping[str, float] | None
 _Columns = Sequence[int] | Sequence[str] | None
 _Each = Sequence[float] | None

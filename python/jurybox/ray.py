@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 import ray as _ray
+from ray.exceptions import RayTaskError
 
 from . import _core
 from ._core import Jury, Rows
@@ -199,7 +200,7 @@ def _result(reference: Any) -> Any:
     """What a task gives; its error as the one it was."""
     try:
         return _ray.get(reference)
-    except _ray.exceptions.RayTaskError as failed:
+    except RayTaskError as failed:
         cause = failed.cause
         if isinstance(cause, Exception):
             raise cause from failed

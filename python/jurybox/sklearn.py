@@ -40,6 +40,9 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
+    n_features_in_: int
+    jury_: Jury
+
     def __init__(self, policy: str = "adaptive") -> None:
         self.policy = policy
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,8 @@ pytestmark = [
 ]
 
 
-def test_partitions_learnt_apart_are_the_whole() -> None:
+def test_partitions_learnt_apart_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
     scores, rewards = made_up(3000, 3)
