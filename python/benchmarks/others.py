@@ -1,6 +1,6 @@
 """Other libraries on the same rounds: what they earn, and how long they take.
 
-    pip install -r benchmarks/requirements.txt && python benchmarks/others.py
+    pip install -r benchmarks/requirements.txt && python benchmarks/others.py [ROUNDS ...]
 
 The desk is the paper's: the reward r of an item is uniform on [0, 1], an evaluator's score is alpha_j * r plus noise of its own size
 (or of the same for all). Of 60 items, 10 are looked at each round, and their rewards are learnt. The other libraries choose one arm
@@ -11,6 +11,7 @@ all meet the same items. A library that cannot be imported is named as such.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 import jurybox as jb
 
 ITEMS, EVALUATORS, K = 60, 10, 10
-MARKS = (50, 2000)
+MARKS = tuple(map(int, sys.argv[1:])) or (50, 2000)
 
 
 def best(values: np.ndarray) -> np.ndarray:

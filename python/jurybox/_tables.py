@@ -140,7 +140,7 @@ def rank(
     if sigma is not None and not isinstance(sigma, Mapping):
         policy, options, sigma = policy or "esag", {**options, "sigma": sigma}, None
     if options and policy is None:
-        policy = _core.Jury(["any"]).policy
+        policy = _default_policy()
     rows = given(data)
     if all and (explain or group is not None):
         raise Error("all= goes neither with explain= nor with group=", code="two-ways")
@@ -215,7 +215,7 @@ def pick(
     rows = given(data)
     asked = _asked(evaluators, None, ignore, invert, None, None, id, threads)
     if options and policy is None:
-        policy = _core.Jury(["any"]).policy
+        policy = _default_policy()
     with _turn(state, wait, changes=observe) as (jury, write), Bar(progress) as bar:
         found, after = _core.pick(
             rows.source(asked, jury), asked, jury, policy, options, int(k), int(seed), at, observe, all, _out(out), bar.watch
@@ -319,7 +319,7 @@ def learn(
     if (data is None) == (picks is None):
         raise Error("learn from rows, or from the verdicts on picks: pass data or picks=", code="two-ways")
     if options and policy is None:
-        policy = _core.Jury(["any"]).policy
+        policy = _default_policy()
     with _turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
         if picks is not None:
             if jury is None:
@@ -331,9 +331,8 @@ def learn(
             files: list[str] = []
             if isinstance(rows, Paths):
                 rows, files = _new_files(rows, jury, again)
-            if not rows.native if isinstance(rows, Paths) else False:
-                assert jury is not None
-                return jury
+                if not rows.native and jury is not None:
+                    return jury  # it knows all of them
             asked = _asked(evaluators, id, ignore, invert, reward, None, round, threads)
             found, after = _core.learn(
                 rows.source(asked, jury), asked, jury, policy, options, at, _names(drop), files, bar.watch
@@ -522,6 +521,11 @@ def _asked(
         "key": key,
         "threads": threads,
     }
+
+
+def _default_policy() -> str:
+    """The one that a jury has where none is named."""
+    return _core.Jury(["anyone"]).policy
 
 
 def _names(given: Names) -> list[str]:

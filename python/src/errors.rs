@@ -4,21 +4,41 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
-/// An error that can cross the border.
-pub(crate) struct Error(PyErr);
+/// An error on its way to the border. It becomes Python's there and not before: where it arises, locks may be held, and nobody waits
+/// for the interpreter while holding one.
+pub(crate) enum Error {
+    /// Ours.
+    Ours(Box<Ours>),
+    /// One of Python's own.
+    Python(PyErr),
+}
+
+/// What is to be said, and what is known.
+pub(crate) struct Ours {
+    message: String,
+    code: &'static str,
+    facts: Facts,
+}
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
-        error.0
+        match error {
+            Error::Python(error) => error,
+            Error::Ours(ours) => new(&ours),
+        }
     }
 }
 
 impl From<PyErr> for Error {
     fn from(error: PyErr) -> Error {
-        Error(error)
+        Error::Python(error)
     }
+}
+
+fn ours(message: String, code: &'static str, facts: Facts) -> Error {
+    Error::Ours(Box::new(Ours { message, code, facts }))
 }
 
 /// What is known of an error beside its message.
@@ -41,7 +61,7 @@ impl From<jurybox::Error> for Error {
     fn from(error: jurybox::Error) -> Error {
         let message = error.to_string();
         let code = error.code();
-        Error(new(&message, code, &facts(error)))
+        ours(message, code, facts(error))
     }
 }
 
@@ -86,7 +106,7 @@ impl From<jurybox_files::Error> for Error {
             }
             _ => Facts::default(),
         };
-        Error(new(&message, code, &facts))
+        ours(message, code, facts)
     }
 }
 
@@ -95,14 +115,14 @@ impl From<jurybox_lab::Error> for Error {
         match error {
             jurybox_lab::Error::Jury(error) => error.into(),
             jurybox_lab::Error::Table(error) => error.into(),
-            other => Error(new(&other.to_string(), other.code(), &Facts::default())),
+            other => ours(other.to_string(), other.code(), Facts::default()),
         }
     }
 }
 
 /// An error of this package's own.
-pub(crate) fn refused(code: &str, message: &str) -> Error {
-    Error(new(message, code, &Facts::default()))
+pub(crate) fn refused(code: &'static str, message: &str) -> Error {
+    ours(message.into(), code, Facts::default())
 }
 
 fn row_of(place: jurybox_files::Place) -> u64 {
@@ -130,7 +150,8 @@ fn facts(error: jurybox::Error) -> Facts {
     }
 }
 
-fn new(message: &str, code: &str, facts: &Facts) -> PyErr {
+fn new(ours: &Ours) -> PyErr {
+    let Ours { message, code, facts } = ours;
     static CLASSES: PyOnceLock<(Py<PyType>, Py<PyType>)> = PyOnceLock::new();
     Python::attach(|py| {
         let made = || -> PyResult<PyErr> {
@@ -153,7 +174,7 @@ fn new(message: &str, code: &str, facts: &Facts) -> PyErr {
             known.set_item("column", &facts.column)?;
             known.set_item("path", &facts.path)?;
             known.set_item("row", facts.row)?;
-            let class = if ["no-file", "no-match"].contains(&code) { no_file } else { error };
+            let class = if ["no-file", "no-match"].contains(code) { no_file } else { error };
             Ok(PyErr::from_value(class.bind(py).call((message,), Some(&known))?))
         };
         made().unwrap_or_else(|error| error)
