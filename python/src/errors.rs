@@ -151,8 +151,8 @@ fn facts(error: jurybox::Error) -> Facts {
 }
 
 fn new(ours: &Ours) -> PyErr {
-    let Ours { message, code, facts } = ours;
     static CLASSES: PyOnceLock<(Py<PyType>, Py<PyType>)> = PyOnceLock::new();
+    let Ours { message, code, facts } = ours;
     Python::attach(|py| {
         let made = || -> PyResult<PyErr> {
             let (error, no_file) = CLASSES.get_or_try_init(py, || -> PyResult<_> {

@@ -6,6 +6,7 @@ import io
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -19,7 +20,8 @@ import jurybox as jb
 
 
 def in_python(code: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=timeout, check=False)
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, cwd=tempfile.gettempdir())
 
 
 INTERRUPTED = """
