@@ -5,8 +5,9 @@
 The desk is the paper's: the reward r of an item is uniform on [0, 1], an evaluator's score is alpha_j * r plus noise of its own size
 (or of the same for all). Of 60 items, 10 are looked at each round, and their rewards are learnt. The other libraries choose one arm
 of a few; here each is used as what it has inside, a model of the reward given the scores, and the ten items of which it expects or
-hopes most are looked at. Shares are (reward - chance) / (best possible - chance), means over runs with twice their standard error;
-all meet the same items. A library that cannot be imported is named as such.
+hopes most are looked at. One table is printed: shares, (reward - chance) / (best possible - chance), over the first rounds and over
+all, with evaluators of equal and of unequal noise, and the time of a round; all meet the same items. A library that cannot be
+imported is named as such.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import numpy as np
 import jurybox as jb
 
 ITEMS, EVALUATORS, K = 60, 10, 10
-MARKS = tuple(map(int, sys.argv[1:])) or (50, 2000)
+MARKS = tuple(sorted(map(int, sys.argv[1:]))) or (50, 2000)
+RUNS = 5
 
 
 def best(values: np.ndarray) -> np.ndarray:
@@ -123,20 +125,21 @@ def desk(rounds: int, equal: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return rewards[..., None] * gains + draws.normal(size=(rounds, ITEMS, EVALUATORS)) * noise, rewards
 
 
-def play(make: Callable[[int], Any], rounds: int, equal: bool, seed: int) -> tuple[float, float]:
-    """The share of what could be earned beyond chance, and the seconds of a round."""
-    scores, rewards = desk(rounds, equal, seed)
+def play(make: Callable[[int], Any], equal: bool, seed: int) -> tuple[list[float], float]:
+    """The share of what could be earned beyond chance up to each mark, and the seconds of a round."""
+    scores, rewards = desk(max(MARKS), equal, seed)
     player = make(seed)
-    earned = possible = chance = 0.0
+    earned = np.empty(max(MARKS))
     begun = time.perf_counter()
-    for at in range(rounds):
+    for at in range(max(MARKS)):
         picks = np.asarray(player.round(scores[at]))
         player.learn(scores[at][picks], rewards[at][picks])
-        earned += rewards[at][picks].sum()
-        possible += np.sort(rewards[at])[-K:].sum()
-        chance += K * rewards[at].mean()
-    seconds = (time.perf_counter() - begun) / rounds
-    return (earned - chance) / (possible - chance), seconds
+        earned[at] = rewards[at][picks].sum()
+    seconds = (time.perf_counter() - begun) / max(MARKS)
+    possible = np.sort(rewards, axis=1)[:, -K:].sum(axis=1)
+    chance = K * rewards.mean(axis=1)
+    share = [float((earned[:mark] - chance[:mark]).sum() / (possible[:mark] - chance[:mark]).sum()) for mark in MARKS]
+    return share, seconds
 
 
 PLAYERS: dict[str, Callable[[int], Any]] = {
@@ -152,19 +155,22 @@ PLAYERS: dict[str, Callable[[int], Any]] = {
 
 
 def main() -> None:
-    for equal in (True, False):
-        for rounds in MARKS:
-            runs = 20 if rounds <= 100 else 3
-            print(f"\n{'equal' if equal else 'unequal'} noise, {rounds} rounds of {ITEMS} items, {K} picks, {runs} runs")
-            for name, make in PLAYERS.items():
-                try:
-                    found = [play(make, rounds, equal, seed) for seed in range(runs)]
-                except ImportError as error:
-                    print(f"  {name:20} cannot be imported here: {error}")
-                    continue
-                shares = np.array([share for share, _ in found])
-                error = 2 * shares.std(ddof=1) / np.sqrt(runs)
-                print(f"  {name:20} share {shares.mean():.3f} ± {error:.3f}   {1e6 * np.median([s for _, s in found]):9.0f} us a round")
+    ways = [(equal, mark) for equal in (True, False) for mark in MARKS]
+    print(f"{ITEMS} items, {EVALUATORS} evaluators, {K} picks a round; {RUNS} runs of {max(MARKS)} rounds; share of the possible, ± 2 standard errors\n")
+    heads = [f"{'equal' if equal else 'unequal'}, {mark}" for equal, mark in ways]
+    print(f"| {'':20} | " + " | ".join(f"{head:>15}" for head in heads) + " | us a round |")
+    print(f"|{'-' * 22}|" + "|".join("-" * 17 for _ in heads) + "|" + "-" * 12 + "|")
+    for name, make in PLAYERS.items():
+        try:
+            found = [[play(make, equal, seed) for seed in range(RUNS)] for equal in (True, False)]
+        except ImportError as error:
+            print(f"| {name:20} | cannot be imported here: {error} |")
+            continue
+        shares = np.array([[share for share, _ in runs] for runs in found])  # by noise, run and mark
+        means, errors = shares.mean(axis=1), 2 * shares.std(axis=1, ddof=1) / np.sqrt(RUNS)
+        cells = [f"{mean:.3f} ± {error:.3f}" for mean, error in zip(means.ravel(), errors.ravel(), strict=True)]
+        pace = 1e6 * np.median([seconds for runs in found for _, seconds in runs])
+        print(f"| {name:20} | " + " | ".join(f"{cell:>15}" for cell in cells) + f" | {pace:10.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -27,8 +27,12 @@ from typing import TYPE_CHECKING, Any
 from . import policies
 from ._core import Fitted, Jury, Learnt, Picks, Rows, __version__
 from ._errors import DataWarning, Error, NoFileError
+from ._learn import learn
+from ._pick import pick
+from ._rank import rank
 from ._show import Replay, Report
-from ._tables import learn, merge, pick, rank, replay, report
+from ._states import merge
+from ._study import replay, report
 from ._wide import wide
 
 if TYPE_CHECKING:

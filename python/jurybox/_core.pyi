@@ -38,7 +38,7 @@ __version__: str
 
 _Path = str | PathLike[str]
 _Watch = Callable[[int, int, int | None, str], object] | None
-_Column = tuple[str, bool | None]
+_Column = tuple[str, str, Any]
 
 @final
 class Learnt:
@@ -279,6 +279,7 @@ def rank(
     explain: bool,
     every: bool,
     out: _Path | None,
+    safe_csv: bool,
     state: Jury | None,
     policy: str | None,
     options: dict[str, Any],
@@ -299,6 +300,7 @@ def pick(
     observe: bool,
     every: bool,
     out: _Path | None,
+    safe_csv: bool,
     watch: _Watch,
 ) -> tuple[dict[str, Any], Jury]: ...
 def learn(
@@ -309,18 +311,17 @@ def learn(
     options: dict[str, Any],
     at: int | None,
     drop: Sequence[str],
-    files: Sequence[str],
+    again: bool,
     watch: _Watch,
 ) -> tuple[dict[str, Any], Jury]: ...
 def learn_picks(
     picks: tuple[str, Any],
     verdicts: tuple[str, Any],
-    id: str,
+    asked: Mapping[str, Any],
     reward: str,
-    inverted: bool,
     state: Jury,
+    together: bool,
     again: bool,
-    threads: int | None,
     watch: _Watch,
 ) -> dict[str, Any]: ...
 def replay(
@@ -331,10 +332,14 @@ def replay(
     weights: dict[str, float],
     watch: _Watch,
 ) -> dict[str, Any]: ...
-def report(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None, watch: _Watch) -> dict[str, Any]: ...
+def report(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None, made_at: int, watch: _Watch) -> dict[str, Any]: ...
+def rounds(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None) -> tuple[int, str | None, str | None]: ...
 def taken(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None) -> list[tuple[str, bool]]: ...
 def top(rows: Sequence[int], values: Sequence[float], k: int, seed: int) -> list[int]: ...
-def needed(columns: Sequence[_Column], asked: Mapping[str, Any], state: Jury | None) -> list[str]: ...
+def needed(
+    frames: Sequence[Sequence[_Column]], asked: Mapping[str, Any], state: Jury | None
+) -> tuple[list[str], list[tuple[str, bool]]]: ...
+def not_over(read: Sequence[_Path], out: _Path) -> None: ...
 def fingerprints(patterns: Sequence[str]) -> list[tuple[PathLike[str], str | None]]: ...
 def merge(juries: Sequence[Jury], *, again: bool = False) -> Jury: ...
 def policy_table() -> list[dict[str, Any]]: ...

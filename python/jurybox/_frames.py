@@ -20,6 +20,12 @@ from ._errors import Error
 #: What results are written as; never evaluators unless a person says so.
 OURS = ("rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt")
 
+#: A column before it crosses: its name, what it holds (``number``, ``text`` or ``empty``), and the first of its whole numbers.
+#: Those may be names of things, which is told by looking at them.
+Column = tuple[str, str, Any]
+#: How many rows are looked at.
+FIRST = 1000
+
 
 def _is_of(given: Any, module: str, name: str) -> bool:
     """Whether something is of a class, without importing its module: whoever has one has imported it."""
@@ -42,12 +48,16 @@ class Given:
 
     def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
         """What is handed to the compiled part: all columns that are needed, and no others."""
-        columns = self.columns()
-        return self.export(_core.needed(columns, dict(asked), state), asked)
+        needed, _ = _core.needed([self.columns()], dict(asked), state)
+        return self.export(needed, asked)
 
-    def columns(self) -> list[tuple[str, bool | None]]:
-        """Every column, with whether it holds numbers; None where it is empty."""
+    def columns(self) -> list[Column]:
+        """Every column as it is before it crosses."""
         raise NotImplementedError
+
+    def all_columns(self) -> tuple[str, Any]:
+        """All of it, for the compiled part: where rows will become others."""
+        return "stream", self.native
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         raise NotImplementedError
@@ -55,6 +65,10 @@ class Given:
     def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         """Some of its rows (all, in their order, where none are named), with columns put before the others."""
         raise NotImplementedError
+
+    def result(self, rows: _core.Rows) -> Any:
+        """Rows that the compiled part made, as whoever handed these over would have them."""
+        return rows
 
 
 class Paths(Given):
@@ -86,17 +100,36 @@ class Pandas(Given):
     def _series(self, name: str) -> Any:
         return self.native.iloc[:, self.names.index(name)]
 
-    def columns(self) -> list[tuple[str, bool | None]]:
-        return [(name, _pandas_numeric(dtype)) for name, dtype in zip(self.names, self.native.dtypes, strict=True)]
+    def columns(self) -> list[Column]:
+        head = self.native.iloc[:FIRST]
+        made = []
+        for at, (name, dtype) in enumerate(zip(self.names, self.native.dtypes, strict=True)):
+            series = head.iloc[:, at]
+            whole = getattr(dtype, "kind", "O") in "iu" and not bool(series.isna().any())
+            first = _in_one_piece(series.to_numpy(dtype="int64" if dtype.kind == "i" else "uint64")) if whole else None
+            made.append((name, _holds(_pandas_numeric(dtype)), first))
+        return made
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
-        keys = {asked["key"]} | set(OURS)
         made = []
         for name in names:
             series = self._series(name)
-            values, missing = _pandas_key(series) if name in keys else _pandas_numbers(series, name)
+            as_key = name == asked["key"] or bare(name) in OURS
+            values, missing = _pandas_key(series) if as_key else _pandas_numbers(series, name)
             made.append((name, values, missing))
         return "frame-columns", made
+
+    def all_columns(self) -> tuple[str, Any]:
+        made = []
+        for at, name in enumerate(self.names):
+            series = self.native.iloc[:, at]
+            numbers = _pandas_numeric(series.dtype) and getattr(series.dtype, "kind", "O") not in "iu"
+            values, missing = _pandas_numbers(series, name) if numbers else _pandas_key(series)
+            made.append((name, values, missing))
+        return "columns", made
+
+    def result(self, rows: _core.Rows) -> Any:
+        return rows.to_pandas()
 
     def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         frame = self.native.copy(deep=False) if rows is None else self.native.iloc[rows].copy()
@@ -108,8 +141,11 @@ class Pandas(Given):
 class Polars(Given):
     """A DataFrame of polars: its chunks cross as they are."""
 
-    def columns(self) -> list[tuple[str, bool | None]]:
-        return [(name, _polars_numeric(dtype)) for name, dtype in self.native.schema.items()]
+    def columns(self) -> list[Column]:
+        head = self.native.head(FIRST)
+        whole = [name for name, dtype in self.native.schema.items() if dtype.is_integer() and "128" not in str(dtype)]
+        first = {name: head[name].to_numpy() for name in whole if not head[name].null_count()}
+        return [(name, _holds(_polars_numeric(dtype)), first.get(name)) for name, dtype in self.native.schema.items()]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
@@ -122,12 +158,23 @@ class Polars(Given):
         made = [pl.Series(free_name(names, name), _listed(values)) for name, values in front.items()]
         return pl.DataFrame(made).hstack(frame)
 
+    def result(self, rows: _core.Rows) -> Any:
+        return rows.to_polars()
+
 
 class Arrow(Given):
     """A table or a batch of pyarrow."""
 
-    def columns(self) -> list[tuple[str, bool | None]]:
-        return [(field.name, _arrow_numeric(field.type)) for field in self.native.schema]
+    def columns(self) -> list[Column]:
+        import pyarrow as pa
+
+        made = []
+        for at, field in enumerate(self.native.schema):
+            head = self.native.column(at).slice(0, FIRST)
+            whole = pa.types.is_integer(field.type) and not head.null_count
+            array = pa.chunked_array([head]) if isinstance(head, pa.Array) else head
+            made.append((field.name, _holds(_arrow_numeric(field.type)), np.ascontiguousarray(array.to_numpy()) if whole else None))
+        return made
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
@@ -141,6 +188,9 @@ class Arrow(Given):
             frame = frame.add_column(at, free_name(names, name), pa.array(_listed(values)))
         return frame
 
+    def result(self, rows: _core.Rows) -> Any:
+        return rows.to_arrow()
+
 
 class Other(Given):
     """A frame of another library that narwhals knows."""
@@ -149,13 +199,19 @@ class Other(Given):
         super().__init__(native)
         self.frame = frame
 
-    def columns(self) -> list[tuple[str, bool | None]]:
+    def columns(self) -> list[Column]:
         import narwhals.stable.v2 as nw
 
-        def holds_numbers(dtype: Any) -> bool:
-            return bool(dtype.is_numeric() or dtype == nw.Boolean)
+        head = self.frame.head(FIRST)
+        made = []
+        for name, dtype in self.frame.schema.items():
+            whole = dtype.is_integer() and not head[name].null_count()
+            first = np.ascontiguousarray(head[name].to_numpy()) if whole else None
+            made.append((name, _holds(bool(dtype.is_numeric() or dtype == nw.Boolean)), first))
+        return made
 
-        return [(name, holds_numbers(dtype)) for name, dtype in self.frame.schema.items()]
+    def all_columns(self) -> tuple[str, Any]:
+        return "stream", self.frame.to_arrow()
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.frame.select(list(names)).to_arrow()
@@ -170,8 +226,29 @@ class Other(Given):
         return frame.with_columns(*made).select([series.name for series in made] + names).to_native()
 
 
-def given(data: Any) -> Given:
-    """What kind of rows these are."""
+class Grades(Given):
+    """A frame whose rows are grades: the rows of results are others, made of them."""
+
+    is_frame = False
+
+    def __init__(self, frame: Given) -> None:
+        super().__init__(frame.native)
+        self.frame = frame
+
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+        return self.frame.all_columns()
+
+    def result(self, rows: _core.Rows) -> Any:
+        return self.frame.result(rows)
+
+
+def given(data: Any, *, long: Any = None) -> Given:
+    """What kind of rows these are, where they are grades if so."""
+    rows = _given(data)
+    return Grades(rows) if long is not None and rows.is_frame else rows
+
+
+def _given(data: Any) -> Given:
     native: Any = data
     if _is_path(data):
         return Paths([os.fspath(data)])
@@ -188,7 +265,7 @@ def given(data: Any) -> Given:
     import narwhals.stable.v2 as nw
 
     if isinstance(data, (nw.DataFrame, nw.LazyFrame)):
-        return given(data.to_native())
+        return _given(data.to_native())
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return Other(data, frame)
@@ -232,6 +309,13 @@ class _PandasColumn:
         return np.asarray(series.to_numpy())
 
 
+def bare(name: str) -> str:
+    """A name without what is put before it where a table has one like it."""
+    while name.startswith("jurybox_"):
+        name = name.removeprefix("jurybox_")
+    return name
+
+
 def free_name(taken: Iterable[str], name: str) -> str:
     """A name that the table does not use already."""
     names = set(taken)
@@ -242,6 +326,10 @@ def free_name(taken: Iterable[str], name: str) -> str:
 
 def _listed(values: Any) -> Any:
     return values.tolist() if isinstance(values, np.ma.MaskedArray) else values
+
+
+def _holds(numbers: bool | None) -> str:
+    return "empty" if numbers is None else "number" if numbers else "text"
 
 
 def _pandas_numeric(dtype: Any) -> bool | None:
@@ -268,6 +356,8 @@ def _pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
         except TypeError:
             pass  # categories, which know no na_value
     cells = series.to_numpy()
+    if any(isinstance(cell, str) for cell in cells):
+        return [_text(cell) for cell in cells], None  # numbers as people write them
     made = np.empty(len(cells), dtype=np.float64)
     for row, cell in enumerate(cells):
         try:

@@ -72,6 +72,23 @@ class Report(_Document):
 class Replay(_Document):
     """What each policy would have earned; made by `jurybox.replay`."""
 
+    def __init__(self, document: dict[str, Any], page: str, text: str, picture: str | None = None) -> None:
+        super().__init__(document, page, text)
+        self._picture = picture
+
+    def to_svg(self) -> str:
+        """A picture of what was found against labels; there is none of estimates from a log."""
+        if self._picture is None:
+            raise Error("there is no picture of estimates from a log: see to_html()", code="svg")
+        return self._picture
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the page, the document where the name ends in ``.json``, or the picture where it ends in ``.svg``."""
+        if not os.fspath(path).endswith(".svg"):
+            return super().save(path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.to_svg())
+
     @property
     def policies(self) -> list[dict[str, Any]]:
         """One entry per policy: its name, what a pick was worth, and with which interval."""

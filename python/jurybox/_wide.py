@@ -34,7 +34,7 @@ def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = 
     if not rows.is_frame:
         raise Error("wide takes a frame: read the files first", code="source")
     for name in (item, evaluator, score):
-        if name not in [known for known, _ in rows.columns()]:
+        if name not in [known for known, *_ in rows.columns()]:
             raise Error(f"there is no column `{name}`", code="unknown-column", column=name)
     items, first_rows = _places(_cells(rows, item), item)
     judges, first_judges = _places(_cells(rows, evaluator), evaluator)

@@ -14,27 +14,24 @@ A cluster that runs is used by ``address=`` (or ``ray.init`` beforehand); otherw
 
 from __future__ import annotations
 
-import fnmatch
-import glob
 import os
-import shutil
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.fs
 
 import ray as _ray
 from ray.exceptions import RayTaskError
 
 from . import _core
+from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names
 from ._core import Jury, Rows
 from ._errors import Error, NoFileError
 from ._frames import Arrow, Given, Paths
-from ._tables import Names, Numbers, Path, _asked, _named, _names, _read
+from ._states import read
+from ._stores import expanded, opened
 
 __all__ = ["learn", "rank"]
 
@@ -49,6 +46,7 @@ def learn(
     *,
     reward: str | None = None,
     state: Jury | Path | None = None,
+    round: str | None = None,
     policy: str | None = None,
     at: int | None = None,
     again: bool = False,
@@ -56,19 +54,27 @@ def learn(
     id: Names = None,
     ignore: Names = None,
     invert: Names = None,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
     address: str | None = None,
     cpus: float = 1,
     window: int | None = None,
     before: Before | None = None,
     **options: Any,
 ) -> Jury:
-    """As `jurybox.learn`, one Ray task per file; each file is a round.
+    """As `jurybox.learn`, one Ray task per file; each file is a round, unless ``round`` names the column that tells.
 
     Parameters
     ----------
     data : names of files and patterns, on disks that all nodes share or in object stores (``s3://``, ``gs://``, whatever
         `pyarrow.fs` knows); or a dataset of Ray's, each block of which is then taken as a file
     reward, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`
+    round : the column that names the round of each row; rounds are counted first, so that each has the time that it would have in one
+        process. A round must lie in one file
+    input_format, delimiter, header, decimal, na : as for `jurybox.rank`
     state : a `Jury` or a state file to go on from; it is not changed
     address : of a cluster that runs; by default the one that Ray is connected to, or a new one on this machine
     cpus : of a task, which then works with so many threads
@@ -77,24 +83,56 @@ def learn(
     """
     _connect(address)
     parts = _parts(data)
-    asked = _asked(evaluators, id, ignore, invert, reward, None, None, None)
-    jury = _read(state)
-    blank = _seated(parts, asked, jury, policy, options, before=None)
-    first = at if at is not None else (0 if jury is None or jury.seen["latest"] is None else jury.seen["latest"] + 1)
-    sum_of = jury
-    tasks = ((part, first + number) for number, part in enumerate(parts))
+    written = as_written(input_format, delimiter, header, decimal, na)
+    ask = asked(evaluators, id, ignore, invert, reward, key=round, written=written)
+    jury = read(state)
+    blank = _seated(parts, ask, jury, policy, options)
+    time = at if at is not None else (0 if jury is None or jury.seen["latest"] is None else jury.seen["latest"] + 1)
+    times = list(range(time, time + len(parts)))
+    if round is not None or jury is not None:
+        parts, times = _surveyed(parts, ask, blank, None if again else jury, time, cpus, window)
+    summed = jury
 
     def start(task: tuple[Part, int]) -> Any:
         part, time = task
-        return _learn_part.options(num_cpus=cpus).remote(part, time, blank, reward, ignore, id, invert, before)
+        return _learn_part.options(num_cpus=cpus).remote(part, time, blank, ask, before)
 
-    for learnt in _in_order(start, tasks, window):
-        if sum_of is None:
-            sum_of = learnt
+    for learnt, files in _in_order(start, iter(zip(parts, times, strict=True)), window):
+        if summed is None:
+            summed = learnt
+        elif files and not again and all(summed._knows_file(name) for name in files):
+            logger.info("a file that comes twice is counted once; again=True would count it again")
+        else:
+            summed = _core.merge([summed, learnt], again=again)
+    assert summed is not None  # there is at least one part, or a state
+    return summed
+
+
+def _surveyed(
+    parts: Sequence[Part], ask: Mapping[str, Any], blank: Jury, jury: Jury | None, time: int, cpus: float, window: int | None
+) -> tuple[list[Part], list[int]]:
+    """The files that a jury does not know yet, and the time of the first round of each: as one process would have them."""
+
+    def start(part: Part) -> Any:
+        return _survey.options(num_cpus=cpus).remote(part, dict(ask), blank)
+
+    kept: list[Part] = []
+    times: list[int] = []
+    last: tuple[Part, str] | None = None
+    for part, (files, rounds, first, final) in zip(parts, _in_order(start, iter(parts), window), strict=True):
+        if jury is not None and files and all(jury._knows_file(name) for name in files):
+            logger.info("%s: learnt already, and not counted again; again=True would", part)
             continue
-        sum_of = _core.merge([sum_of, learnt], again=again)
-    assert sum_of is not None  # there is at least one part
-    return sum_of
+        if last is not None and first is not None and last[1] == first:
+            raise Error(
+                f"round `{first}` goes on from {last[0]} to {part}: a round is learnt in one piece, so it must lie in one file", code="round",
+                value=first,
+            )  # fmt: skip
+        last = None if final is None else (part, final)
+        kept.append(part)
+        times.append(time)
+        time += rounds
+    return kept, times
 
 
 def rank(
@@ -109,7 +147,13 @@ def rank(
     ignore: Names = None,
     invert: Names = None,
     reward: str | None = None,
+    round: str | None = None,
     seed: int = 0,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
     address: str | None = None,
     cpus: float = 1,
     window: int | None = None,
@@ -125,21 +169,22 @@ def rank(
         raise Error("k = 0: at least one row must be asked for", code="none-wanted")
     _connect(address)
     parts = _parts(data)
-    aside = [*_names(ignore), *_named(reward)]
-    jury = _read(state)
+    aside = [*names(ignore), *named(reward), *named(round)]
+    written = as_written(input_format, delimiter, header, decimal, na)
+    jury = read(state)
     if jury is None and not weights:
         jury = learn(
-            parts, policy=policy, evaluators=evaluators, id=id, ignore=aside, invert=invert, cpus=cpus, window=window, before=before,
-            **options,
+            parts, policy=policy, evaluators=evaluators, id=id, ignore=aside, invert=invert, input_format=input_format,
+            delimiter=delimiter, header=header, decimal=decimal, na=na, cpus=cpus, window=window, before=before, **options,
         )  # fmt: skip
-    asked = _asked(evaluators, id, aside, invert, None, None, None, None)
+    ask = asked(evaluators, id, aside, invert, written=written)
     if jury is None:
-        asked["evaluators"] = [f"-{name}" if low else name for name, low in _taken(parts, asked, None)]
-        asked["invert"] = []
+        ask["evaluators"] = [f"-{name}" if low else name for name, low in _taken(parts, ask)]
+        ask["invert"] = []
 
     def start(task: tuple[Part, int, int]) -> Any:
         part, first, wanted = task
-        return _rank_part.options(num_cpus=cpus).remote(part, wanted, first, asked, jury, dict(weights or {}), seed, before)
+        return _rank_part.options(num_cpus=cpus).remote(part, wanted, first, ask, jury, dict(weights or {}), seed, before)
 
     # One more than is asked for: where it ties with the last, it matters which number a row has, and that is known only when the
     # rows of the files before it have been counted.
@@ -220,7 +265,7 @@ def _parts(data: Any) -> list[Part]:
         if isinstance(one, _ray.ObjectRef):
             parts.append(one)
             continue
-        found = _expanded(os.fspath(one))
+        found = expanded(os.fspath(one))
         if not found:
             raise NoFileError(f"{one}: no file matches this pattern", code="no-match", path=str(one))
         parts += found
@@ -229,110 +274,97 @@ def _parts(data: Any) -> list[Part]:
     return parts
 
 
-def _expanded(name: str) -> list[str]:
-    """The files that a name or a pattern means, sorted."""
-    wild = any(sign in name for sign in "*?[")
-    if "://" not in name:
-        return sorted(glob.glob(name)) if wild else [os.path.abspath(name)]
-    if not wild:
-        return [name]
-    # The folder up to the first sign is listed.
-    scheme, _, rest = name.partition("://")
-    fixed = rest[: min(rest.index(sign) for sign in "*?[" if sign in rest)].rpartition("/")[0]
-    store, folder = pyarrow.fs.FileSystem.from_uri(f"{scheme}://{fixed}")
-    inside = store.get_file_info(pyarrow.fs.FileSelector(folder, recursive=True))
-    prefix = folder[: len(folder) - len(fixed)] if folder.endswith(fixed) else ""
-    names = (info.path.removeprefix(prefix) for info in inside if info.type == pyarrow.fs.FileType.File)
-    return sorted(f"{scheme}://{found}" for found in names if fnmatch.fnmatchcase(found, rest))
-
-
-@contextmanager
-def _opened(part: Part) -> Iterator[Given]:
-    """A file at hand: one of an object store is copied beside the task while it is read; a block of a dataset is there."""
-    if isinstance(part, (pa.Table, pa.RecordBatch)):
-        yield Arrow(part)
-    elif "://" not in part:
-        yield Paths([glob.escape(part)])
-    else:
-        store, path = pyarrow.fs.FileSystem.from_uri(part)
-        with tempfile.TemporaryDirectory(prefix="jurybox-") as folder:
-            copy = os.path.join(folder, os.path.basename(path))
-            with store.open_input_stream(path, compression=None) as source, open(copy, "wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-            yield Paths([glob.escape(copy)])
-
-
 def _threads() -> int:
     """As many as Ray gives the task."""
     given = _ray.get_runtime_context().get_assigned_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
     return max(1, int(given))
 
 
-def _seated(parts: Sequence[Part], asked: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any], before: Any) -> Jury:
+def _seated(parts: Sequence[Part], ask: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any]) -> Jury:
     """A jury that has learnt nothing, over the evaluators that one process would find in all files together."""
     if jury is not None:
         low = set(jury.inverted)
         if policy is not None or options:
             raise Error("state= goes on with the policy that it has", code="two-ways")
         return Jury(jury.evaluators, jury.policy, invert=[name for name in jury.evaluators if name in low])
-    found = _taken(parts, asked, None)
+    found = _taken(parts, ask)
     return Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options)
 
 
-def _taken(parts: Sequence[Part], asked: Mapping[str, Any], jury: Jury | None) -> list[tuple[str, bool]]:
-    found: list[tuple[str, bool]] = _result(_taken_of.remote(list(parts), dict(asked), jury))
+def _taken(parts: Sequence[Part], ask: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    found: list[tuple[str, bool]] = _result(_taken_of.remote(list(parts), dict(ask)))
     return found
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def _taken_of(parts: list[Part], asked: dict[str, Any], jury: Jury | None) -> list[tuple[str, bool]]:
+def _taken_of(parts: list[Part], ask: dict[str, Any]) -> list[tuple[str, bool]]:
     """The decision over the columns of all files; only their beginnings are read."""
     blocks = [_ray.get(part) if isinstance(part, _ray.ObjectRef) else part for part in parts]
     if isinstance(blocks[0], (pa.Table, pa.RecordBatch)):
-        given: Given = Arrow(pa.concat_tables([pa.table(block).slice(0, 100) for block in blocks], promote_options="permissive"))
-        return _core.taken(given.source(asked, jury), asked, jury)
-    from contextlib import ExitStack
-
+        return _core.needed([Arrow(block).columns() for block in blocks], ask, None)[1]
     with ExitStack() as stack:
-        files = [stack.enter_context(_opened(part)).native[0] for part in blocks]
-        return _core.taken(("paths", files), asked, jury)
+        files = [stack.enter_context(opened(part)).native[0] for part in blocks]
+        return _core.taken(("paths", files), ask, None)
+
+
+def _known_by(given: Given) -> list[str]:
+    """What the file is known by when it comes again; a block has nothing."""
+    return [name for _, name in _core.fingerprints(given.native) if name] if isinstance(given, Paths) else []
+
+
+def _of_blank(ask: Mapping[str, Any], *, reward: bool = True) -> dict[str, Any]:
+    """What is asked of one file where the evaluators are those of a jury."""
+    column = ask["reward"] if reward else None
+    turned = [name for name in ask["invert"] if name == column]
+    return asked(None, None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"])
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def _learn_part(part: Part, at: int, blank: Jury, reward: str | None, ignore: Names, id: Names, invert: Names, before: Before | None) -> Jury:
+def _survey(part: Part, ask: dict[str, Any], blank: Jury) -> tuple[list[str], int, str | None, str | None]:
+    """What the file is known by, and its rounds: how many, the first and the last."""
+    with opened(part) as given:
+        if ask["key"] is None:
+            return _known_by(given), 1, None, None
+        own = _of_blank(ask, reward=False)
+        return (_known_by(given), *_core.rounds(given.source(own, blank), own, blank))
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def _learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str]]:
     if before is not None:
         before(part)
-    with _opened(part) as given:
-        files = [name for _, name in _core.fingerprints(given.native) if name] if isinstance(given, Paths) else []
+    with opened(part) as given:
 
-        def learnt(reward: str | None) -> Jury:
-            turned = [name for name in _names(invert) if name == reward]
-            asked = _asked(None, None, None, turned, reward, None, None, _threads())
+        def learnt(*, reward: bool) -> Jury:
+            own = _of_blank(ask, reward=reward)
             jury = blank.__copy__()
-            _core.learn(given.source(asked, jury), asked, jury, None, {}, at, [], files, None)
+            _core.learn(given.source(own, jury), own, jury, None, {}, at, [], False, None)
             return jury
 
+        files = _known_by(given)
+        if ask["reward"] is None:
+            return learnt(reward=False), files
         try:
-            return learnt(reward)
+            return learnt(reward=True), files
         except Error as error:
             # Another file may have what this one lacks: rewards, or the whole column of them.
-            nobody_s = error.code == "no-reward" or (error.code == "unknown-column" and error.column == reward)
-            if reward is None or not nobody_s:
+            if error.code != "no-reward" and not (error.code == "unknown-column" and error.column == ask["reward"]):
                 raise
-            return learnt(None)
+            return learnt(reward=False), files
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
 def _rank_part(
-    part: Part, k: int, first: int, asked: dict[str, Any], jury: Jury | None, weights: dict[str, float], seed: int, before: Before | None
+    part: Part, k: int, first: int, ask: dict[str, Any], jury: Jury | None, weights: dict[str, float], seed: int, before: Before | None
 ) -> tuple[pa.Table, int]:
     if before is not None:
         before(part)
-    with _opened(part) as given:
-        asked = {**asked, "threads": _threads()}
+    with opened(part) as given:
+        own = {**ask, "threads": _threads()}
         if jury is not None:
-            asked.update(evaluators=[], id=[], ignore=[], invert=[])
-        found = _core.rank(given.source(asked, jury), asked, k, seed, False, False, None, jury, None, {}, {}, weights, None, first)
+            own.update(evaluators=[], id=[], ignore=[], invert=[])
+        source = given.source(own, jury)
+        found = _core.rank(source, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, None, first)
         if given.is_frame:
             table = given.rows(found["row"] - first, {"rank": found["rank"], "score": found["score"]})
         else:

@@ -12,18 +12,20 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from . import _core
+from ._asked import Names, asked
 from ._core import Jury
 from ._errors import Error
-from ._frames import Arrow, free_name
-from ._tables import Names, _asked
+from ._frames import FIRST, Arrow, Column, free_name
 
 __all__ = ["learn", "values"]
 
 #: The types of Spark that hold numbers.
-_NUMBERS = ("byte", "short", "integer", "long", "float", "double", "boolean")
+_NUMBERS = ("float", "double", "boolean")
+_WHOLE = ("byte", "short", "integer", "long")
 
 
 def learn(
@@ -38,13 +40,10 @@ def learn(
     **options: Any,
 ) -> Jury:
     """As `jurybox.learn`, one task per partition of a DataFrame of Spark's; each partition is a round. The keywords are the same."""
-    asked = _asked(evaluators, id, ignore, invert, reward, None, None, None)
-    needed = _core.needed(_columns(data), asked, None)
-    empty = pa.table({name: pa.array([0.0]) for name in needed})
-    only = {**asked, "id": [], "ignore": []}
-    found = _core.taken(Arrow(empty).source(only, None), only, None)
+    ask = asked(evaluators, id, ignore, invert, reward)
+    needed, found = _core.needed([_columns(data)], ask, None)
     blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options))
-    turned = [reward] if reward is not None and reward in asked["invert"] else []
+    turned = [reward] if reward is not None and reward in ask["invert"] else []
 
     def of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = [batch for batch in batches if batch.num_rows]
@@ -54,8 +53,8 @@ def learn(
         jury: Jury = pickle.loads(blank)
 
         def learnt(reward: str | None) -> None:
-            asked = _asked(None, None, None, turned if reward else [], reward, None, None, 1)
-            _core.learn(table.source(asked, jury), asked, jury, None, {}, 0, [], [], None)
+            own = asked(invert=turned if reward else [], reward=reward, threads=1)
+            _core.learn(table.source(own, jury), own, jury, None, {}, 0, [], False, None)
 
         try:
             learnt(reward)
@@ -89,9 +88,15 @@ def values(data: Any, state: Jury, *, name: str = "value") -> Any:
     return data.mapInArrow(of_partition, schema)
 
 
-def _columns(data: Any) -> list[tuple[str, bool | None]]:
-    def holds_numbers(field: Any) -> bool:
-        kind = field.dataType.typeName()
-        return kind in _NUMBERS or kind.startswith("decimal")
-
-    return [(field.name, holds_numbers(field)) for field in data.schema.fields]
+def _columns(data: Any) -> list[Column]:
+    kinds = {field.name: field.dataType.typeName() for field in data.schema.fields}
+    whole = [name for name, kind in kinds.items() if kind in _WHOLE]
+    # Whole numbers may be names of things, which is told by looking at the first of them.
+    rows = data.select(*[f"`{name}`" for name in whole]).limit(FIRST).collect() if whole else []
+    made: list[Column] = []
+    for name, kind in kinds.items():
+        first = [row[name] for row in rows] if name in whole else []
+        seen = np.array(first, dtype=np.int64) if first and None not in first else None
+        numbers = kind in _NUMBERS or kind in _WHOLE or kind.startswith("decimal")
+        made.append((name, "number" if numbers else "text", seen))
+    return made

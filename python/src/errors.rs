@@ -98,11 +98,21 @@ impl From<jurybox_files::Error> for Error {
             E::TwoRoles { column, .. } | E::Turned { column } | E::NotInvertible { column } => {
                 Facts { column: Some(column), ..Facts::default() }
             }
-            E::UnknownEvaluator { evaluator, .. } | E::SetTwice { evaluator } | E::NoValue { evaluator } => {
-                Facts { evaluator: Some(evaluator), ..Facts::default() }
+            E::UnknownEvaluator { evaluator, .. }
+            | E::SetTwice { evaluator }
+            | E::NoValue { evaluator }
+            | E::WouldForget { evaluator } => Facts { evaluator: Some(evaluator), ..Facts::default() },
+            E::NoFile { path }
+            | E::Directory { path }
+            | E::Empty { path }
+            | E::NoRows { path }
+            | E::PickedFrom { path } => Facts { path: Some(path.display().to_string()), ..Facts::default() },
+            E::ArePicks { path, column } => {
+                Facts { path: Some(path.display().to_string()), column: Some(column), ..Facts::default() }
             }
-            E::NoFile { path } | E::Directory { path } | E::Empty { path } | E::NoRows { path } => {
-                Facts { path: Some(path.display().to_string()), ..Facts::default() }
+            E::Verdict { path, place, .. } => {
+                let path = Some(path.display().to_string());
+                Facts { path, row: Some(row_of(place)), ..Facts::default() }
             }
             _ => Facts::default(),
         };

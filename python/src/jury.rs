@@ -5,10 +5,11 @@ use crate::errors::{Result, refused};
 use crate::fitted::{BaseAndEach, Ends, Fitted};
 use crate::picks::Picks;
 use crate::policies::spec;
-use crate::taught::taught;
+use crate::sum::merged;
+use crate::taught::{Learnt, taught};
 use jurybox::rand::SeedableRng;
 use jurybox::{Direction, Evaluator, Evaluators, Example};
-use jurybox_files::{Memory, State};
+use jurybox_files::{Remembered, State};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -27,7 +28,7 @@ pub(crate) struct Inner {
     evaluators: Arc<Evaluators>,
     names: Arc<Vec<String>>,
     /// A fit of the present state, once somebody has asked for one.
-    fitted: Option<Fitted>,
+    pub(crate) fitted: Option<Fitted>,
 }
 
 impl Inner {
@@ -54,23 +55,6 @@ fn directed(name: &str, invert: &[String]) -> Evaluator {
 /// The generator of a seed: the same draws as in Rust.
 pub(crate) fn generator(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
-}
-
-/// What became of a batch of examples.
-#[pyclass(frozen, get_all, eq, module = "jurybox")]
-#[derive(PartialEq)]
-pub(crate) struct Learnt {
-    /// Examples that changed the state.
-    used: u64,
-    /// Examples that this policy does not learn from.
-    passed_over: u64,
-}
-
-#[pymethods]
-impl Learnt {
-    fn __repr__(&self) -> String {
-        format!("Learnt(used={}, passed_over={})", self.used, self.passed_over)
-    }
 }
 
 impl Jury {
@@ -234,10 +218,9 @@ impl Jury {
             }
             return self.with(py, |inner| {
                 let Inner { state, names, fitted, .. } = inner;
-                let jurybox::Learnt { used, passed_over } =
-                    taught(&mut state.jury, names, picks, &rewards, at)?;
+                let learnt = taught(&mut state.jury, names, picks, &rewards, at)?;
                 *fitted = None;
-                Ok(Learnt { used, passed_over })
+                Ok(learnt)
             });
         }
         let table = arrays::scores(picks, &self.evaluators_now(py))?;
@@ -251,9 +234,9 @@ impl Jury {
             let rows = scores.rows().zip(&rewards);
             let examples: Vec<_> =
                 rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
-            let jurybox::Learnt { used, passed_over } = jury.learn(&examples, at)?;
+            let learnt = jury.learn(&examples, at)?.into();
             inner.fitted = None;
-            Ok(Learnt { used, passed_over })
+            Ok(learnt)
         })
     }
 
@@ -395,39 +378,10 @@ pub(crate) fn jury_from_parts(
     place: u128,
 ) -> Result<Jury> {
     let jury = jurybox::Jury::from_bytes(bytes)?;
-    let memory: Memory =
+    let memory: Remembered =
         serde_json::from_str(memory).map_err(|e| refused("state", &format!("a damaged memory: {e}")))?;
     let mut rng = ChaCha8Rng::from_seed(seed);
     rng.set_stream(stream);
     rng.set_word_pos(place);
     Ok(Jury::of(State { jury, memory }, rng))
-}
-
-/// One jury of several that learnt apart; what two of them were taught with is refused unless `again`.
-#[pyfunction]
-#[pyo3(signature = (juries, *, again = false))]
-#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-pub(crate) fn merge(py: Python<'_>, juries: Vec<Py<Jury>>, again: bool) -> Result<Jury> {
-    let all: Vec<&Jury> = juries.iter().map(Py::get).collect();
-    merged(py, &all, again)
-}
-
-fn merged(py: Python<'_>, juries: &[&Jury], again: bool) -> Result<Jury> {
-    let Some((first, others)) = juries.split_first() else {
-        return Err(refused("merge", "these states cannot be merged: there is none"));
-    };
-    let mut sum = first.with(py, |inner| inner.clone());
-    for (number, other) in others.iter().enumerate() {
-        let theirs = other.with(py, |inner| inner.state.clone());
-        py.detach(|| -> Result<()> {
-            let shared = sum.state.memory.shared(&theirs.memory);
-            if shared > 0 && !again {
-                let path = format!("state {}", number + 2).into();
-                return Err(jurybox_files::Error::Shared { path, shared }.into());
-            }
-            sum.state.memory.merge(&theirs.memory)?;
-            Ok(sum.state.jury.merge(&theirs.jury)?)
-        })?;
-    }
-    Ok(Jury(Arc::new(Mutex::new(Inner { fitted: None, ..sum }))))
 }

@@ -21,6 +21,7 @@ mod jury;
 mod picks;
 mod policies;
 mod rows;
+mod sum;
 mod tables;
 mod taught;
 mod work;
@@ -31,7 +32,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::calls::learning::{learn, learn_picks};
+    use crate::calls::learning::{learn, rounds};
     #[pymodule_export]
     use crate::calls::picking::pick;
     #[pymodule_export]
@@ -39,9 +40,11 @@ mod _core {
     #[pymodule_export]
     use crate::calls::study::{replay, report};
     #[pymodule_export]
+    use crate::calls::verdicts::learn_picks;
+    #[pymodule_export]
     use crate::fitted::Fitted;
     #[pymodule_export]
-    use crate::jury::{Jury, Learnt, jury_from_parts, merge};
+    use crate::jury::{Jury, jury_from_parts};
     #[pymodule_export]
     use crate::picks::{Picks, picks_from_parts};
     #[pymodule_export]
@@ -49,7 +52,11 @@ mod _core {
     #[pymodule_export]
     use crate::rows::Rows;
     #[pymodule_export]
-    use crate::tables::{Lock, fingerprints, needed};
+    use crate::sum::merge;
+    #[pymodule_export]
+    use crate::tables::{Lock, fingerprints, needed, not_over};
+    #[pymodule_export]
+    use crate::taught::Learnt;
 
     use pyo3::prelude::*;
 

@@ -4,41 +4,57 @@ use crate::arrow;
 use crate::errors::{Result, refused};
 use crate::jury::Jury;
 use crate::work::{self, Reins};
-use arrow_array::RecordBatch;
 use arrow_array::ffi_stream::ArrowArrayStreamReader;
-use arrow_schema::{Field, Schema};
-use jurybox::Evaluator;
-use jurybox_files::{Error, Roles, Table, expand, fingerprint};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, new_null_array};
+use arrow_schema::{DataType, Field, Schema};
+use jurybox::{Direction, Evaluator};
+use jurybox_files::{
+    Decimal, Error, Format, Long, Reading, Roles, Table, expand, fingerprint, refuse_overwriting,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Which column is what.
+/// Which column is what, and how the rows are written.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
 pub(crate) struct Asked {
-    evaluators: Vec<String>,
+    pub(crate) evaluators: Vec<String>,
     id: Vec<String>,
     ignore: Vec<String>,
     pub(crate) invert: Vec<String>,
     pub(crate) reward: Option<String>,
     probability: Option<String>,
     pub(crate) key: Option<String>,
+    written: Written,
     threads: Option<usize>,
 }
 
 impl Asked {
-    /// The same from roles.
-    pub(crate) fn of(roles: Roles, threads: Option<usize>) -> Asked {
+    /// The same rows, with columns that are other things.
+    pub(crate) fn with(&self, roles: Roles, written: Written) -> Asked {
         let Roles { evaluators, seated: _, id, ignore, invert, reward, probability, key } = roles;
-        Asked { evaluators, id, ignore, invert, reward, probability, key, threads }
+        let threads = self.threads;
+        Asked { evaluators, id, ignore, invert, reward, probability, key, written, threads }
     }
 
     /// Whether rows carry the probability with which they were picked.
     pub(crate) fn is_logged(&self) -> bool {
         self.probability.is_some()
+    }
+
+    fn threaded(&self, table: Table) -> Table {
+        match self.threads {
+            Some(threads) => table.with_threads(threads),
+            None => table,
+        }
+    }
+
+    /// How they are written, as a person said.
+    pub(crate) fn written(&self) -> &Written {
+        &self.written
     }
 
     pub(crate) fn roles(&self, seated: &[Evaluator]) -> Roles {
@@ -55,11 +71,57 @@ impl Asked {
     }
 }
 
+/// How rows are written, where that cannot be told from them.
+#[derive(FromPyObject, Clone)]
+#[pyo3(from_item_all)]
+pub(crate) struct Written {
+    input_format: Option<String>,
+    delimiter: Option<String>,
+    header: bool,
+    decimal: Option<String>,
+    na: Vec<String>,
+    long: Option<(String, String, String)>,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        let (input_format, delimiter, decimal, long) = (None, None, None, None);
+        Written { input_format, delimiter, header: true, decimal, na: Vec::new(), long }
+    }
+}
+
+impl Written {
+    /// The same without what a person said of how scores are written.
+    pub(crate) fn without_words(&self) -> Written {
+        Written { decimal: None, na: Vec::new(), ..self.clone() }
+    }
+
+    /// The same for the library; what is none of its words has been refused in Python.
+    fn reading(&self) -> Reading {
+        let format = |name: &String| Format::of_name(&format!("x.{}", name.trim_start_matches('.')));
+        let delimiter = |text: &String| if text == "tab" { Some(b'\t') } else { text.bytes().next() };
+        let decimal = |text: &String| text.parse::<Decimal>().ok();
+        Reading {
+            format: self.input_format.as_ref().and_then(format),
+            delimiter: self.delimiter.as_ref().and_then(delimiter),
+            header: (!self.header).then_some(false),
+            decimal: self.decimal.as_ref().and_then(decimal).unwrap_or_default(),
+            na: self.na.clone(),
+            long: self.long.clone().map(|(item, judge, grade)| Long { item, judge, grade }),
+        }
+    }
+}
+
 /// The rows.
 pub(crate) enum Source {
+    /// Names and patterns.
     Paths(Vec<String>),
+    /// Files by their very names.
+    Files(Vec<PathBuf>),
     /// All columns of something that streams.
     Stream(ArrowArrayStreamReader),
+    /// All columns of a frame: its rows are grades, and become others.
+    Columns(RecordBatch),
     /// Those columns of a frame that are needed, as a stream.
     FrameStream(ArrowArrayStreamReader),
     /// The same as columns.
@@ -70,11 +132,13 @@ impl Source {
     /// From `(kind, what)`.
     pub(crate) fn from_python(given: &Bound<'_, PyAny>) -> Result<Source> {
         let (kind, what): (String, Bound<'_, PyAny>) = given.extract()?;
+        let columns = |what: &Bound<'_, PyAny>| columns(what.cast::<PyList>().map_err(PyErr::from)?);
         Ok(match kind.as_str() {
             "paths" => Source::Paths(what.extract()?),
             "stream" => Source::Stream(arrow::reader(&what)?),
+            "columns" => Source::Columns(columns(&what)?),
             "frame-stream" => Source::FrameStream(arrow::reader(&what)?),
-            "frame-columns" => Source::FrameColumns(columns(what.cast::<PyList>().map_err(PyErr::from)?)?),
+            "frame-columns" => Source::FrameColumns(columns(&what)?),
             other => return Err(refused("source", &format!("there is no source `{other}`"))),
         })
     }
@@ -92,28 +156,35 @@ impl Source {
         again: bool,
         reins: &Reins,
     ) -> std::result::Result<Table, Error> {
-        let roles = asked.roles(seated);
+        let (roles, reading) = (asked.roles(seated), asked.written.reading());
         let table = match self {
-            Source::Paths(paths) => Table::open(&expand(&paths)?, &roles, again)?,
-            Source::Stream(stream) => Table::from_stream(stream, &roles, true)?,
+            Source::Paths(paths) => Table::open_as(&expand(&paths)?, &reading, &roles, again)?,
+            Source::Files(paths) => Table::open_as(&paths, &reading, &roles, again)?,
+            Source::Stream(stream) => Table::from_stream_as(stream, &reading, &roles, again)?,
+            Source::Columns(batch) => Table::from_batches_as(vec![batch], &reading, &roles)?,
             Source::FrameStream(stream) => {
+                let schema = stream.schema();
                 let batches = stream.collect::<std::result::Result<Vec<_>, _>>();
-                let batches =
+                let mut batches =
                     batches.map_err(|e| Error::Arrow { path: "frame".into(), reason: e.to_string() })?;
-                from_frame(batches, roles)?
+                // A frame without rows may have no batches either; its columns are known all the same.
+                if batches.is_empty() {
+                    batches.push(RecordBatch::new_empty(schema));
+                }
+                from_frame(batches, &reading, roles)?
             }
-            Source::FrameColumns(batch) => from_frame(vec![batch], roles)?,
+            Source::FrameColumns(batch) => from_frame(vec![batch], &reading, roles)?,
         };
-        let table = reins.hold(table);
-        Ok(match asked.threads {
-            Some(threads) => table.with_threads(threads),
-            None => table,
-        })
+        Ok(asked.threaded(reins.hold(table)))
     }
 }
 
 /// A table over what crossed the border: columns that were named and are not needed have stayed behind.
-fn from_frame(batches: Vec<RecordBatch>, mut roles: Roles) -> std::result::Result<Table, Error> {
+fn from_frame(
+    batches: Vec<RecordBatch>,
+    reading: &Reading,
+    mut roles: Roles,
+) -> std::result::Result<Table, Error> {
     if let Some(first) = batches.first() {
         let schema = first.schema();
         let seated: Vec<String> = roles.seated.iter().map(|seated| seated.name.clone()).collect();
@@ -121,7 +192,7 @@ fn from_frame(batches: Vec<RecordBatch>, mut roles: Roles) -> std::result::Resul
         roles.id.retain(here);
         roles.ignore.retain(here);
     }
-    Table::from_batches(batches, &roles)
+    Table::from_batches_as(batches, reading, &roles)
 }
 
 /// A batch of columns: name, values, mask of what is missing or nothing.
@@ -138,26 +209,54 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
         .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
 }
 
-/// The columns of a frame that will be read, decided before any of them crosses: each column comes with whether it holds
-/// numbers.
+/// A column of a frame as it is told of before it crosses: its name, what it holds (`number`, `text` or `empty`), and of whole numbers
+/// the first of them.
+type Told<'py> = (String, String, Option<Bound<'py, PyAny>>);
+
+/// The columns that will be read of a frame, or of several that are like files, decided before any of them crosses; and the
+/// evaluators, each with whether low means high.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn needed(
     py: Python<'_>,
-    columns: Vec<(String, Option<bool>)>,
+    frames: Vec<Vec<Told<'_>>>,
     asked: Asked,
     state: Option<&Bound<'_, Jury>>,
-) -> Result<Vec<String>> {
-    for (at, (name, _)) in columns.iter().enumerate() {
-        if let Some(first) = columns[..at].iter().position(|(other, _)| other == name) {
+) -> Result<(Vec<String>, Vec<(String, bool)>)> {
+    let known: Vec<String> = frames.iter().flatten().map(|(name, ..)| name.clone()).collect();
+    let sources = frames.into_iter().map(first_rows).collect::<Result<Vec<_>>>()?;
+    let taken = asked.roles(&seated(py, state)).over(&sources)?;
+    let here = |name: &&str| known.iter().any(|column| column == name);
+    let evaluators = taken.evaluators().as_slice().iter();
+    let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
+    Ok((taken.read().filter(here).map(Into::into).collect(), evaluators))
+}
+
+/// What is known of a frame as a batch: whole numbers with their first values, the others without any.
+fn first_rows(columns: Vec<Told<'_>>) -> Result<RecordBatch> {
+    let (mut fields, mut arrays): (Vec<Field>, Vec<Option<ArrayRef>>) = (Vec::new(), Vec::new());
+    for (at, (name, holds, first)) in columns.iter().enumerate() {
+        if let Some(before) = columns[..at].iter().position(|(other, ..)| other == name) {
             let (path, column) = ("frame".into(), name.clone());
-            return Err(Error::DuplicateColumn { path, column, first: first + 1, second: at + 1 }.into());
+            return Err(Error::DuplicateColumn { path, column, first: before + 1, second: at + 1 }.into());
         }
+        let array = first.as_ref().map(|first| arrow::column(first, None)).transpose()?;
+        let kind = match (&array, holds.as_str()) {
+            (Some(array), _) => array.data_type().clone(),
+            (None, "number") => DataType::Float64,
+            (None, "empty") => DataType::Null,
+            (None, _) => DataType::Utf8,
+        };
+        fields.push(Field::new(name, kind, true));
+        arrays.push(array);
     }
-    let seated = seated(py, state);
-    let taken = asked.roles(&seated).over(&columns)?;
-    let has = |name: &&str| columns.iter().any(|(column, _)| column == name);
-    Ok(taken.read().filter(has).map(Into::into).collect())
+    let rows = arrays.iter().flatten().map(|array| array.len()).max().unwrap_or(0);
+    let whole = |(array, field): (Option<ArrayRef>, &Field)| {
+        array.unwrap_or_else(|| new_null_array(field.data_type(), rows))
+    };
+    let arrays = arrays.into_iter().zip(&fields).map(whole).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
 }
 
 /// The evaluators of a jury.
@@ -173,6 +272,13 @@ pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<
     work::run(py, None, move |_| -> std::result::Result<_, Error> {
         expand(&patterns)?.into_iter().map(|path| fingerprint(&path).map(|name| (path, name))).collect()
     })
+}
+
+/// Refuses to write over what is read.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+pub(crate) fn not_over(read: Vec<PathBuf>, out: PathBuf) -> Result<()> {
+    Ok(refuse_overwriting(&read, &out)?)
 }
 
 /// The right to change a state file, held from reading to writing.

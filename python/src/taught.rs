@@ -2,8 +2,33 @@
 
 use crate::errors::{Result, refused};
 use crate::picks::Picks;
-use jurybox::{Example, Jury, Learnt};
+use jurybox::{Example, Jury};
+use pyo3::prelude::*;
 use std::collections::BTreeMap;
+
+/// What became of a batch of examples.
+#[pyclass(frozen, get_all, eq, module = "jurybox")]
+#[derive(PartialEq, Default)]
+pub(crate) struct Learnt {
+    /// Examples that changed the state.
+    pub(crate) used: u64,
+    /// Examples that this policy does not learn from.
+    pub(crate) passed_over: u64,
+}
+
+#[pymethods]
+impl Learnt {
+    fn __repr__(&self) -> String {
+        format!("Learnt(used={}, passed_over={})", self.used, self.passed_over)
+    }
+}
+
+impl From<jurybox::Learnt> for Learnt {
+    fn from(learnt: jurybox::Learnt) -> Learnt {
+        let jurybox::Learnt { used, passed_over } = learnt;
+        Learnt { used, passed_over }
+    }
+}
 
 /// Teaches a jury what picks were worth, each at the time of its round; all of them, or none.
 pub(crate) fn taught(
@@ -23,7 +48,7 @@ pub(crate) fn taught(
     let one_time =
         at.or_else(|| picks.at.first().copied().filter(|first| picks.at.iter().all(|at| at == first)));
     if let Some(at) = one_time {
-        return Ok(jury.learn(&all.map(example).collect::<Vec<_>>(), at)?);
+        return Ok(jury.learn(&all.map(example).collect::<Vec<_>>(), at)?.into());
     }
     let mut by_time: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for pick in all {

@@ -21,13 +21,22 @@ const PATIENCE: Duration = Duration::from_millis(400);
 pub(crate) struct Reins {
     pub(crate) stop: Arc<AtomicBool>,
     progress: Arc<Mutex<Option<Progress>>>,
+    heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Reins {
     /// Holds a table by them.
     pub(crate) fn hold(&self, table: jurybox_files::Table) -> jurybox_files::Table {
-        let progress = self.progress.clone();
-        table.stopped_by(self.stop.clone()).watched(move |now| *lock(&progress) = Some(now))
+        let (progress, heard) = (self.progress.clone(), self.heard.clone());
+        table
+            .stopped_by(self.stop.clone())
+            .watched(move |now| *lock(&progress) = Some(now))
+            .heard(move |warning| lock(&heard).push(warning.to_string()))
+    }
+
+    /// What only passes over the rows could know, up to now.
+    pub(crate) fn heard(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.heard))
     }
 
     /// Refuses to go on where nobody waits any more: for the moment before something is changed for good.

@@ -58,9 +58,14 @@ INTERRUPTED = """
     ("call", "rows"),
     [
         ("jb.replay(frame, reward='verdict', runs=5000, policies=['lin-ucb', 'average'], progress=watch)", 20_000),
+        (
+            "jb.replay(frame.with_columns(p=pl.lit(0.5), day=pl.int_range(pl.len()) // 20, verdict=pl.when(pl.int_range(pl.len()) % 2 == 0)"
+            ".then('verdict')), reward='verdict', probability='p', round='day', progress=watch, policies=['adaptive', 'esag'])",
+            400_000,
+        ),
         ("while True: jb.learn(frame, reward='verdict', state=jury.__copy__(), progress=watch)", 2_000_000),
     ],
-    ids=["replay", "learn"],
+    ids=["replay", "estimate", "learn"],
 )
 def test_ctrl_c_is_heard(call: str, rows: int) -> None:
     # How soon is printed, and asserted nowhere: on a busy machine a clock says little. The work itself would take minutes.

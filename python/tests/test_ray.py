@@ -99,6 +99,34 @@ def test_goes_on_from_a_state(cluster, days: str) -> None:
     assert jury.seen["items"] == 100 + sum(1500 + 100 * day for day in range(FILES))
 
 
+def test_files_that_a_state_knows_are_passed_over(cluster, days: str) -> None:
+    files = sorted(str(path) for path in Path(days).parent.glob("*.parquet"))
+    for some in (files[:3], files):
+        first = jb.learn(files[:3], reward="verdict", policy="lin-ucb")
+        assert jb.ray.learn(some, reward="verdict", state=first).to_json() == jb.learn(some, reward="verdict", state=first).to_json()
+    twice = [files[0], files[1], files[0]]
+    assert jb.ray.learn(twice, policy="esag").to_json() == jb.learn(twice, policy="esag").to_json()
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "lin-ucb"])
+def test_rounds_have_the_times_of_one_process(cluster, tmp_path: Path, policy: str) -> None:
+    for day in range(4):
+        scores, rewards = made_up(300, 3, seed=day)
+        hours = [f"{day}-{row // (40 + 10 * day)}" for row in range(300)]
+        pd.DataFrame(scores, columns=["a", "b", "c"]).assign(hour=hours, verdict=rewards).to_csv(tmp_path / f"{day}.csv", index=False)
+    files = str(tmp_path / "*.csv")
+    whole = jb.learn(files, reward="verdict", round="hour", policy=policy)
+    spread = jb.ray.learn(files, reward="verdict", round="hour", policy=policy)
+    assert spread.seen == whole.seen and spread.seen["rounds"] > 16
+    for name, weight in whole.weights().items():
+        assert spread.weights()[name] == pytest.approx(weight, rel=1e-9)
+    with pytest.raises(jb.Error, match="goes on from") as caught:
+        late = pd.read_csv(tmp_path / "3.csv").assign(hour="3-4")
+        late.to_csv(tmp_path / "4.csv", index=False)
+        jb.ray.learn(files, reward="verdict", round="hour", policy=policy)
+    assert caught.value.code == "round"
+
+
 def test_an_error_in_a_task_arrives_as_it_is(cluster, tmp_path: Path) -> None:
     (tmp_path / "0.csv").write_text("spam,abuse\n0.1,0.2\n")
     (tmp_path / "1.csv").write_text("spam,abuse\n0.1,0.2\n0.3,inf\n")

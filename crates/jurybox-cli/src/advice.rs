@@ -16,6 +16,16 @@ pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
     on_files(of_files?)
 }
 
+/// How a part of the paper that was left out can be had.
+pub(crate) fn on_skipped(part: jurybox_lab::Skipped) -> &'static str {
+    match part {
+        jurybox_lab::Skipped::NoContent => "name it with --data DIR",
+        jurybox_lab::Skipped::NoPredictions => {
+            "make them with `train.py --data DIR --out FILE.csv`, then pass --jester FILE.csv"
+        }
+    }
+}
+
 /// Whether an error is about settings, and may draw them.
 pub(crate) fn is_of_the_lab(error: &anyhow::Error) -> bool {
     use jurybox_lab::Error::{Content, Setting};
@@ -33,11 +43,23 @@ fn on_files(error: &Error) -> Option<String> {
         Error::NotANumber { .. } => {
             "correct it, leave the cell empty where the score is missing, or leave the column out with --ignore".into()
         }
+        Error::OddCells(odd) => format!(
+            "correct them, say which words mean that a score is missing with --na, or leave the column out with --ignore {}",
+            odd.column
+        ),
+        Error::Foreign { path, what } => match *what {
+            "an Excel workbook" | "an old Excel workbook" | "an OpenDocument spreadsheet" => "save it as CSV".into(),
+            "a zip archive" => format!("pipe its file in: unzip -p {} | jurybox ... -", path.display()),
+            what if what.starts_with("compressed by ") => {
+                let by = what.trim_start_matches("compressed by ");
+                format!("decompress it into a pipe: {by} -dc {} | jurybox ... -", path.display())
+            }
+            _ => "turn it into CSV, JSON lines or Parquet first".into(),
+        },
         Error::NotUtf8 { .. } => {
             "convert the file first, for instance with `iconv -f latin1 -t utf-8`".into()
         }
         Error::LongRecord { .. } => "is this a text file with line ends?".into(),
-        Error::LateKey { .. } => "put it on the first line, null where it is missing".into(),
         Error::DuplicateColumn { .. } => "rename one".into(),
         Error::NoEvaluator { .. } => "name them with --evaluators".into(),
         Error::NoneOfTheEvaluators { .. } => "name its columns with --evaluators, or leave the file out".into(),
@@ -53,6 +75,16 @@ fn on_files(error: &Error) -> Option<String> {
             format!("pass --reward {}, or learn another state with --state", learnt.name)
         }
         Error::Shared { .. } => "merge states that were learnt apart, or count it twice with --again".into(),
+        Error::OtherPolicy { .. } => "leave --policy out, or use another state with --state".into(),
+        Error::WouldForget { evaluator } => {
+            format!("name it too in --evaluators, or pass --drop {evaluator}")
+        }
+        Error::NoId { .. } => "give every row an id of its own".into(),
+        Error::PickedFrom { .. } => {
+            "pass the picks with --picks and the verdicts on them with --verdicts, or count the rows twice with --again"
+                .into()
+        }
+        Error::ArePicks { .. } => "pass them with --picks, and the verdicts on them with --verdicts".into(),
         Error::NotPicks { .. } => "pass what `jurybox pick` wrote".into(),
         Error::Truncated { .. } => "copy it again".into(),
         Error::Changed { .. } => "wait until it is written, or work on a copy".into(),

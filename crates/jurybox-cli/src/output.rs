@@ -3,6 +3,7 @@
 use jurybox_files::plain;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 
 /// The version of the documents. Fields may be added under one version; it rises when one is taken away or changes.
 const VERSION: u32 = 2;
@@ -19,6 +20,32 @@ struct Versioned<T> {
 /// Writes one JSON document with its format and version.
 pub(crate) fn versioned(command: &str, body: impl Serialize) -> anyhow::Result<()> {
     document(&Versioned { format: format!("jurybox-{command}"), version: VERSION, body })
+}
+
+/// Writes one JSON document that knows its version, with its format.
+pub(crate) fn named(command: &str, body: impl Serialize) -> anyhow::Result<()> {
+    document(&Named { format: format!("jurybox-{command}"), body })
+}
+
+#[derive(Serialize)]
+struct Named<T> {
+    format: String,
+    #[serde(flatten)]
+    body: T,
+}
+
+/// Whether a file that was asked for is standard output, and no place for anything else then. Two documents on it are refused.
+pub(crate) fn is_given_away<'a>(
+    files: impl IntoIterator<Item = &'a PathBuf>,
+    json: bool,
+) -> anyhow::Result<bool> {
+    const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+    let files = files.into_iter().filter(|file| STDOUT.iter().any(|name| file.as_os_str() == *name)).count();
+    anyhow::ensure!(
+        files + usize::from(json) < 2,
+        "standard output has room for one document; write the others to files"
+    );
+    Ok(files > 0)
 }
 
 /// Writes one JSON document.

@@ -1,68 +1,12 @@
 //! The daily loop where golden files cannot show it: many processes at once, a run that is killed, links, permissions, devices.
 #![cfg(unix)]
 
+mod folder;
+
+use folder::{Folder, rows};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-
-/// A folder of a test's own, gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("jurybox-daily-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_jurybox"));
-        command.args(line.split_whitespace()).current_dir(&self.0).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, line: &str) -> Output {
-        self.command(line).output().unwrap()
-    }
-
-    /// Runs what must succeed, and returns its messages.
-    fn ok(&self, line: &str) -> String {
-        let output = self.run(line);
-        let messages = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{line}: {messages}");
-        messages
-    }
-
-    fn seen(&self, state: &str) -> serde_json::Value {
-        let text = fs::read_to_string(self.path(state)).unwrap();
-        serde_json::from_str::<serde_json::Value>(&text).unwrap()["jury"]["seen"].clone()
-    }
-
-    fn unfinished(&self) -> usize {
-        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
-        names.filter(|name| name.to_string_lossy().ends_with(".part")).count()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn rows(of: usize) -> String {
-    let line = |i: usize| format!("f{of}i{i},{},{},{}\n", (i * 7 + of) % 10, (i * 3 + of) % 10, (i + of) % 2);
-    format!("id,a,b,verdict\n{}", (0..10).map(line).collect::<String>())
-}
+use std::process::{Child, Stdio};
 
 #[test]
 fn twenty_that_learn_at_once_are_all_learnt() {

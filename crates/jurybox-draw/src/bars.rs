@@ -21,6 +21,10 @@ pub struct Bar {
     pub interval: Option<(f64, f64)>,
     /// Which colour; the same as that of a [`Curve`](crate::Curve) with this style. The first one when not said.
     pub style: Option<usize>,
+    /// A colour by its purpose instead of one of a series.
+    pub colour: Option<Colour>,
+    /// What stands at the end of the row among [`Bars`]; the value when not said.
+    pub note: Option<String>,
 }
 
 impl Bar {
@@ -30,7 +34,7 @@ impl Bar {
     /// assert_eq!(jurybox_draw::Bar::new("spam", 0.8, None).style, None);
     /// ```
     pub fn new(name: &str, value: f64, interval: Option<(f64, f64)>) -> Bar {
-        Bar { name: name.into(), value, interval, style: None }
+        Bar { name: name.into(), value, interval, style: None, colour: None, note: None }
     }
 
     /// How far it or its interval is from zero.
@@ -55,6 +59,11 @@ impl Bar {
         svg.finish()
     }
 
+    /// What stands at its end.
+    fn end(&self) -> String {
+        self.note.clone().unwrap_or_else(|| short(self.value))
+    }
+
     fn title(&self) -> String {
         let interval = self
             .interval
@@ -63,7 +72,7 @@ impl Bar {
     }
 
     fn write(&self, svg: &mut Svg, room: &Room) {
-        let colour = svg.colour(Colour::Series(self.style.unwrap_or(0)));
+        let colour = svg.colour(self.colour.unwrap_or(Colour::Series(self.style.unwrap_or(0))));
         let (ink, muted) = (svg.colour(Colour::Ink), svg.colour(Colour::Muted));
         let zero = room.place(0.0);
         let middle = room.top + 0.5 * room.height;
@@ -151,7 +160,8 @@ impl Bars {
     pub fn drawn(&self, width: f64) -> String {
         let widest = |texts: &mut dyn Iterator<Item = f64>, most: f64| texts.fold(0.0, f64::max).min(most);
         let left = 10.0 + widest(&mut self.bars.iter().map(|bar| width_of(&bar.name)), 0.36 * width);
-        let right = width - 12.0 - widest(&mut self.bars.iter().map(|bar| width_of(&short(bar.value))), 70.0);
+        let room = 10.0 + widest(&mut self.bars.iter().map(|bar| width_of(&bar.end())), 0.36 * width);
+        let right = width - room;
         let ends = || {
             let of = |bar: &Bar| [Some(bar.value), bar.interval.map(|i| i.0), bar.interval.map(|i| i.1)];
             self.bars.iter().flat_map(of).flatten().filter(|v| v.is_finite())
@@ -163,7 +173,7 @@ impl Bars {
             let top = at as f64 * ROW;
             svg.name(left - 8.0, top + 0.5 * ROW + 4.0, "end", left - 8.0, &bar.name);
             bar.write(&mut svg, &Room { left, right, top, height: ROW, low, high });
-            svg.word(width, top + 0.5 * ROW + 4.0, "end", "", &short(bar.value));
+            svg.name(width, top + 0.5 * ROW + 4.0, "end", room - 8.0, &bar.end());
         }
         svg.finish()
     }

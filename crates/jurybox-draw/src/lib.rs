@@ -47,7 +47,7 @@ pub use colour::Colour;
 pub use curve::Curve;
 pub use escape::escaped;
 pub use heat::HeatMap;
-pub use number::short;
+pub use number::{counted, short};
 pub use page::{page, style, table, warnings};
 pub use plot::{Frame, Plot};
 pub use spark::sparkline;

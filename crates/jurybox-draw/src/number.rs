@@ -25,6 +25,16 @@ pub fn short(value: f64) -> String {
     trimmed(&text).into()
 }
 
+/// So many of something, in words: an English plural by `s`.
+///
+/// ```
+/// use jurybox_draw::counted;
+/// assert_eq!([counted(1, "item"), counted(0, "item"), counted(12, "row")], ["1 item", "0 items", "12 rows"]);
+/// ```
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Without the zeros after the point that say nothing.
 pub(crate) fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }

@@ -7,7 +7,7 @@ use crate::escape::escaped;
 /// prints.
 ///
 /// The body is markup: what comes from outside has to pass [`escaped`] before it gets into it. It may use the classes of
-/// [`style`]: `lead` and `small` for paragraphs, `scroll` around tables, `words` for a table of text rather than numbers, `grid` for
+/// [`style`]: `lead`, `advice` and `small` for paragraphs, `scroll` around tables, `words` for a table of text rather than numbers, `grid` for
 /// small drawings side by side.
 ///
 /// ```
@@ -39,6 +39,9 @@ b,strong{font-weight:600}
 a{color:var(--accent)}
 code{font:14px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 .lead{color:var(--muted)}
+.advice{font-size:18px;line-height:1.45}
+details{margin:16px 0}
+summary{cursor:pointer;color:var(--accent);font-size:14px}
 .small,figcaption{color:var(--muted);font-size:14px}
 table{border-collapse:collapse;font-size:14px}
 th,td{padding:6px 8px;text-align:right;vertical-align:middle;white-space:nowrap;border-bottom:1px solid var(--hairline)}

@@ -1,8 +1,9 @@
 //! What is wanted of each row, and the batch in which it comes.
 
 use crate::error::{Error, Place};
-use crate::number::{self, Cell};
+use crate::number::{Cell, Notation};
 use crate::numbers::Numbers;
+use crate::tally::Tally;
 use std::path::Path;
 
 /// What a column is for, in a scan.
@@ -18,6 +19,8 @@ pub(crate) enum Use {
     Probability,
     /// Text by which rows are put together: a round or a group.
     Key,
+    /// Nothing was in it where it was looked at, and so it is no evaluator: whether something comes later is to be told.
+    Watch,
 }
 
 impl Use {
@@ -31,6 +34,8 @@ impl Use {
 pub(crate) struct Ask {
     pub(crate) uses: Vec<Use>,
     pub(crate) names: Vec<String>,
+    /// How the cells of each column are written.
+    pub(crate) notations: Vec<Notation>,
     pub(crate) evaluators: usize,
     /// Whether whole rows are wanted: the place of each in the text, or every column.
     pub(crate) records: bool,
@@ -49,6 +54,16 @@ impl Ask {
         }
     }
 
+    /// A tally for each column.
+    pub(crate) fn tallies(&self) -> Vec<Tally> {
+        vec![Tally::default(); self.uses.len()]
+    }
+
+    /// Whether a number that a file stores may mean that there is none.
+    pub(crate) fn has_missing_numbers(&self) -> bool {
+        self.notations.iter().any(|notation| notation.na.has_numbers())
+    }
+
     /// Whether an evaluator has no column here.
     pub(crate) fn lacks_a_score(&self) -> bool {
         self.lacking.iter().any(|what| matches!(what, Use::Score { .. }))
@@ -61,7 +76,7 @@ impl Ask {
                 Use::Reward { .. } => batch.rewards = vec![f64::NAN; batch.rows],
                 Use::Probability => batch.probabilities = vec![f64::NAN; batch.rows],
                 Use::Key => batch.keys = vec![Box::from(""); batch.rows],
-                Use::Score { .. } | Use::Skip => {}
+                Use::Score { .. } | Use::Skip | Use::Watch => {}
             }
         }
     }
@@ -78,6 +93,12 @@ pub struct Batch {
     pub(crate) rewards: Vec<f64>,
     pub(crate) probabilities: Vec<f64>,
     pub(crate) keys: Vec<Box<str>>,
+    /// By column of the source: cells that are no numbers. Empty where there can be none.
+    pub(crate) tallies: Vec<Tally>,
+    /// Keys of a text that are no columns, and where each first stands; a few of them.
+    pub(crate) late: Vec<(String, Place)>,
+    /// Whether places in it are counted from the beginning of the unit.
+    pub(crate) starts_lines: bool,
     /// Where each row's record begins in the block, and where the last one ends.
     pub(crate) starts: Vec<usize>,
 }
@@ -181,29 +202,9 @@ impl Batch {
 /// Rows laid down at a time: they stay in the cache while every column writes its part.
 const STRETCH: usize = 256;
 
-/// A number for a column, or the error that says where it stands.
-#[inline]
-pub(crate) fn number_for(
-    path: &Path,
-    place: Place,
-    column: &str,
-    cell: Cell,
-    shown: &[u8],
-) -> Result<f64, Error> {
-    match cell {
-        Cell::Number(value) => Ok(value),
-        Cell::Missing => Ok(f64::NAN),
-        Cell::Unusable | Cell::NotANumber => Err(bad_number(path, place, column, cell, shown)),
-    }
-}
-
 #[cold]
-pub(crate) fn bad_number(path: &Path, place: Place, column: &str, cell: Cell, shown: &[u8]) -> Error {
-    let mut value: String = String::from_utf8_lossy(shown.trim_ascii()).chars().take(60).collect();
-    if value.len() < shown.trim_ascii().len() && value.chars().count() == 60 {
-        value.push('…');
-    }
-    let (path, column) = (path.to_path_buf(), column.to_string());
+pub(crate) fn bad_number(path: &Path, place: Place, column: &str, cell: Cell, text: &[u8]) -> Error {
+    let (path, column, value) = (path.to_path_buf(), column.to_string(), shown(text));
     if cell == Cell::Unusable {
         Error::Infinite { path, place, column, value }
     } else {
@@ -211,7 +212,15 @@ pub(crate) fn bad_number(path: &Path, place: Place, column: &str, cell: Cell, sh
     }
 }
 
-/// A whole cell of text as a number for a column.
-pub(crate) fn cell_number(path: &Path, place: Place, column: &str, cell: &[u8]) -> Result<f64, Error> {
-    number_for(path, place, column, number::parse(cell), cell)
+/// A cell as messages show it: the beginning of it, where it is long.
+pub(crate) fn shown(text: &[u8]) -> String {
+    const MOST: usize = 60;
+    // Four bytes are the most that a character has.
+    let head = &text.trim_ascii()[..text.trim_ascii().len().min(4 * MOST)];
+    let all = String::from_utf8_lossy(head);
+    let mut value: String = all.chars().take(MOST).collect();
+    if value.len() < all.len() || head.len() < text.trim_ascii().len() {
+        value.push('…');
+    }
+    value
 }

@@ -1,11 +1,11 @@
 //! Picks from a table: one round, chosen as the policy chooses, with its draws and their probabilities.
 
-use crate::error::Error;
+use crate::error::{Error, Place};
 use crate::fingerprint::Fingerprint;
 use crate::judge::scores;
 use crate::rank::RankOptions;
 use crate::state::State;
-use crate::table::{Table, Want};
+use crate::table::{At, Table, Want};
 use jurybox::Receipt;
 use jurybox::rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -22,7 +22,8 @@ pub struct PickOptions {
     pub k: usize,
     /// The seed of the draws. What is drawn is a function of it and of the rows.
     pub seed: u64,
-    /// The time of the round; where it is not said, the number of rounds that the state has seen.
+    /// The time of the round; where it is not said, one after the latest that the state has seen. A round that the state has seen
+    /// keeps the time it had.
     pub at: Option<u64>,
     /// Whether only to choose, and leave the state as it is.
     pub only_choose: bool,
@@ -60,6 +61,8 @@ pub struct Picking {
     pub observed_before: bool,
     /// The picks, best first, explored ones last.
     pub picks: Vec<PickedRow>,
+    /// The first row of each source.
+    pub(crate) files: Vec<u64>,
     /// For every row: what it was ranked by.
     pub(crate) values: Vec<f64>,
     /// For every row: the probability that it was to be picked.
@@ -93,16 +96,22 @@ pub struct PickedRow {
 ///
 /// All rows are one round. Their scores are held in memory (8 bytes each), and so is the id of each; the other columns are
 /// not. The items are observed before or after choosing, as the policy asks for; a round that the state has observed already is
-/// known again by its ids and scores, keeps the time it had, and is not observed a second time.
+/// known again by its ids and scores, keeps the time it had, and is not observed a second time. Nor are the rows of files that
+/// were picked from before, though the jury have other evaluators now, and the round another name.
+///
+/// A row without an id is refused: no verdict could find it.
 pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
     RankOptions { k: options.k, ..RankOptions::default() }.check()?;
-    let (values, ids) = gather(table)?;
+    let (values, ids, first_rows) = gather(table)?;
     let width = table.taken().evaluators().len();
     let round = name(table, &values, &ids);
     let known = state.memory.round(&round);
-    let observed_before = known.is_some_and(|(_, observed)| observed);
+    let files = table.fingerprints()?;
+    let knows =
+        |file: &Option<String>| file.as_ref().is_some_and(|file| state.memory.knows_picked_file(file));
+    let observed_before = known.is_some_and(|(_, observed)| observed) || files.iter().all(knows);
     let before = known.map(|(at, _)| at);
-    let at = options.at.or(before).unwrap_or(state.jury.seen().next_time());
+    let at = before.or(options.at).unwrap_or(state.jury.seen().next_time());
     let scores = scores(&values, width)?;
     let before = state.jury.clone();
     let mut after = state.jury.clone();
@@ -118,6 +127,9 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     if !options.only_choose {
         state.jury = after;
         state.memory.picked_from(&round, at, true);
+        for file in files.into_iter().flatten() {
+            state.memory.picked_from_file(file);
+        }
     }
     let picked = |pick: jurybox::Pick| PickedRow {
         row: pick.item as u64,
@@ -126,22 +138,38 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     };
     let rows = scores.items() as u64;
     let picks = chosen.into_iter().map(picked).collect();
-    Ok(Picking { rows, round, at, observed_before, picks, values, probabilities })
+    Ok(Picking { rows, round, at, observed_before, picks, files: first_rows, values, probabilities })
 }
 
-/// The scores and the ids of all rows.
-fn gather(table: &Table) -> Result<(Vec<f64>, Vec<Box<str>>), Error> {
+/// The scores and the ids of all rows, and the first row of each source.
+type Gathered = (Vec<f64>, Vec<Box<str>>, Vec<u64>);
+
+fn gather(table: &Table) -> Result<Gathered, Error> {
     let (mut values, mut ids) = (Vec::new(), Vec::new());
+    let mut files = vec![0; table.sources.len()];
     table.scan(
         Want { key: true, ..Want::default() },
         |mut part| Ok((part.batch.take_scores(), part.batch.keys)),
-        |_, (scores, keys)| {
+        |at, (scores, keys)| {
+            files[at.file] = at.row - at.row_in_file;
+            if let Some(row) = keys.iter().position(|id| id.is_empty()) {
+                return Err(no_id(table, at, row));
+            }
             values.extend(scores);
             ids.extend(keys);
             Ok(())
         },
     )?;
-    Ok((values, ids))
+    Ok((values, ids, files))
+}
+
+/// The error that a row of a batch has no id.
+pub(crate) fn no_id(table: &Table, at: At, row: usize) -> Error {
+    Error::NoId {
+        path: table.sources[at.file].path().into(),
+        place: Place::Row(at.row_in_file + row as u64 + 1),
+        column: table.taken().key().unwrap_or_default().into(),
+    }
 }
 
 /// A name for a round, by what is in it. It begins with a letter: no reader takes it for a number.

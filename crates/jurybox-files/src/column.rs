@@ -2,7 +2,7 @@
 
 use crate::format::Show;
 use crate::format::arrow::{self, shortest};
-use crate::number::{self, Cell};
+use crate::number::{self, Cell, Notation};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array, new_null_array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::fmt;
@@ -27,7 +27,7 @@ pub(crate) trait Cells: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone)]
 pub(crate) enum Column {
     /// Text as it stood in a file. Scores and rewards are known to be numbers; the rest stays text.
-    Text { cells: Vec<Box<str>>, numeric: bool },
+    Text { cells: Vec<Box<str>>, numeric: Option<Notation> },
     /// An array as it stood.
     Array(ArrayRef),
     /// Cells that their format knows how to write.
@@ -46,6 +46,25 @@ pub(crate) struct Slab {
     pub(crate) names: Vec<String>,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: usize,
+}
+
+impl Column {
+    /// The same column in a way that is read alike without being told how: numbers as they were read, and nothing where they
+    /// were missing. A column that is plain already stays as it stands.
+    pub(crate) fn as_read(&self, rows: usize, notation: &Notation) -> Column {
+        let cells: Vec<(Cell, bool)> = (0..rows)
+            .map(|row| {
+                let text = self.text(row);
+                let read = notation.read(text.as_bytes());
+                (read, number::is_plainly(text.as_bytes(), read))
+            })
+            .collect();
+        if cells.iter().all(|(_, plain)| *plain) && !notation.na.has_numbers() {
+            return self.clone();
+        }
+        let value = |(read, _): (Cell, bool)| if let Cell::Number(value) = read { value } else { f64::NAN };
+        Column::Number(cells.into_iter().map(value).collect())
+    }
 }
 
 impl Slab {
@@ -80,6 +99,19 @@ impl Slab {
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
     }
 
+    /// The rows as JSON objects; a cell that its column leaves out is null.
+    pub(crate) fn objects(&self) -> Vec<serde_json::Value> {
+        let cell = |column: &Column, row| {
+            let value = column.json(row).and_then(|text| serde_json::from_str(&text).ok());
+            value.unwrap_or(serde_json::Value::Null)
+        };
+        let object = |row| {
+            let cells = self.names.iter().zip(&self.columns);
+            serde_json::Value::Object(cells.map(|(name, column)| (name.clone(), cell(column, row))).collect())
+        };
+        (0..self.rows).map(object).collect()
+    }
+
     /// Some of the rows.
     pub(crate) fn slice(&self, from: usize, to: usize) -> Slab {
         let columns = self.columns.iter().map(|column| column.slice(from, to)).collect();
@@ -103,12 +135,12 @@ impl Column {
     /// A cell for JSON lines; `None` where the key is to be left out.
     pub(crate) fn json(&self, row: usize) -> Option<String> {
         Some(match self {
-            Column::Text { cells, numeric: true } => match number::parse(cells[row].as_bytes()) {
+            Column::Text { cells, numeric: Some(notation) } => match notation.read(cells[row].as_bytes()) {
                 Cell::Number(value) => shortest(value),
                 Cell::Missing => "null".into(),
                 _ => serde_json::Value::from(&*cells[row]).to_string(),
             },
-            Column::Text { cells, numeric: false } => serde_json::Value::from(&*cells[row]).to_string(),
+            Column::Text { cells, numeric: None } => serde_json::Value::from(&*cells[row]).to_string(),
             Column::Cells(cells) => return cells.json(row),
             Column::Missing(..) => return None,
             Column::Array(array) => arrow::json(array, row),
@@ -120,20 +152,20 @@ impl Column {
 
     /// The column as an array for Parquet: numbers where they are known to be, otherwise text, arrays as they are.
     pub(crate) fn array(&self) -> ArrayRef {
-        let number = |text: &str| match number::parse(text.as_bytes()) {
-            Cell::Number(value) => Some(value),
-            _ => None,
-        };
         match self {
             Column::Array(array) => array.clone(),
             Column::Number(values) => {
                 Arc::new(values.iter().map(|&v| (!v.is_nan()).then_some(v)).collect::<Float64Array>())
             }
             Column::Count(values) => Arc::new(UInt64Array::from(values.clone())),
-            Column::Text { cells, numeric: true } => {
+            Column::Text { cells, numeric: Some(notation) } => {
+                let number = |cell: &str| match notation.read(cell.as_bytes()) {
+                    Cell::Number(value) => Some(value),
+                    _ => None,
+                };
                 Arc::new(cells.iter().map(|cell| number(cell)).collect::<Float64Array>())
             }
-            Column::Text { cells, numeric: false } => {
+            Column::Text { cells, numeric: None } => {
                 Arc::new(StringArray::from_iter_values(cells.iter().map(|cell| &**cell)))
             }
             Column::Cells(cells) => cells.array(),
@@ -145,7 +177,7 @@ impl Column {
     pub(crate) fn slice(&self, from: usize, to: usize) -> Column {
         match self {
             Column::Text { cells, numeric } => {
-                Column::Text { cells: cells[from..to].to_vec(), numeric: *numeric }
+                Column::Text { cells: cells[from..to].to_vec(), numeric: numeric.clone() }
             }
             Column::Array(array) => Column::Array(array.slice(from, to - from)),
             Column::Cells(cells) => Column::Cells(cells.slice(from, to)),

@@ -1,7 +1,7 @@
 //! Where a name leads when something is written to it: to standard output, through a device or a pipe, or to a file.
 
 use crate::error::Error;
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::path::{Path, PathBuf};
 
 /// How many links are followed before they are taken to go round in circles; Linux's own limit.
@@ -17,35 +17,54 @@ pub(crate) enum Destination {
     File {
         /// The file itself, links followed.
         path: PathBuf,
-        /// Those of the file that is there already, which stay.
-        permissions: Option<Permissions>,
+        /// What is to be known of the file that is there already: its owner and its permissions stay.
+        about: Option<Metadata>,
     },
 }
 
 impl Destination {
     pub(crate) fn of(path: &Path) -> Result<Destination, Error> {
-        if path.as_os_str() == "-" || leads_through(path, &STDOUT)? {
-            return Ok(Destination::Stdout);
-        }
         let failed = |e| Error::io(path, "write", e);
+        Ok(match Leads::of(path)? {
+            Leads::ToStdout => Destination::Stdout,
+            Leads::Through => {
+                Destination::Through(OpenOptions::new().append(true).open(path).map_err(failed)?)
+            }
+            Leads::ToFile { about, .. }
+                if about.as_ref().is_some_and(|about| about.permissions().readonly()) =>
+            {
+                // Renaming would replace a file that was protected from writing.
+                return Err(failed(std::io::Error::from(std::io::ErrorKind::PermissionDenied)));
+            }
+            Leads::ToFile { path, about } => Destination::File { path, about },
+        })
+    }
+}
+
+/// The same, found out without opening anything.
+#[derive(Debug)]
+pub(crate) enum Leads {
+    ToStdout,
+    Through,
+    ToFile { path: PathBuf, about: Option<Metadata> },
+}
+
+impl Leads {
+    pub(crate) fn of(path: &Path) -> Result<Leads, Error> {
+        if path.as_os_str() == "-" || leads_through(path, &STDOUT)? {
+            return Ok(Leads::ToStdout);
+        }
         let about = std::fs::metadata(path).ok();
-        if about.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+        if about.as_ref().is_some_and(Metadata::is_dir) {
             return Err(Error::Directory { path: path.into() });
         }
         // What is open already goes on where it stands, even where it is a file: `--out /dev/fd/3 3>>log` adds to it.
         if leads_through(path, &["/dev/fd", "/dev/stderr", "/proc"])?
             || about.as_ref().is_some_and(|about| !about.is_file())
         {
-            let file = OpenOptions::new().append(true).open(path).map_err(failed)?;
-            return Ok(Destination::Through(file));
+            return Ok(Leads::Through);
         }
-        let permissions = about.map(|about| about.permissions());
-        if permissions.as_ref().is_some_and(Permissions::readonly) {
-            // Renaming would replace a file that was protected from writing.
-            let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
-            return Err(failed(denied));
-        }
-        Ok(Destination::File { path: followed(path)?, permissions })
+        Ok(Leads::ToFile { path: followed(path)?, about })
     }
 }
 
@@ -91,7 +110,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Refuses to write over what is read: the same file by whatever name.
+/// Refuses to write over what is read, or over what else is written: the same file by whatever name, there or not yet.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
@@ -102,30 +121,39 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 /// assert_eq!(error.code(), "overwrites-input");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn refuse_overwriting(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
-    // What is not a file yet cannot be one of the inputs, and a device can be read and written at once.
-    if !out.is_file() {
+pub fn refuse_overwriting(others: &[PathBuf], out: &Path) -> Result<(), Error> {
+    // A device can be read and written at once.
+    if out.as_os_str() == "-" || (out.exists() && !out.is_file()) {
         return Ok(());
     }
-    match inputs.iter().find(|input| same_file(input, out)) {
+    match others.iter().find(|other| same_file(other, out)) {
         Some(input) => Err(Error::Overwrites { path: out.into(), input: input.clone() }),
         None => Ok(()),
     }
 }
 
-#[cfg(unix)]
 fn same_file(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
     match (std::fs::metadata(a), std::fs::metadata(b)) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        (Ok(one), Ok(other)) => is_same(a, &one, b, &other),
+        // Two names that will be one file once it is written.
+        (Err(_), Err(_)) => to_be(a).is_some_and(|a| to_be(b) == Some(a)),
         _ => false,
     }
 }
 
+#[cfg(unix)]
+fn is_same(_: &Path, one: &Metadata, _: &Path, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
 #[cfg(not(unix))]
-fn same_file(a: &Path, b: &Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    }
+fn is_same(a: &Path, _: &Metadata, b: &Path, _: &Metadata) -> bool {
+    a.canonicalize().ok().is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+}
+
+/// Where a file will be that is not there yet.
+fn to_be(path: &Path) -> Option<PathBuf> {
+    let file = followed(path).ok()?;
+    Some(folder_of(&file).canonicalize().ok()?.join(file.file_name()?))
 }

@@ -2,6 +2,7 @@
 //! program to say, which knows by which options or arguments they asked.
 
 use crate::roles::spoken;
+use crate::warning::Odd;
 use jurybox::Evaluator;
 use std::fmt;
 use std::io;
@@ -52,6 +53,14 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A file that is something else.
+    #[error("{}: this is {what}, which is not read", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
     /// A file with columns and no rows.
     #[error("{}: there are columns but no rows", path.display())]
     NoRows {
@@ -82,6 +91,9 @@ pub enum Error {
         /// The cell.
         value: String,
     },
+    /// A column of scores or rewards in which too many cells are no numbers.
+    #[error("{}, more than one in twenty: {}", .0.counted(), .0.named())]
+    OddCells(Box<Odd>),
     /// A number that no estimate could be made with.
     #[error("{}, {place}, column `{column}`: {value} is not usable; a score is a number within ±1e100, or empty where it is missing", path.display())]
     Infinite {
@@ -129,16 +141,6 @@ pub enum Error {
         place: Place,
         /// What the parser said.
         reason: String,
-    },
-    /// A key of JSON lines that is no column, because the lines by which columns are told do not have it.
-    #[error("{}, {place}: the key `{key}` is on none of the first lines, by which columns are told", path.display())]
-    LateKey {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        place: Place,
-        /// The key.
-        key: String,
     },
     /// Two columns of one name.
     #[error("{}: two columns are named `{column}` (the {first}. and the {second}.)", path.display())]
@@ -269,6 +271,16 @@ pub enum Error {
         /// The most there may be.
         limit: usize,
     },
+    /// A long table that would be too wide in memory.
+    #[error("{}: {items} items by {judges} judges are more than can be held in memory as a wide table", path.display())]
+    TooWide {
+        /// The first file.
+        path: PathBuf,
+        /// Items so far.
+        items: u64,
+        /// Judges so far.
+        judges: u64,
+    },
     /// A Parquet file that cannot be read.
     #[error("{}: cannot be read as Parquet: {reason}", path.display())]
     Parquet {
@@ -317,6 +329,54 @@ pub enum Error {
         /// How many.
         shared: usize,
     },
+    /// A state that was learnt by another policy, or with other options.
+    #[error("the state was learnt by `{learnt}`, not by `{asked}`")]
+    OtherPolicy {
+        /// What it was learnt by.
+        learnt: String,
+        /// What was asked for.
+        asked: String,
+    },
+    /// A state that was learnt over other evaluators.
+    #[error("the state was learnt over the evaluators {learnt}; this table has {here}")]
+    OtherEvaluators {
+        /// Those that were learnt over.
+        learnt: String,
+        /// Those of the table.
+        here: String,
+    },
+    /// An evaluator of a state that would be forgotten.
+    #[error(
+        "what was learnt of `{evaluator}` would be forgotten: the state knows it, and it is not among the evaluators"
+    )]
+    WouldForget {
+        /// The evaluator.
+        evaluator: String,
+    },
+    /// A row without an id where rows are known by their ids.
+    #[error("{}, {place}: there is no id in column `{column}`", path.display())]
+    NoId {
+        /// The file.
+        path: PathBuf,
+        /// The row.
+        place: Place,
+        /// The column of ids.
+        column: String,
+    },
+    /// Files that are to be learnt and whose rows the state has been shown by picking from them.
+    #[error("{}: its rows were picked from, and the state has seen them", path.display())]
+    PickedFrom {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Picks that are to be learnt like any table, without their receipts.
+    #[error("{}: these are picks, with their receipts in column `{column}`", path.display())]
+    ArePicks {
+        /// The file.
+        path: PathBuf,
+        /// The column of receipts.
+        column: String,
+    },
     /// A table that is not one of picks.
     #[error("{}: these are no picks: there is no column `{column}`", path.display())]
     NotPicks {
@@ -336,6 +396,18 @@ pub enum Error {
         column: String,
         /// The cell.
         value: String,
+    },
+    /// A pick and its verdict that cannot be learnt from.
+    #[error("{}, {place}, item `{id}`: {reason}", path.display())]
+    Verdict {
+        /// The file of the pick.
+        path: PathBuf,
+        /// Its row.
+        place: Place,
+        /// The id of the item.
+        id: String,
+        /// What is wrong with them.
+        reason: String,
     },
     /// Somebody said that it is enough.
     #[error("stopped before the end")]
@@ -361,12 +433,22 @@ pub enum Error {
 /// ```
 /// assert_eq!(jurybox_files::Place::Row(7).to_string(), "row 7");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// A line of a text file.
     Line(u64),
     /// A row of a table.
     Row(u64),
+}
+
+impl Place {
+    /// The same place, counted from so many lines or rows further up.
+    pub(crate) fn moved_down(self, by: u64) -> Place {
+        match self {
+            Place::Line(n) => Place::Line(n + by),
+            Place::Row(n) => Place::Row(n + by),
+        }
+    }
 }
 
 impl fmt::Display for Place {
@@ -407,15 +489,16 @@ impl Error {
             Error::NoMatch { .. } => "no-match",
             Error::Io { .. } => "io",
             Error::Empty { .. } => "empty",
+            Error::Foreign { .. } => "foreign",
             Error::NoRows { .. } => "no-rows",
             Error::Ragged { .. } => "ragged-row",
             Error::NotANumber { .. } => "not-a-number",
+            Error::OddCells(_) => "odd-cells",
             Error::Infinite { .. } => "unusable-number",
             Error::NotUtf8 { .. } => "not-utf8",
             Error::OpenQuote { .. } => "open-quote",
             Error::LongRecord { .. } => "long-record",
             Error::Json { .. } => "json",
-            Error::LateKey { .. } => "late-key",
             Error::DuplicateColumn { .. } => "duplicate-column",
             Error::UnknownColumn { .. } => "unknown-column",
             Error::NoEvaluator { .. } => "no-evaluator",
@@ -434,14 +517,22 @@ impl Error {
             Error::Truncated { .. } => "truncated",
             Error::Changed { .. } => "changed",
             Error::TooManyColumns { .. } => "too-many-columns",
+            Error::TooWide { .. } => "too-wide",
             Error::Parquet { .. } => "parquet",
             Error::Arrow { .. } => "arrow",
             Error::Overwrites { .. } => "overwrites-input",
             Error::Locked { .. } => "locked",
             Error::OtherReward { .. } => "other-reward",
             Error::Shared { .. } => "shared",
+            Error::OtherPolicy { .. } => "other-policy",
+            Error::OtherEvaluators { .. } => "other-evaluators",
+            Error::WouldForget { .. } => "would-forget",
+            Error::NoId { .. } => "no-id",
+            Error::PickedFrom { .. } => "picked-from",
+            Error::ArePicks { .. } => "are-picks",
             Error::NotPicks { .. } => "not-picks",
             Error::BadPick { .. } => "bad-pick",
+            Error::Verdict { .. } => "verdict",
             Error::Stopped => "stopped",
             Error::Usage(_) => "replay",
             Error::Jury(_) => "jury",
@@ -457,12 +548,9 @@ impl Error {
         | Error::NotUtf8 { place, .. }
         | Error::OpenQuote { place, .. }
         | Error::LongRecord { place, .. }
-        | Error::Json { place, .. }
-        | Error::LateKey { place, .. } = &mut self
+        | Error::Json { place, .. } = &mut self
         {
-            match place {
-                Place::Line(n) | Place::Row(n) => *n += by,
-            }
+            *place = place.moved_down(by);
         }
         self
     }

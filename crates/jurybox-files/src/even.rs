@@ -183,7 +183,8 @@ mod tests {
             std::fs::write(&paths[file], text).unwrap();
         }
         for threads in [1, 2, 5] {
-            let table = Table::open(&paths, &Roles::default(), false).unwrap().with_threads(threads);
+            let roles = Roles { evaluators: header.clone(), ..Roles::default() };
+            let table = Table::open(&paths, &roles, false).unwrap().with_threads(threads);
             let mut seen = Vec::new();
             let first = |chunk: Chunk<'_>| Ok((chunk.scores[0], chunk.scores.len() / 300));
             let rows = table.scan_even(Want::default(), first, |at, (first, rows)| {

@@ -1,9 +1,10 @@
 //! Names for contents: the same bytes have the same one, on every machine and in every version.
 
 use crate::error::Error;
+use crate::input::decompressed;
 use std::fs::File;
 use std::hash::Hasher;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use twox_hash::XxHash64;
 
@@ -36,7 +37,21 @@ impl Fingerprint {
     }
 }
 
-/// A name for the contents of a file; none for a pipe or a device, which can be read only once.
+/// A name for all that can be read.
+pub(crate) fn of_contents(mut from: impl Read) -> io::Result<String> {
+    let (mut name, mut buffer) = (Fingerprint::new(), vec![0; 1 << 18]);
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(format!("{:016x}", name.value())),
+            Ok(n) => name.bytes(&buffer[..n]),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// A name for the contents of a file, the same whether it is compressed or not; none for a pipe or a device, which can be read
+/// only once, and none for what cannot be decompressed, which its reader will say.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
@@ -52,13 +67,6 @@ pub fn fingerprint(path: &Path) -> Result<Option<String>, Error> {
     if !path.is_file() {
         return Ok(None);
     }
-    let failed = |e| Error::io(path, "read", e);
-    let mut file = File::open(path).map_err(failed)?;
-    let (mut name, mut buffer) = (Fingerprint::new(), vec![0; 1 << 18]);
-    loop {
-        match file.read(&mut buffer).map_err(failed)? {
-            0 => return Ok(Some(format!("{:016x}", name.value()))),
-            n => name.bytes(&buffer[..n]),
-        }
-    }
+    let file = File::open(path).map_err(|e| Error::io(path, "read", e))?;
+    Ok(decompressed(Box::new(file)).and_then(of_contents).ok())
 }

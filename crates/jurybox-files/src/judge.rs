@@ -54,10 +54,7 @@ impl Judge {
     pub fn explores(&self) -> bool {
         match self {
             Judge::Weights(_) => false,
-            // Those three draw all of their picks, each in its own way.
-            Judge::Fitted(fitted) => {
-                fitted.exploration().eps > 0.0 || ["exp4p", "rand", "uniform"].contains(&fitted.spec().name())
-            }
+            Judge::Fitted(fitted) => fitted.leaves_to_chance(),
         }
     }
 

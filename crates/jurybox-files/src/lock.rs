@@ -1,8 +1,10 @@
 //! One at a time: whoever reads a file, changes it and writes it back holds its lock meanwhile.
 
-use crate::destination::{folder_of, followed};
+use crate::destination::{Leads, folder_of};
 use crate::error::Error;
-use std::fs::{File, OpenOptions, TryLockError};
+use crate::unfinished::hand_on;
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -16,7 +18,10 @@ const PATIENCE: Duration = Duration::from_millis(500);
 ///
 /// It is a lock of the system's on a file of its own, `.NAME.lock` beside the file that NAME leads to: the file itself is
 /// replaced when it is written, and a lock on it would go with the old one. The lock file is empty and stays there; taking it
-/// away would let two hold the lock at once.
+/// away would let two hold the lock at once. It belongs to whom the file belongs to, and whoever may read the one may lock the
+/// other.
+///
+/// What is written through (standard output, a device, a pipe) is nobody's to change, and its lock is none.
 ///
 /// ```
 /// use jurybox_files::Lock;
@@ -33,21 +38,21 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// ```
 #[derive(Debug)]
 pub struct Lock {
-    _held: File,
+    _held: Option<File>,
 }
 
 impl Lock {
     /// Waits for the lock of a file, at most so long; `waiting` is called once if that takes a while.
     pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<Lock, Error> {
-        let beside = beside(&followed(path)?);
+        let Leads::ToFile { path: file, about } = Leads::of(path)? else { return Ok(Lock { _held: None }) };
+        let beside = beside(&file);
         let failed = |source| Error::Io { path: beside.clone(), doing: "lock", source };
-        let file =
-            OpenOptions::new().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
+        let file = open(&beside, about.as_ref()).map_err(failed)?;
         let begun = Instant::now();
         let mut waiting = Some(waiting);
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Lock { _held: file }),
+                Ok(()) => return Ok(Lock { _held: Some(file) }),
                 Err(TryLockError::Error(e)) => return Err(failed(e)),
                 Err(TryLockError::WouldBlock) => {}
             }
@@ -62,6 +67,31 @@ impl Lock {
             }
             std::thread::sleep(AGAIN.min(at_most.saturating_sub(waited)));
         }
+    }
+}
+
+/// Opens the lock file, and makes it where it is not there yet; `about` is the file that it is for.
+fn open(beside: &Path, about: Option<&Metadata>) -> io::Result<File> {
+    // Looked at before it is opened: opening a pipe would wait for its other end, and a link leads elsewhere.
+    match std::fs::symlink_metadata(beside) {
+        Ok(found) if !found.is_file() => return Err(io::Error::other("it is not a plain file")),
+        Ok(_) => {}
+        Err(_) => match OpenOptions::new().read(true).write(true).create_new(true).open(beside) {
+            Ok(file) => {
+                if let Some(about) = about {
+                    hand_on(about, &file)?;
+                }
+                return Ok(file);
+            }
+            // Another process was quicker.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        },
+    }
+    // Reading is enough to lock it, except on some network file systems.
+    match OpenOptions::new().read(true).write(true).open(beside) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => File::open(beside),
+        opened => opened,
     }
 }
 

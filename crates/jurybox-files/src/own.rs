@@ -4,6 +4,9 @@
 pub(crate) const OURS: &[&str] =
     &["rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt"];
 
+/// What a column without a name is called, with its place from 0 behind it.
+pub(crate) const UNNAMED: &str = "Unnamed: ";
+
 /// What is put before a name that the file uses already.
 const BEFORE: &str = "jurybox_";
 
@@ -27,10 +30,32 @@ pub(crate) fn written_name(columns: &[String], name: &str) -> Option<String> {
     found
 }
 
+/// The column of receipts, where these are the columns of picks.
+pub(crate) fn receipts_of_picks(columns: &[String]) -> Option<String> {
+    let has = |name| written_name(columns, name).is_some();
+    written_name(columns, "receipt").filter(|_| ["round", "row", "picked_at"].into_iter().all(has))
+}
+
 /// Whether a column looks like one of ours: by its name, or as `by_x` beside a column `x`.
-pub(crate) fn is_ours<'a>(name: &str, mut columns: impl Iterator<Item = &'a str>) -> bool {
+pub(crate) fn is_ours(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
     let bare = name.trim_start_matches(BEFORE);
-    OURS.contains(&bare) || bare.strip_prefix("by_").is_some_and(|of| columns.any(|other| other == of))
+    OURS.contains(&bare) || bare.strip_prefix("by_").is_some_and(is_column)
+}
+
+/// Why a column is taken for names of things by its own name, where it is: it is no evaluator then unless a person says so.
+pub(crate) fn names_things(name: &str) -> Option<&'static str> {
+    if name.starts_with(UNNAMED) || (name.starts_with("__index_level_") && name.ends_with("__")) {
+        return Some("an index without a name");
+    }
+    let last = name.rsplit(['_', '-', ' ', '.', ':', '/']).next().unwrap_or(name);
+    let is = |word: &str| last.eq_ignore_ascii_case(word);
+    // `postId` and `postID`, and not `paid`.
+    let camel = ["Id", "ID"].iter().any(|end| {
+        last.strip_suffix(end).is_some_and(|rest| rest.chars().next_back().is_some_and(char::is_lowercase))
+    });
+    let named = camel
+        || ["id", "ids", "uid", "uuid", "guid", "pk", "idx", "index", "key"].iter().any(|word| is(word));
+    named.then_some("named like an id")
 }
 
 #[cfg(test)]
@@ -48,9 +73,29 @@ mod tests {
     }
 
     #[test]
+    fn ids_are_known_by_their_names() {
+        for name in [
+            "id",
+            "ID",
+            "post_id",
+            "postId",
+            "userID",
+            "row-index",
+            "Unnamed: 0",
+            "__index_level_0__",
+            "meta.uuid",
+        ] {
+            assert!(names_things(name).is_some(), "{name}");
+        }
+        for name in ["paid", "spam", "valid", "monkey", "covid", "AID", "identity", "e10"] {
+            assert_eq!(names_things(name), None, "{name}");
+        }
+    }
+
+    #[test]
     fn by_alone_is_not_ours() {
-        let columns = || ["spam", "by_spam", "by_hand"].into_iter();
-        assert!(is_ours("by_spam", columns()) && is_ours("jurybox_score", columns()));
-        assert!(!is_ours("by_hand", columns()) && !is_ours("spam", columns()));
+        let ours = |name| is_ours(name, |other| ["spam", "by_spam", "by_hand"].contains(&other));
+        assert!(ours("by_spam") && ours("jurybox_score"));
+        assert!(!ours("by_hand") && !ours("spam"));
     }
 }

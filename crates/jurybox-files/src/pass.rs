@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::format::{Cut, Unit};
 use crate::scan::{Part, in_order};
 use crate::table::{At, Table, Want};
+use crate::tally::Met;
 use crate::watch::Progress;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +17,8 @@ pub(crate) struct Done<T> {
     pub(crate) lines: u64,
     /// What was made of its rows, with their numbers as far as they are known.
     pub(crate) made: T,
+    /// What was met beside numbers.
+    pub(crate) met: Met,
     pub(crate) error: Option<Error>,
 }
 
@@ -80,18 +83,20 @@ impl Table {
             let begun = begin(numbered);
             let (source, ask) = (&self.sources[numbered.source], &asks[numbered.source]);
             let lines = source.lines(&numbered.unit);
-            let unit = &mut numbered.unit;
+            let (unit, mut met) = (&mut numbered.unit, Met::default());
             let (made, error) = run(begun, &mut |each| {
                 source.parse(unit, ask, &mut |mut parsed| {
                     ask.complete(&mut parsed.batch);
+                    met.take(&mut parsed.batch);
                     let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
                     each(Part { batch, text, arrays, source: numbered.source })
                 })
             });
-            Done { source: numbered.source, lines, made, error }
+            Done { source: numbered.source, lines, made, met, error }
         };
         // Where the source being folded stands, in lines of text or in rows.
         let (mut source, mut place) = (0, self.sources[0].lines_before());
+        let mut met = vec![Met::default(); self.sources.len()];
         in_order(self.threads(), units, Units::take, run, |done: Done<T>| {
             if done.source != source {
                 source = done.source;
@@ -104,11 +109,16 @@ impl Table {
             if let Some(error) = done.error {
                 return Err(error.moved_down(place));
             }
+            met[source].add(done.met, place);
             place += done.lines;
             let bytes = bytes.load(Ordering::Relaxed);
             self.watch.tell(Progress::Rows { rows, bytes, of });
             Ok(())
-        })
+        })?;
+        for ((source, ask), met) in self.sources.iter().zip(&asks).zip(met) {
+            met.judge(source.path(), ask)?.into_iter().for_each(|warning| self.ears.tell(warning));
+        }
+        Ok(())
     }
 }
 

@@ -1,13 +1,15 @@
 //! Picks on their way out: the rows with rank, value, probability and receipt.
 
+use crate::ask::Batch;
 use crate::choose::{PickedRow, Picking};
 use crate::column::{Cells, Column, Slab};
 use crate::error::Error;
-use crate::format::Format;
+use crate::format::{Fetch, Record, Show};
 use crate::own::free_name;
 use crate::ranked::finite;
+use crate::scan::Part;
 use crate::table::{Records, Table, Want};
-use crate::write::Writer;
+use crate::write::{Layout, Writer};
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::ArrowError;
 use jurybox::Receipt;
@@ -18,60 +20,126 @@ use std::sync::Arc;
 impl Picking {
     /// Writes the picks, best first, with all columns of their rows; the format is what the name says. With `all`, every row
     /// in the order of the table, with its probability whether it was picked or not: a log.
-    pub fn write(&self, table: &Table, path: &Path, format: Format, all: bool) -> Result<(), Error> {
-        let mut writer = Writer::new(path, format)?;
-        self.slabs(table, all, |slab| writer.write(slab))?;
+    pub fn write(
+        &self,
+        table: &Table,
+        path: &Path,
+        layout: impl Into<Layout>,
+        all: bool,
+    ) -> Result<(), Error> {
+        if !all {
+            // What may fail by the table fails before a file is begun.
+            let slabs = self.slabs(table)?;
+            let mut writer = Writer::new(path, layout)?;
+            slabs.iter().try_for_each(|slab| writer.write(slab))?;
+            return writer.finish();
+        }
+        let mut writer = Writer::new(path, layout)?;
+        self.every(table, |slab| writer.write(&slab))?;
         writer.finish()
     }
 
     /// What [`write`](Self::write) would write, as record batches.
+    ///
+    /// ```
+    /// # use jurybox::Jury;
+    /// # use jurybox_files::{PickOptions, Roles, State, Table, choose};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("hour.csv");
+    /// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
+    /// let table = Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
+    /// let mut state = State::from(Jury::new(&"average".parse()?, table.taken().evaluators().clone())?);
+    /// let picking = choose(&table, &mut state, PickOptions { k: 1, ..PickOptions::default() })?;
+    /// let rows = |all| picking.to_batches(&table, all).map(|batches| batches.iter().map(|batch| batch.num_rows()).sum());
+    /// assert_eq!((rows(false)?, rows(true)?), (1, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_batches(&self, table: &Table, all: bool) -> Result<Vec<RecordBatch>, Error> {
-        let mut batches = Vec::new();
-        self.slabs(table, all, |slab| {
+        let batch = |slab: &Slab| {
             let refused = |e: ArrowError| Error::Arrow { path: table.path().into(), reason: e.to_string() };
-            batches.push(slab.batch().map_err(refused)?);
+            slab.batch().map_err(refused)
+        };
+        if !all {
+            return self.slabs(table)?.iter().map(batch).collect();
+        }
+        let mut batches = Vec::new();
+        self.every(table, |slab| {
+            batches.push(batch(&slab)?);
             Ok(())
         })?;
         Ok(batches)
     }
 
-    fn slabs(
-        &self,
-        table: &Table,
-        all: bool,
-        mut write: impl FnMut(&Slab) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let places: HashMap<u64, usize> =
-            self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect();
-        let mut kept: Vec<Option<Slab>> = vec![None; self.picks.len()];
-        let show = table.show();
+    /// Every row with what is known of its pick, in the order of the table, as it streams by.
+    fn every(&self, table: &Table, mut each: impl FnMut(Slab) -> Result<(), Error>) -> Result<(), Error> {
+        let places = self.places();
         table.scan(
             Want { records: Records::All, ..Want::default() },
-            |part| table.sources[part.source].whole(&part, &show),
+            |part| table.sources[part.source].whole(&part, &table.show(part.source)),
             |at, slab| {
-                let here = at.row..at.row + slab.rows as u64;
-                if all {
-                    let rows: Vec<u64> = here.collect();
-                    return write(&self.with_picks(&slab, &rows, &places));
-                }
-                for row in here {
-                    if let Some(&place) = places.get(&row) {
-                        let from = (row - at.row) as usize;
-                        kept[place] = Some(slab.slice(from, from + 1));
-                    }
-                }
-                Ok(())
+                let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
+                each(self.with_picks(&slab, &rows, &places, &table.show(at.file)))
             },
         )?;
-        for (pick, slab) in self.picks.iter().zip(kept) {
-            if let Some(slab) = slab {
-                write(&self.with_picks(&slab, &[pick.row], &places))?;
-            }
-        }
         Ok(())
     }
 
-    fn with_picks(&self, rows: &Slab, numbers: &[u64], places: &HashMap<u64, usize>) -> Slab {
+    /// The picks as JSON objects, best first: what is written of each, under the same names.
+    pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
+        Ok(self.slabs(table)?.iter().flat_map(Slab::objects).collect())
+    }
+
+    fn places(&self) -> HashMap<u64, usize> {
+        self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect()
+    }
+
+    /// The rows of the picks, one slab each, best first. Of a source that gives rows by their number only these are read.
+    fn slabs(&self, table: &Table) -> Result<Vec<Slab>, Error> {
+        let places = self.places();
+        let by_number = |row: u64| {
+            let source = self.files.iter().rposition(|&first| first <= row).unwrap_or(0);
+            let number = row - self.files[source];
+            table.sources[source].by_number().then_some((source, number, Record::None))
+        };
+        let mut kept: Vec<Option<(usize, u64, Record)>> =
+            self.picks.iter().map(|pick| by_number(pick.row)).collect();
+        if kept.iter().any(Option::is_none) {
+            keep_passing(table, &places, &mut kept)?;
+        }
+        let mut slabs: Vec<Option<Slab>> = vec![None; self.picks.len()];
+        for (number, source) in table.sources.iter().enumerate() {
+            let here = |(place, kept): (usize, &Option<(usize, u64, Record)>)| {
+                kept.as_ref().is_some_and(|(source, ..)| *source == number).then_some(place)
+            };
+            let mine: Vec<usize> = kept.iter().enumerate().filter_map(here).collect();
+            let rows: Vec<Fetch<'_>> = kept
+                .iter()
+                .flatten()
+                .filter(|(source, ..)| *source == number)
+                .map(|(_, row, record)| Fetch { row: *row, record, scores: &[] })
+                .collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let show = table.show(number);
+            let fetched = source.fetch(&rows, &show)?;
+            for (at, place) in mine.into_iter().enumerate() {
+                let row = [self.picks[place].row];
+                slabs[place] = Some(self.with_picks(&fetched.slice(at, at + 1), &row, &places, &show));
+            }
+        }
+        Ok(slabs.into_iter().flatten().collect())
+    }
+
+    /// Rows with what is known of their picks. Scores are written as they were read, so that whoever reads the picks need not be
+    /// told how the table was written.
+    fn with_picks(
+        &self,
+        rows: &Slab,
+        numbers: &[u64],
+        places: &HashMap<u64, usize>,
+        show: &Show<'_>,
+    ) -> Slab {
         let picked: Vec<Option<(u64, &PickedRow)>> = numbers
             .iter()
             .map(|row| places.get(row).map(|&place| (place as u64 + 1, &self.picks[place])))
@@ -96,10 +164,34 @@ impl Picking {
             slab.push(free_name(&rows.names, name), column);
         }
         for (name, column) in rows.names.iter().zip(&rows.columns) {
-            slab.push(name, column.clone());
+            let read = show.numeric.get(name).map(|notation| column.as_read(rows.rows, notation));
+            slab.push(name, read.unwrap_or_else(|| column.clone()));
         }
         slab
     }
+}
+
+/// Keeps the rows of picks that cannot be had again once they have gone by.
+fn keep_passing(
+    table: &Table,
+    places: &HashMap<u64, usize>,
+    kept: &mut [Option<(usize, u64, Record)>],
+) -> Result<(), Error> {
+    table.scan(
+        Want { records: Records::Passing, ..Want::default() },
+        |part| Ok((part.batch.rows(), part.rows_as_they_stand())),
+        |at, (rows, (text, starts, arrays))| {
+            let batch = Batch { rows, starts, ..Batch::default() };
+            let part = Part { batch, text: &text, arrays, source: at.file };
+            for row in 0..rows {
+                if let Some(&place) = places.get(&(at.row + row as u64)) {
+                    kept[place] = Some((at.file, at.row_in_file + row as u64, part.record(row)?));
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(())
 }
 
 /// Receipts in a table: objects in JSON lines, JSON as text elsewhere; nothing for a row that was not picked.

@@ -2,12 +2,12 @@
 
 use crate::column::{Column, Slab};
 use crate::error::Error;
-use crate::format::{Fetch, Format};
+use crate::format::Fetch;
 use crate::judge::Judge;
 use crate::own::free_name;
 use crate::rank::{Ranking, Winner};
 use crate::table::{Records, Table, Want};
-use crate::write::Writer;
+use crate::write::{Layout, Writer};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use jurybox::Contributions;
@@ -16,8 +16,8 @@ use std::path::Path;
 /// Writing a ranking out.
 impl Ranking {
     /// Writes the winners with their rank and score, and the columns of their rows; the format is what the name says.
-    pub fn write(&self, table: &Table, path: &Path, format: Format) -> Result<(), Error> {
-        let mut writer = Writer::new(path, format)?;
+    pub fn write(&self, table: &Table, path: &Path, layout: impl Into<Layout>) -> Result<(), Error> {
+        let mut writer = Writer::new(path, layout)?;
         for slab in self.slabs(table)? {
             writer.write(&slab)?;
         }
@@ -46,17 +46,7 @@ impl Ranking {
 
     /// The winners as JSON objects: rank, score, row, the columns, and the contributions where they were asked for.
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
-        let mut rows = Vec::new();
-        for slab in self.slabs(table)? {
-            for row in 0..slab.rows {
-                let fields = slab.names.iter().zip(&slab.columns).map(|(name, column)| {
-                    let value = column.json(row).and_then(|text| serde_json::from_str(&text).ok());
-                    (name.clone(), value.unwrap_or(serde_json::Value::Null))
-                });
-                rows.push(serde_json::Value::Object(fields.collect()));
-            }
-        }
-        Ok(rows)
+        Ok(self.slabs(table)?.iter().flat_map(Slab::objects).collect())
     }
 
     /// The winners' rows in runs that come from one source.
@@ -73,10 +63,13 @@ impl Ranking {
             let row = winner.row - self.files[source];
             wanted[source].push(Fetch { row, record: &kept.record, scores: &kept.scores });
         }
-        let show = table.show();
         let mut fetched = Vec::new();
-        for (source, rows) in table.sources.iter().zip(&wanted) {
-            fetched.push(if rows.is_empty() { Slab::default() } else { source.fetch(rows, &show)? });
+        for (at, (source, rows)) in table.sources.iter().zip(&wanted).enumerate() {
+            fetched.push(if rows.is_empty() {
+                Slab::default()
+            } else {
+                source.fetch(rows, &table.show(at))?
+            });
         }
         let (mut slabs, mut used) = (Vec::new(), vec![0; table.sources.len()]);
         for run in self.winners.chunk_by(|a, b| source_of(a.row) == source_of(b.row)) {
@@ -156,16 +149,15 @@ pub fn score_rows(table: &Table, judge: &Judge) -> Result<Vec<f64>, Error> {
 /// assert_eq!(std::fs::read_to_string(out)?, "score,post,spam\n1.8,p1,0.9\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn score_all(table: &Table, judge: &Judge, path: &Path, format: Format) -> Result<u64, Error> {
-    let mut writer = Writer::new(path, format)?;
+pub fn score_all(table: &Table, judge: &Judge, path: &Path, layout: impl Into<Layout>) -> Result<u64, Error> {
+    let mut writer = Writer::new(path, layout)?;
     let want = Want { records: Records::All, ..Want::default() };
-    let show = table.show();
     let rows = table.scan(
         want,
         |mut part| {
             let mut values = Vec::new();
             judge.values(&mut part.batch, &mut values)?;
-            let rows = table.sources[part.source].whole(&part, &show)?;
+            let rows = table.sources[part.source].whole(&part, &table.show(part.source))?;
             let mut slab = Slab { rows: rows.rows, ..Slab::default() };
             let scores = values.into_iter().map(finite).collect();
             slab.push(free_name(&rows.names, "score"), Column::Number(scores));

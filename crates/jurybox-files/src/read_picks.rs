@@ -1,12 +1,15 @@
 //! Picks as they were written, read back: who was picked, when, with which scores and which receipt.
 
+use crate::choose::no_id;
 use crate::column::Slab;
 use crate::error::{Error, Place};
 use crate::own::written_name;
 use crate::table::{Records, Table, Want};
-use crate::verdicts::TakenBack;
-use jurybox::Receipt;
-use std::collections::{HashMap, HashSet};
+use jurybox::{Receipt, Seen};
+use std::collections::HashSet;
+
+/// As much of a cell as a message shows.
+const SHOWN: usize = 60;
 
 pub(crate) struct Picked {
     pub(crate) id: Box<str>,
@@ -16,6 +19,9 @@ pub(crate) struct Picked {
     pub(crate) row: u64,
     pub(crate) receipt: Receipt,
     pub(crate) scores: Vec<f64>,
+    /// Where it was read: which file of the table, and which row there, from 1.
+    pub(crate) file: usize,
+    pub(crate) place: Place,
 }
 
 /// The names under which our columns are in a table of picks.
@@ -41,15 +47,16 @@ impl Ours {
     }
 }
 
-/// The picks of a table in the order of their time, each item once; rows without a receipt were not picked.
-pub(crate) fn read_picks(table: &Table, back: &mut TakenBack) -> Result<Vec<Picked>, Error> {
+/// The picks of a table in the order of their time, each once though a file be named twice; rows without a receipt were not
+/// picked.
+pub(crate) fn read_picks(table: &Table) -> Result<Vec<Picked>, Error> {
     let ours = Ours::of(table)?;
-    let (show, width) = (table.show(), table.taken().evaluators().len());
-    let mut picks = Vec::new();
+    let width = table.taken().evaluators().len();
+    let mut picks: Vec<Picked> = Vec::new();
     table.scan(
         Want { key: true, records: Records::All, ..Want::default() },
         |mut part| {
-            let slab = table.sources[part.source].whole(&part, &show)?;
+            let slab = table.sources[part.source].whole(&part, &table.show(part.source))?;
             Ok((part.batch.take_scores(), part.batch.keys, slab))
         },
         |at, (scores, ids, slab)| {
@@ -63,15 +70,23 @@ pub(crate) fn read_picks(table: &Table, back: &mut TakenBack) -> Result<Vec<Pick
                     column: column.into(),
                     value,
                 };
-                picks.extend(
-                    picked(&ours, &slab, row, id, scores)
-                        .map_err(|(column, value)| refuse(&column, value))?,
-                );
+                let Some(pick) = picked(&ours, &slab, row, id, scores, (at.file, place))
+                    .map_err(|(column, value)| refuse(&column, shortened(value)))?
+                else {
+                    continue;
+                };
+                if pick.id.is_empty() {
+                    return Err(no_id(table, at, row));
+                }
+                picks.push(pick);
             }
             Ok(())
         },
     )?;
-    Ok(each_once(picks, back))
+    picks.sort_by_key(|pick| pick.at);
+    let mut seen: HashSet<(String, u64)> = HashSet::new();
+    picks.retain(|pick| seen.insert((pick.round.clone(), pick.row)));
+    Ok(picks)
 }
 
 /// The pick in a row, where it is one; otherwise which cell cannot be read.
@@ -81,6 +96,7 @@ fn picked(
     row: usize,
     id: Box<str>,
     scores: &[f64],
+    (file, place): (usize, Place),
 ) -> Result<Option<Picked>, (String, String)> {
     let text = |column: &String| {
         let at = slab.names.iter().position(|name| name == column);
@@ -92,13 +108,19 @@ fn picked(
     }
     let bad = |column: &String, value: String| (column.clone(), value);
     let whole = |column: &String| whole_number(&text(column)).ok_or_else(|| bad(column, text(column)));
+    let at = whole(&ours.at)?;
+    if at > Seen::LATEST {
+        return Err(bad(&ours.at, at.to_string()));
+    }
     Ok(Some(Picked {
         id,
         round: text(&ours.round),
-        at: whole(&ours.at)?,
+        at,
         row: whole(&ours.row)?,
         receipt: serde_json::from_str(&receipt).map_err(|_| bad(&ours.receipt, receipt.clone()))?,
         scores: scores.to_vec(),
+        file,
+        place,
     }))
 }
 
@@ -107,24 +129,10 @@ fn whole_number(text: &str) -> Option<u64> {
     text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }
 
-/// Each pick once though a file be named twice, and each item at its first pick.
-fn each_once(mut picks: Vec<Picked>, back: &mut TakenBack) -> Vec<Picked> {
-    picks.sort_by_key(|pick| pick.at);
-    let mut seen: HashSet<(String, u64)> = HashSet::new();
-    let mut first: HashMap<Box<str>, bool> = HashMap::new();
-    picks.retain(|pick| {
-        if !seen.insert((pick.round.clone(), pick.row)) {
-            return false;
-        }
-        match first.get_mut(&pick.id) {
-            None => first.insert(pick.id.clone(), false).is_none(),
-            Some(told) => {
-                if !std::mem::replace(told, true) {
-                    back.picked_twice.push(&pick.id);
-                }
-                false
-            }
-        }
-    });
-    picks
+/// What a message shows of a cell.
+fn shortened(cell: String) -> String {
+    match cell.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}… ({} bytes)", &cell[..end], cell.len()),
+        None => cell,
+    }
 }

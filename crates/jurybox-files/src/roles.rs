@@ -1,9 +1,13 @@
 //! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
 
 use crate::error::Error;
+use crate::format::arrow;
+use crate::found::together;
+pub(crate) use crate::found::{Found, Kind};
 use crate::own;
-use arrow_schema::DataType;
+use arrow_array::RecordBatch;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// What a person says about the columns.
@@ -55,6 +59,10 @@ pub struct Taken {
     pub(crate) others: Vec<(String, &'static str)>,
     /// Evaluators whose columns are not to be read: their scores are missing.
     unread: Vec<String>,
+    /// Columns that name items.
+    id: Vec<String>,
+    /// What was made of a long table, in a few words.
+    pub(crate) widened: Option<String>,
 }
 
 impl Taken {
@@ -93,6 +101,17 @@ impl Taken {
             || self.probability.as_deref() == Some(name)
     }
 
+    /// The columns that are read as numbers.
+    pub(crate) fn numbers(&self) -> HashSet<&str> {
+        let scores = self.evaluators.names().filter(|name| !self.is_unread(name));
+        scores.chain(self.reward()).chain(self.probability()).collect()
+    }
+
+    /// Whether a column is read at all, or names items.
+    pub(crate) fn reads(&self, name: &str) -> bool {
+        self.is_number(name) || self.key() == Some(name) || self.id.iter().any(|id| id == name)
+    }
+
     /// The evaluator whose scores are read from a column.
     pub(crate) fn read_as(&self, name: &str) -> Option<usize> {
         self.evaluators.position(name).filter(|_| !self.is_unread(name))
@@ -110,10 +129,19 @@ pub(crate) fn spoken(evaluator: &Evaluator) -> String {
     format!("{minus}{}", evaluator.name)
 }
 
+/// The same in a list: a name with a comma stands in quotes, as a person would write it.
+fn listed(evaluator: &Evaluator) -> String {
+    let name = spoken(evaluator);
+    if name.contains(',') { format!("\"{name}\"") } else { name }
+}
+
 impl std::fmt::Display for Taken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let list = |names: Vec<String>| names.join(", ");
-        write!(f, "evaluators: {}", list(self.evaluators.as_slice().iter().map(spoken).collect()))?;
+        if let Some(widened) = &self.widened {
+            write!(f, "{widened}; ")?;
+        }
+        write!(f, "evaluators: {}", list(self.evaluators.as_slice().iter().map(listed).collect()))?;
         if let Some(reward) = &self.reward {
             write!(f, "; reward: {}", spoken(reward))?;
         }
@@ -134,39 +162,43 @@ impl std::fmt::Display for Taken {
 /// Why a column that is named as one of those we write is no evaluator.
 const OURS: &str = "named as in our own output";
 
-/// A column of a source as it was found.
-#[derive(Debug, Clone)]
-pub(crate) struct Found {
-    pub(crate) name: String,
-    /// Whether the rows looked at hold numbers; `None` where all of them are empty.
-    pub(crate) numeric: Option<bool>,
-    /// Its type, where columns have one.
-    pub(crate) data_type: Option<DataType>,
-}
-
-impl Found {
-    /// A column of text, in which cells have no type.
-    pub(crate) fn new(name: String, numeric: Option<bool>) -> Self {
-        Found { name, numeric, data_type: None }
-    }
-}
+/// Why a column that was empty where it was looked at is no evaluator.
+pub(crate) const EMPTY: &str = "empty";
 
 impl Roles {
-    /// Decides over columns before any of them is read: each with whether it holds numbers, `None` where all of it is
-    /// empty. For whoever has a table elsewhere, and would hand over no more of it than is asked for.
+    /// Decides over columns before they are read, by the types and the first rows of each source; of those, a thousand are looked
+    /// at. For whoever has tables elsewhere, and would hand over no more of them than is asked for.
     ///
     /// ```
+    /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
     /// use jurybox_files::Roles;
-    /// let columns = [("post", Some(false)), ("spam", Some(true)), ("abuse", Some(true)), ("note", None)];
-    /// let columns: Vec<(String, Option<bool>)> = columns.map(|(name, numeric)| (name.into(), numeric)).into();
-    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&columns)?;
-    /// assert_eq!(taken.read().collect::<Vec<_>>(), ["spam", "abuse", "post"]);
-    /// # Ok::<(), jurybox_files::Error>(())
+    /// use std::sync::Arc;
+    ///
+    /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p"; 5]));
+    /// let number: ArrayRef = Arc::new(Int64Array::from_iter_values(101..106));
+    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.2, 0.1, 0.3, 0.9]));
+    /// let first = RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
+    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&[first])?;
+    /// assert_eq!(taken.read().collect::<Vec<_>>(), ["spam", "post"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn over(&self, columns: &[(String, Option<bool>)]) -> Result<Taken, Error> {
-        let found: Vec<Found> =
-            columns.iter().map(|(name, numeric)| Found::new(name.clone(), *numeric)).collect();
-        self.take(Path::new(crate::format::memory::NAME), &found)
+    pub fn over(&self, sources: &[RecordBatch]) -> Result<Taken, Error> {
+        let path = Path::new(crate::format::memory::NAME);
+        let mut found = Vec::new();
+        for first in sources {
+            let mut columns = arrow::columns(path, first.schema_ref())?;
+            arrow::look(&mut columns, std::iter::once(first));
+            found.extend(columns);
+        }
+        self.take(path, &together(found.iter()))
+    }
+
+    /// Every column that a person, or a jury, names.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
+        let named = [&self.evaluators, &self.id, &self.ignore, &self.invert].into_iter().flatten();
+        let named = named.chain([&self.reward, &self.probability, &self.key].into_iter().flatten());
+        let turned = self.evaluators.iter().filter_map(|name| name.strip_prefix('-'));
+        named.map(String::as_str).chain(turned).chain(self.seated.iter().map(|seated| seated.name.as_str()))
     }
 
     /// Decides over the columns of a file.
@@ -221,26 +253,34 @@ impl Roles {
             evaluators.push(evaluator.clone());
         }
         let mut others = Vec::new();
+        let seats: HashSet<String> =
+            evaluators.iter().map(|evaluator: &Evaluator| evaluator.name.clone()).collect();
+        let names: HashSet<&str> = columns.iter().map(|found| found.name.as_str()).collect();
         for found in columns {
             let name = &found.name;
-            if evaluators.iter().any(|evaluator: &Evaluator| evaluator.name == *name)
-                && !unread.contains(name)
-            {
+            if seats.contains(name) && !unread.contains(name) {
                 continue;
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
                 if ["id", "ignored"].contains(role) {
                     others.push((name.clone(), *role));
                 }
+            } else if found.nested && (!listed.is_empty() || found.kind != Kind::Number) {
+                // It travels along within its column.
             } else if !listed.is_empty() {
                 others.push((name.clone(), "not named"));
-            } else if own::is_ours(name, columns.iter().map(|found| found.name.as_str())) {
+            } else if own::is_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
-                match found.numeric {
-                    Some(true) => evaluators.push(self.directed(name)),
-                    Some(false) => others.push((name.clone(), "text")),
-                    None => others.push((name.clone(), "empty")),
+                match (found.kind, own::names_things(name)) {
+                    (Kind::Number, None) => evaluators.push(self.directed(name)),
+                    (Kind::Number | Kind::Serial | Kind::OneWord, Some(why)) => {
+                        others.push((name.clone(), why));
+                    }
+                    (Kind::Serial, None) => others.push((name.clone(), "distinct whole numbers, like an id")),
+                    (Kind::OneWord, None) => others.push((name.clone(), "one word in every row")),
+                    (Kind::Text, _) => others.push((name.clone(), "text")),
+                    (Kind::Empty, _) => others.push((name.clone(), EMPTY)),
                 }
             }
         }
@@ -262,6 +302,8 @@ impl Roles {
             key: self.key.clone(),
             others,
             unread,
+            id: self.id.clone(),
+            widened: None,
         })
     }
 
@@ -309,7 +351,7 @@ impl Roles {
 /// Takes back the columns that are named as ours. Our own output has its evaluators with it: where there are no others, these
 /// are a person's own names.
 fn theirs(others: &mut Vec<(String, &'static str)>, columns: &[Found]) -> Vec<String> {
-    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.numeric == Some(true));
+    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == Kind::Number);
     others.extract_if(.., |(name, why)| *why == OURS && numeric(name)).map(|(name, _)| name).collect()
 }
 

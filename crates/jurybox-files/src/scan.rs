@@ -196,6 +196,11 @@ impl Part<'_> {
         }
     }
 
+    /// All of its rows as they stand, apart from the numbers, for whoever knows only later which of them are wanted.
+    pub(crate) fn rows_as_they_stand(&self) -> (Vec<u8>, Vec<usize>, Option<RecordBatch>) {
+        (self.text.to_vec(), self.batch.starts.clone(), self.arrays.clone())
+    }
+
     /// What must be kept of a row for output: nothing where it can be fetched by its number.
     pub(crate) fn record(&self, row: usize) -> Result<Record, Error> {
         if let Some(arrays) = &self.arrays {

@@ -1,7 +1,7 @@
 //! A state in a file: the jury, and what it was taught with.
 
 use crate::error::Error;
-use crate::memory::Memory;
+use crate::remembered::Remembered;
 use crate::write::write_whole;
 use jurybox::Jury;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use std::path::Path;
 
 const FORMAT: &str = "jurybox-state";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A jury with the memory of what it was taught with: what a state file holds.
 ///
@@ -37,7 +37,7 @@ pub struct State {
     /// What was learnt.
     pub jury: Jury,
     /// What it was taught with.
-    pub memory: Memory,
+    pub memory: Remembered,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct State {
 struct Saved {
     format: String,
     version: u32,
-    taught_with: Memory,
+    taught_with: Remembered,
     jury: Box<RawValue>,
 }
 
@@ -58,7 +58,7 @@ struct Head {
 impl From<Jury> for State {
     /// A jury that nothing is remembered of.
     fn from(jury: Jury) -> Self {
-        State { jury, memory: Memory::default() }
+        State { jury, memory: Remembered::default() }
     }
 }
 
@@ -95,7 +95,6 @@ impl State {
             source: jurybox::Error::State(e.to_string()),
         };
         let jury = self.jury.to_json();
-        Jury::from_json(&jury).map_err(|source| Error::State { path: path.into(), source })?;
         let saved = Saved {
             format: FORMAT.into(),
             version: VERSION,
@@ -104,6 +103,7 @@ impl State {
         };
         let mut text = serde_json::to_string_pretty(&saved).map_err(fault)?;
         text.push('\n');
+        State::parse(&text).map_err(|source| Error::State { path: path.into(), source })?;
         write_whole(path, &text)
     }
 }

@@ -3,17 +3,19 @@
 use crate::ask::{Ask, Use};
 use crate::destination::refuse_overwriting;
 use crate::error::Error;
-use crate::format::memory::{self, Memory, Stream};
 use crate::format::{Format, Show, Source};
+use crate::found::together;
 use crate::input::Input;
-use crate::roles::{Found, Roles, Taken, spoken};
+use crate::long::{Widened, widen};
+use crate::number::Notation;
+use crate::own::receipts_of_picks;
+use crate::reading::Reading;
+use crate::roles::{self, Found, Roles, Taken, spoken};
 use crate::warning::Warning;
-use crate::watch::{Progress, Watch};
-use arrow_array::{RecordBatch, RecordBatchReader};
+use crate::watch::{Ears, Watch};
 use jurybox::{Direction, Evaluator};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Rows in one or more files, or in memory.
 ///
@@ -39,15 +41,23 @@ use std::sync::atomic::AtomicBool;
 #[derive(Debug)]
 pub struct Table {
     pub(crate) sources: Vec<Box<dyn Source>>,
+    /// The files that are read.
+    inputs: Vec<PathBuf>,
     taken: Taken,
-    /// Those of the first source, then what the others have beside them.
+    /// Those that are written out: those of the first source, then what the others have beside them.
     found: Vec<Found>,
     columns: Vec<String>,
+    /// How cells are written where a column does not say otherwise.
+    notation: Notation,
+    /// How those are written that are read as numbers, by source: one has points, another commas.
+    numeric: Vec<HashMap<String, Notation>>,
     warnings: Vec<Warning>,
     threads: usize,
     /// The number of the first row in a ranking.
     pub(crate) first: u64,
     pub(crate) watch: Watch,
+    /// Who is told of what only a pass can know.
+    pub(crate) ears: Ears,
 }
 
 /// More threads than this are not begun: none of them would find work.
@@ -113,86 +123,76 @@ impl Table {
     /// Opens files and decides over their columns. Say whether the rows will be read `again`: only then is a standard
     /// input kept aside on disk.
     pub fn open(paths: &[PathBuf], roles: &Roles, again: bool) -> Result<Table, Error> {
+        Table::open_as(paths, &Reading::default(), roles, again)
+    }
+
+    /// The same of files that are written as a person says.
+    pub fn open_as(paths: &[PathBuf], reading: &Reading, roles: &Roles, again: bool) -> Result<Table, Error> {
         let mut sources = Vec::new();
         for path in paths {
-            let input = Input::open(path, again)?;
+            let input = Input::open(path, reading, again)?;
             sources.push((input.format.about().open)(input)?);
         }
-        Table::of(sources, roles)
+        let mut table = Table::made_wide(sources, reading, roles)?;
+        table.inputs = paths.to_vec();
+        Ok(table)
     }
 
-    /// A table over record batches in memory: one source, like one file. Where batches end changes no result; only the
-    /// columns that a pass asks for are touched.
-    ///
-    /// ```
-    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-    /// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
-    /// use std::sync::Arc;
-    ///
-    /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p1", "p2", "p3"]));
-    /// let spam: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.2), None, Some(0.9)]));
-    /// let batch = RecordBatch::try_from_iter([("post", post), ("spam", spam)])?;
-    /// let table = Table::from_batches(vec![batch.slice(0, 1), batch.slice(1, 2)], &Roles::default())?;
-    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() })?;
-    /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
-    /// assert_eq!(rows, [2, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn from_batches(batches: Vec<RecordBatch>, roles: &Roles) -> Result<Table, Error> {
-        let Some(first) = batches.first() else {
-            return Err(Error::NoRows { path: memory::NAME.into() });
-        };
-        let schema = first.schema();
-        Table::of(vec![Box::new(Memory::new(&schema, batches)?)], roles)
-    }
-
-    /// A table over a stream of record batches, read as they come. Say whether the rows will be read `again`: only then
-    /// are they kept in memory.
-    ///
-    /// ```
-    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
-    /// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
-    /// use std::sync::Arc;
-    ///
-    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values((0..100).map(f64::from)));
-    /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
-    /// let batches: Vec<_> = (0..100).map(|row| Ok(batch.slice(row, 1))).collect();
-    /// let stream = RecordBatchIterator::new(batches, batch.schema());
-    /// let table = Table::from_stream(stream, &Roles::default(), false)?;
-    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
-    /// assert_eq!((ranking.winners()[0].row, ranking.rows()), (99, 100));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn from_stream(
-        stream: impl RecordBatchReader + Send + 'static,
+    /// A table over sources, which are made wide first where they are long.
+    pub(crate) fn made_wide(
+        sources: Vec<Box<dyn Source>>,
+        reading: &Reading,
         roles: &Roles,
-        again: bool,
     ) -> Result<Table, Error> {
-        if !again {
-            return Table::of(vec![Box::new(Stream::new(Box::new(stream))?)], roles);
-        }
-        let schema = stream.schema();
-        Table::of(vec![Box::new(Memory::new(&schema, Stream::collect(stream)?)?)], roles)
+        let Some(long) = &reading.long else { return Table::of(sources, reading, roles) };
+        let Widened { source, warnings, says } = widen(sources, reading, long)?;
+        let mut table = Table::of(vec![Box::new(source)], reading, roles)?;
+        table.warnings.splice(0..0, warnings);
+        table.taken.widened = Some(says);
+        Ok(table)
     }
 
-    fn of(sources: Vec<Box<dyn Source>>, roles: &Roles) -> Result<Table, Error> {
-        let Some(first) = sources.first() else { return Err(Error::NoFiles) };
-        let mut found: Vec<Found> = Vec::new();
-        for column in sources.iter().flat_map(|source| source.columns()) {
-            match found.iter_mut().find(|known| known.name == column.name) {
-                None => found.push(column.clone()),
-                // The first source that can tell what a column holds tells it for all.
-                Some(known) => known.numeric = known.numeric.or(column.numeric),
-            }
+    pub(crate) fn of(
+        mut sources: Vec<Box<dyn Source>>,
+        reading: &Reading,
+        roles: &Roles,
+    ) -> Result<Table, Error> {
+        for source in &mut sources {
+            roles.asked().try_for_each(|name| source.adopt(name))?;
         }
+        let Some(first) = sources.first() else { return Err(Error::NoFiles) };
+        let mut found = together(sources.iter().flat_map(|source| source.columns()));
         let taken = roles.take(first.path(), &found)?;
         let mut warnings = Vec::new();
         for source in &sources {
             warnings.extend(lacking(source.as_ref(), &taken)?);
         }
         let columns = found.iter().map(|found| found.name.clone()).collect();
+        // A field within a column is written out with it, and by itself where it was read.
+        found.retain(|found| !found.nested || taken.reads(&found.name));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Table { sources, taken, found, columns, warnings, threads, first: 0, watch: Watch::default() })
+        let notation = reading.notation();
+        let read = taken.numbers();
+        let numeric = |source: &dyn Source| -> HashMap<String, Notation> {
+            let columns = source.columns().iter().filter(|found| read.contains(&*found.name));
+            columns.map(|found| (found.name.clone(), notation.of_column(found))).collect()
+        };
+        let numeric = sources.iter().map(|source| numeric(source.as_ref())).collect();
+        let inputs = sources.iter().map(|source| source.path().into()).collect();
+        Ok(Table {
+            sources,
+            inputs,
+            taken,
+            found,
+            columns,
+            notation,
+            numeric,
+            warnings,
+            threads,
+            first: 0,
+            watch: Watch::default(),
+            ears: Ears::default(),
+        })
     }
 
     /// The same table read by that many threads, 256 at the most; the results are the same.
@@ -200,39 +200,6 @@ impl Table {
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.clamp(1, MOST_THREADS);
         self
-    }
-
-    /// The same table; `watch` is told how far each pass over it has come.
-    #[must_use]
-    pub fn watched(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.watch.told = Some(Arc::new(watch));
-        self
-    }
-
-    /// The same table; as soon as `stop` is true, passes over it end with [`Error::Stopped`].
-    ///
-    /// ```
-    /// # use jurybox_files::{Roles, Table, Want};
-    /// # use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("scores.csv");
-    /// # std::fs::write(&path, "spam\n0.9\n0.2\n")?;
-    /// let stop = Arc::new(AtomicBool::new(false));
-    /// let table = Table::open(&[path], &Roles::default(), false)?.stopped_by(stop.clone());
-    /// assert!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).is_ok());
-    /// stop.store(true, Ordering::Relaxed);
-    /// assert_eq!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err().code(), "stopped");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.watch.stop = Some(stop);
-        self
-    }
-
-    /// Whether work on this table is to end.
-    pub fn is_stopped(&self) -> bool {
-        self.watch.is_stopped()
     }
 
     /// The same table as part of a larger one: a [ranking](crate::rank) of it numbers rows from `first` on. Ties are ordered by the numbers of rows,
@@ -259,9 +226,14 @@ impl Table {
         self.threads
     }
 
-    /// How whole rows are to be shown.
-    pub(crate) fn show(&self) -> Show<'_> {
-        Show { columns: &self.found, taken: &self.taken, threads: self.threads }
+    /// How whole rows of a source are to be shown.
+    pub(crate) fn show(&self, source: usize) -> Show<'_> {
+        Show {
+            columns: &self.found,
+            taken: &self.taken,
+            numeric: &self.numeric[source],
+            threads: self.threads,
+        }
     }
 
     /// What a person should know about the columns before believing a result.
@@ -279,11 +251,6 @@ impl Table {
     /// ```
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
-    }
-
-    /// Tells whoever watches this table how far work on it has come.
-    pub fn tell(&self, progress: Progress) {
-        self.watch.tell(progress);
     }
 
     /// Which column was taken as what.
@@ -319,8 +286,38 @@ impl Table {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_output(&self, out: &Path) -> Result<(), Error> {
-        let inputs: Vec<PathBuf> = self.sources.iter().map(|source| source.path().into()).collect();
-        refuse_overwriting(&inputs, out)
+        refuse_overwriting(&self.inputs, out)
+    }
+
+    /// A name for the contents of each source, the same whatever it is called and however it is compressed; none for what has no
+    /// file and for what can be read only once.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table};
+    /// # let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("scores.csv");
+    /// std::fs::write(&path, "spam\n0.1\n")?;
+    /// let table = Table::open(&[path.clone()], &Roles::default(), false)?;
+    /// assert_eq!(table.fingerprints()?, [jurybox_files::fingerprint(&path)?]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fingerprints(&self) -> Result<Vec<Option<String>>, Error> {
+        self.sources.iter().map(|source| source.fingerprint()).collect()
+    }
+
+    /// The column of receipts, where this is a table of picks.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table};
+    /// # let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("picks.csv");
+    /// std::fs::write(&path, "rank,picked_at,round,row,receipt,spam\n1,0,r1,7,{},0.1\n")?;
+    /// let table = Table::open(&[path], &Roles::default(), false)?;
+    /// assert_eq!(table.receipts_of_picks(), Some("receipt".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn receipts_of_picks(&self) -> Option<String> {
+        receipts_of_picks(&self.columns)
     }
 
     /// What each column of a source is for.
@@ -340,15 +337,22 @@ impl Table {
         {
             wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
         }
+        for (column, why) in &taken.others {
+            if *why == roles::EMPTY {
+                wanted.push((column, Use::Watch));
+            }
+        }
         let names: Vec<String> = source.columns().iter().map(|found| found.name.clone()).collect();
+        let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (&**name, at)).collect();
         let mut uses = vec![Use::Skip; names.len()];
         let mut lacking = Vec::new();
         for (column, what) in wanted {
             let unread = matches!(what, Use::Score { .. }) && taken.is_unread(column);
-            match names.iter().position(|name| name == column && !unread) {
+            match places.get(column).copied().filter(|_| !unread) {
                 // A column has one use; the evaluators come first.
                 Some(at) if uses[at] == Use::Skip => uses[at] = what,
                 Some(_) => {}
+                None if what == Use::Watch => {}
                 None => lacking.push(what),
             }
         }
@@ -358,13 +362,16 @@ impl Table {
             Records::All => true,
         };
         let weights = want.weights.map(<[f64]>::to_vec);
-        Ask { uses, names, evaluators: taken.evaluators.len(), records, lacking, weights }
+        let notation = |found: &Found| self.notation.of_column(found);
+        let notations = source.columns().iter().map(notation).collect();
+        Ask { uses, names, notations, evaluators: taken.evaluators.len(), records, lacking, weights }
     }
 }
 
 /// What is wanted of a source that it has no column for. Without a single evaluator there is nothing to go by.
 fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
-    let has = |column: &str| source.columns().iter().any(|found| found.name == column);
+    let names: HashSet<&str> = source.columns().iter().map(|found| found.name.as_str()).collect();
+    let has = |column: &str| names.contains(column);
     if !taken.evaluators.names().any(|name| has(name) && !taken.is_unread(name)) {
         let evaluators = taken.evaluators.as_slice().iter().map(spoken).collect();
         return Err(Error::NoneOfTheEvaluators { path: source.path().into(), evaluators });
@@ -372,7 +379,7 @@ fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let evaluators = taken.evaluators.names().map(|name| (name, "scores"));
     let reward = taken.reward().map(|column| (column, "rewards"));
     let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
-    let key = taken.key.as_deref().map(|column| (column, "names of rounds or groups"));
+    let key = taken.key.as_deref().map(|column| (column, "names of items, rounds or groups"));
     let wanted = evaluators.chain(reward).chain(probability).chain(key);
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());

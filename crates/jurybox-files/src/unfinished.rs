@@ -5,15 +5,17 @@
 
 use crate::destination::folder_of;
 use crate::error::Error;
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata};
+use std::io;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
 const PREFIX: &str = ".jurybox-";
 const SUFFIX: &str = ".part";
 
-/// Begins a file beside `path`, with those permissions, and takes away what runs that were killed left there.
-pub(crate) fn begin(path: &Path, permissions: Option<Permissions>) -> Result<NamedTempFile, Error> {
+/// Begins a file beside `path`, with the owner and the permissions of the one that is there already, and takes away what runs
+/// that were killed left there.
+pub(crate) fn begin(path: &Path, about: Option<&Metadata>) -> Result<NamedTempFile, Error> {
     let failed = |e| Error::io(path, "write", e);
     let folder = folder_of(path);
     sweep(folder);
@@ -23,8 +25,8 @@ pub(crate) fn begin(path: &Path, permissions: Option<Permissions>) -> Result<Nam
     {
         // As a file of the person's own making would be; where one is there already, closed until it has that one's.
         use std::os::unix::fs::PermissionsExt;
-        let mode = if permissions.is_some() { 0o600 } else { 0o666 };
-        builder.permissions(Permissions::from_mode(mode));
+        let mode = if about.is_some() { 0o600 } else { 0o666 };
+        builder.permissions(std::fs::Permissions::from_mode(mode));
     }
     loop {
         let file = builder.tempfile_in(folder).map_err(failed)?;
@@ -33,11 +35,34 @@ pub(crate) fn begin(path: &Path, permissions: Option<Permissions>) -> Result<Nam
             // Another run swept it away between its making and its locking.
             continue;
         }
-        if let Some(permissions) = permissions {
-            file.as_file().set_permissions(permissions).map_err(failed)?;
+        if let Some(about) = about {
+            hand_on(about, file.as_file()).map_err(failed)?;
         }
         return Ok(file);
     }
+}
+
+/// Gives a file the permissions of the one whose place it takes, and its owner and group as far as the system lets us.
+#[cfg(unix)]
+pub(crate) fn hand_on(about: &Metadata, to: &File) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let (owner, group) = (about.uid(), about.gid());
+    let here = to.metadata()?;
+    let mut mode = about.mode() & 0o777;
+    if (here.uid(), here.gid()) != (owner, group)
+        && fchown(to, Some(owner), Some(group)).is_err()
+        && here.gid() != group
+        && fchown(to, None, Some(group)).is_err()
+    {
+        // What a group may do was meant for that group and for no other.
+        mode &= !0o070;
+    }
+    to.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn hand_on(about: &Metadata, to: &File) -> io::Result<()> {
+    to.set_permissions(about.permissions())
 }
 
 /// Takes away the unfinished files of a folder that nobody works on. What cannot be taken away stays.
@@ -47,6 +72,10 @@ fn sweep(folder: &Path) {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         if !name.starts_with(PREFIX) || !name.ends_with(SUFFIX) {
+            continue;
+        }
+        // Looked at before it is opened: opening a pipe would wait for its other end, and a link leads elsewhere.
+        if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
         let Ok(file) = File::open(entry.path()) else { continue };

@@ -1,8 +1,9 @@
 //! Verdicts that come back: joined to their picks by id, each learnt once.
 
+use crate::choose::no_id;
 use crate::error::Error;
-use crate::memory::Known;
 use crate::read_picks::{Picked, read_picks};
+use crate::remembered::{Item, Known};
 use crate::state::State;
 use crate::table::{Table, Want};
 use jurybox::{Example, Learnt};
@@ -37,7 +38,8 @@ pub struct TakenBack {
     pub contradictory: Items,
     /// Items with a verdict that are not among the picks.
     pub strangers: Items,
-    /// Items picked more than once; the verdict went to the first pick.
+    /// Items picked more than once. A verdict is learnt once, with the first pick that it comes to: the earliest of those that come
+    /// together.
     pub picked_twice: Items,
     /// The least and the greatest reward that was learnt, in the direction in which high is good.
     #[serde(skip)]
@@ -79,8 +81,8 @@ impl std::fmt::Display for Items {
 ///
 /// `picks` is what [`Picking::write`](crate::Picking::write) wrote; the one evaluator of `verdicts` is the reward. Verdicts may
 /// come late, partly and more than once; each is learnt once, with the scores, the receipt and the time of its pick. Those
-/// that the state has learnt already are counted once more only if that is said by `again`. After an error the state is as
-/// it was.
+/// that the state has learnt already are counted once more only if that is said by `again`; so is the verdict on an item that
+/// was picked in several rounds, whether their picks come together or one after the other. After an error the state is as it was.
 ///
 /// ```
 /// use jurybox::Jury;
@@ -115,26 +117,45 @@ pub fn take_back(
     let mut after = state.clone();
     // What keeps time is taught time by time.
     let mut by_time: BTreeMap<u64, Vec<(Picked, f64)>> = BTreeMap::new();
-    for pick in read_picks(picks, &mut back)? {
-        back.picks += 1;
+    let mut learnt = after.memory.items();
+    let mut met: HashMap<Box<str>, Met> = HashMap::new();
+    for pick in read_picks(picks)? {
+        let first = !met.contains_key(&pick.id);
+        let met = met.entry(pick.id.clone()).or_default();
+        if !first {
+            met.twice(&pick.id, &mut back);
+        }
+        back.picks += u64::from(first);
         let Some(verdict) = rewards.get_mut(&pick.id) else {
-            back.waiting += 1;
+            back.waiting += u64::from(first);
             continue;
         };
         verdict.fits = true;
-        // Contradictory ones have been told of.
-        let Some(reward) = verdict.reward else { continue };
-        match after.memory.verdict(&pick.round, pick.at, pick.row) {
+        // Contradictory ones have been told of, and what is settled goes to no other pick.
+        let Some(reward) = verdict.reward.filter(|_| !met.settled) else { continue };
+        let item = Item::of(&pick.id);
+        match after.memory.verdict(&pick.round, pick.at, item, &learnt) {
             Known::Learnt if !again => back.already += 1,
-            Known::Forgotten if !again => back.forgotten += 1,
+            Known::Elsewhere if !again => {
+                back.already += 1;
+                met.twice(&pick.id, &mut back);
+            }
+            Known::Forgotten if !again => {
+                // It may yet come to a pick of a round that is known.
+                met.forgotten = true;
+                continue;
+            }
             _ => {
-                after.memory.learnt_verdict(&pick.round, pick.at, pick.row);
+                learnt.insert(item);
+                after.memory.learnt_verdict(&pick.round, pick.at, item);
                 let (least, greatest) = back.range.unwrap_or((reward, reward));
                 back.range = Some((least.min(reward), greatest.max(reward)));
                 by_time.entry(pick.at).or_default().push((pick, reward));
             }
         }
+        met.settled = true;
     }
+    back.forgotten = met.values().filter(|met| met.forgotten && !met.settled).count() as u64;
     let mut strangers: Vec<_> = rewards.iter().filter(|(_, verdict)| !verdict.fits).collect();
     strangers.sort_unstable_by_key(|(_, verdict)| verdict.row);
     for (id, _) in strangers {
@@ -145,12 +166,48 @@ pub fn take_back(
         for (pick, reward) in rows {
             examples.push(Example { scores: &pick.scores, reward: *reward, receipt: Some(&pick.receipt) });
         }
-        let Learnt { used, passed_over } = after.jury.learn(&examples, *at)?;
+        let Learnt { used, passed_over } =
+            after.jury.learn(&examples, *at).map_err(|source| about(picks, rows, source))?;
         back.used += used;
         back.passed_over += passed_over;
     }
     *state = after;
     Ok(back)
+}
+
+/// What has become of an item while its picks go by.
+#[derive(Default)]
+struct Met {
+    /// Whether its verdict has gone to a pick, now or before.
+    settled: bool,
+    /// Whether a pick of it was in a round that has been forgotten.
+    forgotten: bool,
+    /// Whether it has been told of as picked more than once.
+    told: bool,
+}
+
+impl Met {
+    fn twice(&mut self, id: &str, back: &mut TakenBack) {
+        if !std::mem::replace(&mut self.told, true) {
+            back.picked_twice.push(id);
+        }
+    }
+}
+
+/// An error about one of these examples, with the place and the id of its pick.
+fn about(picks: &Table, rows: &[(Picked, f64)], source: jurybox::Error) -> Error {
+    use jurybox::Error::{Receipt, Reward, Score};
+    let (example, reason) = match &source {
+        Receipt { example, reason } => (*example, format!("its receipt is refused: {reason}")),
+        Reward { example, value } => (*example, format!("the reward {value:?} is not usable")),
+        Score { item, evaluator, value } => {
+            (*item, format!("the score {value:?} of {evaluator} is not usable"))
+        }
+        _ => return source.into(),
+    };
+    let Some((pick, _)) = rows.get(example) else { return source.into() };
+    let path = picks.sources[pick.file].path().into();
+    Error::Verdict { path, place: pick.place, id: pick.id.to_string(), reason }
 }
 
 /// The verdict on an item.
@@ -172,6 +229,9 @@ fn read_verdicts(table: &Table, back: &mut TakenBack) -> Result<HashMap<Box<str>
             let rows = ids.into_iter().zip(rewards).enumerate();
             // An empty cell is a verdict that has not been given yet.
             for (row, (id, reward)) in rows.filter(|(_, (_, reward))| !reward.is_nan()) {
+                if id.is_empty() {
+                    return Err(no_id(table, at, row));
+                }
                 match verdicts.get_mut(&id) {
                     None => {
                         let row = at.row + row as u64;

@@ -44,7 +44,7 @@ enum To {
 
 impl Aside {
     /// Begins a file beside the one that `path` leads to, or writes through where it is `-`, a device or a pipe. A file that
-    /// is there already hands on its permissions.
+    /// is there already hands on its permissions, and its owner where the system lets us.
     pub fn new(path: &Path) -> Result<Aside, Error> {
         Ok(match Destination::of(path)? {
             Destination::Stdout => {
@@ -54,8 +54,8 @@ impl Aside {
             Destination::Through(file) => {
                 Aside { path: path.into(), to: To::Through(BufWriter::with_capacity(1 << 16, file)) }
             }
-            Destination::File { path, permissions } => {
-                let file = unfinished::begin(&path, permissions)?;
+            Destination::File { path, about } => {
+                let file = unfinished::begin(&path, about.as_ref())?;
                 Aside { path, to: To::File(BufWriter::with_capacity(1 << 16, file)) }
             }
         })
@@ -126,23 +126,50 @@ pub(crate) trait Sink {
     fn finish(self: Box<Self>) -> Result<(), Error>;
 }
 
+/// How a table is written.
+///
+/// ```
+/// use jurybox_files::{Format, Layout};
+/// let plain = Layout::from(Format::Csv);
+/// assert!(!plain.safe_csv && Layout { safe_csv: true, ..plain }.format == Format::Csv);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// The format where the file's name does not say one.
+    pub format: Format,
+    /// Whether cells of a CSV that a spreadsheet would run are to be [text](crate::without_formula).
+    pub safe_csv: bool,
+}
+
+impl From<Format> for Layout {
+    fn from(format: Format) -> Layout {
+        Layout { format, safe_csv: false }
+    }
+}
+
 /// A table being written.
-pub(crate) struct Writer(Box<dyn Sink>);
+pub(crate) struct Writer {
+    sink: Box<dyn Sink>,
+    /// Whether a spreadsheet must find no formula.
+    safe: bool,
+}
 
 impl Writer {
-    /// Begins a table; the format is what the name says, otherwise `format`.
-    pub(crate) fn new(path: &Path, format: Format) -> Result<Writer, Error> {
-        let format = Format::of_name(&path.to_string_lossy()).unwrap_or(format);
-        Ok(Writer((format.about().create)(Aside::new(path)?, path)?))
+    /// Begins a table; the format is what the name says, otherwise that of the layout.
+    pub(crate) fn new(path: &Path, layout: impl Into<Layout>) -> Result<Writer, Error> {
+        let layout = layout.into();
+        let format = Format::of_name(&path.to_string_lossy()).unwrap_or(layout.format);
+        let sink = (format.about().create)(Aside::new(path)?, path)?;
+        Ok(Writer { sink, safe: layout.safe_csv && format == Format::Csv })
     }
 
     pub(crate) fn write(&mut self, slab: &Slab) -> Result<(), Error> {
-        self.0.write(slab)
+        if self.safe { self.sink.write(&slab.without_formulas()) } else { self.sink.write(slab) }
     }
 
     /// Puts the finished file in its place.
     pub(crate) fn finish(self) -> Result<(), Error> {
-        self.0.finish()
+        self.sink.finish()
     }
 }
 

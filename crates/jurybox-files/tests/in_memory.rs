@@ -199,7 +199,11 @@ fn what_is_learnt_is_the_same_state() {
 
 #[test]
 fn reports_are_the_same_document() {
-    same(&roles(false), |table, _| serde_json::to_string(&report(table, None).unwrap()).unwrap());
+    same(&roles(false), |table, _| {
+        let mut report = report(table, None).unwrap();
+        report.files.clear();
+        serde_json::to_string(&report).unwrap()
+    });
 }
 
 /// Kinds of columns that hold numbers: read as numbers, exactly, with their nulls, as from Parquet.
@@ -318,7 +322,11 @@ fn what_cannot_be_used_is_named_by_its_row() {
     let error = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
-        ("not-a-number", "table in memory, row 1, column `hour`: `hour 0` is not a number")
+        (
+            "odd-cells",
+            "table in memory, column `hour`: 30000 of 30000 cells are no numbers, more than one in twenty: `hour 0` (row 1), \
+             `hour 0` (row 2), `hour 0` (row 3)"
+        )
     );
     // Nothing there, twice the same name, batches that do not go together.
     let code =

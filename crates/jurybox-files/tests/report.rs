@@ -325,7 +325,7 @@ fn near_duplicates_are_named_group_by_group() {
     let report = document(&["a", "b", "c", "x", "y", "lone", "verdict"], &rows);
     let said: Vec<&str> = warnings(&report).into_iter().filter(|w| w.contains("near-duplicates")).collect();
     assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0].starts_with("`a`, `b`, `c` are near-duplicates: in 3 pairs"), "{said:?}");
+    assert!(said[0].starts_with("`a`, `b` and `c` are near-duplicates: in 3 pairs"), "{said:?}");
     assert!(said[1].starts_with("`x` and `y` are near-duplicates"), "{said:?}");
 }
 

@@ -114,7 +114,7 @@ fn what_a_jury_knows_may_be_named_or_ignored_though_the_file_lacks_it() {
     // Known to nobody.
     assert_eq!(open(&path, &roles(&["a", "d"], &[])).unwrap_err().code(), "unknown-column");
     // A column of text is an error until it is ignored; then it travels along as it is.
-    assert_eq!(scores(&open(&path, &roles(&[], &[])).unwrap()).unwrap_err().code(), "not-a-number");
+    assert_eq!(scores(&open(&path, &roles(&[], &[])).unwrap()).unwrap_err().code(), "odd-cells");
     let table = open(&path, &roles(&[], &["b"])).unwrap();
     assert_eq!(table.taken().evaluators().len(), 3);
     assert!(table.warnings().iter().any(|warning| warning.code() == "ignored-column"));

@@ -123,7 +123,7 @@ pub struct Standing {
 /// while demo.step()? {}
 /// let end = demo.standing();
 /// assert!(end.average < end.jurybox && end.jurybox <= end.oracle);
-/// assert!(demo.to_html().contains("<svg"));
+/// assert!(demo.to_html("<p>The end.</p>").contains("<svg"));
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -237,9 +237,10 @@ impl Demo {
         }
     }
 
-    /// What happened, as one self-contained page.
-    pub fn to_html(&self) -> String {
-        demo_page::html(self)
+    /// What happened, as one self-contained page that ends with `closing`, which is HTML: how to go on from here is known
+    /// to whoever shows the demo.
+    pub fn to_html(&self, closing: &str) -> String {
+        demo_page::html(self, closing)
     }
 
     /// The policy at work.

@@ -4,7 +4,7 @@ use crate::demo::{CHARACTERS, Demo};
 use jurybox_draw::{Bar, Curve, Plot, Scale, escaped, page, sparkline};
 use std::fmt::Write;
 
-pub(crate) fn html(demo: &Demo) -> String {
+pub(crate) fn html(demo: &Demo, closing: &str) -> String {
     let end = demo.standing();
     let more = 100.0 * (end.jurybox as f64 / end.average.max(1) as f64 - 1.0);
     let of_oracle = 100.0 * end.jurybox as f64 / end.oracle.max(1) as f64;
@@ -64,11 +64,8 @@ pub(crate) fn html(demo: &Demo) -> String {
             100.0 * share
         );
     }
-    body.push_str(
-        "</table></div><h2>Now with your own</h2><p><code>jurybox policies</code> lists every way to choose and what it assumes; \
-         <code>jurybox simulate --help</code> sets them against each other on desks like this one; <code>jurybox reproduce \
-         --out DIR</code> makes the figures of the paper behind it.</p>",
-    );
+    body.push_str("</table></div>");
+    body.push_str(closing);
     page("Of all these items, which deserve a person's time?", &body)
 }
 

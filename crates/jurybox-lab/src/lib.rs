@@ -34,7 +34,7 @@ pub use error::Error;
 pub use jurybox_draw::{Curve, Plot, Scale};
 pub use offpolicy::{Bounds, Estimates, OffPolicy, OffPolicyLine, off_policy};
 pub use replay::{CurvePoint, Line, Outcome, Protocol, ReplayOptions, replay};
-pub use reproduce::{Claim, Figure, Finding, Part, Plan, Report, Table, reproduce};
+pub use reproduce::{Claim, Figure, Finding, Part, Plan, Report, Skipped, Table, reproduce};
 pub use runner::{Experiment, Running, run_all};
 pub use setting::{Drift, Setting, Truncation, Twists};
 pub use statistics::{growth_exponent, log_slope};

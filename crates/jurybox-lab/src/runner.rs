@@ -76,7 +76,7 @@ impl Experiment {
 }
 
 /// Changes when the same experiment would give other records.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 5;
 
 /// How [`run_all`] is to go about it.
 ///

@@ -124,7 +124,7 @@ pub fn trial(
 /// The oracle's view of one round.
 #[derive(Default)]
 struct Desk {
-    room: Vec<f64>,
+    buffer: Vec<f64>,
     values: Vec<f64>,
     oracle_picks: Vec<usize>,
     top: Option<TopK>,
@@ -139,7 +139,7 @@ struct Judged {
 
 impl Desk {
     fn judge(&mut self, world: &World, scores: &Scores<'_>, rewards: &[f64], k: usize) -> Judged {
-        world.oracle_values(scores, &mut self.room, &mut self.values);
+        world.oracle_values(scores, &mut self.buffer, &mut self.values);
         let top = self.top.get_or_insert_with(|| TopK::new(k, 0));
         let mut best_of = |values: &[f64], picks: Option<&mut Vec<usize>>| -> f64 {
             top.fill(k, 0, values);
@@ -219,10 +219,16 @@ impl Seat {
         }
         self.relative += (oracle_estimate - estimate).max(0.0); // never negative but for rounding
         if setting.twists.delay == 0 {
-            for pick in &self.picks {
-                let (scores, reward) = (scores.row(pick.item), items.verdicts[pick.item]);
-                self.jury.learn(&[Example { scores, reward, receipt: Some(&pick.receipt) }], round)?;
-            }
+            let examples: Vec<Example<'_>> = self
+                .picks
+                .iter()
+                .map(|pick| Example {
+                    scores: scores.row(pick.item),
+                    reward: items.verdicts[pick.item],
+                    receipt: Some(&pick.receipt),
+                })
+                .collect();
+            self.jury.learn(&examples, round)?;
             return Ok(());
         }
         for pick in &self.picks {

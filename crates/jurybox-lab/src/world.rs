@@ -3,10 +3,12 @@
 //! One random stream per run, used for nothing else: every policy of a run meets the same data, and a run is the same
 //! whichever thread it runs on and whatever runs beside it.
 
+mod oracle;
+
 use crate::setting::{Drift, Setting, Truncation};
 use crate::truncated::{TruncatedNormal, standard};
 use crate::truth::Truth;
-use jurybox::{Link, Scores, Weights};
+use jurybox::{Link, Weights};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -133,37 +135,6 @@ impl World {
         }
     }
 
-    /// The oracle's estimate of each item's reward: the paper's form, told all about each evaluator (offset and units
-    /// too), blind to correlations between them. Of an item that nobody scored it knows the law of the rewards, and
-    /// estimates their mean.
-    pub fn oracle_values(&self, scores: &Scores<'_>, room: &mut Vec<f64>, out: &mut Vec<f64>) {
-        let link = self.setting.link;
-        let t = &self.setting.twists;
-        if t.intercepts == 0.0
-            && t.units == 0.0
-            && let Some(inverse) = scores.inverse(link)
-        {
-            self.oracle.values(&inverse, out);
-        } else {
-            self.oracle_values_by_evaluator(scores, room, out);
-        }
-        // The library ranks such an item below all others. An infinite estimate would make an infinite regret of it.
-        out.iter_mut()
-            .filter(|value| value.is_infinite())
-            .for_each(|value| *value = self.setting.mean_reward());
-    }
-
-    fn oracle_values_by_evaluator(&self, scores: &Scores<'_>, room: &mut Vec<f64>, out: &mut Vec<f64>) {
-        let link = self.setting.link;
-        room.clear();
-        for row in scores.rows() {
-            for (j, &phi) in row.iter().enumerate() {
-                room.push(link.inverse(phi / self.truth.unit[j]) - self.truth.intercept[j]);
-            }
-        }
-        self.oracle.values(&checked(room, scores.evaluators()), out);
-    }
-
     fn drift(&mut self) {
         let (round, rounds) = (self.round as f64, self.setting.rounds as f64);
         self.truth = match self.setting.twists.drift {
@@ -195,10 +166,6 @@ impl World {
     }
 }
 
-fn checked(scores: &[f64], width: usize) -> Scores<'_> {
-    Scores::new(scores, width).expect("scores of a checked setting")
-}
-
 /// The paper's own family (with offsets), without a detour.
 fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut R, out: &mut Vec<f64>) {
     let evaluators = truth.alpha.iter().zip(&truth.sigma).zip(&truth.intercept);
@@ -207,12 +174,16 @@ fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut
             let z: f64 = StandardNormal.sample(rng);
             a * reward + b + s * z
         })),
-        link => out.extend(evaluators.map(|((a, s), b)| {
-            let mean = link.apply(a * reward + b);
-            let (low, high) = cut(setting.truncation, mean);
-            let sd = std::f64::consts::SQRT_2 * s;
-            mean + sd * standard(low / sd, high / sd, rng)
-        })),
+        link => {
+            let first = out.len();
+            out.extend(evaluators.map(|((a, _), b)| a * reward + b));
+            link.apply_to_each(&mut out[first..]);
+            for (score, s) in out[first..].iter_mut().zip(&truth.sigma) {
+                let (low, high) = cut(setting.truncation, *score);
+                let sd = std::f64::consts::SQRT_2 * s;
+                *score += sd * standard(low / sd, high / sd, rng);
+            }
+        }
     }
 }
 
@@ -341,24 +312,6 @@ mod tests {
     }
 
     #[test]
-    fn an_item_without_scores_is_worth_the_mean_reward_to_the_oracle() {
-        let twists = Twists { missing: 0.5, ..Twists::default() };
-        let units = Twists { units: 1.0, ..twists.clone() };
-        for twists in [twists, units] {
-            let setting = Setting { evaluators: 2, twists, ..Setting::default() };
-            let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
-            world.next_round(&mut items);
-            let (mut room, mut values) = (Vec::new(), Vec::new());
-            world.oracle_values(&checked(&items.scores, 2), &mut room, &mut values);
-            let bare = |row: &[f64]| row.iter().all(|x| x.is_nan());
-            let unscored: Vec<usize> = (0..60).filter(|&i| bare(&items.scores[2 * i..2 * i + 2])).collect();
-            assert!(!unscored.is_empty());
-            assert!(unscored.iter().all(|&i| values[i] == setting.mean_reward()));
-            assert!(values.iter().all(|value| value.is_finite()));
-        }
-    }
-
-    #[test]
     fn drift_mirrors_the_evaluators() {
         for drift in [Drift::Swap, Drift::Slow] {
             let setting =
@@ -392,19 +345,5 @@ mod tests {
             }
         }
         assert!(mean(large.into_iter()) > 1.7 * mean(small.into_iter()));
-    }
-
-    #[test]
-    fn the_oracle_ranks_as_told_whatever_units_and_offsets() {
-        let plain = Setting { ratio: 1e6, ..Setting::default() };
-        let twists = Twists { intercepts: 3.0, units: 1.0, ..Twists::default() };
-        for setting in [plain.clone(), Setting { twists, ..plain }] {
-            let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
-            world.next_round(&mut items);
-            let mut values = Vec::new();
-            let scores = checked(&items.scores, setting.evaluators);
-            world.oracle_values(&scores, &mut Vec::new(), &mut values);
-            assert!(values.iter().zip(&items.rewards).all(|(v, r)| (v - r).abs() < 1e-4));
-        }
     }
 }

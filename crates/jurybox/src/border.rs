@@ -26,7 +26,7 @@ impl Jury {
         if let Some(receipt) = example.receipt {
             let p = receipt.inclusion_probability;
             if !(p > 0.0 && p <= 1.0) {
-                let reason = format!("inclusion probability {p} is not above 0 and at most 1");
+                let reason = format!("inclusion probability {p:?} is not above 0 and at most 1");
                 return Err(Error::Receipt { example: at, reason });
             }
             if let Some(reason) = self.policy.check_receipt(example) {

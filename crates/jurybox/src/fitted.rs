@@ -260,6 +260,21 @@ impl Fitted {
         self.0.rank.exploration()
     }
 
+    /// Whether the policy leaves some of its picks to chance: by exploration, or because it draws all of them. A plain list by value
+    /// is then not what it picks.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// for (policy, chance) in [("average", false), ("eps-greedy(eps=0.1)", true), ("rand", true), ("uniform", true)] {
+    ///     let jury = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?;
+    ///     assert_eq!(jury.fit().leaves_to_chance(), chance, "{policy}");
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn leaves_to_chance(&self) -> bool {
+        self.0.rank.leaves_to_chance()
+    }
+
     fn check(&self, scores: &Scores<'_>) -> Result<(), Error> {
         check_width(scores, &self.0.evaluators)
     }

@@ -195,7 +195,7 @@ impl Jury {
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn fit(&self) -> Fitted {
-        let mut rank = self.policy.room();
+        let mut rank = self.policy.buffer();
         self.policy.fit(&self.seen, &mut rank);
         Fitted::new(self.spec.clone(), self.evaluators.clone(), self.policy.link(), rank)
     }
@@ -299,16 +299,16 @@ impl Jury {
 
     /// Makes the fit that the schedule says, unless it is in place.
     fn bring_fit_up_to_date(&mut self) {
-        let due = matches!(self.schedule, Schedule::Due);
-        if self.rank.is_some() && !due {
-            return;
-        }
-        let rank = self.rank.get_or_insert_with(|| self.policy.room());
-        if let Schedule::Past(past) = &self.schedule {
-            past.0.fit(&past.1, rank);
-        } else {
-            self.policy.fit(&self.seen, rank);
-            self.schedule = Schedule::Current;
+        let (policy, seen) = (&self.policy, &self.seen);
+        match (&self.schedule, &mut self.rank) {
+            (Schedule::Past(_), Some(_)) => {}
+            (Schedule::Past(past), none) => past.0.fit(&past.1, none.insert(past.0.buffer())),
+            // The state is the same, but rounds may have passed.
+            (Schedule::Current, Some(rank)) => policy.count(seen, rank),
+            (Schedule::Current | Schedule::Due, rank) => {
+                policy.fit(seen, rank.get_or_insert_with(|| policy.buffer()));
+                self.schedule = Schedule::Current;
+            }
         }
     }
 

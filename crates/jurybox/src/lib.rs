@@ -74,7 +74,9 @@ pub use link::Link;
 pub use nearest::nearest;
 pub use oracle::{absolute_regret, gap, relative_regret};
 pub use pick::{Example, Learnt, Pick, Receipt};
-pub use policy::{Alarm, Entry, Exploration, Links, OptionEntry, OptionKind, Reading, SigmaOrigin, policies};
+pub use policy::{
+    Alarm, Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Reading, SigmaOrigin, policies,
+};
 /// The generators of chance that signatures here name.
 pub use rand;
 pub use rank::{Ranked, TopK, top_k};

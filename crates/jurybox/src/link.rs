@@ -46,6 +46,24 @@ impl Link {
         }
     }
 
+    /// [`apply`](Self::apply) in place of each of many numbers: for the logistic link two at a time, to within 3e-16.
+    ///
+    /// ```
+    /// let mut x = [0.0, 1.3, -40.0, 2.0, 0.7];
+    /// jurybox::Link::Logistic.apply_to_each(&mut x);
+    /// assert!(x[0] == 0.5 && (x[4] - jurybox::Link::Logistic.apply(0.7)).abs() < 1e-15);
+    /// ```
+    pub fn apply_to_each(self, x: &mut [f64]) {
+        if self != Link::Logistic {
+            return x.iter_mut().for_each(|x| *x = self.apply(*x));
+        }
+        for chunk in x.chunks_mut(2) {
+            let mut pair = [0.0; 2];
+            pair[..chunk.len()].copy_from_slice(chunk);
+            chunk.copy_from_slice(&logistic_of_many(pair)[..chunk.len()]);
+        }
+    }
+
     /// g'(x).
     pub fn derivative(self, x: f64) -> f64 {
         self.derivatives([x])[1][0]
@@ -149,11 +167,11 @@ fn logit(score: f64) -> f64 {
     let exponent = high.cast_signed() >> 20;
     let m = f64::from_bits(bits.wrapping_sub(u64::from(exponent.cast_unsigned()) << 52));
     let s = (m - 1.0) / (m + 1.0);
+    // The series in pairs of terms: term after term, each would wait for the one before.
     let z = s * s;
-    let mut series = 1.0 / 21.0;
-    for odd in [19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0] {
-        series = series * z + 1.0 / odd;
-    }
+    let (z2, pair) = (z * z, |odd: f64| 1.0 / odd + z * (1.0 / (odd + 2.0)));
+    let z4 = z2 * z2;
+    let series = (pair(3.0) + z2 * pair(7.0)) + z4 * ((pair(11.0) + z2 * pair(15.0)) + z4 * pair(19.0));
     // Adding 0 * score hands on a missing one.
     f64::from(exponent) * std::f64::consts::LN_2 + (2.0 * s + 2.0 * s * z * series) + 0.0 * score
 }
@@ -185,10 +203,10 @@ fn logistic_of_many<const N: usize>(x: [f64; N]) -> [f64; N] {
         let rounded = x * std::f64::consts::LOG2_E + ROUND;
         let k = rounded - ROUND;
         let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
-        let mut series = FACTORIALS[12];
-        for n in (0..12).rev() {
-            series = series * r + FACTORIALS[n];
-        }
+        // In pairs of terms, so that none has to wait for all that come after it.
+        let (r2, pair) = (r * r, |n: usize| FACTORIALS[n] + r * FACTORIALS[n + 1]);
+        let (r4, four) = (r2 * r2, |n: usize| pair(n) + r2 * pair(n + 2));
+        let series = (four(0) + r4 * four(4)) + (r4 * r4) * (four(8) + r4 * FACTORIALS[12]);
         let power = f64::from_bits(rounded.to_bits().wrapping_add(1023) << 52);
         1.0 / (1.0 + power * series)
     })

@@ -144,6 +144,10 @@ impl Jury {
         if let Some(reason) = saved.seen.contradiction() {
             return Err(refuse(reason));
         }
+        let more = "it was shown more than the jury has seen";
+        if !jury.policy.is_within(&saved.seen) {
+            return Err(refuse(more));
+        }
         jury.seen = saved.seen;
         jury.schedule = match saved.rounds_rank_by {
             RankBy::Next => Schedule::Due,
@@ -153,6 +157,9 @@ impl Jury {
                     return Err(refuse("its earlier state has seen more than the present one"));
                 }
                 restore(&mut earlier, state, width)?;
+                if !earlier.is_within(&seen) {
+                    return Err(refuse(more));
+                }
                 Schedule::Past(Box::new((earlier, seen)))
             }
         };
@@ -162,4 +169,28 @@ impl Jury {
 
 fn wrong_version(version: u64) -> Error {
     Error::State(format!("it is of version {version}; this program reads version {VERSION}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Evaluators, Example, Jury};
+
+    /// A row that was seen more often than all rows together outweighs everything, and what is fitted to it is no number.
+    #[test]
+    fn a_sample_cannot_have_been_shown_more_than_the_jury_has_seen() {
+        let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::numbered(2).unwrap()).unwrap();
+        let table: Vec<f64> = (0..40).map(f64::from).collect();
+        jury.observe(&jury.scores(&table).unwrap(), 0).unwrap();
+        for row in table.chunks_exact(2) {
+            jury.learn(&[Example { scores: row, reward: row[0], receipt: None }], 0).unwrap();
+        }
+        let sound: serde_json::Value = serde_json::from_str(&jury.to_json()).unwrap();
+        for sample in ["unlabelled", "labelled"] {
+            for (count, reads) in [(1_u64, true), (2, false), (1 << 53, false)] {
+                let mut forged = sound.clone();
+                forged["state"][sample]["kept"][0]["count"] = count.into();
+                assert_eq!(Jury::from_json(&forged.to_string()).is_ok(), reads, "{sample}: {count}");
+            }
+        }
+    }
 }

@@ -13,19 +13,25 @@ use crate::seen::Seen;
 pub(crate) enum Renewal {
     /// A fit is cheap: after every change.
     EveryChange,
-    /// When items or labels have grown by a tenth; after every change while there are few.
-    Growth,
+    /// When items or labels have grown by a tenth; after every change while there are few, if `eager`.
+    Growth { eager: bool },
 }
 
 /// A fit is renewed when items or labels have grown by one in this many.
 const SHARE: u64 = 10;
-/// Below this many items or labels it is renewed with every change.
+/// Below this many items or labels an eager one is renewed with every change.
 const EAGER_ITEMS: u64 = 2000;
 const EAGER_LABELS: u64 = 300;
 
-/// Whether a fit made when `then` had been seen is to be made again now, by [`Renewal::Growth`].
-fn is_due(then: &Seen, now: &Seen) -> bool {
-    let next = |seen: u64, eager: u64| seen.saturating_add(1 + if seen < eager { 0 } else { seen / SHARE });
+/// Whether a fit made when `then` had been seen is to be made again now.
+fn is_due(renewal: Renewal, then: &Seen, now: &Seen) -> bool {
+    let next = |seen: u64, few: u64| {
+        let at_once = match renewal {
+            Renewal::EveryChange => true,
+            Renewal::Growth { eager } => eager && seen < few,
+        };
+        seen.saturating_add(1 + if at_once { 0 } else { seen / SHARE })
+    };
     now.items >= next(then.items, EAGER_ITEMS) || now.used >= next(then.used, EAGER_LABELS)
 }
 
@@ -43,13 +49,14 @@ pub(crate) enum Schedule {
 impl Schedule {
     /// The state is about to change from `policy` with `then` seen; after it at most `now` will have been seen.
     pub(crate) fn before_change(&mut self, policy: &AnyPolicy, then: &Seen, now: &Seen) {
-        if policy.renewal() == Renewal::EveryChange {
+        let renewal = policy.renewal();
+        if renewal == Renewal::EveryChange {
             return;
         }
         match self {
-            Schedule::Current if is_due(then, now) => *self = Schedule::Due,
+            Schedule::Current if is_due(renewal, then, now) => *self = Schedule::Due,
             Schedule::Current => *self = Schedule::Past(Box::new((policy.clone(), *then))),
-            Schedule::Past(past) if is_due(&past.1, now) => *self = Schedule::Due,
+            Schedule::Past(past) if is_due(renewal, &past.1, now) => *self = Schedule::Due,
             Schedule::Due | Schedule::Past(_) => {}
         }
     }

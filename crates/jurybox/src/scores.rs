@@ -118,6 +118,29 @@ impl<'a> Scores<'a> {
         Scores { inverse: Some((link, buffer)), ..self }
     }
 
+    /// As [`with_inverse`](Self::with_inverse), for those who show a row again and have kept what was taken: `inverse` is g^-1
+    /// of each score, in the same order.
+    ///
+    /// ```
+    /// use jurybox::{Link, Scores};
+    ///
+    /// let (table, kept) = ([0.5, 0.9], [0.0, Link::Logistic.inverse(0.9)]);
+    /// let ready = Scores::new(&table, 1)?.with_kept_inverse(Link::Logistic, &kept)?;
+    /// assert_eq!(ready.inverse(Link::Logistic).unwrap().values(), kept);
+    /// assert!(Scores::new(&table, 1)?.with_kept_inverse(Link::Logistic, &kept[..1]).is_err());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn with_kept_inverse(self, link: Link, inverse: &'a [f64]) -> Result<Self, Error> {
+        if inverse.len() != self.values.len() {
+            return Err(Error::Shape { values: inverse.len(), evaluators: self.evaluators });
+        }
+        debug_assert!(inverse.iter().zip(self.values).all(|(kept, &x)| {
+            let taken = link.inverse(x);
+            *kept == taken || kept.is_nan() && taken.is_nan()
+        }));
+        Ok(Scores { inverse: Some((link, inverse)), ..self })
+    }
+
     /// The scores on the inverse link's scale, where that costs nothing: the identity's are the scores themselves, others
     /// must have been taken by [`with_inverse`](Self::with_inverse).
     pub fn inverse(&self, link: Link) -> Option<Self> {

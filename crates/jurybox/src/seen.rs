@@ -34,6 +34,9 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// The latest time there is, 2^62: sums of times stay exact up to it.
+    pub const LATEST: u64 = LATEST;
+
     /// The time after the latest: what a caller who counts rounds, and keeps no time of its own, goes on with.
     ///
     /// ```
@@ -42,10 +45,12 @@ impl Seen {
     /// assert_eq!(jury.seen().next_time(), 0);
     /// jury.observe(&jury.scores(&[0.5])?, 41)?;
     /// assert_eq!(jury.seen().next_time(), 42);
+    /// jury.observe(&jury.scores(&[0.5])?, jurybox::Seen::LATEST)?;
+    /// assert_eq!(jury.seen().next_time(), jurybox::Seen::LATEST); // there is none after it
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn next_time(&self) -> u64 {
-        self.latest.map_or(0, |latest| latest.saturating_add(1))
+        self.latest.map_or(0, |latest| latest.saturating_add(1).min(LATEST))
     }
 
     /// With a round of so many items more, and so many examples at the most.

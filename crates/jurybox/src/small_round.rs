@@ -10,7 +10,7 @@ use crate::rank::{Ranked, better};
 const ITEMS: usize = 512;
 const ITEM_BITS: u64 = ITEMS as u64 - 1;
 
-/// Room that is used again from round to round.
+/// A buffer that is used again from round to round.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SmallRound {
     keys: Vec<u64>,

@@ -1,7 +1,7 @@
 //! A policy and its options as text: `eps-greedy(eps=0.1, slots=2)`.
 
 use crate::error::Error;
-use crate::policy::{OptionKind, policies};
+use crate::policy::{Entry, OptionKind, policies};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -67,11 +67,21 @@ impl Spec {
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn can_take(&self, option: &str) -> bool {
-        let entry = policies().iter().find(|entry| entry.name == self.name);
         let set = |name: &str| self.options.contains_key(name);
-        entry
+        self.entry()
             .and_then(|entry| entry.option(option))
             .is_some_and(|option| !set(option.name) && !option.without.iter().any(|other| set(other)))
+    }
+
+    /// What the table of policies says of the one that is named, if there is such a policy.
+    ///
+    /// ```
+    /// let spec: jurybox::Spec = "glm-esag(link=probit)".parse()?;
+    /// assert_eq!(spec.entry().unwrap().links, jurybox::Links::Glm);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn entry(&self) -> Option<&'static Entry> {
+        policies().iter().find(|entry| entry.name == self.name)
     }
 
     /// The same with an option that the caller happens to know, where it [can be set](Self::can_take).
@@ -101,7 +111,7 @@ impl Spec {
     /// The same for evaluators in other columns: options with one value per evaluator follow them.
     pub(crate) fn with_columns(&self, columns: &[Option<usize>]) -> Result<Self, Error> {
         let mut spec = self.clone();
-        let entry = policies().iter().find(|entry| entry.name == self.name);
+        let entry = self.entry();
         let per_evaluator = entry
             .iter()
             .flat_map(|entry| entry.all_options())

@@ -2,7 +2,7 @@
 
 mod support;
 
-use jurybox::{Error, Evaluators, Example, Jury, Receipt, Scores, Scratch, policies};
+use jurybox::{Error, Evaluators, Example, Jury, Needs, Receipt, Scores, Scratch, policies};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use support::*;
@@ -404,5 +404,20 @@ fn options_that_do_not_exist_or_do_not_fit_are_refused() {
         let message =
             Jury::new(&text.parse().unwrap(), Evaluators::numbered(J).unwrap()).unwrap_err().to_string();
         assert!(message.contains(says) && message.starts_with("policy `"), "{text}: {message}");
+    }
+}
+
+#[test]
+fn what_a_policy_needs_on_a_receipt_is_what_the_table_says() {
+    for spec in specs(J) {
+        let learns = |explored: bool, advice: Vec<f64>| {
+            let receipt = Receipt { inclusion_probability: 0.5, explored, bonus: advice.clone(), advice };
+            let example = Example { scores: &[0.5; J], reward: 0.5, receipt: Some(&receipt) };
+            seat(&spec, J).learn(&[example], 0).unwrap().used > 0
+        };
+        let all = learns(true, vec![0.5; J]);
+        let needs = spec.entry().unwrap().needs;
+        assert_eq!(all && !learns(false, vec![0.5; J]), needs == Needs::Explored, "{spec}");
+        assert_eq!(all && !learns(true, Vec::new()), needs == Needs::Advice, "{spec}");
     }
 }

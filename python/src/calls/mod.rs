@@ -5,10 +5,12 @@ pub(crate) mod learning;
 pub(crate) mod picking;
 pub(crate) mod ranking;
 pub(crate) mod study;
+pub(crate) mod verdicts;
 
 use crate::jury::{Inner, Jury, generator};
-use jurybox::{Evaluators, Spec};
-use jurybox_files::{Error, Format, State, Table};
+use crate::work::Reins;
+use jurybox::Spec;
+use jurybox_files::{Error, Format, Layout, State, Table, same_policy};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex};
@@ -22,8 +24,21 @@ pub(super) struct Told {
 
 impl Told {
     pub(super) fn of(table: &Table) -> Told {
-        let warned = table.warnings().iter().map(ToString::to_string).collect();
-        Told { said: vec![table.taken().to_string()], warned }
+        let mut told = Told::default();
+        told.table(table);
+        told
+    }
+
+    /// What is known of a table before it is read.
+    pub(super) fn table(&mut self, table: &Table) {
+        self.said.push(table.taken().to_string());
+        self.warned.extend(table.warnings().iter().map(ToString::to_string));
+    }
+
+    /// The same with what only reading the rows could tell.
+    pub(super) fn heard(mut self, reins: &Reins) -> Told {
+        self.warned.extend(reins.heard());
+        self
     }
 
     pub(super) fn into_python(self, dict: &Bound<'_, PyDict>) -> PyResult<()> {
@@ -37,44 +52,20 @@ pub(super) fn state_of(py: Python<'_>, jury: Option<&Bound<'_, Jury>>) -> Option
     jury.map(|jury| jury.get().with(py, |inner| inner.state.clone()))
 }
 
-/// A state is of use only for the evaluators it was learnt over: all of them, or some, in any order.
-pub(super) fn seated_for(table: &Table, mut jury: jurybox::Jury) -> Result<jurybox::Jury, Error> {
-    let (learnt, here) = (jury.evaluators().as_slice(), table.taken().evaluators());
-    if !here.as_slice().iter().all(|evaluator| learnt.contains(evaluator)) {
-        return Err(other_evaluators(jury.evaluators(), here));
-    }
-    if jury.evaluators() != here {
-        jury.reseat(here.clone())?;
-    }
-    Ok(jury)
-}
-
-pub(super) fn other_evaluators(learnt: &Evaluators, here: &Evaluators) -> Error {
-    let reason = format!("the state was learnt over {learnt}; this table has {here}");
-    Error::Jury(jurybox::Error::Evaluators(reason))
-}
-
 /// A row without a single score has no value: missing, not minus infinity.
 pub(super) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }
 
-/// What is written where the name does not say: text for text.
-pub(super) fn as_text(table: &Table) -> Format {
-    if table.format() == Format::Parquet { Format::Csv } else { table.format() }
+/// How a table is written: text for text where the name does not say.
+pub(super) fn layout(table: &Table, safe_csv: bool) -> Layout {
+    let format = if table.format() == Format::Parquet { Format::Csv } else { table.format() };
+    Layout { format, safe_csv }
 }
 
 /// The same policy as the state's, or none named.
 pub(super) fn check_policy(state: &State, asked: Option<&Spec>) -> Result<(), Error> {
-    let Some(asked) = asked else { return Ok(()) };
-    let jury = &state.jury;
-    let same = jurybox::Jury::new(asked, jury.evaluators().clone())
-        .is_ok_and(|seated| (seated.spec(), seated.evaluators()) == (jury.spec(), jury.evaluators()));
-    if same {
-        return Ok(());
-    }
-    let reason = format!("the state was learnt by `{}`", jury.spec());
-    Err(Error::Jury(jurybox::Error::Policy { policy: asked.to_string(), reason }))
+    asked.map_or(Ok(()), |asked| same_policy(&state.jury, asked))
 }
 
 /// What is inside of a jury, for a thread of its own.

@@ -1,13 +1,13 @@
 //! Picking, as `jurybox pick` does.
 
-use super::{Told, as_text, check_policy, finite, held, jury_of, other_evaluators};
+use super::{Told, check_policy, finite, held, jury_of, layout};
 use crate::errors::Result;
 use crate::jury::{Jury, lock};
 use crate::policies::spec;
 use crate::rows::Rows;
 use crate::tables::{Asked, Source, seated};
 use crate::work::{self, Reins};
-use jurybox_files::{Error, PickOptions, Picking, State, choose, seat};
+use jurybox_files::{Error, May, PickOptions, Picking, Seated, State, choose, seat};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -30,6 +30,7 @@ pub(crate) fn pick<'py>(
     observe: bool,
     every: bool,
     out: Option<PathBuf>,
+    safe_csv: bool,
     watch: Option<&Bound<'py, PyAny>>,
 ) -> Result<(Bound<'py, PyDict>, Bound<'py, Jury>)> {
     let source = Source::from_python(source)?;
@@ -49,15 +50,19 @@ pub(crate) fn pick<'py>(
             None => State::from(seat(&spec.clone().unwrap_or_default(), table.taken().evaluators())?),
         };
         check_policy(&state, spec.as_ref())?;
-        if state.jury.evaluators() != table.taken().evaluators() {
-            return Err(other_evaluators(state.jury.evaluators(), table.taken().evaluators()));
-        }
+        Seated::again(&mut state.jury, table.taken().evaluators(), May::Same)?;
         let picking = choose(&table, &mut state, PickOptions { k, seed, at, only_choose: !observe })?;
         if picking.observed_before {
             told.said.push("these rows were picked from before, and are not counted again".into());
         }
+        if let Some(asked) = at.filter(|asked| *asked != picking.at) {
+            told.warned.push(format!(
+                "the state has seen this round at {}, and there it stays: at={asked} changes nothing",
+                picking.at
+            ));
+        }
         if let Some(out) = &out {
-            picking.write(&table, out, as_text(&table), every)?;
+            picking.write(&table, out, layout(&table, safe_csv), every)?;
         }
         let batches = if frame { None } else { Some(picking.to_batches(&table, every)?) };
         reins.still_wanted()?;
@@ -68,7 +73,7 @@ pub(crate) fn pick<'py>(
             }
             None => Some(state),
         };
-        Ok((picking, batches, told, begun))
+        Ok((picking, batches, told.heard(reins), begun))
     };
     let (picking, batches, told, begun) = work::run(py, watch, work)?;
     let dict = picked(py, &picking)?;

@@ -1,6 +1,6 @@
 //! Ranking, as `jurybox rank` does.
 
-use super::{Told, as_text, finite, seated_for, state_of};
+use super::{Told, finite, layout, state_of};
 use crate::errors::Result;
 use crate::jury::Jury;
 use crate::policies::{pairs, spec};
@@ -10,7 +10,7 @@ use crate::work;
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Spec, TopK};
 use jurybox_files::{
-    Error, Judge, RankOptions, Ranking, Table, by_evaluator, score_all, score_rows, seat, teach,
+    Error, Judge, May, RankOptions, Ranking, Seated, Table, by_evaluator, score_all, score_rows, seat, teach,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -29,11 +29,11 @@ impl Asking {
         let evaluators = table.taken().evaluators();
         match self {
             Asking::Weights(weights) => Judge::weights(evaluators, &weights),
-            Asking::State(jury) => {
-                for name in jury.evaluators().names().filter(|name| evaluators.position(name).is_none()) {
+            Asking::State(mut jury) => {
+                for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
                     told.warned.push(format!("`{name}` is not named: rows are ranked without it"));
                 }
-                Ok(Judge::jury(&seated_for(table, *jury)?))
+                Ok(Judge::jury(&jury))
             }
             Asking::Policy(asked, sigma) => {
                 // Told noise levels are for the policies that take them; without a name, that is esag.
@@ -51,7 +51,11 @@ impl Asking {
                 let mut jury = seat(&spec, evaluators)?;
                 teach(table, &mut jury, 0)?;
                 told.said.push(format!("policy: {spec}"));
-                Ok(Judge::jury(&jury))
+                let fitted = jury.fit();
+                if let Some((_, origin)) = fitted.sigma() {
+                    told.said.push(format!("noise levels: {origin}"));
+                }
+                Ok(Judge::Fitted(fitted))
             }
         }
     }
@@ -80,6 +84,7 @@ pub(crate) fn rank<'py>(
     explain: bool,
     every: bool,
     out: Option<PathBuf>,
+    safe_csv: bool,
     state: Option<&Bound<'py, Jury>>,
     policy: Option<&str>,
     options: &Bound<'py, PyDict>,
@@ -116,19 +121,19 @@ pub(crate) fn rank<'py>(
                 .push(format!("this is a plain list: `{}` would leave some picks to chance", fitted.spec()));
         }
         let ranks = match (&out, every) {
-            (Some(out), true) => Ranks::Written(score_all(&table, &judge, out, as_text(&table))?),
+            (Some(out), true) => Ranks::Written(score_all(&table, &judge, out, layout(&table, safe_csv))?),
             (None, true) => Ranks::Every(score_rows(&table, &judge)?),
             (out, false) => {
                 let ranking = jurybox_files::rank(&table, &judge, options_of)?;
                 if let Some(out) = out {
-                    ranking.write(&table, out, as_text(&table))?;
+                    ranking.write(&table, out, layout(&table, safe_csv))?;
                 }
                 let batches = if frame { None } else { Some(ranking.to_batches(&table)?) };
                 Ranks::Best(ranking, batches)
             }
         };
         let evaluators: Vec<String> = table.taken().evaluators().names().map(Into::into).collect();
-        Ok((ranks, evaluators, told))
+        Ok((ranks, evaluators, told.heard(reins)))
     })?;
     let dict = PyDict::new(py);
     match ranks {

@@ -1,17 +1,20 @@
 //! Reports and replays, as `jurybox report` and `jurybox replay` make them.
 
-use super::{Told, seated_for, state_of};
+use super::{Told, state_of};
 use crate::errors::Result;
 use crate::json;
 use crate::jury::Jury;
 use crate::policies::pairs;
 use crate::tables::{Asked, Source, seated};
 use crate::work::{self, Reins};
-use jurybox_files::{Error, by_evaluator};
+use jurybox::Spec;
+use jurybox_files::{Error, May, Seated, State, by_evaluator};
 use jurybox_lab::{Protocol, ReplayOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A report: a dict with the document, the page and the table.
 #[pyfunction]
@@ -20,28 +23,53 @@ pub(crate) fn report<'py>(
     source: &Bound<'py, PyAny>,
     asked: Asked,
     state: Option<&Bound<'py, Jury>>,
+    made_at: u64,
     watch: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
     let source = Source::from_python(source)?;
     let (known, seated) = (state_of(py, state), seated(py, state));
     let work = move |reins: &Reins| -> std::result::Result<_, Error> {
         let table = source.open(&asked, &seated, false, reins)?;
-        let jury = known.map(|state| seated_for(&table, state.jury)).transpose()?;
-        let report = jurybox_files::report(&table, jury.as_ref())?;
-        let document = serde_json::to_value(&report).unwrap_or_default();
-        Ok((document, report.to_html(), report.to_table(), Told::of(&table)))
+        let told = Told::of(&table);
+        let jury = known
+            .map(|State { mut jury, .. }| {
+                Seated::again(&mut jury, table.taken().evaluators(), May::Lack).map(|_| jury)
+            })
+            .transpose()?;
+        let report =
+            jurybox_files::report(&table, jury.as_ref())?.dated(UNIX_EPOCH + Duration::from_secs(made_at));
+        let document = named("report", Some(2), serde_json::to_value(&report).unwrap_or_default());
+        let shown = Shown { document, html: report.to_html(), svg: None, text: report.to_table() };
+        Ok((shown, told.heard(reins)))
     };
     shown(py, work::run(py, watch, work)?)
 }
 
-fn shown(
-    py: Python<'_>,
-    (document, html, text, told): (serde_json::Value, String, String, Told),
-) -> Result<Bound<'_, PyDict>> {
+/// What a study shows of itself.
+struct Shown {
+    document: Value,
+    html: String,
+    svg: Option<String>,
+    text: String,
+}
+
+/// A document that says what it is, as the command prints it; one that knows its version keeps it.
+fn named(command: &str, version: Option<u32>, mut document: Value) -> Value {
+    if let Value::Object(fields) = &mut document {
+        fields.insert("format".into(), json!(format!("jurybox-{command}")));
+        if let Some(version) = version {
+            fields.insert("version".into(), json!(version));
+        }
+    }
+    document
+}
+
+fn shown(py: Python<'_>, (shown, told): (Shown, Told)) -> Result<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("document", json::to_python(py, &document)?)?;
-    dict.set_item("html", html)?;
-    dict.set_item("text", text)?;
+    dict.set_item("document", json::to_python(py, &shown.document)?)?;
+    dict.set_item("html", shown.html)?;
+    dict.set_item("svg", shown.svg)?;
+    dict.set_item("text", shown.text)?;
     told.into_python(&dict)?;
     Ok(dict)
 }
@@ -89,15 +117,23 @@ pub(crate) fn replay<'py>(
         if !weights.is_empty() {
             options.weights = Some(by_evaluator(table.taken().evaluators(), &weights, Some(0.0))?);
         }
-        let told = Told::of(&table);
-        if off_policy {
-            let outcome = jurybox_lab::off_policy(&table, &options)?;
-            let document = serde_json::to_value(&outcome).unwrap_or_default();
-            return Ok((document, outcome.to_html(), outcome.to_table(), told));
+        for (_, jury) in &mut options.states {
+            Seated::again(jury, table.taken().evaluators(), May::Lack)?;
         }
-        let outcome = jurybox_lab::replay(&table, &options)?;
-        let document = serde_json::to_value(&outcome).unwrap_or_default();
-        Ok((document, outcome.to_html(), outcome.to_table(), told))
+        if let Some(picks) = &options.picks {
+            table.check_output(picks)?;
+        }
+        let told = Told::of(&table);
+        let shown = if off_policy {
+            let outcome = jurybox_lab::off_policy(&table, &options)?;
+            let document = named("off-policy", None, serde_json::to_value(&outcome).unwrap_or_default());
+            Shown { document, html: outcome.to_html(), svg: None, text: outcome.to_table() }
+        } else {
+            let outcome = jurybox_lab::replay(&table, &options)?;
+            let document = serde_json::to_value(&outcome).unwrap_or_default();
+            Shown { document, html: outcome.to_html(), svg: Some(outcome.to_svg()), text: outcome.to_table() }
+        };
+        Ok((shown, told.heard(reins)))
     };
     shown(py, work::run(py, watch, work)?)
 }
@@ -114,7 +150,11 @@ impl Replaying {
         };
         let policies = match self.policies {
             None => defaults.policies,
-            Some(list) => list.iter().map(|policy| policy.parse()).collect::<std::result::Result<_, _>>()?,
+            Some(list) => {
+                let each =
+                    list.iter().map(|some| Spec::list(some)).collect::<std::result::Result<Vec<_>, _>>()?;
+                each.into_iter().flatten().collect()
+            }
         };
         Ok(ReplayOptions {
             protocol,

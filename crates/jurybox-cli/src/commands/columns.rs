@@ -1,8 +1,10 @@
 //! Options that every command over files shares: which files, and which column is what.
 
+use super::names::{self, Names};
 use super::progress;
+use crate::messages;
 use jurybox::Evaluator;
-use jurybox_files::{Roles, Table, expand, plain};
+use jurybox_files::{Decimal, Format, Long, Reading, Roles, Table, expand};
 use std::path::PathBuf;
 
 /// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
@@ -11,24 +13,82 @@ pub(crate) struct Columns {
     /// CSV, JSON lines or Parquet files, plain, gz or zst; patterns such as 'day-*.csv.gz'; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// The evaluators' columns [default: all numeric columns not named otherwise]
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
-    pub(crate) evaluators: Vec<String>,
+    /// The evaluators' columns, separated by commas; a name with a comma in double quotes: 'spam,"abuse, strict"'; a field of nested
+    /// JSON by its way: scores.gpt [default: all numeric columns not named otherwise, nor named or numbered like an id]
+    #[arg(long, value_name = "COLUMNS")]
+    evaluators: Vec<Names>,
     /// Columns that name items
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
-    pub(crate) id: Vec<String>,
+    #[arg(long, value_name = "COLUMNS")]
+    id: Vec<Names>,
     /// Columns that are not evaluators
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
-    ignore: Vec<String>,
+    #[arg(long, value_name = "COLUMNS")]
+    ignore: Vec<Names>,
     /// Evaluators, or the reward, where low means high
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
-    pub(crate) invert: Vec<String>,
+    #[arg(long, value_name = "COLUMNS")]
+    invert: Vec<Names>,
+    #[command(flatten)]
+    written: Written,
     /// How many threads read; the result is the same
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Say less
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+}
+
+/// How the files are written, where that cannot be told from them.
+#[derive(clap::Args)]
+#[command(next_help_heading = "How the files are written")]
+struct Written {
+    /// The format of every file: csv, jsonl or parquet [default: told by the first bytes and the name]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    input_format: Option<Format>,
+    /// What separates the cells of CSV: a character, or `tab` [default: told by the first two lines]
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// CSV has no header: columns are named column1, column2 and so on
+    #[arg(long)]
+    no_header: bool,
+    /// What stands before the decimals, `,` or `.` [default: a point, and a comma where it can be nothing else]
+    #[arg(long, value_name = "CHARACTER")]
+    decimal: Option<Decimal>,
+    /// What else means that a score is missing, such as 'k.A.,-99', beside an empty cell, NA, N/A, #N/A, NaN, null, none, - and ?
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    na: Vec<Names>,
+    /// The files are long, one grade a row: the columns of the item, of who graded it, and of the grade. They are made wide in
+    /// memory, 8 bytes for each item and judge; other columns travel along as their first value
+    #[arg(long, value_name = "ITEM,JUDGE,GRADE", value_parser = long)]
+    long: Option<Long>,
+}
+
+impl Written {
+    fn reading(&self) -> Reading {
+        Reading {
+            format: self.input_format,
+            delimiter: self.delimiter,
+            header: self.no_header.then_some(false),
+            decimal: self.decimal.unwrap_or_default(),
+            na: names::all(&self.na),
+            long: self.long.clone(),
+        }
+    }
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    Format::of_name(&format!("x.{}", text.trim_start_matches('.')))
+        .ok_or("write csv, jsonl or parquet".into())
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match (text, text.as_bytes()) {
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        (_, &[byte]) if byte.is_ascii() && !b"\"\n\r".contains(&byte) => Ok(byte),
+        _ => Err("write one character, such as ';', or tab".into()),
+    }
+}
+
+fn long(text: &str) -> Result<Long, String> {
+    match &*text.parse::<Names>()? {
+        [item, judge, grade] => Ok(Long { item: item.clone(), judge: judge.clone(), grade: grade.clone() }),
+        _ => Err("write three columns, such as item,judge,grade".into()),
+    }
 }
 
 /// Columns that only some commands have.
@@ -56,21 +116,55 @@ impl Columns {
     /// Opens these files instead.
     pub(crate) fn open_paths(&self, paths: &[PathBuf], special: &Special<'_>) -> anyhow::Result<Table> {
         let roles = Roles {
-            evaluators: self.evaluators.clone(),
+            evaluators: self.evaluators(),
             seated: special.known.to_vec(),
-            id: self.id.clone(),
-            ignore: [&self.ignore[..], &special.aside].concat(),
-            invert: [&self.invert[..], &special.invert].concat(),
+            id: self.id(),
+            ignore: [&names::all(&self.ignore)[..], &special.aside].concat(),
+            invert: [&self.invert()[..], &special.invert].concat(),
             reward: special.reward.cloned(),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
         };
-        let table = self.watched(Table::open(paths, &roles, special.again)?);
+        let table = self.table(paths, &self.reading(), &roles, special.again)?;
         self.say(format_args!("{}", table.taken()));
+        self.warn(&table);
+        Ok(table)
+    }
+
+    /// Opens files as they are said to be written; what only reading them shows is said when it is known.
+    pub(crate) fn table(
+        &self,
+        paths: &[PathBuf],
+        reading: &Reading,
+        roles: &Roles,
+        again: bool,
+    ) -> anyhow::Result<Table> {
+        let table = self.watched(Table::open_as(paths, reading, roles, again)?);
+        Ok(table.heard(|warning| messages::say(format_args!("warning: {warning}"))))
+    }
+
+    /// Says what is known before anything is read.
+    pub(crate) fn warn(&self, table: &Table) {
         for warning in table.warnings() {
             self.say(format_args!("warning: {warning}"));
         }
-        Ok(table)
+    }
+
+    /// How the files are written, as far as that was said.
+    pub(crate) fn reading(&self) -> Reading {
+        self.written.reading()
+    }
+
+    pub(crate) fn evaluators(&self) -> Vec<String> {
+        names::all(&self.evaluators)
+    }
+
+    pub(crate) fn id(&self) -> Vec<String> {
+        names::all(&self.id)
+    }
+
+    pub(crate) fn invert(&self) -> Vec<String> {
+        names::all(&self.invert)
     }
 
     /// A table with the threads that were asked for, and with a bar where somebody looks.
@@ -78,30 +172,15 @@ impl Columns {
         if let Some(threads) = self.threads {
             table = table.with_threads(threads);
         }
-        if !self.quiet
-            && let Some(watch) = progress::on_terminal()
-        {
+        if let Some(watch) = progress::on_terminal() {
             table = table.watched(watch);
         }
         table
     }
 
     /// A word to the person, on the terminal.
+    #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn say(&self, what: std::fmt::Arguments<'_>) {
-        if !self.quiet {
-            eprintln!("{}", plain(&what.to_string(), false));
-        }
-    }
-}
-
-/// `name=value` with a number.
-pub(crate) fn pair(text: &str) -> Result<(String, f64), String> {
-    let (name, value) = text.rsplit_once('=').ok_or("write name=number, such as spam=0.2")?;
-    let number: f64 = value.trim().parse().map_err(|_| format!("`{}` is not a number", value.trim()))?;
-    // As far as scores may reach: their products stay finite.
-    if number.abs() <= 1e100 {
-        Ok((name.trim().into(), number))
-    } else {
-        Err(format!("`{}` is not usable; it must be a number within ±1e100", value.trim()))
+        messages::say(what);
     }
 }

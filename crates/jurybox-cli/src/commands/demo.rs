@@ -1,13 +1,15 @@
 //! `jurybox demo`: the first thing to see.
 
 use super::lab;
+use crate::messages::{can_move, say};
 use crate::output;
 use anyhow::Context;
 use jurybox_lab::{Demo, Standing};
+use serde_json::json;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{IsTerminal, Write as _, stderr};
-use std::path::PathBuf;
+use std::io::{Write as _, stderr};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -24,10 +26,18 @@ pub(crate) struct Args {
     /// Where to write the page [default: jurybox-demo.html in the system's folder for temporary files]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// Time between two hours on a terminal: 400 of them take about five seconds.
 const TICK: Duration = Duration::from_millis(12);
+
+/// How the page ends.
+const CLOSING: &str = "<h2>Now with your own</h2><p><code>jurybox policies</code> lists every way to choose and what it \
+    assumes; <code>jurybox simulate --help</code> sets them against each other on desks like this one; <code>jurybox \
+    reproduce --out DIR</code> makes the figures of the paper behind it.</p>";
 
 impl Args {
     pub(crate) fn run(self) -> anyhow::Result<()> {
@@ -36,10 +46,11 @@ impl Args {
         // Found out now, not when the show is over.
         File::options().create(true).append(true).open(&path).with_context(cannot)?;
         let mut demo = Demo::new(self.seed)?;
-        let live = stderr().is_terminal();
+        let live = can_move();
         let stop = lab::stop_flag();
-        eprintln!("A review desk: 100 posts an hour, one in ten harmful, time to look at ten.");
-        eprintln!("Six evaluators score every post. Some are biased, and nobody has said which.\n");
+        say(format_args!("A review desk: 100 posts an hour, one in ten harmful, time to look at ten."));
+        say(format_args!("Six evaluators score every post. Some are biased, and nobody has said which."));
+        say(format_args!(""));
         let mut lines = 0;
         while demo.step()? && !stop.load(Ordering::Relaxed) {
             let now = demo.standing();
@@ -51,14 +62,18 @@ impl Args {
                 write!(stderr(), "{up}{}", frame.replace('\n', "\x1b[K\n"))?;
                 std::thread::sleep(TICK);
             } else if [1, 10, 50, 100, 200, Demo::HOURS].contains(&now.hour) {
-                eprintln!(
+                say(format_args!(
                     "hour {:3}: caught by Jurybox {}, by the plain average {}, by the oracle {}",
                     now.hour, now.jurybox, now.average, now.oracle
-                );
+                ));
             }
         }
-        std::fs::write(&path, demo.to_html()).with_context(cannot)?;
-        output::text_to_stdout(&summary(&demo.standing(), &path.display().to_string())?)
+        std::fs::write(&path, demo.to_html(CLOSING)).with_context(cannot)?;
+        let end = demo.standing();
+        if self.json {
+            return output::versioned("demo", document(self.seed, &end, &path));
+        }
+        output::text_to_stdout(&summary(&end, &path.display().to_string())?)
     }
 }
 
@@ -88,6 +103,18 @@ fn frame(now: &Standing) -> anyhow::Result<String> {
 fn bar(share: f64, width: usize) -> String {
     let full = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
     "█".repeat(full) + &"·".repeat(width - full)
+}
+
+fn document(seed: u64, end: &Standing, page: &Path) -> serde_json::Value {
+    let weights = end.weights.iter().map(|(name, share)| json!({"name": name, "weight": share}));
+    json!({
+        "seed": seed,
+        "hours": end.hour,
+        "harmful": end.harmful,
+        "caught": {"jurybox": end.jurybox, "average": end.average, "oracle": end.oracle},
+        "evaluators": weights.collect::<Vec<_>>(),
+        "page": page.display().to_string(),
+    })
 }
 
 fn summary(end: &Standing, path: &str) -> anyhow::Result<String> {

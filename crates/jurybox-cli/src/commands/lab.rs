@@ -1,22 +1,30 @@
 //! What the lab's commands share: threads, Ctrl-C, a progress bar, a folder that can be written to.
 
+use crate::messages::{can_move, say};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Set by Ctrl-C.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody pressed Ctrl-C.
+pub(crate) fn interrupted() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
 /// Set by Ctrl-C. The second one ends the program at once.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
-    static STOP: AtomicBool = AtomicBool::new(false);
     static HANDLER: OnceLock<()> = OnceLock::new();
     HANDLER.get_or_init(|| {
         // Without a handler Ctrl-C still ends the program; finished runs are on disk either way.
         let _ = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
+                std::process::exit(crate::INTERRUPTED.into());
             }
-            eprintln!("\nstopping; what is finished is kept (Ctrl-C again to leave at once)");
+            say(format_args!("stopping; what is finished is kept (Ctrl-C again to leave at once)"));
         });
     });
     &STOP
@@ -51,7 +59,8 @@ pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// A bar with the time left on a terminal, nothing elsewhere.
 pub(crate) fn progress_bar(what: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    let target = if can_move() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(0), target);
     let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len} runs, {elapsed} gone, {eta} left")
         .expect("a fixed template")
         .progress_chars("=> ");

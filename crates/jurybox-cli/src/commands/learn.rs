@@ -1,14 +1,18 @@
 //! `jurybox learn`: a state from files, or from the verdicts on picks.
 
 use super::columns::{Columns, Special};
-use super::state::{Turn, read_if_there, summary};
+use super::names::{self, Names};
+use super::state::{Turn, read_if_there, summary, write_back};
 use super::verdicts;
 use crate::output;
 use anyhow::bail;
 use jurybox::{Direction, Evaluator, Evaluators, Jury, Spec};
-use jurybox_files::{State, expand, fingerprint, seat, teach};
+use jurybox_files::{Error, May, Seated, State, counted, expand, fingerprint, same_policy, seat, teach};
 use serde_json::json;
 use std::path::PathBuf;
+
+/// What is said of a file that comes again.
+const ALREADY: &str = "learnt already, and not counted again; --again would";
 
 /// Learn from the scores of files and from the rewards where they have them, or from the verdicts on picks.
 ///
@@ -32,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN")]
     pub(super) reward: Option<String>,
     /// What `jurybox pick` wrote; patterns are fine
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy"], requires = "id")]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy", "long"], requires = "id")]
     pub(super) picks: Vec<String>,
     /// The verdicts on the picks, with the same --id [default: a column of the picks themselves]
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "picks")]
@@ -54,8 +58,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     turn: Turn,
     /// Evaluators of the state to forget; without it, none that the state knows may be left out of --evaluators
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    drop: Vec<String>,
+    #[arg(long, value_name = "NAMES")]
+    drop: Vec<Names>,
     /// Print one JSON document
     #[arg(long)]
     pub(super) json: bool,
@@ -63,7 +67,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let _lock = self.turn.with(&self.state, self.columns.quiet)?;
+        let _lock = self.turn.with(&self.state)?;
         let before = read_if_there(&self.state)?;
         if !self.picks.is_empty() {
             let Some(state) = before else {
@@ -74,21 +78,13 @@ impl Args {
             };
             return verdicts::run(self, state);
         }
-        if let (Some(before), Some(asked)) = (&before, &self.policy)
-            && !is_seated(&before.jury, asked)
-        {
-            bail!(
-                "{} was learnt by `{}`, not by `{asked}`; use another file",
-                self.state.display(),
-                before.jury.spec()
-            );
+        if let (Some(before), Some(asked)) = (&before, &self.policy) {
+            same_policy(&before.jury, asked)?;
         }
         let reward = self.reward.as_ref().map(|name| self.directed(name, before.as_ref())).transpose()?;
-        let (paths, fingerprints) = self.new_files(before.as_ref())?;
+        let (paths, mut fingerprints) = self.new_files(before.as_ref())?;
         if paths.is_empty() {
-            let learnt_now = json!({"rows": 0});
-            let Some(before) = before.filter(|_| self.json) else { return Ok(()) };
-            return output::versioned("state", summary(&before.jury, &learnt_now));
+            return self.nothing_new(before.as_ref());
         }
         let turned = reward.iter().filter(|reward| reward.direction == Direction::Low);
         let kept = self.kept(before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()))?;
@@ -99,40 +95,51 @@ impl Args {
                 key: self.round.as_ref(),
                 known: &kept,
                 invert: turned.map(|reward| reward.name.clone()).collect(),
+                // What comes through a pipe is kept aside, so that it can be known again.
+                again: fingerprints.contains(&None),
                 ..Special::default()
             },
         )?;
-        let evaluators = table.taken().evaluators();
-        let mut state = match before {
-            Some(mut state) => {
-                self.reseat(&mut state.jury, evaluators)?;
-                state
+        if let Some(column) = table.receipts_of_picks() {
+            return Err(Error::ArePicks { path: table.path().into(), column }.into());
+        }
+        if fingerprints.contains(&None) {
+            fingerprints = table.fingerprints()?;
+            let piped = fingerprints.iter().flatten();
+            if !self.again && piped.clone().any(|name| is_picked_from(before.as_ref(), name)) {
+                return Err(Error::PickedFrom { path: table.path().into() }.into());
             }
-            None => State::from(seat(&self.policy.clone().unwrap_or_default(), evaluators)?),
-        };
+            let known = piped.clone().any(|name| self.is_known(before.as_ref(), name));
+            if known && paths.len() == 1 {
+                self.columns.say(format_args!("{}: {ALREADY}", table.path().display()));
+                return self.nothing_new(before.as_ref());
+            } else if known {
+                bail!("standard input: {ALREADY}");
+            }
+        }
+        let mut state = self.seated(before, table.taken().evaluators())?;
         let first = self.at.unwrap_or(state.jury.seen().next_time());
         let taught = teach(&table, &mut state.jury, first)?;
-        for fingerprint in fingerprints {
+        for fingerprint in fingerprints.into_iter().flatten() {
             state.memory.learnt_file(fingerprint);
         }
         if let Some(reward) = &reward {
             self.remember(&mut state, reward, taught.range);
         }
-        state.write(&self.state)?;
+        write_back(&state, &self.state, |what| self.columns.say(what))?;
         let jury = &state.jury;
         self.columns.say(format_args!(
-            "{} rows in {} {}, {} with a reward, {} of them learnt from, by {}",
-            taught.rows,
-            taught.rounds,
-            if taught.rounds == 1 { "round" } else { "rounds" },
+            "{} in {}, {} with a reward, {} of them learnt from, by {}",
+            counted(taught.rows, "row"),
+            counted(taught.rounds, "round"),
             taught.labelled,
             taught.used,
             jury.spec()
         ));
         if taught.scattered > 0 {
             self.columns.say(format_args!(
-                "warning: {} rounds came back after another had begun, and counted again: sort the file by its rounds",
-                taught.scattered
+                "warning: {} came back after another had begun, and counted again: sort the file by its rounds",
+                counted(taught.scattered, "round")
             ));
         }
         if taught.passed_over > 0 {
@@ -143,13 +150,13 @@ impl Args {
             ));
         }
         self.outside(jury);
-        if self.json { output::versioned("state", summary(jury, &json!(taught))) } else { Ok(()) }
+        if self.json { output::versioned("learn", summary(jury, &json!(taught))) } else { Ok(()) }
     }
 
     /// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.
     pub(super) fn directed(&self, name: &str, state: Option<&State>) -> anyhow::Result<Evaluator> {
         let learnt = state.and_then(|state| state.memory.reward());
-        if self.columns.invert.iter().any(|inverted| inverted == name) {
+        if self.columns.invert().iter().any(|inverted| inverted == name) {
             let reward = Evaluator::low(name);
             state.map_or(Ok(()), |state| state.memory.same_reward(&reward))?;
             return Ok(reward);
@@ -160,23 +167,52 @@ impl Args {
     }
 
     /// The files that have not been learnt yet, with the fingerprints of those that have one; says which were.
-    fn new_files(&self, state: Option<&State>) -> anyhow::Result<(Vec<PathBuf>, Vec<String>)> {
+    fn new_files(&self, state: Option<&State>) -> anyhow::Result<(Vec<PathBuf>, Vec<Option<String>>)> {
         let (mut paths, mut fingerprints) = (Vec::new(), Vec::new());
         for path in expand(&self.columns.files)? {
-            if let Some(fingerprint) = fingerprint(&path)? {
-                let known = state.is_some_and(|state| state.memory.knows_file(&fingerprint));
-                if (known || fingerprints.contains(&fingerprint)) && !self.again {
-                    self.columns.say(format_args!(
-                        "{}: learnt already, and not counted again; --again would",
-                        path.display()
-                    ));
+            let fingerprint = fingerprint(&path)?;
+            if let Some(name) = fingerprint.as_ref().filter(|_| !self.again) {
+                if self.is_known(state, name) || fingerprints.contains(&fingerprint) {
+                    self.columns.say(format_args!("{}: {ALREADY}", path.display()));
                     continue;
                 }
-                fingerprints.push(fingerprint);
+                if is_picked_from(state, name) {
+                    return Err(Error::PickedFrom { path }.into());
+                }
             }
+            fingerprints.push(fingerprint);
             paths.push(path);
         }
         Ok((paths, fingerprints))
+    }
+
+    /// Whether what goes by this name has been learnt, and is not to be learnt again.
+    fn is_known(&self, state: Option<&State>, fingerprint: &str) -> bool {
+        !self.again && state.is_some_and(|state| state.memory.knows_file(fingerprint))
+    }
+
+    /// The state with the table's evaluators seated; says who came and who left.
+    fn seated(&self, before: Option<State>, evaluators: &Evaluators) -> anyhow::Result<State> {
+        let Some(mut state) = before else {
+            return Ok(State::from(seat(&self.policy.clone().unwrap_or_default(), evaluators)?));
+        };
+        let may = May::Change { forget: &names::all(&self.drop) };
+        let seated = Seated::again(&mut state.jury, evaluators, may)?;
+        for name in seated.joined {
+            self.columns.say(format_args!("`{name}` joins: what was learnt before is learnt without it"));
+        }
+        for name in seated.left {
+            self.columns.say(format_args!("`{name}` leaves: what was learnt of it is forgotten"));
+        }
+        Ok(state)
+    }
+
+    /// What is left to do where everything has been learnt already.
+    fn nothing_new(&self, state: Option<&State>) -> anyhow::Result<()> {
+        match state.filter(|_| self.json) {
+            Some(state) => output::versioned("learn", summary(&state.jury, &json!({"rows": 0}))),
+            None => Ok(()),
+        }
     }
 
     /// Remembers the reward and its range; says where that looks like another scale.
@@ -195,7 +231,8 @@ impl Args {
         let outside = jury.seen().outside;
         if outside > 0 {
             self.columns.say(format_args!(
-                "warning: {outside} rewards lay outside the range that `{}` was told, and were moved to its ends",
+                "warning: {} outside the range that `{}` was told, moved to its ends",
+                counted(outside, "reward"),
                 jury.spec()
             ));
         }
@@ -203,12 +240,13 @@ impl Args {
 
     /// The evaluators of the state that are not to be forgotten.
     fn kept(&self, known: &[Evaluator]) -> anyhow::Result<Vec<Evaluator>> {
-        let dropped = |name: &str| self.drop.iter().any(|other| other == name);
-        for name in &self.drop {
+        let drop = names::all(&self.drop);
+        let dropped = |name: &str| drop.iter().any(|other| other == name);
+        for name in &drop {
             if !known.iter().any(|evaluator| evaluator.name == *name) {
                 bail!("--drop {name}: {} knows no such evaluator", self.state.display());
             }
-            if self.columns.evaluators.contains(name) {
+            if self.columns.evaluators().contains(name) {
                 bail!("`{name}` is named by both --drop and --evaluators");
             }
         }
@@ -219,34 +257,9 @@ impl Args {
         }
         Ok(kept)
     }
-
-    /// Seats the evaluators that were named in place of those that the state knows, and says who came and who left.
-    fn reseat(&self, jury: &mut Jury, evaluators: &Evaluators) -> anyhow::Result<()> {
-        if jury.evaluators() == evaluators {
-            return Ok(());
-        }
-        let before = jury.evaluators().clone();
-        let leaves = |name: &&str| evaluators.position(name).is_none();
-        if let Some(name) = before.names().filter(leaves).find(|name| !self.drop.iter().any(|d| d == name)) {
-            bail!(
-                "what was learnt of `{name}` would be forgotten: {} knows it, and --evaluators does not name it; name it \
-                 too, or pass --drop {name}",
-                self.state.display()
-            );
-        }
-        jury.reseat(evaluators.clone())?;
-        for name in evaluators.names().filter(|name| before.position(name).is_none()) {
-            self.columns.say(format_args!("`{name}` joins: what was learnt before is learnt without it"));
-        }
-        for name in before.names().filter(|name| evaluators.position(name).is_none()) {
-            self.columns.say(format_args!("`{name}` leaves: what was learnt of it is forgotten"));
-        }
-        Ok(())
-    }
 }
 
-/// Whether a jury is what a spec asks for; `inverted` ends up in the evaluators.
-fn is_seated(jury: &Jury, asked: &Spec) -> bool {
-    Jury::new(asked, jury.evaluators().clone())
-        .is_ok_and(|seated| (seated.spec(), seated.evaluators()) == (jury.spec(), jury.evaluators()))
+/// Whether a state has seen the rows of what goes by this name by picking from them.
+fn is_picked_from(state: Option<&State>, fingerprint: &str) -> bool {
+    state.is_some_and(|state| state.memory.knows_picked_file(fingerprint))
 }

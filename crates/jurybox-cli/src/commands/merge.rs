@@ -1,9 +1,10 @@
 //! `jurybox merge`: one state of several.
 
-use super::state::{Turn, summary};
+use super::state::{Turn, summary, write_back};
+use crate::messages::say;
 use crate::output;
 use anyhow::bail;
-use jurybox_files::{Error, State};
+use jurybox_files::{Error, State, counted};
 use std::path::{Path, PathBuf};
 
 /// Add states that were learnt apart.
@@ -30,7 +31,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let _lock = self.turn.with(&self.out, false)?;
+        let _lock = self.turn.with(&self.out)?;
         let mut sum: Option<State> = None;
         for path in &self.states {
             let state = State::read(path)?;
@@ -40,13 +41,19 @@ impl Args {
             }
         }
         let Some(sum) = sum else { bail!("name at least one state") };
-        sum.write(&self.out)?;
-        if self.json {
-            return output::versioned("state", summary(&sum.jury, &serde_json::Value::Null));
-        }
+        write_back(&sum, &self.out, say)?;
         let seen = sum.jury.seen();
-        eprintln!("{} states, {} items, {} rewards", self.states.len(), seen.items, seen.used);
-        Ok(())
+        say(format_args!(
+            "{}, {}, {}",
+            counted(self.states.len() as u64, "state"),
+            counted(seen.items, "item"),
+            counted(seen.used, "reward")
+        ));
+        if self.json {
+            output::versioned("merge", summary(&sum.jury, &serde_json::Value::Null))
+        } else {
+            Ok(())
+        }
     }
 
     fn add(&self, sum: &mut State, state: &State, path: &Path) -> anyhow::Result<()> {

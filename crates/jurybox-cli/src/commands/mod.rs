@@ -1,10 +1,14 @@
 //! The subcommands, one file each.
 
 mod columns;
+mod completions;
 mod demo;
 mod lab;
+mod layout;
 mod learn;
+mod man;
 mod merge;
+mod names;
 mod pick;
 mod policies;
 mod progress;
@@ -18,13 +22,17 @@ mod verdicts;
 
 use clap::Subcommand;
 
+pub(crate) use lab::interrupted;
+
 // Without a comment of its own, a variant shows the one on its arguments, all of it.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Completions(completions::Args),
     Demo(demo::Args),
     // Verdicts on picks need no table of scores.
     #[command(mut_arg("files", |files| files.required(false).required_unless_present("picks")))]
     Learn(learn::Args),
+    Man(man::Args),
     Merge(merge::Args),
     Pick(pick::Args),
     Policies(policies::Args),
@@ -38,8 +46,10 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
+            Command::Completions(args) => args.run(),
             Command::Demo(args) => args.run(),
             Command::Learn(args) => args.run(),
+            Command::Man(args) => args.run(),
             Command::Merge(args) => args.run(),
             Command::Pick(args) => args.run(),
             Command::Policies(args) => args.run(),

@@ -1,13 +1,16 @@
 //! `jurybox pick`: whom a person should look at now, with what it takes to learn from it.
 
 use super::columns::{Columns, Special};
+use super::layout::Sheet;
 use super::rank::as_text;
-use super::state::{Turn, read_if_there};
+use super::state::{Turn, check_outputs, read_if_there, write_back};
+use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
-    Format, Lock, PickOptions, Picking, RankOptions, State, Table, choose, refuse_overwriting, seat,
+    Format, Lock, May, PickOptions, Picking, RankOptions, Seated, State, Table, choose, same_policy, seat,
 };
+use serde_json::json;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -47,9 +50,14 @@ pub(crate) struct Args {
     /// Write every row in the order of the file, with the probability of having been picked: a log for `replay --probability`
     #[arg(long)]
     all: bool,
+    /// Print one JSON document: the picks with their receipts, and how they were made
+    #[arg(long, conflicts_with = "all")]
+    json: bool,
     /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    sheet: Sheet,
     /// Seed of the draws, which are other ones in every round all the same
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -60,15 +68,12 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         RankOptions { k: self.k, ..RankOptions::default() }.check()?;
-        let [id] = &self.columns.id[..] else {
+        let [id] = &self.columns.id()[..] else {
             bail!("verdicts will be joined to the picks by one column: pass one --id");
         };
-        if let Some(out) = &self.out {
-            refuse_overwriting(std::slice::from_ref(&self.state), out)?;
-        }
+        output::is_given_away(&self.out, self.json)?;
         // Whoever only reads the state finds it whole: it is replaced, never written over.
-        let _lock: Option<Lock> =
-            if self.no_observe { None } else { Some(self.turn.with(&self.state, self.columns.quiet)?) };
+        let _lock: Option<Lock> = if self.no_observe { None } else { Some(self.turn.with(&self.state)?) };
         let before = read_if_there(&self.state)?;
         let table = self.columns.open(&Special {
             key: Some(id),
@@ -76,34 +81,60 @@ impl Args {
             again: true,
             ..Special::default()
         })?;
-        if let Some(out) = &self.out {
-            table.check_output(out)?;
-        }
+        check_outputs(&table, std::slice::from_ref(&self.state), &self.out)?;
         let mut state = self.seated(before, &table)?;
         let options = PickOptions { k: self.k, seed: self.seed, at: self.at, only_choose: self.no_observe };
         let picking = choose(&table, &mut state, options)?;
         self.tell(&state, &picking);
         // The picks first: if that fails, the round has not been seen, and can be picked from again.
-        match &self.out {
-            Some(out) => picking.write(&table, out, as_text(table.format()), self.all)?,
-            None => picking.write(&table, Path::new("-"), Format::Csv, self.all)?,
+        let written = self.write(&table, &state, &picking);
+        if self.no_observe {
+            return written;
         }
-        if self.no_observe { Ok(()) } else { Ok(state.write(&self.state)?) }
+        if let Err(error) = written {
+            if is_closed_pipe(&error) {
+                // For a plain list that is the reader's good right. Here nobody has all of the picks, so there was no round.
+                bail!("whoever read the picks left before the last of them: the round is not counted");
+            }
+            return Err(error);
+        }
+        write_back(&state, &self.state, |what| self.columns.say(what))
+    }
+
+    fn write(&self, table: &Table, state: &State, picking: &Picking) -> anyhow::Result<()> {
+        match &self.out {
+            Some(out) => picking.write(table, out, self.sheet.layout(as_text(table.format())), self.all)?,
+            None if self.json => {}
+            None => picking.write(table, Path::new("-"), self.sheet.layout(Format::Csv), self.all)?,
+        }
+        if self.json {
+            output::versioned("pick", self.document(table, state, picking)?)?;
+        }
+        Ok(())
+    }
+
+    fn document(&self, table: &Table, state: &State, picking: &Picking) -> anyhow::Result<serde_json::Value> {
+        Ok(json!({
+            "rows": picking.rows,
+            "k": self.k,
+            "policy": state.jury.spec(),
+            "round": picking.round,
+            "picked_at": picking.at,
+            "observed_before": picking.observed_before,
+            "picks": picking.to_json(table)?,
+        }))
     }
 
     fn seated(&self, before: Option<State>, table: &Table) -> anyhow::Result<State> {
-        let Some(state) = before else {
+        let evaluators = table.taken().evaluators();
+        let Some(mut state) = before else {
             let spec = self.policy.clone().unwrap_or_default();
-            return Ok(State::from(seat(&spec, table.taken().evaluators())?));
+            return Ok(State::from(seat(&spec, evaluators)?));
         };
-        if let Some(asked) = self.policy.as_ref().filter(|asked| *asked != state.jury.spec()) {
-            let learnt = state.jury.spec();
-            bail!("{} was learnt by `{learnt}`, not by `{asked}`; use another file", self.state.display());
+        if let Some(asked) = &self.policy {
+            same_policy(&state.jury, asked)?;
         }
-        let (learnt, here) = (state.jury.evaluators(), table.taken().evaluators());
-        if learnt != here {
-            bail!("the state was learnt over the evaluators {learnt}; this table has {here}");
-        }
+        Seated::again(&mut state.jury, evaluators, May::Same)?;
         Ok(state)
     }
 
@@ -119,6 +150,12 @@ impl Args {
         ));
         if picking.observed_before {
             self.columns.say(format_args!("these rows were picked from before, and are not counted again"));
+        }
+        if let Some(asked) = self.at.filter(|asked| *asked != picking.at) {
+            self.columns.say(format_args!(
+                "warning: the state has seen this round at {}, and there it stays: --at {asked} changes nothing",
+                picking.at
+            ));
         }
         if (self.k as u64) > picking.rows {
             self.columns.say(format_args!(

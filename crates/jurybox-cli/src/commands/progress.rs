@@ -1,8 +1,8 @@
 //! A bar on the terminal for work over files that takes more than a moment; nothing elsewhere.
 
+use crate::messages;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jurybox_files::Progress;
-use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ struct Shown {
 
 /// Something to be told of progress, if there is a terminal to show it on.
 pub(crate) fn on_terminal() -> Option<impl Fn(Progress) + Send + Sync + 'static> {
-    if !std::io::stderr().is_terminal() {
+    if !messages::can_move() {
         return None;
     }
     let shown = Mutex::new(Shown { bar: None, what: "", begun: Instant::now(), last: 0 });

@@ -1,11 +1,15 @@
 //! `jurybox rank`: the top K of a file.
 
-use super::columns::{Columns, Special, pair};
-use super::state::{read_jury, seated_for};
+use super::columns::{Columns, Special};
+use super::layout::Sheet;
+use super::names::Pairs;
+use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
 use jurybox::Spec;
-use jurybox_files::{Format, Judge, RankOptions, Ranking, Table, by_evaluator, rank, score_all, seat, teach};
+use jurybox_files::{
+    Format, Judge, May, RankOptions, Ranking, Seated, Table, by_evaluator, rank, score_all, seat, teach,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -29,11 +33,11 @@ pub(crate) struct Args {
     state: Option<PathBuf>,
     /// Noise levels of the evaluators, such as spam=0.1,abuse=0.3, for policies that take them [default: estimated; with
     /// it, the default policy is esag]
-    #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=SIGMA", conflicts_with = "weights")]
-    sigma: Vec<(String, f64)>,
+    #[arg(long, value_name = "NAME=SIGMA", conflicts_with = "weights")]
+    sigma: Vec<Pairs>,
     /// Fixed weights instead of a policy, such as spam=0.2,abuse=0.5
-    #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
-    weights: Vec<(String, f64)>,
+    #[arg(long, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
+    weights: Vec<Pairs>,
     /// The column of past rewards, where there is one: no evaluator, it travels along
     #[arg(long, value_name = "COLUMN")]
     reward: Option<String>,
@@ -52,6 +56,8 @@ pub(crate) struct Args {
     /// Where to write; the name tells the format (.csv, .jsonl, .parquet; .gz, .zst) [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    sheet: Sheet,
     /// Seed of the rule that orders equal scores
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -65,6 +71,7 @@ impl Args {
         let options =
             RankOptions { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
         options.check()?;
+        output::is_given_away(&self.out, self.json)?;
         let state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let one_pass = state.is_some() || !self.weights.is_empty();
@@ -75,9 +82,7 @@ impl Args {
             again: !one_pass,
             ..Special::default()
         })?;
-        if let Some(out) = &self.out {
-            table.check_output(out)?;
-        }
+        check_outputs(&table, self.state.as_slice(), &self.out)?;
         let judge = self.judge(&table, state)?;
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
@@ -89,7 +94,7 @@ impl Args {
         }
         if self.all {
             let out = self.out.clone().unwrap_or_else(|| "-".into());
-            let rows = score_all(&table, &judge, &out, as_text(table.format()))?;
+            let rows = score_all(&table, &judge, &out, self.sheet.layout(as_text(table.format())))?;
             self.columns.say(format_args!("{rows} rows scored"));
             return Ok(());
         }
@@ -102,13 +107,13 @@ impl Args {
             ));
         }
         if let Some(out) = &self.out {
-            ranking.write(&table, out, as_text(table.format()))?;
+            ranking.write(&table, out, self.sheet.layout(as_text(table.format())))?;
         }
         if self.json {
             return self.document(&table, &judge, &ranking);
         }
         if self.out.is_none() {
-            ranking.write(&table, Path::new("-"), Format::Csv)?;
+            ranking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv))?;
         }
         Ok(())
     }
@@ -117,13 +122,13 @@ impl Args {
     fn judge(&self, table: &Table, state: Option<jurybox::Jury>) -> anyhow::Result<Judge> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
-            return Judge::weights(evaluators, &self.weights).context("--weights");
+            return Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights");
         }
-        if let Some(jury) = state {
-            for name in jury.evaluators().names().filter(|name| evaluators.position(name).is_none()) {
+        if let Some(mut jury) = state {
+            for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
                 self.columns.say(format_args!("warning: `{name}` is not named: rows are ranked without it"));
             }
-            return Ok(Judge::jury(&seated_for(table, jury)?));
+            return Ok(Judge::jury(&jury));
         }
         // Told noise levels are for the policies that take them; without a name, that is esag.
         let told = || {
@@ -135,7 +140,7 @@ impl Args {
         };
         let mut spec = self.policy.clone().unwrap_or_else(told);
         if !self.sigma.is_empty() {
-            let sigma = by_evaluator(evaluators, &self.sigma, None).context("--sigma")?;
+            let sigma = by_evaluator(evaluators, &Pairs::all(&self.sigma), None).context("--sigma")?;
             spec = spec.with("sigma", sigma);
         }
         let mut jury = seat(&spec, evaluators)?;

@@ -1,10 +1,12 @@
 //! `jurybox replay`: what each policy would have earned on a person's own history.
 
-use super::columns::{Columns, Special, pair};
-use super::state::read_jury;
+use super::columns::{Columns, Special};
+use super::names::Pairs;
+use super::state::{check_outputs, read_jury};
 use crate::output;
+use anyhow::Context;
 use jurybox::{Jury, Spec};
-use jurybox_files::{by_evaluator, write_whole};
+use jurybox_files::{May, Seated, by_evaluator, write_whole};
 use jurybox_lab::{OffPolicy, Protocol, ReplayOptions, off_policy, replay};
 use std::path::PathBuf;
 
@@ -64,8 +66,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     state: Vec<PathBuf>,
     /// Fixed weights to try beside the policies, such as spam=0.2,abuse=0.5
-    #[arg(long, value_delimiter = ',', value_parser = pair, value_name = "NAME=WEIGHT")]
-    weights: Vec<(String, f64)>,
+    #[arg(long, value_name = "NAME=WEIGHT")]
+    weights: Vec<Pairs>,
     /// The least and the greatest that a reward can be, such as 0,5: for what a log did not look at [default: those in the
     /// file; 0,1 where all are 0 or 1]
     #[arg(long, value_parser = range, value_name = "LOW,HIGH", requires = "probability", allow_hyphen_values = true)]
@@ -87,7 +89,8 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let states: Vec<(String, Jury)> = self
+        output::is_given_away([&self.picks, &self.svg, &self.html].into_iter().flatten(), self.json)?;
+        let mut states: Vec<(String, Jury)> = self
             .state
             .iter()
             .map(|path| Ok((format!("state({})", path.display()), read_jury(path)?)))
@@ -100,8 +103,9 @@ impl Args {
             known,
             ..Special::default()
         })?;
-        for out in [&self.picks, &self.svg, &self.html].into_iter().flatten() {
-            table.check_output(out)?;
+        check_outputs(&table, &self.state, [&self.picks, &self.svg, &self.html].into_iter().flatten())?;
+        for (name, jury) in &mut states {
+            Seated::again(jury, table.taken().evaluators(), May::Lack).with_context(|| name.clone())?;
         }
         let defaults = ReplayOptions::default();
         let protocol = match self.folds {
@@ -116,7 +120,7 @@ impl Args {
             Some(list) => Spec::list(list)?,
         };
         let weights = (!self.weights.is_empty())
-            .then(|| by_evaluator(table.taken().evaluators(), &self.weights, Some(0.0)))
+            .then(|| by_evaluator(table.taken().evaluators(), &Pairs::all(&self.weights), Some(0.0)))
             .transpose()?;
         let options = ReplayOptions {
             protocol,
@@ -141,14 +145,20 @@ impl Args {
         if let Some(path) = &self.html {
             write_whole(path, &outcome.to_html())?;
         }
-        if self.json { output::document(&outcome) } else { output::text_to_stdout(&outcome.to_table()) }
+        if self.json { output::document(&outcome) } else { self.show(&outcome.to_table()) }
     }
 
     fn estimate(&self, outcome: &OffPolicy) -> anyhow::Result<()> {
         if let Some(path) = &self.html {
             write_whole(path, &outcome.to_html())?;
         }
-        if self.json { output::document(outcome) } else { output::text_to_stdout(&outcome.to_table()) }
+        if self.json { output::named("off-policy", outcome) } else { self.show(&outcome.to_table()) }
+    }
+
+    /// The table, unless a page or picture has standard output.
+    fn show(&self, table: &str) -> anyhow::Result<()> {
+        let files = [&self.picks, &self.svg, &self.html].into_iter().flatten();
+        if output::is_given_away(files, self.json)? { Ok(()) } else { output::text_to_stdout(table) }
     }
 }
 

@@ -1,14 +1,17 @@
 //! `jurybox report`: which evaluators to trust.
 
 use super::columns::{Columns, Special};
-use super::state::{read_jury, seated_for};
+use super::state::{check_outputs, read_jury};
 use crate::output;
-use jurybox_files::{report, write_whole};
+use anyhow::Context;
+use jurybox_files::{May, Seated, report, write_whole};
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Report which evaluators to trust: gain, noise, weight, redundancy, reliability, and what a top K would catch.
 ///
-/// With rewards, the report measures against them; without, it says what the scores alone can tell.
+/// With rewards, the report measures against them; without, it says what the scores alone can tell. It begins with what to do,
+/// in two sentences, and lists the evaluators in the order of their use. A page for others (--out) has pictures too.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -32,7 +35,8 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let state = self.state.as_deref().map(read_jury).transpose()?;
+        let given_away = output::is_given_away(&self.out, self.json)?;
+        let mut state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
@@ -40,20 +44,25 @@ impl Args {
             known,
             ..Special::default()
         })?;
-        if let Some(out) = &self.out {
-            table.check_output(out)?;
+        check_outputs(&table, self.state.as_slice(), &self.out)?;
+        if let Some(jury) = &mut state {
+            Seated::again(jury, table.taken().evaluators(), May::Lack)?;
         }
-        let state = state.map(|jury| seated_for(&table, jury)).transpose()?;
-        let report = report(&table, state.as_ref())?;
+        let report = report(&table, state.as_ref())?.dated(now()?);
         if let Some(out) = &self.out {
             write_whole(out, &report.to_html())?;
         }
         if self.json {
             return output::versioned("report", &report);
         }
-        if !self.columns.quiet || self.out.is_none() {
-            output::text_to_stdout(&report.to_table())?;
-        }
-        Ok(())
+        if given_away { Ok(()) } else { output::text_to_stdout(&report.to_table()) }
     }
+}
+
+/// The time of day, or what `SOURCE_DATE_EPOCH` says it is: for whoever needs the same bytes again.
+fn now() -> anyhow::Result<SystemTime> {
+    let Ok(said) = std::env::var("SOURCE_DATE_EPOCH") else { return Ok(SystemTime::now()) };
+    let seconds =
+        said.parse().with_context(|| format!("SOURCE_DATE_EPOCH is `{said}`, not a number of seconds"))?;
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).context("SOURCE_DATE_EPOCH is beyond all time")
 }

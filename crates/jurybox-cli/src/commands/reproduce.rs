@@ -1,7 +1,8 @@
 //! `jurybox reproduce`: the paper's figures, tables and claims, by one command.
 
 use super::lab;
-use crate::output;
+use crate::messages::say;
+use crate::{advice, output};
 use jurybox_lab::{Part, Plan, Report, Running, reproduce};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -80,9 +81,9 @@ impl Args {
         lab::write(&out.join("claims.json"), &report.claims_json())?;
         lab::write(&out.join("report.html"), &report.to_html())?;
         for reason in &report.skipped {
-            eprintln!("skipped: {reason}");
+            say(format_args!("skipped: {reason}; {}", advice::on_skipped(*reason)));
         }
-        eprintln!("the report is {}", out.join("report.html").display());
+        say(format_args!("the report is {}", out.join("report.html").display()));
         if self.json {
             output::versioned("reproduce", serde_json::json!({"claims": report.claims}))
         } else {

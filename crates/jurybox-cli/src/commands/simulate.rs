@@ -1,6 +1,7 @@
 //! `jurybox simulate`: policies against each other on one simulated desk.
 
 use super::lab;
+use crate::messages::say;
 use crate::output;
 use clap::ValueEnum;
 use jurybox::Link;
@@ -166,7 +167,7 @@ impl Args {
             for (name, plot) in summary.plots() {
                 lab::write(&out.join(format!("{name}.svg")), &plot.to_svg())?;
             }
-            eprintln!("curves and plots are in {}", out.display());
+            say(format_args!("curves and plots are in {}", out.display()));
         }
         if self.json {
             output::versioned("simulate", &summary)

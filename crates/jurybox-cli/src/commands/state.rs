@@ -1,10 +1,11 @@
 //! State files as commands use them: read, locked while they change, told of on the terminal.
 
+use crate::messages::say;
 use anyhow::bail;
 use jurybox::Jury;
-use jurybox_files::{Lock, State, Table};
+use jurybox_files::{Lock, State, Table, refuse_overwriting};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How to wait for a state that another process works on.
@@ -17,13 +18,9 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// Waits for one's turn with a state, and says so where it takes a while.
-    pub(crate) fn with(&self, state: &Path, quiet: bool) -> anyhow::Result<Lock> {
-        let say = || {
-            if !quiet {
-                eprintln!("waiting: another process is changing {}", state.display());
-            }
-        };
-        Ok(Lock::of(state, Duration::from_secs(self.wait), say)?)
+    pub(crate) fn with(&self, state: &Path) -> anyhow::Result<Lock> {
+        let waiting = || say(format_args!("waiting: another process is changing {}", state.display()));
+        Ok(Lock::of(state, Duration::from_secs(self.wait), waiting)?)
     }
 }
 
@@ -32,21 +29,64 @@ pub(crate) fn read_jury(path: &Path) -> anyhow::Result<Jury> {
     Ok(State::read(path)?.jury)
 }
 
-/// Reads a state file where there is one.
+/// Reads a state file where there is one, to be changed and written back.
 pub(crate) fn read_if_there(path: &Path) -> anyhow::Result<Option<State>> {
-    if path.try_exists()? { Ok(Some(State::read(path)?)) } else { Ok(None) }
+    match std::fs::metadata(path) {
+        // Reading a pipe would wait for whoever writes to it, and then there would be nothing to write back to.
+        Ok(about) if !about.is_file() => {
+            bail!("{}: a state that is changed is kept in a plain file, and this is none", path.display())
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        // What else may be wrong with it, reading tells in its own words.
+        _ => Ok(Some(State::read(path)?)),
+    }
 }
 
-/// A state is of use only for the evaluators it was learnt over: all of them, or some, in any order.
-pub(crate) fn seated_for(table: &Table, mut jury: Jury) -> anyhow::Result<Jury> {
-    let (learnt, here) = (jury.evaluators().as_slice(), table.taken().evaluators());
-    if !here.as_slice().iter().all(|evaluator| learnt.contains(evaluator)) {
-        bail!("the state was learnt over the evaluators {}; this table has {here}", jury.evaluators());
+/// Writes a state back, and says where it had to change hands: whose it was may not be able to read it any more.
+pub(crate) fn write_back(
+    state: &State,
+    path: &Path,
+    say: impl Fn(std::fmt::Arguments<'_>),
+) -> anyhow::Result<()> {
+    let before = owner(path);
+    state.write(path)?;
+    let after = owner(path);
+    if let (Some(before), Some(after)) = (before, after)
+        && before != after
+    {
+        say(format_args!(
+            "warning: {} belonged to user {before} and belongs to user {after} now: only the system's administrator can leave it with its owner",
+            path.display()
+        ));
     }
-    if jury.evaluators() != here {
-        jury.reseat(here.clone())?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn owner(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|about| about.uid())
+}
+
+#[cfg(not(unix))]
+fn owner(_: &Path) -> Option<u32> {
+    None
+}
+
+/// Refuses to write over anything that a command reads, or two things into one file: the table, its states, and every other
+/// output.
+pub(crate) fn check_outputs<'a>(
+    table: &Table,
+    states: &[PathBuf],
+    outputs: impl IntoIterator<Item = &'a PathBuf>,
+) -> anyhow::Result<()> {
+    let mut others = states.to_vec();
+    for out in outputs {
+        table.check_output(out)?;
+        refuse_overwriting(&others, out)?;
+        others.push(out.clone());
     }
-    Ok(jury)
+    Ok(())
 }
 
 /// One document about a state, with what was just learnt.

@@ -1,16 +1,17 @@
 //! `jurybox learn --picks`: verdicts that come back.
 
 use super::learn::Args;
-use super::state::summary;
+use super::state::{summary, write_back};
 use crate::output;
 use anyhow::bail;
 use jurybox::Direction;
-use jurybox_files::{Roles, State, Table, TakenBack, expand, take_back};
+use jurybox_files::{Decimal, Error, Reading, Roles, State, Table, TakenBack, counted, expand, take_back};
 use serde_json::json;
+use std::path::PathBuf;
 
 /// Teaches a state the verdicts on its picks.
 pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
-    let [id] = &args.columns.id[..] else { bail!("--picks are joined by one column: pass one --id") };
+    let [id] = &args.columns.id()[..] else { bail!("--picks are joined by one column: pass one --id") };
     let Some(name) = args.reward.clone().or_else(|| state.memory.reward().map(|reward| reward.name)) else {
         bail!("which column is the verdict? Pass --reward");
     };
@@ -18,40 +19,75 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     let key = || Some(id.clone());
     let seated = state.jury.evaluators().as_slice().to_vec();
     let picks = expand(&args.picks)?;
-    let verdicts = if args.verdicts.is_empty() { picks.clone() } else { expand(&args.verdicts)? };
-    let open = |paths: &[_], roles| -> anyhow::Result<Table> {
-        let table = args.columns.watched(Table::open(paths, &roles, false)?);
-        for warning in table.warnings() {
-            args.columns.say(format_args!("warning: {warning}"));
-        }
+    let mut verdicts = if args.verdicts.is_empty() { picks.clone() } else { expand(&args.verdicts)? };
+    let open = |paths: &[_], reading: &Reading, roles| -> anyhow::Result<Table> {
+        let table = args.columns.table(paths, reading, &roles, false)?;
+        args.columns.warn(&table);
         Ok(table)
     };
-    let picks = open(&picks, Roles { key: key(), seated, ..Roles::default() })?;
+    // What a person says of how numbers are written is about theirs: the scores of picks are as we wrote them.
+    let theirs = args.columns.reading();
+    let ours = if args.verdicts.is_empty() {
+        Reading { decimal: Decimal::default(), na: Vec::new(), ..theirs.clone() }
+    } else {
+        Reading::default()
+    };
+    let picks = open(&picks, &ours, Roles { key: key(), seated, ..Roles::default() })?;
     let turned = reward.direction == Direction::Low;
-    let invert = turned.then(|| name.clone()).into_iter().collect();
-    let verdicts =
-        open(&verdicts, Roles { key: key(), evaluators: vec![name.clone()], invert, ..Roles::default() })?;
+    let roles = || Roles {
+        key: key(),
+        evaluators: vec![name.clone()],
+        invert: turned.then(|| name.clone()).into_iter().collect(),
+        ..Roles::default()
+    };
+    let verdicts = loop {
+        if verdicts.is_empty() {
+            args.columns.say(format_args!("no verdicts yet: nothing is learnt"));
+            let back = TakenBack::default();
+            return if args.json {
+                output::versioned("learn", summary(&state.jury, &json!(back)))
+            } else {
+                Ok(())
+            };
+        }
+        match open(&verdicts, &theirs, roles()) {
+            // A desk that was quiet this hour sends a file without rows.
+            Err(error) if without_rows(&error).is_some_and(|empty| verdicts.contains(empty)) => {
+                let empty = without_rows(&error).cloned();
+                verdicts.retain(|path| Some(path) != empty.as_ref());
+            }
+            opened => break opened?,
+        }
+    };
     let back = take_back(&mut state, &picks, &verdicts, args.again)?;
     args.remember(&mut state, &reward, back.range);
     if back.used + back.passed_over > 0 {
-        state.write(&args.state)?;
+        write_back(&state, &args.state, |what| args.columns.say(what))?;
     }
     tell(args, &state, &back);
-    if args.json { output::versioned("state", summary(&state.jury, &json!(back))) } else { Ok(()) }
+    if args.json { output::versioned("learn", summary(&state.jury, &json!(back))) } else { Ok(()) }
+}
+
+/// The file that has no rows, where that is what is wrong.
+fn without_rows(error: &anyhow::Error) -> Option<&PathBuf> {
+    match error.downcast_ref() {
+        Some(Error::NoRows { path } | Error::Empty { path }) => Some(path),
+        _ => None,
+    }
 }
 
 fn tell(args: &Args, state: &State, back: &TakenBack) {
     let say = |what: std::fmt::Arguments<'_>| args.columns.say(what);
     say(format_args!(
-        "{} picks, {} verdicts, {} learnt from, by {}; {} picks without a verdict yet",
-        back.picks,
-        back.verdicts,
+        "{}, {}, {} learnt from, by {}; {} without a verdict yet",
+        counted(back.picks, "pick"),
+        counted(back.verdicts, "verdict"),
         back.used,
         state.jury.spec(),
-        back.waiting
+        counted(back.waiting, "pick")
     ));
     if back.already > 0 {
-        say(format_args!("{} verdicts were learnt already, and not counted again", back.already));
+        say(format_args!("{} learnt already, and not counted again", counted(back.already, "verdict")));
     }
     if back.passed_over > 0 {
         let policy = state.jury.spec().name();
@@ -66,7 +102,10 @@ fn tell(args: &Args, state: &State, back: &TakenBack) {
     for (items, what) in [
         (&back.contradictory, "have verdicts that contradict each other, none of which is learnt"),
         (&back.strangers, "have a verdict and are not among the picks"),
-        (&back.picked_twice, "were picked more than once; their verdict goes to the first pick"),
+        (
+            &back.picked_twice,
+            "were picked more than once; a verdict counts once, with the first pick that it comes to",
+        ),
     ] {
         if items.count > 0 {
             say(format_args!("warning: {} items {what}: {items}", items.count));

@@ -14,12 +14,14 @@ use crate::ask::Ask;
 use crate::column::Slab;
 use crate::error::Error;
 use crate::input::Input;
+use crate::number::Notation;
 use crate::roles::{Found, Taken};
 use crate::scan::Part;
 use crate::write::{Aside, Sink};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use std::any::Any;
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -109,6 +111,11 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// Its columns, in its own order.
     fn columns(&self) -> &[Found];
 
+    /// Is told that a column is wanted which is not among those that were found: it may come later.
+    fn adopt(&mut self, _name: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Bytes to be read, where that is known.
     fn size(&self) -> Option<u64>;
 
@@ -123,6 +130,12 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// Refuses a source that is no longer what its columns were told by: one result is made of one file.
     fn check_unchanged(&self) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// A name for what is in it, the same whatever it is called and however it is compressed; none where it has no file, or can be
+    /// read only once.
+    fn fingerprint(&self) -> Result<Option<String>, Error> {
+        Ok(None)
     }
 
     /// Begins a pass; `bytes` is to count what has been read.
@@ -221,13 +234,20 @@ pub(crate) struct Show<'a> {
     /// Every column of the table, in its order.
     pub(crate) columns: &'a [Found],
     pub(crate) taken: &'a Taken,
+    /// How the cells of the columns that were read as numbers are written.
+    pub(crate) numeric: &'a HashMap<String, Notation>,
     pub(crate) threads: usize,
 }
 
 impl Show<'_> {
     /// Whether a column was read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
-        self.taken.is_number(name)
+        self.numeric.contains_key(name)
+    }
+
+    /// How the cells of a column that was read as numbers are written; none where it was not.
+    pub(crate) fn notation_of(&self, name: &str) -> Option<Notation> {
+        self.numeric.get(name).cloned()
     }
 
     /// The type of a column's cells where they all are missing: that of the source which has them.
@@ -245,7 +265,7 @@ pub(crate) const MOST_COLUMNS: usize = 16_384;
 
 /// Refuses two columns of one name, and more columns than a table may have.
 pub(crate) fn distinct<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
-    let mut seen = std::collections::HashMap::new();
+    let mut seen = HashMap::new();
     for (at, name) in names.enumerate() {
         if at >= MOST_COLUMNS {
             return Err(Error::TooManyColumns { path: path.into(), limit: MOST_COLUMNS });

@@ -46,6 +46,16 @@ impl Outcomes {
         }
     }
 
+    /// How often the larger of two rewards occurs, as a share.
+    pub(super) fn larger_share(&self) -> Option<f64> {
+        let (_, larger) = self.two()?;
+        let of = |wanted: &dyn Fn(f64) -> bool| {
+            self.counts.iter().filter(|(value, _)| wanted(*value)).map(|(_, count)| *count).sum::<u64>()
+                as f64
+        };
+        Some(of(&|value| value == larger) / of(&|_| true))
+    }
+
     /// The rarer of two rewards, and how often it occurs.
     pub(super) fn rarer(&self) -> Option<(f64, u64)> {
         self.two()?;

@@ -6,15 +6,21 @@ use crate::error::Error;
 use crate::judge::{scores, seat};
 use jurybox::options::Fraction;
 use jurybox::{Evaluators, Example, Jury, Reading, Spec};
+use jurybox_draw::counted;
 
 /// What a state says, whatever it was learnt from.
 pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> Policy {
     let seen = jury.seen();
-    let from = format!("the state: {} items in {} rounds, {} rewards", seen.items, seen.rounds, seen.used);
+    let from = format!(
+        "the state: {} in {}, {}",
+        counted(seen.items, "item"),
+        counted(seen.rounds, "round"),
+        counted(seen.used, "reward")
+    );
     let count = evaluators.iter().filter(|about| about.deviation > 0.0).count().max(1) as f64;
     // The level of the other intervals: all of them together.
     let level = Fraction::try_from(1.0 - 0.05 / count).ok();
-    said(jury, level, from, evaluators)
+    Policy { of_state: true, ..said(jury, level, from, evaluators) }
 }
 
 /// What the default policy makes of the sampled rows. Without intervals: how sure these rows make anyone of an evaluator is
@@ -27,7 +33,8 @@ pub(super) fn of_sample(sample: &Sample, evaluators: &[EvaluatorReport]) -> Resu
     let examples: Vec<Example<'_>> =
         known.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
     jury.learn(&examples, 0)?;
-    let from = format!("{} rows of this table, {} rewards", sample.rewards.len(), examples.len());
+    let (rows, rewards) = (sample.rewards.len() as u64, examples.len() as u64);
+    let from = format!("{} of this table, {}", counted(rows, "row"), counted(rewards, "reward"));
     Ok(said(&jury, None, from, evaluators))
 }
 
@@ -70,6 +77,12 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
         name: jury.spec().to_string(),
         from,
         alarms: fitted.alarms().iter().map(alarm).collect(),
+        // Once each, however many of its readings changed.
+        changed: (0..evaluators.len())
+            .filter(|&at| fitted.alarms().iter().any(|alarm| alarm.evaluator == at))
+            .map(|at| evaluators[at].name.clone())
+            .collect(),
+        of_state: false,
         weights,
     }
 }

@@ -4,17 +4,24 @@
 //! moments come gains, noise, weights and redundancy; leaving out one group at a time gives the intervals (the jackknife);
 //! from the sample come the curves and what a top K would catch. Rows are taken as drawn independently of each other.
 
+mod advice;
+mod alike;
 mod caught;
 mod copies;
 #[cfg(test)]
 mod coverage;
+mod date;
 mod gather;
 mod jackknife;
 mod learnt;
 mod page;
+mod pictures;
 mod sampled;
 mod selection;
 mod stats;
+mod summary;
+mod tables;
+mod text;
 mod twins;
 mod words;
 
@@ -24,10 +31,21 @@ use crate::table::Table;
 use gather::Gathered;
 use jurybox::{Evaluators, Interval, Jury};
 use serde::Serialize;
+use std::time::SystemTime;
+
+pub use advice::Advice;
 
 /// A report; the document of `jurybox report --json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
+    /// The files that it is about.
+    pub files: Vec<String>,
+    /// What made it: the program and its version.
+    pub made_by: String,
+    /// When it was made, in universal time, where that was [said](Report::dated).
+    pub made_at: Option<String>,
+    /// What to do, in two sentences.
+    pub summary: Vec<String>,
     /// Rows read.
     pub rows: u64,
     /// Rows with a reward.
@@ -66,6 +84,11 @@ pub struct Policy {
     pub weights: Vec<LearntWeight>,
     /// Evaluators that are not what they were, in words.
     pub alarms: Vec<String>,
+    /// Their names.
+    pub changed: Vec<String>,
+    /// Whether this is what a state has learnt.
+    #[serde(skip)]
+    of_state: bool,
 }
 
 /// The weight that a policy gives an evaluator, per standard deviation of its scores.
@@ -86,6 +109,8 @@ pub struct LearntWeight {
 pub struct EvaluatorReport {
     /// Its name.
     pub name: String,
+    /// What to do about it.
+    pub advice: Advice,
     /// The share of rows that it scored.
     pub coverage: f64,
     /// Mean score.
@@ -209,6 +234,10 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
     };
     let twins = twins::Twins::among(&gathered.sample);
     let mut report = Report {
+        files: table.sources.iter().map(|source| source.path().display().to_string()).collect(),
+        made_by: concat!("jurybox ", env!("CARGO_PKG_VERSION")).into(),
+        made_at: None,
+        summary: Vec::new(),
         rows: gathered.rows,
         labelled: gathered.labelled,
         reward: table.taken().reward().map(Into::into),
@@ -224,6 +253,28 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
     };
     sampled::curves(&gathered, &mut report);
     report.top = sampled::catches(&gathered, &twins, &Evaluators::new(&names)?)?;
+    for (at, advice) in advice::advise(&report, &gathered).into_iter().enumerate() {
+        report.evaluators[at].advice = advice;
+    }
+    report.summary = summary::sentences(&report, &gathered);
     report.warnings = words::warnings(&report, &gathered);
     Ok(report)
+}
+
+impl Report {
+    /// The same, made at this moment: reports know no clock.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table, report};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// # std::fs::write(&path, "a,b\n1,2\n3,5\n")?;
+    /// let report = report(&Table::open(&[path], &Roles::default(), false)?, None)?.dated(std::time::UNIX_EPOCH);
+    /// assert_eq!(report.made_at.as_deref(), Some("1970-01-01T00:00:00Z"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn dated(self, moment: SystemTime) -> Report {
+        Report { made_at: Some(date::utc(moment)), ..self }
+    }
 }

@@ -27,10 +27,10 @@ fn apart(a: Side, b: Side, family: usize) -> (f64, f64) {
     ((a.mean - b.mean) / error, student_quantile(1.0 - 0.025 / family.max(1) as f64, freedom))
 }
 
-/// Rows with a reward against those without, by the evaluator in which they differ the most.
-pub(super) fn picked(gathered: &Gathered, report: &Report) -> Option<String> {
-    let (labelled, rows) = (report.labelled, report.rows);
-    if report.reward.is_none() || labelled == rows {
+/// The evaluator whose scores differ the most between rows with a reward and those without, and by how many standard
+/// deviations; `None` where none does beyond chance.
+pub(super) fn shift(gathered: &Gathered, report: &Report) -> Option<(usize, f64)> {
+    if report.reward.is_none() || report.labelled == report.rows {
         return None;
     }
     let (scores, labels) = (merged(&gathered.scores, GROUPS), merged(&gathered.labels, GROUPS));
@@ -48,8 +48,16 @@ pub(super) fn picked(gathered: &Gathered, report: &Report) -> Option<String> {
         let size = (with.mean - mean) / v.sqrt();
         (with.count.min(count) >= LEAST && z.abs() > bound && size.abs() > SMALL).then_some((j, size))
     };
-    let largest = (0..width).filter_map(shift).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
-    Some(match largest {
+    (0..width).filter_map(shift).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
+}
+
+/// What rows with a reward are, beside those without.
+pub(super) fn picked(gathered: &Gathered, report: &Report) -> Option<String> {
+    let (labelled, rows) = (report.labelled, report.rows);
+    if report.reward.is_none() || labelled == rows {
+        return None;
+    }
+    Some(match shift(gathered, report) {
         Some((j, size)) => format!(
             "The {labelled} of {rows} rows with a reward were picked: their `{}` is {} standard deviations {} than \
              elsewhere. Gains, correlations, curves and the top K hold for rows like them, not for the table; rows drawn at \
@@ -66,7 +74,7 @@ pub(super) fn picked(gathered: &Gathered, report: &Report) -> Option<String> {
 }
 
 /// Evaluators whose scores are missing where the reward is another than elsewhere.
-pub(super) fn missing(sample: &Sample, report: &Report) -> Vec<String> {
+pub(super) fn missing(sample: &Sample, report: &Report) -> Vec<(usize, String)> {
     let gappy: Vec<usize> = (0..report.evaluators.len())
         .filter(|&j| report.labelled > 0 && (1e-9..1.0).contains(&report.evaluators[j].coverage))
         .collect();
@@ -84,14 +92,15 @@ pub(super) fn missing(sample: &Sample, report: &Report) -> Vec<String> {
         let (here, gone) = (side(j, true), side(j, false));
         let (z, bound) = apart(here, gone, gappy.len());
         (here.count.min(gone.count) >= LEAST && z.abs() > bound).then(|| {
-            format!(
+            let said = format!(
                 "`{}` is missing where the reward is {}: {} on average, {} where it scored. Its gain and correlation are \
                  those of the rows that it scored.",
                 report.evaluators[j].name,
                 if gone.mean > here.mean { "high" } else { "low" },
                 short(gone.mean),
                 short(here.mean)
-            )
+            );
+            (j, said)
         })
     };
     gappy.iter().filter_map(told).collect()

@@ -3,7 +3,7 @@
 use super::copies::Copies;
 use super::gather::{GROUPS, Gathered};
 use super::jackknife::{CORRELATION, STRAIGHT, jackknife, merged};
-use super::{EvaluatorReport, Relation};
+use super::{Advice, EvaluatorReport, Relation};
 use crate::linear::inverse;
 use jurybox::Interval;
 use jurybox::estimate::{Factor, Moments};
@@ -33,6 +33,7 @@ pub(super) fn evaluators(
     for (j, name) in names.iter().enumerate() {
         let mut about = EvaluatorReport {
             name: name.clone(),
+            advice: Advice::Undecided,
             coverage: scores.count(j, j) / (gathered.rows.max(1)) as f64,
             mean: scores.mean(j),
             deviation: variance(&scores, j).sqrt(),

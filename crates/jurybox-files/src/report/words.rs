@@ -1,10 +1,12 @@
 //! Warnings in plain words. What they say of an evaluator's relation to the reward is read off the intervals that are
 //! printed beside it, so that no sentence can contradict a figure.
 
+use super::alike::{are_near, groups_of_near_duplicates, groups_that_are_one};
 use super::gather::Gathered;
+use super::summary::listed;
 use super::{EvaluatorReport, Relation, Report, selection};
 use jurybox::Interval;
-use jurybox_draw::short;
+use jurybox_draw::{counted, short};
 
 /// Labels below which gains and weights are guesses.
 const FEW_LABELS: u64 = 100;
@@ -19,12 +21,17 @@ const MANY_TWINS: f64 = 0.03;
 /// A correlation with the reward above which an evaluator may be the reward itself.
 const TOO_GOOD: f64 = 0.99;
 
+/// More warnings of one kind than that become one that counts them.
+const MOST_OF_A_KIND: usize = 6;
+/// Names in a warning before the rest is counted.
+const NAMED: usize = 8;
+
 pub(super) fn warnings(report: &Report, gathered: &Gathered) -> Vec<String> {
     let mut list = report.policy.alarms.clone();
-    if report.reward.is_some() && report.labelled < FEW_LABELS {
+    if few_labels(report) {
         list.push(format!(
-            "Only {} rows have a reward: gains, weights and curves are rough guesses. A few hundred are a good start.",
-            report.labelled
+            "Only {} a reward: gains, weights and curves are rough guesses. A few hundred are a good start.",
+            if report.labelled == 1 { "1 row has".into() } else { format!("{} rows have", report.labelled) }
         ));
     } else if let Some((value, count)) = gathered.outcomes.rarer().filter(|rarer| rarer.1 < FEW_OF_A_KIND) {
         list.push(format!(
@@ -49,12 +56,18 @@ pub(super) fn warnings(report: &Report, gathered: &Gathered) -> Vec<String> {
                 .into(),
         );
     }
-    for about in &report.evaluators {
-        list.extend(scored(about));
-        list.extend(related(about, report));
+    let mut kinds = Kinds::default();
+    for (at, about) in report.evaluators.iter().enumerate() {
+        kinds.extend(at, scored(about));
+        kinds.extend(at, related(about, report));
     }
+    kinds.tell(report, &mut list);
     list.extend(unweighed(report));
-    list.extend(selection::missing(&gathered.sample, report));
+    let mut missing = Kinds::default();
+    for (at, said) in selection::missing(&gathered.sample, report) {
+        missing.extend(at, Some(("are missing where the reward is another than elsewhere", said)));
+    }
+    missing.tell(report, &mut list);
     copies(report, &mut list);
     near_duplicates(report, &mut list);
     if (report.sampled as u64) < report.rows {
@@ -66,23 +79,63 @@ pub(super) fn warnings(report: &Report, gathered: &Gathered) -> Vec<String> {
     list
 }
 
+/// Whether there are too few rewards for more than guesses.
+pub(super) fn few_labels(report: &Report) -> bool {
+    report.reward.is_some() && report.labelled < FEW_LABELS
+}
+
+/// Warnings about single evaluators, by kind: what many share is said once.
+#[derive(Default)]
+struct Kinds(Vec<(&'static str, Vec<(usize, String)>)>);
+
+impl Kinds {
+    fn extend(&mut self, at: usize, warning: Option<(&'static str, String)>) {
+        let Some((kind, said)) = warning else { return };
+        match self.0.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, list)) => list.push((at, said)),
+            None => self.0.push((kind, vec![(at, said)])),
+        }
+    }
+
+    fn tell(self, report: &Report, list: &mut Vec<String>) {
+        // In the order of the evaluators, where each has a sentence of its own.
+        let (alone, many): (Vec<_>, Vec<_>) =
+            self.0.into_iter().partition(|(_, those)| those.len() <= MOST_OF_A_KIND);
+        let mut alone: Vec<(usize, String)> = alone.into_iter().flat_map(|(_, those)| those).collect();
+        alone.sort_by_key(|(at, _)| *at);
+        list.extend(alone.into_iter().map(|(_, said)| said));
+        for (kind, those) in many {
+            let names: Vec<&str> = those.iter().map(|(at, _)| report.evaluators[*at].name.as_str()).collect();
+            list.push(format!("{} evaluators {kind}: {}.", names.len(), listed(&names, NAMED)));
+        }
+    }
+}
+
 /// Whether an evaluator says anything at all.
-fn scored(about: &EvaluatorReport) -> Option<String> {
+fn scored(about: &EvaluatorReport) -> Option<(&'static str, String)> {
     let name = &about.name;
     if about.coverage == 0.0 {
-        Some(format!("`{name}` gave no score at all."))
+        Some(("gave no score at all", format!("`{name}` gave no score at all.")))
     } else if about.deviation.is_nan() || about.deviation == 0.0 {
-        Some(format!("`{name}` never varies (always {}): it cannot tell items apart.", short(about.mean)))
+        let said =
+            format!("`{name}` never varies (always {}): it cannot tell items apart.", short(about.mean));
+        Some(("never vary, and cannot tell items apart", said))
     } else if about.coverage < 0.5 {
-        Some(format!("`{name}` scored only {:.0}% of the rows.", 100.0 * about.coverage))
+        let said = format!("`{name}` scored only {:.0}% of the rows.", 100.0 * about.coverage);
+        Some(("scored less than half of the rows", said))
     } else {
         None
     }
 }
 
+/// Whether an evaluator may be the reward itself.
+pub(super) fn all_but_the_reward(about: &EvaluatorReport) -> bool {
+    about.correlation.is_some_and(|correlation| correlation.low > TOO_GOOD)
+}
+
 /// What the intervals say of an evaluator and the reward, or the others where there are no rewards.
-fn related(about: &EvaluatorReport, report: &Report) -> Option<String> {
-    let rewarded = report.from == "rewards";
+fn related(about: &EvaluatorReport, report: &Report) -> Option<(&'static str, String)> {
+    let rewarded = report.rewarded();
     let (name, against) = (&about.name, if rewarded { "the reward" } else { "the other evaluators" });
     let figure = match (about.correlation, about.weight) {
         (Some(correlation), _) => format!("correlation {}", said(correlation)),
@@ -90,21 +143,37 @@ fn related(about: &EvaluatorReport, report: &Report) -> Option<String> {
         (None, None) => String::new(),
     };
     match about.relation {
-        Relation::Against => Some(format!(
-            "`{name}` goes against {against} ({figure}): low seems to mean high. If that is how it is meant, invert it."
+        Relation::Against => Some((
+            if rewarded { "go against the reward" } else { "go against the other evaluators" },
+            format!(
+                "`{name}` goes against {against} ({figure}): low seems to mean high. If that is how it is meant, invert it."
+            ),
         )),
-        Relation::NotSeen => Some(format!(
-            "`{name}` shows no straight-line relation to {against} beyond chance ({figure}){}.",
-            bent(about)
+        Relation::NotSeen => Some((
+            if about.bent {
+                "show no straight-line relation beyond chance, but their curves show one"
+            } else {
+                "show no straight-line relation beyond chance"
+            },
+            format!(
+                "`{name}` shows no straight-line relation to {against} beyond chance ({figure}){}.",
+                bent(about)
+            ),
         )),
-        Relation::BesideOthers => Some(format!(
-            "`{name}` alone shows no straight-line relation to the reward beyond chance ({figure}), but beside the others it \
-             does (weight {}){}.",
-            about.weight.map_or_else(String::new, said),
-            bent(about)
+        Relation::BesideOthers => Some((
+            "show no straight-line relation alone, but do beside the others",
+            format!(
+                "`{name}` alone shows no straight-line relation to the reward beyond chance ({figure}), but beside the others it \
+                 does (weight {}){}.",
+                about.weight.map_or_else(String::new, said),
+                bent(about)
+            ),
         )),
-        Relation::With if about.correlation.is_some_and(|c| c.low > TOO_GOOD) => Some(format!(
-            "`{name}` all but is the reward ({figure}). If it is only known once somebody has looked, leave it out."
+        Relation::With if all_but_the_reward(about) => Some((
+            "all but are the reward",
+            format!(
+                "`{name}` all but is the reward ({figure}). If it is only known once somebody has looked, leave it out."
+            ),
         )),
         Relation::With | Relation::Unknown => None,
     }
@@ -116,7 +185,7 @@ fn bent(about: &EvaluatorReport) -> &'static str {
 }
 
 /// Where intervals hold less often than they should.
-fn narrow(report: &Report, gathered: &Gathered) -> Vec<String> {
+pub(super) fn narrow(report: &Report, gathered: &Gathered) -> Vec<String> {
     let mut list = Vec::new();
     let sample = &gathered.sample;
     if let Some((value, count)) = gathered.outcomes.rarer().filter(|rarer| rarer.1 < FEWEST_OF_A_KIND) {
@@ -128,18 +197,22 @@ fn narrow(report: &Report, gathered: &Gathered) -> Vec<String> {
     }
     let column = |j: usize| sample.rows().map(|row| row[j]).collect::<Vec<f64>>();
     let heavy = report.evaluators.iter().enumerate().filter(|(j, _)| kurtosis(&column(*j)) > HEAVY);
-    let mut names: Vec<String> = heavy.map(|(_, about)| format!("`{}`", about.name)).collect();
+    let names: Vec<&str> = heavy.map(|(_, about)| about.name.as_str()).collect();
+    let mut who = listed(&names, NAMED);
+    let mut have = if names.len() == 1 { "has" } else { "have" };
     // Of two rewards, how many there are of the rarer one says it better.
     if gathered.outcomes.two().is_none() && kurtosis(&sample.rewards) > HEAVY {
-        names.push("the reward".into());
+        (who, have) = if names.is_empty() {
+            ("the reward".into(), "has")
+        } else {
+            (format!("{who}, and the reward,"), "have")
+        };
     }
-    if !names.is_empty() {
-        let have = if names.len() == 1 { "has" } else { "have" };
+    if !who.is_empty() {
         list.push(format!(
-            "{} {have} heavy tails: a few rows carry the sums, and intervals are too narrow. On made-up tables with \
+            "{who} {have} heavy tails: a few rows carry the sums, and intervals are too narrow. On made-up tables with \
              lognormal scores and rewards those of a column held together in 77 to 86 of 100 reports, not in 95. A logarithm \
-             or ranks may serve better.",
-            names.join(", ")
+             or ranks may serve better."
         ));
     }
     list
@@ -168,10 +241,12 @@ fn twins(report: &Report) -> Option<String> {
 fn unweighed(report: &Report) -> Option<String> {
     let those =
         report.evaluators.iter().filter(|about| about.correlation.is_some() && about.weight.is_none());
-    let names: Vec<String> = those.map(|about| format!("`{}`", about.name)).collect();
-    let (first, rest) = names.split_first()?;
-    let who =
-        if rest.is_empty() { format!("{first} has") } else { format!("Each of {} has", names.join(", ")) };
+    let names: Vec<&str> = those.map(|about| about.name.as_str()).collect();
+    let who = match names[..] {
+        [] => return None,
+        [one] => format!("`{one}` has"),
+        _ => format!("Each of {} has", listed(&names, NAMED)),
+    };
     Some(format!(
         "{who} no weight of its own: the other evaluators all but determine it, or there are too few rewards for so many \
          evaluators."
@@ -184,53 +259,43 @@ fn said(estimate: Interval) -> String {
 
 /// Every set of evaluators that are one, once.
 fn copies(report: &Report, list: &mut Vec<String>) {
-    let mut told: Vec<&str> = Vec::new();
-    for about in report.evaluators.iter().filter(|about| !about.one_with.is_empty()) {
-        if told.contains(&about.name.as_str()) {
-            continue;
-        }
-        told.extend(about.one_with.iter().map(String::as_str));
-        let others: Vec<String> = about.one_with.iter().map(|name| format!("`{name}`")).collect();
+    let groups = groups_that_are_one(report);
+    for group in groups.iter().take(MOST_OF_A_KIND) {
         list.push(format!(
-            "`{}` and {} are one: each is the other in other units. Their weight is that of all of them together.",
-            about.name,
-            others.join(", ")
+            "{} are one: each is the other in other units. Their weight is that of all of them together.",
+            listed(&names(report, group), NAMED)
         ));
     }
+    more_sets(groups.len(), "evaluators that are one", list);
 }
 
 /// Every set of evaluators that are linked by pairs whose errors go together, by itself.
 fn near_duplicates(report: &Report, list: &mut Vec<String>) {
-    let count = report.evaluators.len();
-    let one = |i: usize, j: usize| report.evaluators[i].one_with.contains(&report.evaluators[j].name);
-    let near = |i: usize, j: usize| i != j && report.error_correlation[i][j] > 0.9 && !one(i, j);
-    let name = |j: usize| format!("`{}`", report.evaluators[j].name);
-    let mut told = vec![false; count];
-    for first in 0..count {
-        let mut group = Vec::new();
-        let mut next = vec![first];
-        while let Some(j) = next.pop() {
-            if !std::mem::replace(&mut told[j], true) {
-                group.push(j);
-                next.extend((0..count).filter(|&i| near(i, j) && !told[i]));
-            }
-        }
-        group.sort_unstable();
+    let groups = groups_of_near_duplicates(report);
+    for group in groups.iter().take(MOST_OF_A_KIND) {
+        let names = listed(&names(report, group), NAMED);
         if let [i, j] = group[..] {
             list.push(format!(
-                "{} and {} are near-duplicates: their errors correlate at {:.2}. Two voices, one opinion.",
-                name(i),
-                name(j),
+                "{names} are near-duplicates: their errors correlate at {:.2}. Two voices, one opinion.",
                 report.error_correlation[j][i]
             ));
-        } else if group.len() > 2 {
+        } else {
             let pairs = group.iter().flat_map(|&i| group.iter().map(move |&j| (i, j)));
-            let pairs = pairs.filter(|&(i, j)| i < j && near(i, j)).count();
-            let names: Vec<String> = group.iter().map(|&j| name(j)).collect();
+            let pairs = pairs.filter(|&(i, j)| i < j && are_near(report, i, j)).count();
             list.push(format!(
-                "{} are near-duplicates: in {pairs} pairs of them the errors correlate above 0.9. Many voices, one opinion.",
-                names.join(", ")
+                "{names} are near-duplicates: in {pairs} pairs of them the errors correlate above 0.9. Many voices, one opinion."
             ));
         }
+    }
+    more_sets(groups.len(), "near-duplicates", list);
+}
+
+fn names<'a>(report: &'a Report, group: &[usize]) -> Vec<&'a str> {
+    group.iter().map(|&at| report.evaluators[at].name.as_str()).collect()
+}
+
+fn more_sets(sets: usize, of: &str, list: &mut Vec<String>) {
+    if sets > MOST_OF_A_KIND {
+        list.push(format!("There are {} of {of}.", counted((sets - MOST_OF_A_KIND) as u64, "more set")));
     }
 }

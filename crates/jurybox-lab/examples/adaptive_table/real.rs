@@ -95,26 +95,17 @@ fn row(name: &str, outcome: &Outcome) -> f64 {
 
 /// The sets that may be in the directory; parts of files are written aside.
 fn sets(directory: &Path, aside: &Path) -> Vec<Set> {
-    let roles = |columns: &[&str], reward: &str| Roles {
-        evaluators: columns.iter().map(|column| (*column).into()).collect(),
+    let owned = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).into()).collect() };
+    // Every column of numbers is an evaluator, but these.
+    let but = |ignore: &[&str], reward: &str| Roles {
+        ignore: owned(ignore),
         reward: Some(reward.into()),
         ..Roles::default()
     };
-    let review = [
-        "vader_neg",
-        "vader_negcompound",
-        "afinn_neg",
-        "profanity_prob",
-        "sonar_hate",
-        "sonar_offensive",
-        "cuss_max",
-    ];
-    let rain = ["avn/gfs", "cent", "cmcg", "eta", "gasp", "jma", "ngps", "tcwb", "ukmo"];
-    let warmth = ["CMCG", "ETA", "GASP", "GFS", "JMA", "NGPS", "TCWB", "UKMO"];
     let mut sets = vec![
-        ("content-review.csv", roles(&review, "offensiveness_score")),
-        ("precipitation.csv", roles(&rain, "observations")),
-        ("temperature.csv.gz", roles(&warmth, "observation")),
+        ("content-review.csv", but(&[], "offensiveness_score")),
+        ("precipitation.csv", but(&["dates", "latitude"], "observations")),
+        ("temperature.csv.gz", but(&["date", "latitude", "longitude", "elevation"], "observation")),
     ]
     .into_iter()
     .map(|(file, roles)| Set {
@@ -124,9 +115,9 @@ fn sets(directory: &Path, aside: &Path) -> Vec<Set> {
     })
     .collect::<Vec<_>>();
     let whole = directory.join("translation-quality.csv.gz");
-    let best_first = roles(METRICS, "score_mean");
-    let turned = METRICS.iter().chain(&["score_mean"]).map(|name| (*name).into()).collect();
-    let worst_first = Roles { invert: turned, ..best_first.clone() };
+    let best_first = Roles { evaluators: owned(METRICS), ..but(&[], "score_mean") };
+    let worst_first =
+        Roles { invert: [owned(METRICS), vec!["score_mean".into()]].concat(), ..best_first.clone() };
     let parts = PAIRS.iter().map(|pair| (*pair, part(&whole, pair, aside)));
     for (name, path) in parts.chain([("all pairs", whole.clone())]) {
         for (order, roles) in [("worst first", &worst_first), ("best first", &best_first)] {

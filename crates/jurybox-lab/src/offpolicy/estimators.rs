@@ -15,8 +15,11 @@
 //!   of the rewards. Whatever the log did not look at is taken to be worth the least and the most there is. Nothing else
 //!   is assumed: the bounds hold without overlap, and meet where all of the target's picks are within reach.
 //!
+//! Intervals are Student's over rounds, widened by what a log of this length may not have met (`jump`).
+//!
 //! Dudík, Langford, Li (2011) and Swaminathan, Joachims (2015) are the sources of DR and SNIPS.
 
+use super::jump::Jump;
 use super::over_rounds::OverRounds;
 
 /// What is known of a log and of what a target policy would do with it, row after row.
@@ -34,6 +37,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) model: &'a [f64],
     /// The least and the greatest that a reward can be.
     pub(crate) range: (f64, f64),
+    /// Whether the range is known, and not only that of the rewards that were seen.
+    pub(crate) range_is_known: bool,
 }
 
 /// Every estimate of one target policy.
@@ -89,20 +94,57 @@ impl Evidence<'_> {
         let expected = per_pick(&|s| s.model)?;
         let square: f64 = self.weights().map(|w| w * w).sum();
         let total: f64 = weights.iter().sum();
+        let picked: f64 = picks.iter().sum();
+        let snips = OverRounds::ratio(&all(&|s| s.reward), &weights);
+        // Inverse propensity expects nothing of a row, and its self-normalised form and the bounds what a pick is worth.
+        let worth = snips.as_ref().map_or(0.0, |snips| snips.value).clamp(range.0, range.1);
+        let jump = |clip: f64, of: f64, constant: Option<f64>| self.jump(clip, of, constant);
+        let (plain, modelled) = (f64::INFINITY, None);
         Some(Figures {
-            ips: per_pick(&|s| s.reward)?,
-            snips: OverRounds::ratio(&all(&|s| s.reward), &weights),
-            dr: per_pick(&|s| s.model + s.residual)?,
-            sndr: OverRounds::ratio(&all(&|s| s.residual), &weights).map(|residual| expected.plus(&residual)),
-            clipped: per_pick(&|s| s.model + s.reached_residual)?,
+            ips: per_pick(&|s| s.reward)?.jumping(jump(plain, picked, Some(0.0))),
+            snips: snips.map(|snips| snips.jumping(jump(plain, total, Some(worth)))),
+            dr: per_pick(&|s| s.model + s.residual)?.jumping(jump(plain, picked, modelled)),
+            sndr: OverRounds::ratio(&all(&|s| s.residual), &weights)
+                .map(|residual| expected.plus(&residual).jumping(jump(plain, total, modelled))),
+            clipped: per_pick(&|s| s.model + s.reached_residual)?.jumping(jump(clip, picked, modelled)),
             clip,
             mean_weight: per_pick(&|s| s.weight)?,
             reach: per_pick(&|s| s.reach)?,
-            low: per_pick(&|s| range.0 * (s.picks - s.reach) + s.reached_reward)?,
-            high: per_pick(&|s| range.1 * (s.picks - s.reach) + s.reached_reward)?,
+            low: per_pick(&|s| range.0 * (s.picks - s.reach) + s.reached_reward)?.jumping(jump(
+                clip,
+                picked,
+                Some(worth),
+            )),
+            high: per_pick(&|s| range.1 * (s.picks - s.reach) + s.reached_reward)?.jumping(jump(
+                clip,
+                picked,
+                Some(worth),
+            )),
             effective_rows: if square > 0.0 { total * total / square } else { 0.0 },
             range,
         })
+    }
+
+    /// How far one row can move a figure of weights of at most `clip` over a sum `of`, where this much is expected of each row,
+    /// or what the regression expects. Where every row carries its probability, all weights and their chances are known;
+    /// else those that were met.
+    fn jump(&self, clip: f64, of: f64, constant: Option<f64>) -> Jump {
+        let rows = || self.rounds.iter().flatten().copied();
+        let met = |row: usize| !self.rewards[row].is_nan();
+        let every = rows().all(|row| !self.logged[row].is_nan());
+        let weights = rows().filter(|&row| every || met(row)).map(|row| {
+            let weight = (self.target[row] / self.logged[row]).min(clip) / of;
+            (if every { self.logged[row] } else { 1.0 }, weight)
+        });
+        let expected = |row: usize| constant.unwrap_or(self.model[row]);
+        let (mut sum, mut picks) = (0.0, 0.0);
+        for row in rows() {
+            sum += self.target[row] * expected(row);
+            picks += self.target[row];
+        }
+        let centre = sum / picks;
+        let surprises = rows().filter(|&row| met(row)).map(|row| self.rewards[row] - expected(row));
+        Jump::of(weights, surprises, (centre - self.range.0, self.range.1 - centre))
     }
 
     fn weights(&self) -> impl Iterator<Item = f64> {
@@ -163,6 +205,7 @@ mod tests {
             target: &[0.75, 0.25, 0.6, 0.4],
             model: &[0.5, 1.0, 2.0, 2.5],
             range: (1.0, 3.0),
+            range_is_known: false,
         };
         let figures = evidence.figures().unwrap();
         let near =
@@ -196,6 +239,7 @@ mod tests {
             target: &target,
             model: &[3.0; 40],
             range: (0.0, 10.0),
+            range_is_known: false,
         };
         let figures = evidence.figures().unwrap();
         let truth = target.iter().zip(&rewards).map(|(pi, r)| pi * r).sum::<f64>() / 10.0;

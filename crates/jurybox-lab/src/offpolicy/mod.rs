@@ -4,19 +4,22 @@
 //! and its probability logged, it can be estimated all the same, from rows that both would have looked at.
 //!
 //! - `target`: a policy is followed along the log, learning as it goes from what the log looked at (`receipts`);
-//! - `estimators`: its picks are weighed against the log's, in five ways and with bounds (`over_rounds`, `model`);
+//! - `estimators`: its picks are weighed against the log's, in five ways and with bounds (`over_rounds`, `jump`, `model`);
 //! - `verdict`: a figure is given only where the log can speak for the policy's picks; elsewhere, bounds;
 //! - `population`: logs that hold nothing but the rows that were looked at, without rounds;
-//! - `coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
+//! - `coverage` and `population_coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
 
 #[cfg(test)]
 mod coverage;
 mod estimators;
 mod export;
+mod jump;
 mod model;
 mod outcome;
 mod over_rounds;
 mod population;
+#[cfg(test)]
+mod population_coverage;
 mod range;
 mod receipts;
 mod show;
@@ -28,9 +31,10 @@ mod verdict;
 pub use outcome::{Bounds, Estimates, OffPolicy, OffPolicyLine};
 
 use crate::error::Error;
-use crate::replay::{Log, Protocol, ReplayOptions, Scale, check_state, in_parallel, seat};
+use crate::replay::{Log, Protocol, ReplayOptions, Scale, Watch, check_state, in_parallel, seat};
 use estimators::Evidence;
-use jurybox_files::{Progress, Table};
+use jump::Jump;
+use jurybox_files::Table;
 use over_rounds::OverRounds;
 use range::Range;
 use std::path::Path;
@@ -74,8 +78,7 @@ pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, E
     }
     let log = Log::read(table)?;
     check(&log, table.path(), table.taken().probability().unwrap_or_default())?;
-    let told = |done, of| table.tell(Progress::Runs { done, of });
-    let (outcome, followed) = estimated(&log, options, table.threads(), &told)?;
+    let (outcome, followed) = estimated(&log, options, table.threads(), Watch(Some(table)))?;
     if let Some(path) = &options.picks {
         export::write(path, &log, &followed)?;
     }
@@ -87,18 +90,18 @@ fn estimated(
     log: &Log,
     options: &ReplayOptions,
     threads: usize,
-    told: &(dyn Fn(usize, usize) + Sync),
+    watch: Watch<'_>,
 ) -> Result<(OffPolicy, export::AllFollowed), Error> {
     if log.rounds.is_empty() && log.labelled() == log.rows() && log.probabilities.iter().any(|&p| p < 1.0) {
-        return Ok((population::estimated(log, options, threads, told)?, export::AllFollowed::default()));
+        return Ok((population::estimated(log, options, threads, watch)?, export::AllFollowed::default()));
     }
     let rounds = rounds(log, options);
     let range = Range::of(log, options)?;
     let model = model::out_of_fold(log, &rounds, range.ends())?;
     let targets = targets(log, options, rounds.len(), &model)?;
     let follow = Follow { log, rounds: &rounds, k: options.k, seed: options.seed };
-    let followed = in_parallel(targets.len(), threads, told, |at| follow.along(&targets[at].target))?;
-    let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds)?.estimate(), range);
+    let followed = in_parallel(targets.len(), threads, watch, |at| follow.along(&targets[at].target, watch))?;
+    let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds, range)?.estimate(), range);
     outcome.warnings.extend(warnings(&rounds, options));
     let mut all = export::AllFollowed { rounds, model, policies: Vec::new() };
     for (contender, followed) in targets.into_iter().zip(followed) {
@@ -112,8 +115,9 @@ fn estimated(
                     target: &probabilities,
                     model: &all.model,
                     range: range.ends(),
+                    range_is_known: range.known,
                 };
-                let mut line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds)?);
+                let mut line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds, range)?);
                 if contender.state {
                     // It may know the very rewards it is weighed by: a difference to the log would look significant.
                     line.minus_logged = None;
@@ -124,7 +128,29 @@ fn estimated(
         };
         if contender.reference { &mut outcome.references } else { &mut outcome.policies }.push(line);
     }
+    outcome.warnings.extend(hangs_on_few(&outcome));
     Ok((outcome, all))
+}
+
+/// Intervals that are so many times as wide as Student's are a warning.
+const MUCH_WIDER: f64 = 1.25;
+
+/// Which figures hang on few rows, in words.
+fn hangs_on_few(outcome: &OffPolicy) -> Option<String> {
+    let wider = |line: &OffPolicyLine| line.wider_than_student.filter(|&times| times > MUCH_WIDER);
+    let lines =
+        || outcome.policies.iter().chain(&outcome.references).filter_map(|line| Some((line, wider(line)?)));
+    let names: Vec<&str> = lines().map(|(line, _)| line.name.as_str()).collect();
+    let unsaid = lines().any(|(_, times)| times.is_infinite());
+    let most = lines().map(|(_, times)| times).fold(0.0, f64::max);
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: rewards are so rare, or a few of them so large, that a log of this length may have missed those that would count \
+             most. The intervals count it{}; a longer log, or more chance in it, makes them narrower",
+            names.join(", "),
+            if unsaid { String::new() } else { format!(", and are up to {most:.1} times as wide as Student's") }
+        )
+    })
 }
 
 /// A row that was looked at is refused where fewer picks like it are to be expected in the whole log.
@@ -191,14 +217,18 @@ fn states_may_know(options: &ReplayOptions) -> Option<String> {
 }
 
 /// What the log itself earned.
-fn logged(log: &Log, rounds: &[Vec<usize>]) -> Result<OverRounds, Error> {
+fn logged(log: &Log, rounds: &[Vec<usize>], range: Range) -> Result<OverRounds, Error> {
     let looked_at =
         |rows: &Vec<usize>| rows.iter().map(|&row| log.rewards[row]).filter(|r| !r.is_nan()).collect();
     let seen: Vec<Vec<f64>> = rounds.iter().map(looked_at).collect();
     let rewards: Vec<f64> = seen.iter().map(|seen| seen.iter().sum()).collect();
     let picks: Vec<f64> = seen.iter().map(|seen| seen.len() as f64).collect();
     let none = || Error::setting("rounds", rounds.len(), "nobody looked at any row of them");
-    OverRounds::ratio(&rewards, &picks).ok_or_else(none)
+    let earned = OverRounds::ratio(&rewards, &picks).ok_or_else(none)?;
+    let (each, mean) = (1.0 / picks.iter().sum::<f64>(), earned.value);
+    let surprises = seen.iter().flatten().map(|reward| reward - mean);
+    let jump = Jump::of(std::iter::once((1.0, each)), surprises, (mean - range.low, range.high - mean));
+    Ok(earned.jumping(jump))
 }
 
 /// A target policy by its name.

@@ -1,10 +1,10 @@
 //! What an off-policy estimate says, as one document.
 
 use super::range::Range;
+use super::verdict::cut;
 use crate::replay::{Log, ReplayOptions};
-use crate::statistics::{ci95, ci95_if_any};
 use jurybox::Interval;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// What each policy would have earned, estimated from a log; the document of `jurybox replay --probability --json`.
 ///
@@ -16,7 +16,7 @@ use serde::Serialize;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OffPolicy {
-    /// The version of this document.
+    /// Which form of it.
     pub version: u32,
     /// `estimated`: as opposed to replayed.
     pub how: &'static str,
@@ -55,6 +55,33 @@ pub struct OffPolicy {
     pub warnings: Vec<String>,
 }
 
+/// An interval in this document: `{"mean": x, "ci95": h, "low": a, "high": b}`. Rare rewards have intervals that reach further to one side: h is
+/// the longer side, so that x ± h holds all of it. Where no interval is known, all but the mean are null.
+#[derive(Serialize)]
+struct Uneven {
+    mean: f64,
+    ci95: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+impl From<Interval> for Uneven {
+    fn from(interval: Interval) -> Uneven {
+        let Interval { mean, low, high } = interval;
+        let known = |x: f64| x.is_finite().then_some(x);
+        Uneven { mean, ci95: known((mean - low).max(high - mean)), low: known(low), high: known(high) }
+    }
+}
+
+fn ci95<S: Serializer>(interval: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
+    Uneven::from(*interval).serialize(serializer)
+}
+
+#[expect(clippy::ref_option, reason = "the shape that serde asks for")]
+fn ci95_if_any<S: Serializer>(interval: &Option<Interval>, serializer: S) -> Result<S::Ok, S::Error> {
+    interval.map(Uneven::from).serialize(serializer)
+}
+
 /// One policy's result: a figure, or bounds, or a reason why there is neither.
 ///
 /// ```
@@ -81,6 +108,9 @@ pub struct OffPolicyLine {
     /// The share of the policy's picks that the log may never look at, as far as its weights tell; the interval of the figure
     /// counts it at its worst. Zero where every row carries its probability.
     pub possibly_unseen: Option<f64>,
+    /// How many times as wide as Student's the interval of the figure is, for rewards so rare or so uneven that a log of this
+    /// length may have missed them; null where it was widened for other reasons.
+    pub wider_than_student: Option<f64>,
     /// Why there is no figure, or no bound.
     pub why: Option<String>,
 }
@@ -156,7 +186,7 @@ impl OffPolicy {
             items: rows as f64 / rounds.len() as f64,
             k: options.k,
             seed: options.seed,
-            logged,
+            logged: if range.known { cut(logged, range.low, range.high) } else { logged },
             reward_range: (range.low, range.high),
             reward_range_from: range.from,
             policies: Vec::new(),
@@ -174,6 +204,7 @@ impl OffPolicyLine {
             bounds: None,
             minus_logged: None,
             possibly_unseen: None,
+            wider_than_student: None,
             overlap: None,
             effective_rows: None,
             estimates: None,

@@ -9,18 +9,20 @@
 //! Where the weight of a policy's picks is carried by few rows, most rows like them were not met, and no interval knows: there is
 //! no figure then. Rows that could never be looked at are not in such a file, and the estimate does not speak of them.
 
+use super::jump::Jump;
 use super::outcome::{OffPolicy, OffPolicyLine};
+use super::over_rounds::OverRounds;
 use super::range::Range;
-use super::receipts::{Needs, receipt_of_row};
+use super::receipts::{needs, receipt_of_row};
 use super::target::{Target, last_if_missing};
+use super::verdict::{cut, wider_than_student};
 use super::{Contender, targets};
 use crate::error::Error;
-use crate::replay::{Log, ReplayOptions, Scale, in_parallel};
-use jurybox::Interval;
-use jurybox::{Example, Jury, Scores};
+use crate::replay::{Log, ReplayOptions, Scale, Watch, in_parallel};
+use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
 /// At most so many groups, of at least so many rounds' worth of rows.
-const GROUPS: usize = 20;
+pub(super) const GROUPS: usize = 20;
 const ROUNDS_A_GROUP: usize = 5;
 /// A figure is given where so much of the weight of the picks is within reach, and they are worth so many rows.
 const LEAST_REACH: f64 = 0.5;
@@ -30,7 +32,7 @@ pub(super) fn estimated(
     log: &Log,
     options: &ReplayOptions,
     threads: usize,
-    told: &(dyn Fn(usize, usize) + Sync),
+    watch: Watch<'_>,
 ) -> Result<OffPolicy, Error> {
     let most_items = log.rows() / (2 * ROUNDS_A_GROUP);
     if options.k > options.items {
@@ -46,15 +48,15 @@ pub(super) fn estimated(
         return Err(Error::setting("items", options.items, reason));
     }
     let groups = (log.rows() / (ROUNDS_A_GROUP * options.items)).min(GROUPS);
-    let rows: Vec<Vec<usize>> = (0..groups).map(|g| (g..log.rows()).step_by(groups).collect()).collect();
+    let rows = dealt(log, groups);
     let range = Range::of(log, options)?;
     let model = super::model::out_of_fold(log, &rows, range.ends())?;
     let horizon = log.rows().div_ceil(options.items);
     let contenders = targets(log, options, horizon, &model)?;
-    let values = in_parallel(contenders.len() * groups, threads, told, |task| {
+    let values = in_parallel(contenders.len() * groups, threads, watch, |task| {
         valued(log, options, &contenders[task / groups].target, &rows, task % groups)
     })?;
-    let logged = super::logged(log, &rows)?.estimate();
+    let logged = super::logged(log, &rows, range)?.estimate();
     let mut outcome = OffPolicy {
         estimator: "rounds drawn in proportion to 1/p",
         learnt_from: "the other groups of rows",
@@ -77,16 +79,29 @@ pub(super) fn estimated(
                 for (rows, part) in rows.iter().zip(parts) {
                     rows.iter().zip(part).for_each(|(&row, value)| values[row] = value);
                 }
-                line(name, log, options, &values, groups)
+                line(name, log, options, &values, groups, range)
             }
         };
         if *reference { &mut outcome.references } else { &mut outcome.policies }.push(line);
     }
+    outcome.warnings.extend(super::hangs_on_few(&outcome));
     Ok(outcome)
 }
 
+/// The rows of each group: one after the other to each in turn.
+pub(super) fn dealt(log: &Log, groups: usize) -> Vec<Vec<usize>> {
+    (0..groups).map(|group| (group..log.rows()).step_by(groups).collect()).collect()
+}
+
 /// The verdict on picks of the highest values.
-fn line(name: &str, log: &Log, options: &ReplayOptions, values: &[f64], groups: usize) -> OffPolicyLine {
+pub(super) fn line(
+    name: &str,
+    log: &Log,
+    options: &ReplayOptions,
+    values: &[f64],
+    groups: usize,
+    range: Range,
+) -> OffPolicyLine {
     let mut order: Vec<usize> = (0..log.rows()).collect();
     order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
     let without = |left_out: Option<usize>| -> Vec<(usize, f64)> {
@@ -119,8 +134,15 @@ fn line(name: &str, log: &Log, options: &ReplayOptions, values: &[f64], groups: 
             100.0 * LEAST_REACH
         ));
     } else {
-        line.reward_per_pick = Some(Interval::of(&pseudo));
         line.why = None;
+        let weights = whole.iter().map(|&(_, share)| (1.0, share / picks));
+        let surprises = log.rewards.iter().map(|reward| reward - all);
+        let jump = Jump::of(weights, surprises, (all - range.low, range.high - all));
+        if let Some(figure) = OverRounds::ratio(&pseudo, &vec![1.0; groups]).map(|mean| mean.jumping(jump)) {
+            line.wider_than_student = Some(wider_than_student(&figure));
+            let shown = figure.estimate();
+            line.reward_per_pick = Some(if range.known { cut(shown, range.low, range.high) } else { shown });
+        }
     }
     line
 }
@@ -184,10 +206,18 @@ fn valued(
         }
         Target::Policy(jury, scale) => (jury, *scale),
     };
-    let Some(jury) = learnt(log, options, (jury, scale), groups, own)? else {
-        return Ok(Err("it cannot learn from such a log".into()));
-    };
-    let fitted = jury.fit();
+    match learnt(log, options, (jury, scale), groups, own)? {
+        Some(jury) => valued_by(&jury.fit(), log, rows),
+        None => Ok(Err("it cannot learn from such a log".into())),
+    }
+}
+
+/// The values by which a policy ranks rows; or why there are none.
+pub(super) fn valued_by(
+    fitted: &Fitted,
+    log: &Log,
+    rows: &[usize],
+) -> Result<Result<Vec<f64>, String>, Error> {
     let mut table = Vec::new();
     rows.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
     let written = log.as_written(&table);
@@ -201,15 +231,14 @@ fn valued(
 }
 
 /// The jury, taught by the other groups' rows in stretches as long as a round.
-fn learnt(
+pub(super) fn learnt(
     log: &Log,
     options: &ReplayOptions,
     (jury, scale): (&Jury, Scale),
     groups: &[Vec<usize>],
     own: usize,
 ) -> Result<Option<Jury>, Error> {
-    let needs = Needs::of(jury)?;
-    if needs.explored || needs.advice {
+    if needs(jury) != Needs::Nothing {
         return Ok(None); // neither is known of rows whose rounds are not in the file
     }
     let mut jury = jury.clone();
@@ -233,9 +262,6 @@ fn learnt(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
-    use rand_distr::{Distribution, StandardNormal};
 
     #[test]
     fn shares_of_a_round_done_by_hand() {
@@ -249,90 +275,5 @@ mod tests {
         // min(2, Binomial(3, 1/2)): 0, 1, 2, 2 with chances 1, 3, 3, 1 of 8.
         near(expected_picks(0.5, 3, 2), 11.0 / 8.0);
         near(expected_picks(1.0, 3, 2), 2.0);
-    }
-
-    /// 4,000 rows of which low ones are mostly reviewed, and high ones with probability `floor`.
-    fn reviewed(floor: f64, seed: u64) -> Log {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
-        let mut log =
-            Log { evaluators, scores: vec![], rewards: vec![], probabilities: vec![], rounds: vec![] };
-        for _ in 0..4000 {
-            let [worth, a, b, noise] = [(); 4].map(|()| -> f64 { StandardNormal.sample(&mut rng) });
-            let (a, b) = (worth + 0.6 * a, worth + 0.6 * b);
-            let p = (1.0 / (1.0 + (1.5 * (a + b)).exp())).max(floor);
-            if rng.random::<f64>() < p {
-                log.scores.extend([a, b]);
-                log.rewards.push(worth + 0.2 * worth * worth + 0.3 * noise);
-                log.probabilities.push(p);
-            }
-        }
-        log
-    }
-
-    /// What the two of 20 with the best average are worth.
-    fn truth() -> f64 {
-        let mut rng = ChaCha8Rng::seed_from_u64(77);
-        let rounds = 100_000_u32;
-        let mut sum = 0.0;
-        for _ in 0..rounds {
-            let mut items: Vec<(f64, f64)> = (0..20)
-                .map(|_| {
-                    let [worth, a, b] = [(); 3].map(|()| -> f64 { StandardNormal.sample(&mut rng) });
-                    (2.0 * worth + 0.6 * (a + b), worth + 0.2 * worth * worth)
-                })
-                .collect();
-            items.sort_by(|x, y| y.0.total_cmp(&x.0));
-            sum += items[0].1 + items[1].1;
-        }
-        sum / f64::from(2 * rounds)
-    }
-
-    /// Of logs: how many give a figure, how many of these hold the truth, and the mean error of these.
-    fn covered(floor: f64, logs: u64, truth: f64) -> (usize, usize, f64) {
-        let options = ReplayOptions { items: 20, k: 2, ..ReplayOptions::default() };
-        let figures: Vec<Interval> = (0..logs)
-            .filter_map(|seed| {
-                let log = reviewed(floor, seed);
-                line("average", &log, &options, &log.averages(), GROUPS).reward_per_pick
-            })
-            .collect();
-        let held = figures.iter().filter(|f| !f.above(truth) && !f.below(truth)).count();
-        let error = figures.iter().map(|f| f.mean - truth).sum::<f64>() / figures.len().max(1) as f64;
-        (figures.len(), held, error)
-    }
-
-    /// Once a figure of such a log was a whole unit too low with a small interval, in 60 logs of 60.
-    #[test]
-    fn what_is_hardly_ever_reviewed_gets_no_figure() {
-        assert_eq!(covered(0.005, 60, truth()).0, 0);
-    }
-
-    /// Of 60 intervals that hold 95 times of 100, 50 or fewer hold the truth less than once in 1,000 times.
-    #[test]
-    fn figures_hold_the_truth_where_they_are_given() {
-        let (given, held, error) = covered(0.2, 60, truth());
-        assert!(
-            given > 50 && held as f64 > 0.84 * given as f64 && error.abs() < 0.1,
-            "{given} {held} {error}"
-        );
-    }
-
-    /// The table of the book: `cargo test -p jurybox-lab --lib offpolicy::population -- --ignored --nocapture`.
-    #[test]
-    #[ignore = "prints the coverage table of the book"]
-    #[expect(clippy::print_stdout, reason = "printing is what it is for")]
-    fn coverage_of_looked_at_rows() {
-        let truth = truth();
-        println!("| least p | figure given | holds the truth | bias | truth {truth:.3}");
-        for floor in [0.005, 0.02, 0.05, 0.1, 0.2, 0.5] {
-            let (given, held, error) = covered(floor, 200, truth);
-            let percent = |part: usize, of: usize| 100.0 * part as f64 / of.max(1) as f64;
-            println!(
-                "| {floor} | {:.0}% | {:.0}% | {error:+.2} |",
-                percent(given, 200),
-                percent(held, given)
-            );
-        }
     }
 }

@@ -9,6 +9,8 @@ pub(super) struct Range {
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) from: &'static str,
+    /// Whether no reward can be outside, or none that was seen is.
+    pub(super) known: bool,
 }
 
 impl Range {
@@ -25,12 +27,12 @@ impl Range {
                 let reason = format!("the log has rewards from {low} to {high}");
                 return Err(Error::setting("reward range", value, reason));
             }
-            return Ok(Range { low: least, high: most, from: "as declared" });
+            return Ok(Range { low: least, high: most, from: "as declared", known: true });
         }
         if known().all(|r| r == 0.0 || r == 1.0) {
-            return Ok(Range { low: 0.0, high: 1.0, from: "all rewards in the log are 0 or 1" });
+            return Ok(Range { low: 0.0, high: 1.0, from: "all rewards in the log are 0 or 1", known: true });
         }
-        Ok(Range { low, high, from: "the range of the rewards in the log" })
+        Ok(Range { low, high, from: "the range of the rewards in the log", known: false })
     }
 
     pub(super) fn ends(&self) -> (f64, f64) {

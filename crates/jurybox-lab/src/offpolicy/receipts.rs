@@ -10,34 +10,13 @@
 
 use crate::error::Error;
 use crate::replay::Log;
-use jurybox::{Evaluators, Example, Jury, Receipt, Scores};
+use jurybox::{Evaluators, Jury, Needs, Receipt, Scores};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What a policy must find on a receipt to learn from it at all.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Needs {
-    pub(crate) explored: bool,
-    pub(crate) advice: bool,
-}
-
-impl Needs {
-    /// Found by trying: what a fresh jury learns from with it, and passes over without.
-    pub(crate) fn of(jury: &Jury) -> Result<Needs, Error> {
-        let width = jury.evaluators().len();
-        let scores = vec![0.5; width];
-        let learns = |explored: bool, advice: Vec<f64>| {
-            let bonus = advice.clone();
-            let receipt = Receipt { inclusion_probability: 0.5, explored, advice, bonus };
-            let example = Example { scores: &scores, reward: 0.5, receipt: Some(&receipt) };
-            Ok::<bool, Error>(jury.clone().learn(&[example], 0)?.used > 0)
-        };
-        let all = learns(true, vec![0.5; width])?;
-        Ok(Needs {
-            explored: all && !learns(false, vec![0.5; width])?,
-            advice: all && !learns(true, Vec::new())?,
-        })
-    }
+/// What a jury's policy must find on a receipt to learn from it at all.
+pub(crate) fn needs(jury: &Jury) -> Needs {
+    jury.spec().entry().map_or(Needs::Nothing, |entry| entry.needs)
 }
 
 /// Per row, whether its pick counts as drawn at random.

@@ -122,10 +122,17 @@ fn cells(line: &OffPolicyLine) -> [String; 5] {
     ]
 }
 
+/// An interval that reaches this many times as far to one side as to the other is shown by its ends.
+const UNEVEN: f64 = 1.1;
+
 fn with_interval(estimate: Interval) -> String {
-    if estimate.half_width().is_finite() {
-        format!("{} ± {}", short(estimate.mean), short(estimate.half_width()))
+    let Interval { mean, low, high } = estimate;
+    let (down, up) = (mean - low, high - mean);
+    if !(down.is_finite() && up.is_finite()) || (down == 0.0 && up == 0.0) {
+        short(mean)
+    } else if down.max(up) <= UNEVEN * down.min(up) {
+        format!("{} ± {}", short(mean), short(down.max(up)))
     } else {
-        short(estimate.mean)
+        format!("{} ({} to {})", short(mean), short(low), short(high))
     }
 }

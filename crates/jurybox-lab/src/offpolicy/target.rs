@@ -4,10 +4,10 @@
 //! scores. Its probabilities in round t are then fixed before the log's draw of round t, so that no weight depends on the
 //! reward it weighs. It learns from the log's picks, not from its own: that is all a log has.
 
-use super::receipts::{Needs, advice, explored, receipt_of_row};
+use super::receipts::{advice, explored, needs, receipt_of_row};
 use crate::error::Error;
-use crate::replay::{Log, Scale};
-use jurybox::{Example, Jury, Receipt, Scores, TopK};
+use crate::replay::{Log, Scale, Watch};
+use jurybox::{Example, Jury, Needs, Receipt, Scores, TopK};
 
 /// Who picks.
 #[derive(Debug, Clone)]
@@ -39,10 +39,10 @@ pub(crate) enum Followed {
 }
 
 impl Follow<'_> {
-    pub(crate) fn along(&self, target: &Target) -> Result<Followed, Error> {
+    pub(crate) fn along(&self, target: &Target, watch: Watch<'_>) -> Result<Followed, Error> {
         let mut out = vec![0.0; self.log.rows()];
         match target {
-            Target::Policy(jury, scale) => return self.policy(jury, *scale, |_| Ok(())),
+            Target::Policy(jury, scale) => return self.policy(jury, *scale, |_| watch.go_on()),
             Target::Uniform => {
                 for rows in self.rounds {
                     let share = self.picks(rows) as f64 / rows.len() as f64;
@@ -73,16 +73,17 @@ impl Follow<'_> {
     ) -> Result<Followed, Error> {
         let log = self.log;
         let mut jury = jury.clone();
-        let needs = Needs::of(&jury)?;
+        let needs = needs(&jury);
         let explored = match explored(log, self.rounds, self.seed) {
-            Err(why) if needs.explored => return Ok(Followed::Impossible(why)),
+            Err(why) if needs == Needs::Explored => return Ok(Followed::Impossible(why)),
             explored => explored.unwrap_or_else(|_| vec![false; log.rows()]),
         };
-        if needs.explored && !explored.iter().any(|&e| e) {
+        if needs == Needs::Explored && !explored.iter().any(|&e| e) {
             let why = "it learns only from picks drawn at random, and the log has none";
             return Ok(Followed::Impossible(why.into()));
         }
-        if needs.advice && self.rounds.iter().flatten().any(|&row| log.probabilities[row].is_nan()) {
+        if needs == Needs::Advice && self.rounds.iter().flatten().any(|&row| log.probabilities[row].is_nan())
+        {
             let why = "it learns from the bonus of whole rounds, which takes the logged probability of every row, picked \
                        or not; here some have none";
             return Ok(Followed::Impossible(why.into()));
@@ -98,7 +99,8 @@ impl Follow<'_> {
             before(&jury)?;
             let shares = turn(&mut jury, &scores, at, k)?;
             rows.iter().zip(shares).for_each(|(&row, share)| out[row] = share);
-            let (advice, bonus) = if needs.advice { advice(log, rows, k)? } else { Default::default() };
+            let (advice, bonus) =
+                if needs == Needs::Advice { advice(log, rows, k)? } else { Default::default() };
             for (place, &row) in rows.iter().enumerate().filter(|(_, row)| !log.rewards[**row].is_nan()) {
                 let receipt = Receipt {
                     explored: explored[row],

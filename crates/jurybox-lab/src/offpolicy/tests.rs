@@ -46,7 +46,7 @@ fn ask(policies: &str, k: usize) -> ReplayOptions {
 }
 
 fn run(log: &Log, options: &ReplayOptions) -> OffPolicy {
-    estimated(log, options, 1, &|_, _| {}).unwrap().0
+    estimated(log, options, 1, Watch::NOBODY).unwrap().0
 }
 
 /// A log that takes the top two of a poor evaluator, always. The doubly robust figure is far off and its interval small;
@@ -266,7 +266,7 @@ fn equal_rewards_bound_nothing() {
     let bounds = run(&log, &declared).policies.remove(0).bounds.unwrap();
     assert!(1.0 <= bounds.low && bounds.low < 3.0 && 3.0 < bounds.high && bounds.high <= 5.0, "{bounds:?}");
     let narrow = ReplayOptions { reward_range: Some((1.0, 2.0)), ..ask("average", 2) };
-    assert!(estimated(&log, &narrow, 1, &|_, _| {}).is_err());
+    assert!(estimated(&log, &narrow, 1, Watch::NOBODY).is_err());
     // Nobody was found: that others could have been is in the bound.
     log.rewards.iter_mut().filter(|r| !r.is_nan()).for_each(|r| *r = 0.0);
     let outcome = run(&log, &ask("average", 2));
@@ -327,6 +327,6 @@ fn too_many_items_for_reviewed_rows_are_named() {
     let scores = reviewed.iter().flat_map(|&row| log.row(row).to_vec()).collect();
     let (rewards, probabilities) = (of(&log.rewards), of(&log.probabilities));
     let log = Log { scores, rewards, probabilities, rounds: vec![], ..log };
-    let error = estimated(&log, &ask("average", 2), 1, &|_, _| {}).err().unwrap().to_string();
+    let error = estimated(&log, &ask("average", 2), 1, Watch::NOBODY).err().unwrap().to_string();
     assert!(error.contains("items") && error.contains("enough for rounds of 12 items"), "{error}");
 }

@@ -55,10 +55,14 @@ pub(super) fn line(name: &str, evidence: &Evidence<'_>, logged: &OverRounds) -> 
         let (figure, difference) = if unseen > 0.0 {
             (widened(&figures, None), widened(&figures, Some(logged)))
         } else {
+            line.wider_than_student = Some(wider_than_student(&figures.dr));
             (figures.dr.estimate(), figures.dr.minus(logged).estimate())
         };
-        line.reward_per_pick = Some(figure);
-        line.minus_logged = Some(difference);
+        let (low, high) = figures.range;
+        let within =
+            |interval, low, high| if evidence.range_is_known { cut(interval, low, high) } else { interval };
+        line.reward_per_pick = Some(within(figure, low, high));
+        line.minus_logged = Some(within(difference, low - high, high - low));
     }
     line
 }
@@ -77,8 +81,19 @@ pub(super) fn widened(figures: &Figures, less: Option<&OverRounds>) -> Interval 
     let of =
         |figure: &OverRounds| less.map_or_else(|| figure.estimate(), |less| figure.minus(less).estimate());
     let own = of(&figures.dr);
-    let reach = (own.mean - of(&figures.low).low).max(of(&figures.high).high - own.mean);
-    Interval::around(own.mean, own.half_width().max(reach))
+    let (low, high) = (own.low.min(of(&figures.low).low), own.high.max(of(&figures.high).high));
+    Interval::around(own.mean, (own.mean - low).max(high - own.mean))
+}
+
+/// An interval without what cannot be.
+pub(super) fn cut(interval: Interval, low: f64, high: f64) -> Interval {
+    let within = |x: f64| x.clamp(low, high);
+    Interval { mean: within(interval.mean), low: within(interval.low), high: within(interval.high) }
+}
+
+/// How many times as wide as Student's the interval of a figure is.
+pub(super) fn wider_than_student(figure: &OverRounds) -> f64 {
+    figure.estimate().half_width() / figure.student()
 }
 
 fn estimates(figures: &Figures) -> Estimates {

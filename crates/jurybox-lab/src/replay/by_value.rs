@@ -1,7 +1,7 @@
 //! Players that never learn from a reward: averages, one evaluator, fixed weights, and what was known all along.
 
 use super::Log;
-use super::player::{Choice, Desk, Player, highest};
+use super::player::{Choice, Desk, Player, Turn, highest};
 use crate::error::Error;
 use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox_files::Judge;
@@ -86,21 +86,13 @@ impl Player for ByValue {
         Ok(rows.len())
     }
 
-    fn pick(
-        &mut self,
-        desk: &Desk,
-        new: bool,
-        k: usize,
-        rng: &mut ChaCha8Rng,
-        choices: &mut Vec<Choice>,
-    ) -> Result<(), Error> {
-        if new {
-            self.value_new_rows(desk)?;
+    fn pick(&mut self, turn: &Turn<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<Choice>, Error> {
+        if turn.new {
+            self.value_new_rows(turn.desk)?;
         }
         self.on_desk.clear();
-        self.on_desk.extend(desk.rows.iter().map(|&row| self.values[row]));
-        highest(&self.on_desk, k, rng, choices);
-        Ok(())
+        self.on_desk.extend(turn.desk.rows.iter().map(|&row| self.values[row]));
+        Ok(highest(&self.on_desk, turn.k, rng))
     }
 
     fn learn(&mut self, _: &Log, _: &[usize], _: &[f64]) -> Result<(), Error> {

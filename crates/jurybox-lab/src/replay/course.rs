@@ -157,6 +157,15 @@ impl Course {
         Course { stages }
     }
 
+    /// The rows of each round, where rounds pass.
+    pub(crate) fn rounds(&self) -> impl Iterator<Item = &[usize]> {
+        let rounds = self.stages.iter().flat_map(|stage| match stage {
+            Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => rounds.as_slice(),
+            Stage::Pool { .. } => &[],
+        });
+        rounds.map(Vec::as_slice)
+    }
+
     /// What a run has to offer, label by label.
     pub(crate) fn offered(&self, log: &Log, k: usize) -> Offered {
         let mut offered = Offered::default();

@@ -4,17 +4,17 @@
 //! how well a policy judges, see [`Protocol`](super::Protocol).
 
 use super::course::Course;
-use super::play;
-use super::player::{Player, Scale, Seated};
+use super::player::{Choice, Desk, Player, Scale, Seated, Turn};
 use super::{Log, Protocol, ReplayOptions};
 use crate::error::Error;
 use crate::runner::{Running, kept};
 use jurybox::estimate::{Mle, Noise};
 use jurybox::toolbox::hash_text;
-use jurybox::{Evaluators, Jury, Link, Spec};
+use jurybox::{Evaluators, Jury, Link, Links, Spec};
 use jurybox_files::{Roles, Table, Want};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -199,33 +199,50 @@ impl Replay {
             ..ReplayOptions::default()
         };
         let course = Course::of(&log, &options, run as usize);
-        let mut means = Vec::with_capacity(policies.len());
+        let stream = |seed: u64, stream: u64| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(stream);
+            rng
+        };
+        let mut seats = Vec::with_capacity(policies.len());
         for spec in policies {
-            if stop.load(Ordering::Relaxed) {
+            let player = Seated::new(seat(spec, &data.names, told, self.rounds)?, Scale::NONE, &log);
+            seats.push((player, stream(self.seed ^ hash_text(&spec.to_string()), run), 0.0));
+        }
+        // Even streams are the course's.
+        let mut draws = stream(self.seed, 2 * run + 1);
+        let (mut desk, mut noise) = (Desk::default(), vec![0.0; self.items]);
+        // Round by round for all policies, so that rows, which lie all over the file, are fetched once.
+        for (round, shown) in course.rounds().enumerate() {
+            if round % 64 == 0 && stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let stream = |seed: u64, stream: u64| {
-                let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                rng.set_stream(stream);
-                rng
-            };
-            // Even streams are the course's.
-            let noise =
-                (self.reward_noise > 0.0).then(|| (self.reward_noise, stream(self.seed, 2 * run + 1)));
-            let mut own = stream(self.seed ^ hash_text(&spec.to_string()), run);
-            let jury = seat(spec, &data.names, told, self.rounds)?;
-            let make = || Box::new(Seated::new(jury.clone(), Scale::NONE, &log)) as Box<dyn Player>;
-            let table = play::Table { log: &log, k: self.k, keep: false, noise };
-            let earned: f64 = table.play(&course, make, &mut own)?.rewards.iter().sum();
-            means.push(earned / (self.rounds * self.k as u64) as f64);
+            desk.lay(&log, shown);
+            if self.reward_noise > 0.0 {
+                // One for every row on the desk, so that all players hear the same about a row.
+                for noise in &mut noise {
+                    let off: f64 = StandardNormal.sample(&mut draws);
+                    *noise = self.reward_noise * off;
+                }
+            }
+            let turn = Turn { desk: &desk, new: true, k: self.k };
+            for (player, rng, earned) in &mut seats {
+                let choices = player.pick(&turn, rng)?;
+                let rows: Vec<usize> = choices.iter().map(|choice| shown[choice.place]).collect();
+                let verdict = |choice: &Choice| log.rewards[shown[choice.place]] + noise[choice.place];
+                let verdicts: Vec<f64> = choices.iter().map(verdict).collect();
+                *earned += rows.iter().map(|&row| log.rewards[row]).sum::<f64>();
+                player.learn(&log, &rows, &verdicts)?;
+            }
         }
-        Ok(Some(means))
+        let picks = (self.rounds * self.k as u64) as f64;
+        Ok(Some(seats.into_iter().map(|(_, _, earned)| earned / picks).collect()))
     }
 }
 
 /// Tells a policy its noise levels and horizon where it has such options.
 fn seat(spec: &Spec, names: &[String], told: &[Vec<f64>; 2], rounds: u64) -> Result<Jury, Error> {
-    let sigma = &told[usize::from(spec.name().starts_with("glm-"))];
+    let sigma = &told[usize::from(spec.entry().is_some_and(|entry| entry.links == Links::Glm))];
     let spec = spec.clone().told("sigma", sigma.clone()).told("horizon", rounds);
     Ok(Jury::new(&spec, Evaluators::new(names)?)?)
 }
@@ -254,7 +271,10 @@ mod tests {
         let path = std::env::temp_dir().join(format!("jurybox-lab-bad-{}.csv", std::process::id()));
         std::fs::write(&path, "a,b,r\n1,2,3\n1,x,3\n").unwrap();
         let error = Dataset::read(&path, &["a", "b"], "r", None).unwrap_err().to_string();
-        assert!(error.contains("line 3, column `b`: `x` is not a number"), "{error}");
+        assert!(
+            error.contains("column `b`: 1 of 2 cells are no numbers") && error.contains("`x` (line 3)"),
+            "{error}"
+        );
         let error = Dataset::read(&path, &["a", "z"], "r", None).unwrap_err().to_string();
         assert!(error.contains("no column `z`"), "{error}");
         std::fs::write(&path, "a,b,r\n1,2,3\n1,,3\n").unwrap();

@@ -7,7 +7,7 @@ use super::retrained::{Kind, Retrained, ridge};
 use super::twins::Twins;
 use super::{Log, ReplayOptions};
 use crate::error::Error;
-use jurybox::Jury;
+use jurybox::{Jury, Needs};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -15,6 +15,9 @@ use rand_chacha::ChaCha8Rng;
 const HINDSIGHT_FOLDS: usize = 5;
 /// How often these folds are drawn anew; a row's value is the mean.
 const HINDSIGHT_SPLITS: usize = 3;
+
+/// What the evaluator is called that does best alone; its name follows in parentheses where there is one.
+pub(super) const BEST_SINGLE: &str = "best-single";
 
 /// A name, and who plays under it.
 pub(crate) struct Entrant {
@@ -38,6 +41,12 @@ impl Entrant {
     /// Whether a person asked for it.
     pub(crate) fn is_policy(&self) -> bool {
         matches!(self.who, Who::Policy(..) | Who::Weights(_))
+    }
+
+    /// Whether it learns, and only from picks of its own.
+    pub(crate) fn needs_receipts(&self) -> bool {
+        let Who::Policy(jury, _) = &self.who else { return false };
+        jury.spec().entry().is_some_and(|entry| entry.needs != Needs::Nothing)
     }
 
     /// The evaluator that plays alone.
@@ -110,7 +119,7 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
         add(name.into(), Who::Reference(value));
     }
     for (evaluator, name) in log.evaluators.names().enumerate() {
-        add(format!("best-single({name})"), Who::Single(evaluator));
+        add(format!("{BEST_SINGLE}({name})"), Who::Single(evaluator));
     }
     add("ridge".into(), Who::Retrained(Kind::Ridge));
     add("logistic".into(), Who::Retrained(Kind::Logistic));

@@ -1,7 +1,7 @@
 //! What came of a replay: one document.
 
 use super::course::{Extent, Stage};
-use super::entrants::Entrant;
+use super::entrants::{BEST_SINGLE, Entrant};
 use super::measure::{Measures, Sums};
 use super::play::Played;
 use super::twins::Twins;
@@ -83,6 +83,9 @@ pub struct Line {
     /// The same after so many labels of each run.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub difference_to_first_at: BTreeMap<usize, Interval>,
+    /// It picked the rows that the first policy picked, every one: nothing here tells the two apart.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub same_picks_as_first: bool,
     /// The share of the picks that had been labelled before; null where rows do not come back.
     pub labelled_before: Option<f64>,
     /// Against labels.
@@ -118,6 +121,7 @@ impl Line {
             best_share_at: BTreeMap::new(),
             difference_to_first: None,
             difference_to_first_at: BTreeMap::new(),
+            same_picks_as_first: false,
             labelled_before: None,
             curve: Vec::new(),
         }
@@ -228,12 +232,16 @@ pub(super) fn summed_up(
             continue;
         }
         let one = Earned::One(earned);
-        let mut line = line(&entrant.name, if single { &best_single } else { &one }, at == 0);
+        // Where nothing can be gained in the end, no evaluator is the best of them.
+        let unnamed = single && measures.best_share(earned, labels).is_none();
+        let name = if unnamed { BEST_SINGLE } else { &entrant.name };
+        let mut line = line(name, if single { &best_single } else { &one }, at == 0);
+        line.same_picks_as_first = at > 0 && same_picks(runs, &played[0].1);
         if options.protocol == Protocol::Reuse {
             let again: usize = runs.iter().map(|run| run.again).sum();
             line.labelled_before = Some(again as f64 / (labels * runs.len()) as f64);
         }
-        if entrant.is_policy() && runs.iter().any(|run| run.studied == Some(0)) {
+        if entrant.needs_receipts() && runs.iter().any(|run| run.studied == Some(0)) {
             outcome.warnings.push(format!(
                 "{}: it learns only from picks of its own, so that out of fold it has learnt nothing",
                 entrant.name
@@ -246,6 +254,16 @@ pub(super) fn summed_up(
     }
     say(log, options, measures, &mut outcome);
     outcome
+}
+
+/// Whether two players picked the same rows in every run, in whatever order.
+fn same_picks(one: &[Played], other: &[Played]) -> bool {
+    let sorted = |played: &Played| {
+        let mut rows = played.rows.clone();
+        rows.sort_unstable();
+        rows
+    };
+    one.iter().zip(other).all(|(a, b)| sorted(a) == sorted(b))
 }
 
 /// Out of fold a label is a row that was learnt from: marks and curves against picks would say something else.
@@ -333,7 +351,7 @@ fn say(log: &Log, options: &ReplayOptions, measures: &Measures<'_>, outcome: &mu
                 .into(),
         );
     }
-    if log.lower_of_two().is_none() {
+    if log.lower_of_two().is_none() && log.rewards.iter().any(|&reward| reward != log.rewards[0]) {
         outcome.warnings.push(
             "logistic: the rewards have more than two values; it tells those above the median of its labels"
                 .into(),

@@ -3,7 +3,7 @@
 use super::Log;
 use super::log::as_written;
 use crate::error::Error;
-use jurybox::{Evaluators, Example, Jury, Link, Pick, Scores, Spec, TopK};
+use jurybox::{Evaluators, Example, Jury, Link, Links, Pick, Scores, Spec, TopK};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -42,33 +42,34 @@ pub(crate) struct Choice {
     pub(crate) probability: f64,
 }
 
+/// What a player is asked: `k` of the rows on the desk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn<'a> {
+    pub(crate) desk: &'a Desk,
+    /// The rows on the desk have not been seen before; else all of them have.
+    pub(crate) new: bool,
+    pub(crate) k: usize,
+}
+
 /// Whoever picks. `study` comes before the first round, then `pick` and `learn` in turn.
 pub(crate) trait Player {
     /// Learns from rows whose rewards are known beforehand. Says how many were of use.
     fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error>;
 
-    /// Picks `k` rows, best first. `new`: the rows on the desk have not been seen before; else all of them have.
-    fn pick(
-        &mut self,
-        desk: &Desk,
-        new: bool,
-        k: usize,
-        rng: &mut ChaCha8Rng,
-        choices: &mut Vec<Choice>,
-    ) -> Result<(), Error>;
+    /// Picks rows, best first.
+    fn pick(&mut self, turn: &Turn<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<Choice>, Error>;
 
     /// Learns what the last picks were worth: their rows in the order of the picks, and the verdict on each.
     fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error>;
 }
 
 /// The places of the `k` highest values; equal ones in an order that the seed decides.
-pub(crate) fn highest(values: &[f64], k: usize, rng: &mut ChaCha8Rng, choices: &mut Vec<Choice>) {
+pub(crate) fn highest(values: &[f64], k: usize, rng: &mut ChaCha8Rng) -> Vec<Choice> {
     let mut top = TopK::new(k, rng.random());
     for (place, &value) in values.iter().enumerate() {
         top.push(place as u64, if value.is_nan() { f64::NEG_INFINITY } else { value });
     }
-    choices.clear();
-    choices.extend(top.sorted().iter().map(|best| Choice { place: best.item as usize, probability: 1.0 }));
+    top.sorted().iter().map(|best| Choice { place: best.item as usize, probability: 1.0 }).collect()
 }
 
 /// Rewards on 0 to 1 by the range of the file: what the policies that assume such rewards are told.
@@ -98,12 +99,18 @@ pub(crate) fn seat(spec: &Spec, log: &Log, rounds: usize) -> Result<Jury, Error>
     Ok(Jury::new(&spec.clone().told("horizon", rounds), log.evaluators.clone())?)
 }
 
+/// The link that policies with one assume unless told.
+const LINK: Link = Link::Logistic;
+
 /// A policy at play.
 pub(crate) struct Seated {
     jury: Jury,
     scale: Scale,
     picks: Vec<Pick>,
+    /// g^-1 of the scores of every row of the log, for policies with a link: rows are shown again and again.
     inverse: Vec<f64>,
+    /// Of those on the desk.
+    on_desk: Vec<f64>,
     /// The number of the round.
     at: u64,
     /// The log's evaluators, by whose directions its rows stand upright.
@@ -114,7 +121,11 @@ impl Seated {
     pub(crate) fn new(jury: Jury, scale: Scale, log: &Log) -> Seated {
         let at = jury.seen().next_time();
         let upright_by = log.evaluators.clone();
-        Seated { jury, scale, picks: Vec::new(), inverse: Vec::new(), at, upright_by }
+        let mut inverse = Vec::new();
+        if jury.spec().entry().is_some_and(|entry| entry.links == Links::Glm) {
+            inverse.extend(log.as_written(&log.scores).iter().map(|&score| LINK.inverse(score)));
+        }
+        Seated { jury, scale, picks: Vec::new(), inverse, on_desk: Vec::new(), at, upright_by }
     }
 }
 
@@ -138,30 +149,23 @@ impl Player for Seated {
         Ok(used)
     }
 
-    fn pick(
-        &mut self,
-        desk: &Desk,
-        new: bool,
-        k: usize,
-        rng: &mut ChaCha8Rng,
-        choices: &mut Vec<Choice>,
-    ) -> Result<(), Error> {
+    fn pick(&mut self, turn: &Turn<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<Choice>, Error> {
         let width = self.jury.evaluators().len();
-        let table = as_written(&self.upright_by, &desk.scores);
+        let table = as_written(&self.upright_by, &turn.desk.scores);
         let mut pool = Scores::new(&table, width)?;
-        if self.jury.spec().name().starts_with("glm-") {
-            pool = pool.with_inverse(Link::Logistic, &mut self.inverse);
+        if !self.inverse.is_empty() {
+            self.on_desk.clear();
+            for &row in &turn.desk.rows {
+                self.on_desk.extend_from_slice(&self.inverse[row * width..(row + 1) * width]);
+            }
+            pool = pool.with_kept_inverse(LINK, &self.on_desk)?;
         }
-        let seen = if new { pool } else { Scores::new(&[], width)? };
-        self.jury.round_from_pool_into(&pool, &seen, self.at, k, rng, &mut self.picks)?;
+        let seen = if turn.new { pool } else { Scores::new(&[], width)? };
+        self.jury.round_from_pool_into(&pool, &seen, self.at, turn.k, rng, &mut self.picks)?;
         self.at += 1;
-        choices.clear();
-        choices.extend(
-            self.picks
-                .iter()
-                .map(|pick| Choice { place: pick.item, probability: pick.receipt.inclusion_probability }),
-        );
-        Ok(())
+        let choice =
+            |pick: &Pick| Choice { place: pick.item, probability: pick.receipt.inclusion_probability };
+        Ok(self.picks.iter().map(choice).collect())
     }
 
     fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {

@@ -9,13 +9,14 @@
 //! equal there is nothing to fit, and rows are ranked by the mean of their standardised scores.
 //!
 //! *Logistic:* `log-odds(y) = c + b·z` with the prior `b ~ N(1.5 d, I)`, `d` equal weights that give `d·z` variance one
-//! over what was seen, and `c ~ N(0, 9)`; the mode is found by Newton's method. Before the first label it ranks by mean
-//! z, and from there it moves as far as the labels carry it. y is the higher of two rewards; where there are more than two,
-//! it is "above the median of the labels so far".
+//! over what was seen, and an intercept that is not shrunk: rewards may be rare, and slopes must not make up for it. The
+//! mode is found by Newton's method. While all labels are equal it ranks by mean z, and from there it moves as far as the
+//! labels carry it. y is the higher of two rewards; where there are more than two, it is "above the median of the labels
+//! so far".
 
 use super::Log;
 use super::log::at_mean_if_missing;
-use super::player::{Choice, Desk, Player, highest};
+use super::player::{Choice, Desk, Player, Turn, highest};
 use crate::error::Error;
 use crate::linear::{Factor, Fit, LeastSquares};
 use jurybox::toolbox::Standard;
@@ -119,28 +120,21 @@ impl Player for Retrained {
         Ok(rows.len())
     }
 
-    fn pick(
-        &mut self,
-        desk: &Desk,
-        new: bool,
-        k: usize,
-        rng: &mut ChaCha8Rng,
-        choices: &mut Vec<Choice>,
-    ) -> Result<(), Error> {
-        if new {
-            self.observe(&desk.scores);
+    fn pick(&mut self, turn: &Turn<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<Choice>, Error> {
+        let scores = &turn.desk.scores;
+        if turn.new {
+            self.observe(scores);
         }
         self.fit();
         let width = self.slopes.len();
         let per_score: Vec<f64> = (0..width).map(|j| self.slopes[j] * self.moments.per_unit(j)).collect();
         let means: Vec<f64> = (0..width).map(|j| self.moments.mean(j)).collect();
         self.values.clear();
-        self.values.extend(desk.scores.chunks_exact(width).map(|row| {
+        self.values.extend(scores.chunks_exact(width).map(|row| {
             let parts = row.iter().zip(&means).zip(&per_score);
             parts.map(|((x, mean), slope)| if x.is_nan() { 0.0 } else { slope * (x - mean) }).sum::<f64>()
         }));
-        highest(&self.values, k, rng, choices);
-        Ok(())
+        Ok(highest(&self.values, turn.k, rng))
     }
 
     fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
@@ -171,17 +165,20 @@ pub(crate) fn ridge(standard: &[f64], rewards: &[f64], width: usize) -> Option<F
 
 /// The slopes of the most probable logistic regression; `prior` is the prior mean of each slope.
 fn logistic(standard: &[f64], above: &[bool], width: usize, prior: f64) -> Vec<f64> {
-    const INTERCEPT_VARIANCE: f64 = 9.0;
     let wide = width + 1;
-    // The intercept last.
     let mut b = vec![prior; width];
-    b.push(0.0);
+    let highs = above.iter().filter(|high| **high).count();
+    if highs == 0 || highs == above.len() {
+        // The intercept explains equal labels ever better the farther out it goes, and nothing is left to the slopes.
+        return b;
+    }
+    // The intercept last.
+    b.push((highs as f64 / (above.len() - highs) as f64).ln());
     for _ in 0..50 {
         let mut gradient: Vec<f64> = (0..width).map(|j| prior - b[j]).collect();
-        gradient.push(-b[width] / INTERCEPT_VARIANCE);
+        gradient.push(0.0);
         let mut hessian = vec![0.0; wide * wide];
         (0..width).for_each(|j| hessian[j * wide + j] = 1.0);
-        hessian[width * wide + width] = 1.0 / INTERCEPT_VARIANCE;
         for (row, &y) in standard.chunks_exact(width).zip(above) {
             let x = |j: usize| if j < width { row[j] } else { 1.0 };
             let odds: f64 = (0..wide).map(|j| b[j] * x(j)).sum();
@@ -248,7 +245,7 @@ mod tests {
         let (mut low, mut high) = (-20.0, 20.0);
         for _ in 0..200 {
             let c = f64::midpoint(low, high);
-            if off(c).iter().sum::<f64>() - c / 9.0 > 0.0 { low = c } else { high = c }
+            if off(c).iter().sum::<f64>() > 0.0 { low = c } else { high = c }
         }
         for j in 0..2 {
             let gradient: f64 = (0..4).map(|i| off(low)[i] * standard[2 * i + j]).sum::<f64>() + 0.7 - b[j];
@@ -259,6 +256,7 @@ mod tests {
     #[test]
     fn without_labels_or_with_equal_ones_the_mean_z_ranks() {
         assert_eq!(logistic(&[], &[], 3, 0.5), [0.5, 0.5, 0.5]);
+        assert_eq!(logistic(&[1.0, -1.0, 0.3, 2.0], &[false, false], 2, 0.5), [0.5, 0.5]);
         let fit = ridge(&[1.0, 2.0, 0.0, 1.0, 4.0, 3.0], &[2.0, 2.0, 2.0], 2).unwrap();
         assert!(fit.slopes.iter().all(|b| *b == 0.0), "{fit:?}");
     }

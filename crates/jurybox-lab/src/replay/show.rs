@@ -1,5 +1,6 @@
 //! A replay for people: a table, a picture, a page.
 
+use super::entrants::BEST_SINGLE;
 use super::{Line, Outcome};
 use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, Plot, Scale, escaped, page, short, warnings};
@@ -92,7 +93,7 @@ impl Outcome {
         }
         if let Some(first) = self.policies.first().filter(|_| any(&|line| line.difference_to_first.is_some()))
         {
-            columns.push((format!("minus {}", first.name), Box::new(|line| share(line.difference_to_first))));
+            columns.push((format!("minus {}", first.name), Box::new(difference)));
         }
         if any(&|line| line.labelled_before.is_some()) {
             let before =
@@ -159,9 +160,14 @@ impl Outcome {
     }
 }
 
+/// What parts a line from the first; nothing does where both picked the same rows, though other rows might.
+fn difference(line: &Line) -> String {
+    if line.same_picks_as_first { "same picks".into() } else { share(line.difference_to_first) }
+}
+
 /// A line's name; what no policy could know beforehand is called so.
 fn shown_name(line: &Line) -> String {
-    let hindsight = if line.name.starts_with("best-single(") { " in hindsight" } else { "" };
+    let hindsight = if line.name.starts_with(BEST_SINGLE) { " in hindsight" } else { "" };
     format!("{}{hindsight}", line.name)
 }
 

@@ -24,14 +24,38 @@ const SCORERS: [&str; 7] = [
 pub(super) const JOKERS: [&str; 7] =
     ["rf5-s18", "dt-s50", "linear", "adaboost", "mlp", "rf", "adaboost20-s60"];
 
-type Read = (Option<Content>, Option<Dataset>, Vec<String>);
+/// A part of the paper that was left out, and why.
+///
+/// ```
+/// assert!(jurybox_lab::Skipped::NoContent.to_string().starts_with("tables 1 and 2"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skipped {
+    /// Tables 1 and 2 need the scored posts.
+    NoContent,
+    /// The section on Jester needs its evaluators' predictions.
+    NoPredictions,
+}
+
+impl std::fmt::Display for Skipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Skipped::NoContent => "tables 1 and 2: there is no folder with content-review.csv",
+            Skipped::NoPredictions => {
+                "Jester: there are no predictions of its evaluators, which experiments/jester/train.py writes"
+            }
+        })
+    }
+}
+
+type Read = (Option<Content>, Option<Dataset>, Vec<Skipped>);
 
 pub(super) fn read(plan: &Plan) -> Result<Read, Error> {
     let mut skipped = Vec::new();
     let content = match &plan.data {
         _ if !plan.has(Part::Tables) => None,
         None => {
-            skipped.push("tables 1 and 2: no data; give --data DIR with content-review.csv".into());
+            skipped.push(Skipped::NoContent);
             None
         }
         Some(folder) => Some(content(&folder.join("content-review.csv"))?),
@@ -39,11 +63,7 @@ pub(super) fn read(plan: &Plan) -> Result<Read, Error> {
     let predictions = match &plan.jester {
         _ if !plan.has(Part::Jester) => None,
         None => {
-            skipped.push(
-                "Jester: no predictions; make them with experiments/jester/train.py --data DIR --out FILE.csv, then \
-                 give --jester FILE.csv"
-                    .into(),
-            );
+            skipped.push(Skipped::NoPredictions);
             None
         }
         Some(path) => Some(Dataset::read(path, &JOKERS, "rating", None)?.0),

@@ -5,7 +5,8 @@
 //! a line after a costly start for a bend): linear when the interval lies above 0.9, sublinear when below. A theorem that
 //! says "of order T^x" is an upper bound: it stands when the exponent is below 0.9 and its interval is not all above
 //! x + 0.1. An error keeps a bias when its log-log slope over the last decade of rounds lies above -0.1, and falls when
-//! below. A bound that picking at random would not exceed either holds, and says little.
+//! below. A bound that picking at random would not exceed either holds, and says little; so does
+//! what is laid to learning from all samples where a policy that learns from random picks alone is not seen to do otherwise.
 
 use jurybox::Interval;
 use serde::Serialize;
@@ -20,7 +21,7 @@ use serde::Serialize;
 pub enum Finding {
     /// It did.
     Reproduced,
-    /// It did, and so it would have whatever had been measured: nobody comes near the bound, not even picks at random.
+    /// It did, and so it would have without what the paper lays it to: picks at random do the same.
     HoldsSaysLittle,
     /// The opposite was measured.
     NotReproduced,

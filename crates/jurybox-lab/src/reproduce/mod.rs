@@ -18,6 +18,7 @@ mod remarks;
 mod tables;
 mod theorem;
 
+pub use data::Skipped;
 pub use figures::Figure;
 pub use finding::{Claim, Finding};
 pub use parts::Part;
@@ -84,7 +85,7 @@ pub struct Report {
     /// Claims with what became of them.
     pub claims: Vec<Claim>,
     /// What was left out, and why.
-    pub skipped: Vec<String>,
+    pub skipped: Vec<Skipped>,
     /// How it was done, in one line.
     pub about: String,
 }

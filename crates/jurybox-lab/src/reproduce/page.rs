@@ -18,7 +18,7 @@ pub(super) fn html(report: &Report) -> String {
         claims(&mut body, report);
     }
     for reason in &report.skipped {
-        let _ = write!(body, "<p><b>Skipped:</b> {}</p>", escaped(reason));
+        let _ = write!(body, "<p><b>Skipped:</b> {}</p>", escaped(&reason.to_string()));
     }
     if !report.figures.is_empty() {
         body.push_str("<h2>Figures</h2><p class=\"small\">The numbers behind each are in a CSV file of the same name.</p>");

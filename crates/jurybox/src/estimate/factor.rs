@@ -150,9 +150,11 @@ fn minimum_residual(correlation: &Symmetric) -> Vec<f64> {
 /// Loadings and own variances by EM, for any number of evaluators, the majority of the loadings positive; `least_noise` is the
 /// least share of a variance that is called its own.
 ///
-/// Where least squares has no single answer (two evaluators, or only two that go together) this starts from equal trust and stays
-/// near it, where [`minimum_residual`] would call one of the two perfect. That is what guessing without labels needs; a
-/// [`Factor`], which refuses such cases, needs the exact answer of the others, to which EM is slow to come.
+/// There are two algorithms because each fails where the other is needed (tested). Where least squares has no single answer,
+/// as for two evaluators, [`minimum_residual`] calls one of them perfect: loadings 1 and 0.5 for a correlation of 0.5. This one
+/// starts from equal trust and stays there, 0.71 each, which is what guessing without labels needs. A [`Factor`] refuses such
+/// cases and needs the exact answer of the others, to which EM is slow to come: for loadings of 0.95, 0.7 and 0.3 it is still
+/// off by 0.04 after a hundred steps, where least squares is right to 1e-9.
 pub(crate) fn one_factor(correlation: &Symmetric, least_noise: f64) -> (Vec<f64>, Vec<f64>) {
     let width = correlation.order();
     let sums: Vec<f64> = (0..width).map(|i| (0..width).map(|j| correlation.get(i, j)).sum()).collect();
@@ -289,5 +291,32 @@ mod tests {
         let (loading, noise) = one_factor(&correlation, LEAST_NOISE);
         assert!((loading[0] - loading[1]).abs() < 1e-9 && (noise[0] - noise[1]).abs() < 1e-9);
         assert!(loading[0] > 0.5 && noise[0] > 0.2, "{loading:?} {noise:?}");
+    }
+
+    /// The correlations of evaluators with these loadings on one factor.
+    fn correlation_of(loading: &[f64]) -> Symmetric {
+        let mut correlation = Symmetric::zeros(loading.len());
+        for i in 0..loading.len() {
+            for j in 0..=i {
+                correlation.set(i, j, if i == j { 1.0 } else { loading[i] * loading[j] });
+            }
+        }
+        correlation
+    }
+
+    /// Why there are two: each is right where the other is not.
+    #[test]
+    fn least_squares_is_exact_where_there_is_one_answer_and_em_is_even_handed_where_there_is_none() {
+        let truth = [0.95, 0.7, 0.3];
+        let correlation = correlation_of(&truth);
+        let off = |found: &[f64]| found.iter().zip(truth).map(|(l, t)| (l - t).abs()).fold(0.0, f64::max);
+        assert!(off(&minimum_residual(&correlation)) < 1e-9);
+        let by_em = off(&one_factor(&correlation, LEAST_NOISE).0);
+        assert!((0.01..0.1).contains(&by_em), "{by_em}");
+        // Two that go together at one half: any pair of loadings whose product is that would do.
+        let pair = correlation_of(&[1.0, 0.5]);
+        assert_eq!(minimum_residual(&pair), [1.0, 0.5]);
+        let alike = one_factor(&pair, LEAST_NOISE).0;
+        assert!(alike.iter().all(|l| (l - 0.5_f64.sqrt()).abs() < 1e-6), "{alike:?}");
     }
 }

@@ -23,7 +23,7 @@ pub struct Joint {
     weight: f64,
     mean: Vec<f64>,
     spread: Symmetric,
-    /// Room for one row's deviations.
+    /// A buffer for one row's deviations.
     #[serde(skip)]
     deviation: Vec<f64>,
 }

@@ -9,7 +9,7 @@ use super::rewards::{Node, Rewards};
 use crate::link::Link;
 
 /// Nodes worked on side by side.
-const LANES: usize = 4;
+const LANES: usize = 8;
 /// Rewards up to this, of a largest of 1, are small ...
 const SMALL: f64 = 1.0 / 16.0;
 /// ... for gains up to this: then `a r` is within the reach of the link's series.
@@ -73,7 +73,7 @@ impl Equation {
 
     /// The root, from a first guess unless something better is known.
     ///
-    /// Far from it, Newton's method kept inside a bracket. Near it, the inverse of the Taylor series up to the third
+    /// Far from it, Halley's method and its successor kept inside a bracket. Near it, the inverse of the Taylor series up to the third
     /// derivative, which costs hardly more to evaluate and mostly is there in one step.
     pub(crate) fn root(&mut self, product: f64, guess: f64) -> f64 {
         let next = self.known.partition_point(|point| point.value <= product);
@@ -93,7 +93,7 @@ impl Equation {
             } else {
                 low = a;
             }
-            let mut step = -value / point.slope;
+            let mut step = point.step(-value);
             if let Some((near, left)) = point.near(self.link, product) {
                 step = near - a;
                 if left <= 1e-12 * (1.0 + a.abs()) {
@@ -213,6 +213,15 @@ fn add_nodes(link: Link, nodes: &[Node], a: f64, sums: &mut [[f64; LANES]; 4]) {
 }
 
 impl Point {
+    /// How far to go for the left side to grow by `rise`, by Householder's method of the fourth order: it follows the
+    /// curve as it flattens, where Newton's tangent stops short or runs away.
+    fn step(&self, rise: f64) -> f64 {
+        let newton = rise / self.slope;
+        let (b, c) = (self.second / (2.0 * self.slope), self.third / (6.0 * self.slope));
+        let step = newton * (1.0 + b * newton) / (1.0 + 2.0 * b * newton + c * newton * newton);
+        if step * newton > 0.0 && step.abs() < 8.0 * newton.abs() { step } else { newton }
+    }
+
     /// The inverse of the left side by its Taylor series from here up to the third derivative, and how far off it may be;
     /// None where that is too far to tell.
     fn near(&self, link: Link, product: f64) -> Option<(f64, f64)> {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub struct Mean {
     count: Vec<u64>,
     mean: Vec<f64>,
-    /// Room for one round's sums.
+    /// A buffer for one round's sums.
     #[serde(skip)]
     sum: Vec<f64>,
 }

@@ -88,17 +88,25 @@ impl Mle {
         let reach = if reach > 0.0 { reach } else { 1.0 };
         equation.begin(self.link, lambda / (reach * reach));
         equation.share(&self.complete, reach);
-        for (j, &product) in self.products.iter().enumerate() {
-            let (mut sum, mut square) = (sum, square);
+        let [level, slope, ..] = self.link.derivatives([0.0]).map(|[d]| d);
+        alpha.resize(self.products.len(), 0.0);
+        // The outermost roots first: then all others lie between points at which the equation is known.
+        let outermost = [
+            self.products.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)),
+            self.products.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)),
+        ];
+        let [highest, lowest] = outermost.map(|end| end.map_or(0, |(j, _)| j));
+        let inner = (0..alpha.len()).filter(|&j| j != highest && j != lowest);
+        for j in [highest, lowest].into_iter().chain(inner).take(alpha.len()) {
+            let (product, mut sum, mut square) = (self.products[j], sum, square);
             if let Some(own) = self.partial.get(j) {
                 sum += own.sum;
                 square += own.square;
                 equation.add_own(own, reach);
             }
             // Where g is replaced by its tangent at 0.
-            let [level, slope, ..] = self.link.derivatives([0.0]).map(|[d]| d);
             let tangent = (product - level * sum) / (slope * square + lambda);
-            alpha.push(equation.root(product / reach, tangent * reach) / reach);
+            alpha[j] = equation.root(product / reach, tangent * reach) / reach;
         }
     }
 

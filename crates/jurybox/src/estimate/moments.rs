@@ -24,13 +24,13 @@ pub struct Moments {
     means: Vec<f64>,
     /// Sum of products of deviations from those means.
     spread: Symmetric,
-    /// Room for one round's deviations and moments.
+    /// Buffers for one round's deviations and moments.
     #[serde(skip)]
-    room: Room,
+    buffers: Buffers,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Room {
+struct Buffers {
     mean: Vec<f64>,
     deviations: Vec<f64>,
     spread: Symmetric,
@@ -43,7 +43,7 @@ impl Moments {
             count: Symmetric::zeros(evaluators),
             means: vec![0.0; evaluators * evaluators],
             spread: Symmetric::zeros(evaluators),
-            room: Room::default(),
+            buffers: Buffers::default(),
         }
     }
 
@@ -70,24 +70,25 @@ impl Moments {
             return;
         }
         // The round's own moments, in two passes, then one merge per pair.
-        let mut room = std::mem::take(&mut self.room);
-        room.mean.clear();
-        room.mean.resize(width, 0.0);
-        kernel::column_sums(scores.values(), &mut room.mean);
-        room.mean.iter_mut().for_each(|m| *m /= items);
-        room.spread = if room.spread.order() == width { room.spread } else { Symmetric::zeros(width) };
-        room.spread.clear();
-        room.deviations.clear();
+        let mut buffers = std::mem::take(&mut self.buffers);
+        buffers.mean.clear();
+        buffers.mean.resize(width, 0.0);
+        kernel::column_sums(scores.values(), &mut buffers.mean);
+        buffers.mean.iter_mut().for_each(|m| *m /= items);
+        buffers.spread =
+            if buffers.spread.order() == width { buffers.spread } else { Symmetric::zeros(width) };
+        buffers.spread.clear();
+        buffers.deviations.clear();
         for row in scores.rows() {
-            room.deviations.extend(row.iter().zip(&room.mean).map(|(x, m)| x - m));
+            buffers.deviations.extend(row.iter().zip(&buffers.mean).map(|(x, m)| x - m));
         }
-        room.spread.add_outers(&room.deviations);
+        buffers.spread.add_outers(&buffers.deviations);
         for i in 0..width {
             for j in 0..=i {
-                self.absorb(i, j, items, room.mean[i], room.mean[j], room.spread.get(i, j));
+                self.absorb(i, j, items, buffers.mean[i], buffers.mean[j], buffers.spread.get(i, j));
             }
         }
-        self.room = room;
+        self.buffers = buffers;
     }
 
     /// Adds `count` items that both evaluators scored, with those means and that co-moment.

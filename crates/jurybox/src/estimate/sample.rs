@@ -74,6 +74,11 @@ impl Sample {
         self.kept.iter().map(|kept| SampledRow { values: &kept.values, count: kept.count, clock: kept.clock })
     }
 
+    /// How many times the kept rows were seen, all together.
+    pub(crate) fn counted(&self) -> u64 {
+        self.kept.iter().fold(0_u64, |sum, kept| sum.saturating_add(kept.count)).min(MOST_COUNTED)
+    }
+
     /// Shows a row to the sample.
     pub fn offer(&mut self, row: &[f64], clock: u64) {
         let key = key_of(row);

@@ -3,12 +3,11 @@
 //! **Assumes** that all evaluators speak in the same units and deserve the same trust. **In the paper:** the baseline of
 //! Fig. 1a. **Costs** O(J) an item; learns nothing. An item without any score comes last.
 
-use super::{Entry, Links, NoOptions, Policy, Rank};
+use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::contributions::Contributions;
 use crate::link::Link;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
-use crate::seen::Seen;
 use crate::toolbox::sum_of_present;
 
 #[derive(Debug, Clone)]
@@ -21,6 +20,7 @@ impl Policy for Average {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "average",
         links: Links::Identity,
+        needs: Needs::Nothing,
         assumes: "every evaluator in the same units and equally good: the plain mean of the scores",
         paper: "baseline of Fig. 1a",
         options: &[],
@@ -41,11 +41,11 @@ impl Policy for Average {
         &mut self.nothing
     }
 
-    fn room(&self) -> Mean {
+    fn buffer(&self) -> Mean {
         Mean { weights: vec![1.0 / self.evaluators as f64; self.evaluators] }
     }
 
-    fn fit(&self, _: &Seen, _: &mut Mean) {}
+    fn fit(&self, _: &mut Mean) {}
 }
 
 /// Ranks by the mean of what is there.

@@ -16,6 +16,8 @@ pub struct Entry {
     pub name: &'static str,
     /// Which links it can be asked to assume.
     pub links: Links,
+    /// What it must find on a receipt to learn from a pick.
+    pub needs: Needs,
     /// What it assumes and does, in one line.
     pub assumes: &'static str,
     /// Where it stands in the paper.
@@ -123,6 +125,25 @@ const ANY_LINK: [OptionEntry; 1] = [OptionEntry {
     help: "the curve g between a reward and the scores it gets",
     without: &[],
 }];
+
+/// What a policy must find on a [receipt](crate::Receipt) to learn from a pick; it passes over one that has it not.
+///
+/// ```
+/// use jurybox::{Needs, Spec};
+/// let needs = |text: &str| text.parse::<Spec>().unwrap().entry().unwrap().needs;
+/// assert_eq!(needs("eps-greedy"), Needs::Explored);
+/// assert_eq!(needs("eps-greedy-all"), Needs::Nothing);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Needs {
+    /// Nothing: it learns without a receipt as well as with one.
+    Nothing,
+    /// That the item was drawn at random.
+    Explored,
+    /// The evaluators' advice, and their bonus for the round.
+    Advice,
+}
 
 /// The links that a policy's name stands for.
 ///

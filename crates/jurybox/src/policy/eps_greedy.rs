@@ -17,7 +17,7 @@
 //! (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), `eps` fixes it, and `slots` explores only so many of the K places.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
-use super::{Entry, Exploration, Links, OptionEntry, OptionKind, Policy};
+use super::{Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Policy};
 use crate::estimate::{Mle, Statistic};
 use crate::link::Link;
 use crate::options::{Count, Positive, Probability, Sigma};
@@ -123,6 +123,7 @@ impl Policy for EpsGreedy {
         Entry {
             name: "eps-greedy",
             links: Links::Identity,
+            needs: Needs::Explored,
             assumes: "score = alpha * r + noise; explores whole rounds and learns gains from explored items only",
             paper: "Alg. 1, Theorem 1, identity link",
             options: EXPLORING,
@@ -130,6 +131,7 @@ impl Policy for EpsGreedy {
         Entry {
             name: "glm-eps-greedy",
             links: Links::Glm,
+            needs: Needs::Explored,
             assumes: "score = g(alpha * r) + noise, g known; explores, and learns gains from explored items only",
             paper: "Alg. 1, Theorem 1",
             options: EXPLORING,
@@ -137,6 +139,7 @@ impl Policy for EpsGreedy {
         Entry {
             name: "eps-greedy-all",
             links: Links::Identity,
+            needs: Needs::Nothing,
             assumes: "as eps-greedy, but learns from every pick: faster, with the bias of picking by the noise",
             paper: "Alg. 3, identity link",
             options: EXPLORING,
@@ -144,6 +147,7 @@ impl Policy for EpsGreedy {
         Entry {
             name: "glm-eps-greedy-all",
             links: Links::Glm,
+            needs: Needs::Nothing,
             assumes: "as glm-eps-greedy, but learns from every pick: faster, with the bias of picking by the noise",
             paper: "Alg. 3",
             options: EXPLORING,
@@ -151,6 +155,7 @@ impl Policy for EpsGreedy {
         Entry {
             name: "greedy",
             links: Links::Identity,
+            needs: Needs::Nothing,
             assumes: "eps-greedy-all that never explores",
             paper: "Greedy of the appendix, identity link",
             options: GREEDY,
@@ -158,6 +163,7 @@ impl Policy for EpsGreedy {
         Entry {
             name: "glm-greedy",
             links: Links::Glm,
+            needs: Needs::Nothing,
             assumes: "glm-eps-greedy-all that never explores",
             paper: "GLM-Greedy of the appendix",
             options: GREEDY,
@@ -206,10 +212,8 @@ impl Policy for EpsGreedy {
         self.link
     }
 
-    /// The number of rounds counts where exploration goes by it.
     fn observe(&mut self, scores: &Scores<'_>, _: u64) -> bool {
-        let counts = self.explores && self.options.horizon.is_none() && self.options.eps.is_none();
-        self.state.noise.observe(scores) || counts
+        self.state.noise.observe(scores)
     }
 
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
@@ -223,16 +227,19 @@ impl Policy for EpsGreedy {
         true
     }
 
-    fn room(&self) -> ByGains {
+    fn buffer(&self) -> ByGains {
         ByGains::new(self.link, &self.gains)
     }
 
-    fn fit(&self, seen: &Seen, into: &mut ByGains) {
+    fn fit(&self, into: &mut ByGains) {
         let lambda = self.options.lambda.map_or(1.0 / self.gains.alpha.len() as f64, Positive::get);
         self.state.mle.solve(lambda, &mut into.gains.alpha, &mut into.equation);
         into.gains.update_sigma(&self.state.noise);
         let prior = into.prior(self.state.mle.reward_law());
         into.gains.update_weights(prior);
+    }
+
+    fn count(&self, seen: &Seen, into: &mut ByGains) {
         into.exploration = self.exploration(seen);
     }
 }

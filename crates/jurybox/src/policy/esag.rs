@@ -18,13 +18,12 @@
 //! missing, so it is learnt only from rounds where some are.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
-use super::{Entry, Links, OptionEntry, OptionKind, Policy, inverted};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, inverted};
 use crate::estimate::{Mean, Moments, Statistic};
 use crate::link::Link;
 use crate::options::Sigma;
 use crate::pick::Example;
 use crate::scores::Scores;
-use crate::seen::Seen;
 use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +69,7 @@ impl Policy for Esag {
         Entry {
             name: "esag",
             links: Links::Identity,
+            needs: Needs::Nothing,
             assumes: "score = alpha * r + noise, no offset; learns gains from the mean of all scores, never from rewards",
             paper: "Alg. 2, Theorem 2",
             options: OPTIONS,
@@ -77,6 +77,7 @@ impl Policy for Esag {
         Entry {
             name: "glm-esag",
             links: Links::Glm,
+            needs: Needs::Nothing,
             assumes: "score = g(alpha * r) + noise, g known; esag on the inverse link of the scores, which keeps a bias",
             paper: "Alg. 2 adapted, Sect. 6.1",
             options: OPTIONS,
@@ -131,11 +132,11 @@ impl Policy for Esag {
         self.state.noise.learn(example.scores, example.reward)
     }
 
-    fn room(&self) -> ByGains {
+    fn buffer(&self) -> ByGains {
         ByGains::new(self.link, &self.gains)
     }
 
-    fn fit(&self, _: &Seen, into: &mut ByGains) {
+    fn fit(&self, into: &mut ByGains) {
         into.gains.alpha.clear();
         into.gains.alpha.extend_from_slice(self.state.mean.means());
         into.gains.update_sigma(&self.state.noise);

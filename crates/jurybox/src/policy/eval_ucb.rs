@@ -13,13 +13,12 @@
 //! alpha / sigma is large. **In the paper:** Alg. 4, with one beta and squared norms. **Costs** O(J) an example and an item.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
-use super::{Entry, Links, OptionEntry, OptionKind, Policy};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
 use crate::estimate::{Ratio, Statistic};
 use crate::link::Link;
 use crate::options::{Fraction, Sigma};
 use crate::pick::Example;
 use crate::scores::Scores;
-use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
 /// `sigma`: noise levels. `delta`: the ball may miss the gains with this probability; 0.05 by default.
@@ -62,6 +61,7 @@ impl Policy for EvalUcb {
         Entry {
             name: "eval-ucb",
             links: Links::Identity,
+            needs: Needs::Nothing,
             assumes: "score = alpha * r + noise, summed reward > 0; optimistic gains from every pick, no guarantee",
             paper: "Alg. 4, identity link",
             options: OPTIONS,
@@ -69,6 +69,7 @@ impl Policy for EvalUcb {
         Entry {
             name: "glm-eval-ucb",
             links: Links::Glm,
+            needs: Needs::Nothing,
             assumes: "score = g(alpha * r) + noise, summed reward > 0; optimistic gains from every pick, no guarantee",
             paper: "Alg. 4",
             options: OPTIONS,
@@ -115,12 +116,12 @@ impl Policy for EvalUcb {
         true
     }
 
-    fn room(&self) -> ByGains {
+    fn buffer(&self) -> ByGains {
         ByGains::new(self.link, &self.gains)
     }
 
     /// The gains that are shown are the centre of the ball; the weights are those of the optimistic point.
-    fn fit(&self, _: &Seen, into: &mut ByGains) {
+    fn fit(&self, into: &mut ByGains) {
         self.state.ratio.alpha_into(&mut into.gains.alpha);
         into.gains.update_sigma(&self.state.noise);
         let beta = radius(&self.state.ratio, &into.gains.sigma, self.delta);

@@ -20,7 +20,7 @@
 
 use super::explore::PickSlots;
 use super::rand::{column, mean_rank};
-use super::{Entry, Links, OptionEntry, OptionKind, Policy, Rank};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, Rank};
 use crate::estimate::{Statistic, add_all, are_sums, are_sums_of_squares, selected};
 use crate::link::Link;
 use crate::options::{Count, Finite, Fraction};
@@ -99,6 +99,7 @@ impl Policy for Exp4p {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "exp4p",
         links: Links::Identity,
+        needs: Needs::Advice,
         assumes: "nothing but rewards in a known range; learns which single evaluator to follow, by importance weights",
         paper: "baseline Exp4.P, Beygelzimer et al. 2011",
         options: OPTIONS,
@@ -130,10 +131,6 @@ impl Policy for Exp4p {
     }
 
     /// The number of rounds counts where no horizon is set.
-    fn observe(&mut self, _: &Scores<'_>, _: u64) -> bool {
-        self.horizon.is_none()
-    }
-
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         let Some(receipt) = example.receipt.filter(|receipt| !receipt.advice.is_empty()) else {
             return false;
@@ -162,24 +159,29 @@ impl Policy for Exp4p {
             }
         }
         if let Some(j) = advice.iter().position(|a| !(0.0..=1.0).contains(a)) {
-            return Some(format!("advice {} of evaluator #{j} is not a share between 0 and 1", advice[j]));
+            return Some(format!("advice {:?} of evaluator #{j} is not a share between 0 and 1", advice[j]));
         }
         // Gains are divided by it, and bonuses summed up: neither may overflow.
         if !advice.is_empty() && inclusion_probability.recip() > LIMIT {
-            return Some(format!("inclusion probability {inclusion_probability} is too small to divide by"));
+            return Some(format!(
+                "inclusion probability {inclusion_probability:?} is too small to divide by"
+            ));
         }
         let j = bonus.iter().position(|b| !(0.0..=LIMIT).contains(b))?;
-        Some(format!("bonus {} of evaluator #{j} is not zero or a positive number within 1e100", bonus[j]))
+        Some(format!("bonus {:?} of evaluator #{j} is not zero or a positive number within 1e100", bonus[j]))
     }
 
-    fn room(&self) -> Mix {
+    fn buffer(&self) -> Mix {
         Mix { rounds: 1.0, delta: self.delta, gain: Vec::new(), variance: Vec::new() }
     }
 
-    fn fit(&self, seen: &Seen, into: &mut Mix) {
-        into.rounds = self.horizon.unwrap_or(seen.rounds.saturating_add(1)) as f64;
+    fn fit(&self, into: &mut Mix) {
         into.gain.clone_from(&self.state.gain);
         into.variance.clone_from(&self.state.variance);
+    }
+
+    fn count(&self, seen: &Seen, into: &mut Mix) {
+        into.rounds = self.horizon.unwrap_or(seen.rounds.saturating_add(1)) as f64;
     }
 }
 
@@ -197,6 +199,10 @@ impl Rank for Mix {
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         self.trust(scores.items(), &mut scratch.numbers);
         mean_rank(scores, &scratch.numbers, &mut scratch.values);
+    }
+
+    fn leaves_to_chance(&self) -> bool {
+        true
     }
 
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
@@ -310,8 +316,9 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     fn fitted(policy: &Exp4p) -> Mix {
-        let mut mix = policy.room();
-        policy.fit(&Seen::default(), &mut mix);
+        let mut mix = policy.buffer();
+        policy.fit(&mut mix);
+        policy.count(&Seen::default(), &mut mix);
         mix
     }
 

@@ -109,11 +109,12 @@ pub(crate) fn choose<R: Rng + ?Sized>(
             }
         }
     }
-    // Without exploration, and with no tie across the border, every pick was certain.
-    let certain = clear && exploration.eps == 0.0;
-    let places = (!certain).then(|| Places::new(&scratch.values, k, &mut scratch.numbers));
+    // With no tie across the border, all of the top K have the same chance where rounds explore wholly or not at all.
+    let alike = clear && (exploration.eps == 0.0 || exploration.slots_of(k) == k);
+    let of_top = exploration.probability(Place { above: 0, tied: 1 }, k, items);
+    let places = (!alike).then(|| Places::new(&scratch.values, k, &mut scratch.numbers));
     let probability = |value: f64| match &places {
-        None => 1.0,
+        None => of_top,
         Some(places) => exploration.probability(places.of(value), k, items),
     };
     let mut slots = PickSlots::new(&mut scratch.picks, k);

@@ -12,7 +12,7 @@
 //!
 //! An item with missing scores is predicted by the regression on the scores it has; one with none comes last.
 
-use super::{Entry, Links, OptionEntry, OptionKind, Policy, Rank, inverted};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, Rank, inverted};
 use crate::contributions::Contributions;
 use crate::estimate::{Ridge, factor_with_ridge};
 use crate::link::Link;
@@ -21,7 +21,6 @@ use crate::options::{Fraction, Positive};
 use crate::pick::Example;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
-use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
 /// `lambda`: the ridge, 1/J by default. `delta`: confidence, 0.05. `noise`: standard deviation of the reward given the
@@ -110,6 +109,7 @@ impl Policy for LinUcb {
         Entry {
             name: "lin-ucb",
             links: Links::Identity,
+            needs: Needs::Nothing,
             assumes: "reward linear in the scores, no offset; ridge regression with optimism, learns from every pick",
             paper: "baseline, Abbasi-Yadkori et al. 2011",
             options: OPTIONS,
@@ -117,6 +117,7 @@ impl Policy for LinUcb {
         Entry {
             name: "glm-lin-ucb",
             links: Links::Glm,
+            needs: Needs::Nothing,
             assumes: "reward linear in the inverse link of the scores; otherwise as lin-ucb",
             paper: "GLM-LinUCB",
             options: OPTIONS,
@@ -155,7 +156,7 @@ impl Policy for LinUcb {
         true
     }
 
-    fn room(&self) -> UpperBounds {
+    fn buffer(&self) -> UpperBounds {
         UpperBounds {
             link: self.link,
             lambda: self.lambda,
@@ -168,7 +169,7 @@ impl Policy for LinUcb {
         }
     }
 
-    fn fit(&self, _: &Seen, into: &mut UpperBounds) {
+    fn fit(&self, into: &mut UpperBounds) {
         self.state.system(&mut into.gram, &mut into.products);
         let ridge = factor_with_ridge(&mut into.cholesky, &into.gram, self.lambda);
         into.theta.clone_from(&into.products);
@@ -304,8 +305,8 @@ mod tests {
                     v += &x * x.transpose();
                     b += x * reward;
                 }
-                let mut rank = policy.room();
-                policy.fit(&Seen::default(), &mut rank);
+                let mut rank = policy.buffer();
+                policy.fit(&mut rank);
                 let inverse = v.clone().try_inverse().unwrap();
                 let theta = &inverse * b;
                 let volume = v.determinant().ln() - width as f64 * lambda.ln();

@@ -5,7 +5,8 @@
 //!
 //! - `observe` sees every round's scores, chosen or not;
 //! - `learn` sees one example: an item's scores, its reward, its receipt;
-//! - `fit` turns what was learnt into a [`Rank`]: a pure function of the options, the state and the counters.
+//! - `fit` turns what was learnt into a [`Rank`], and `count` adds what goes by the number of rounds: together a pure
+//!   function of the options, the state and the counters.
 //!
 //! A [`Rank`] picks. It never changes, so that many threads can share one.
 //!
@@ -29,7 +30,7 @@ mod table;
 mod uniform;
 
 pub use adaptive::{Alarm, Reading};
-pub use entry::{Entry, Links, OptionEntry, OptionKind};
+pub use entry::{Entry, Links, Needs, OptionEntry, OptionKind};
 pub use explore::Exploration;
 pub use gains::SigmaOrigin;
 pub use table::policies;
@@ -69,6 +70,11 @@ pub(crate) trait Policy: Clone {
 
     fn state(&self) -> &Self::State;
 
+    /// Whether a jury that has seen this can have such a state, as far as the state itself does not tell.
+    fn is_within(&self, _seen: &Seen) -> bool {
+        true
+    }
+
     /// The state, to be changed from outside.
     fn state_mut(&mut self) -> &mut Self::State;
 
@@ -87,7 +93,7 @@ pub(crate) trait Policy: Clone {
         Renewal::EveryChange
     }
 
-    /// Sees a round's scores; true if that may change what `fit` gives.
+    /// Sees a round's scores; true if that may change what `fit` gives. That a round has passed is for `count`.
     fn observe(&mut self, _scores: &Scores<'_>, _at: u64) -> bool {
         false
     }
@@ -107,12 +113,16 @@ pub(crate) trait Policy: Clone {
         None
     }
 
-    /// Room for a fit; what is in it does not matter.
-    fn room(&self) -> Self::Rank;
+    /// A buffer for a fit; what is in it does not matter.
+    fn buffer(&self) -> Self::Rank;
 
-    /// What was learnt, as something to rank by: a pure function of options, state and counters, written over whatever
-    /// `into` held, whose memory is used again.
-    fn fit(&self, seen: &Seen, into: &mut Self::Rank);
+    /// What was learnt, as something to rank by: a pure function of options and state, written over whatever `into` held,
+    /// whose memory is used again.
+    fn fit(&self, into: &mut Self::Rank);
+
+    /// Puts what goes by the counters alone into a fit of the present state. Counters move with every round, and a fit that
+    /// nothing else has changed is good for many.
+    fn count(&self, _seen: &Seen, _into: &mut Self::Rank) {}
 }
 
 /// What picks. Input has been checked as for a [`Policy`], and `1 <= k <= items`.
@@ -123,6 +133,11 @@ pub(crate) trait Rank: Clone + Send + Sync {
     /// How much of a round is given to chance.
     fn exploration(&self) -> Exploration {
         Exploration::NONE
+    }
+
+    /// Whether it leaves some of its picks to chance, so that a plain list by value is not what it picks.
+    fn leaves_to_chance(&self) -> bool {
+        self.exploration().eps > 0.0
     }
 
     /// Picks, into `scratch.picks`: the top K by `values`, with exploration.

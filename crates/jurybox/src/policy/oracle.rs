@@ -4,10 +4,9 @@
 //! measured against it. **Costs** O(J) an item; learns nothing.
 
 use super::gains::{ByGains, Gains, SIGMA};
-use super::{Entry, Links, OptionEntry, OptionKind, Policy};
+use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
 use crate::link::Link;
 use crate::options::{Finite, Sigma};
-use crate::seen::Seen;
 use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +46,7 @@ impl Policy for Oracle {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "oracle",
         links: Links::Any,
+        needs: Needs::Nothing,
         assumes: "told every gain (alpha) and noise level (sigma); the yardstick for regret",
         paper: "Lemmas 1 and 2",
         options: OPTIONS,
@@ -83,10 +83,10 @@ impl Policy for Oracle {
         self.link
     }
 
-    fn room(&self) -> ByGains {
+    fn buffer(&self) -> ByGains {
         ByGains::new(self.link, &self.gains)
     }
 
     /// All that it knows it was told.
-    fn fit(&self, _: &Seen, _: &mut ByGains) {}
+    fn fit(&self, _: &mut ByGains) {}
 }

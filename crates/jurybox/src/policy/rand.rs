@@ -5,12 +5,11 @@
 //! drawn evaluator did not score come last in its order.
 
 use super::explore::PickSlots;
-use super::{Entry, Links, NoOptions, Policy, Rank};
+use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::link::Link;
 use crate::rank::shares_of_top;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
-use crate::seen::Seen;
 use rand::{Rng, RngExt};
 
 #[derive(Debug, Clone)]
@@ -20,6 +19,7 @@ impl Policy for Rand {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "rand",
         links: Links::Identity,
+        needs: Needs::Nothing,
         assumes: "nothing: one evaluator drawn each round ranks the items alone",
         paper: "Rand of the appendix",
         options: &[],
@@ -40,11 +40,11 @@ impl Policy for Rand {
         &mut self.0
     }
 
-    fn room(&self) -> OneAtRandom {
+    fn buffer(&self) -> OneAtRandom {
         OneAtRandom
     }
 
-    fn fit(&self, _: &Seen, _: &mut OneAtRandom) {}
+    fn fit(&self, _: &mut OneAtRandom) {}
 }
 
 /// Draws the evaluator that decides.
@@ -56,6 +56,10 @@ impl Rank for OneAtRandom {
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         let trust = vec![1.0 / scores.evaluators() as f64; scores.evaluators()];
         mean_rank(scores, &trust, &mut scratch.values);
+    }
+
+    fn leaves_to_chance(&self) -> bool {
+        true
     }
 
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {

@@ -75,19 +75,30 @@ macro_rules! table {
                 }
             }
 
-            /// Room for a fit.
-            pub(crate) fn room(&self) -> AnyRank {
-                match self { $(AnyPolicy::$variant(p) => AnyRank::$variant(p.room()),)* }
+            /// A buffer for a fit.
+            pub(crate) fn buffer(&self) -> AnyRank {
+                match self { $(AnyPolicy::$variant(p) => AnyRank::$variant(p.buffer()),)* }
             }
 
-            /// Fits into room that this policy made.
+            /// Fits into a buffer that this policy made.
             pub(crate) fn fit(&self, seen: &Seen, into: &mut AnyRank) {
                 match (self, into) {
-                    $((AnyPolicy::$variant(p), AnyRank::$variant(rank)) => p.fit(seen, rank),)*
+                    $((AnyPolicy::$variant(p), AnyRank::$variant(rank)) => {
+                        p.fit(rank);
+                        p.count(seen, rank);
+                    })*
                     (policy, other) => {
-                        *other = policy.room();
+                        *other = policy.buffer();
                         policy.fit(seen, other);
                     }
+                }
+            }
+
+            /// Brings a fit that was made from this state up to date with the counters.
+            pub(crate) fn count(&self, seen: &Seen, fit: &mut AnyRank) {
+                match (self, fit) {
+                    $((AnyPolicy::$variant(p), AnyRank::$variant(rank)) => p.count(seen, rank),)*
+                    (policy, other) => policy.fit(seen, other),
                 }
             }
         }
@@ -154,6 +165,11 @@ fn link_option(entry: &Entry, value: &Value) -> Result<Link, String> {
 
 /// What a jury asks of its policy, whichever it is.
 impl AnyPolicy {
+    /// Whether a jury that has seen this can have this state.
+    pub(crate) fn is_within(&self, seen: &Seen) -> bool {
+        each!(self, p => p.is_within(seen))
+    }
+
     pub(crate) fn observes_first(&self) -> bool {
         each!(self, p => p.observes_first())
     }
@@ -221,6 +237,10 @@ impl AnyRank {
 
     pub(crate) fn inclusion(&self, scores: &Scores<'_>, k: usize, scratch: &mut Scratch) {
         each_rank!(self, r => r.inclusion(scores, k, scratch));
+    }
+
+    pub(crate) fn leaves_to_chance(&self) -> bool {
+        each_rank!(self, r => r.leaves_to_chance())
     }
 
     pub(crate) fn contributions(&self, row: &[f64]) -> Option<Contributions> {

@@ -3,12 +3,11 @@
 //! **Assumes** nothing and learns nothing. **In the paper:** "Rand, the fully random strategy" of the main text. It is
 //! what any lift is measured from, and the fairest sample for an audit: every item has probability K / K_t.
 
-use super::{Entry, Links, NoOptions, Policy, Rank};
+use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::contributions::Contributions;
 use crate::link::Link;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
-use crate::seen::Seen;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Uniform(());
@@ -17,6 +16,7 @@ impl Policy for Uniform {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "uniform",
         links: Links::Identity,
+        needs: Needs::Nothing,
         assumes: "nothing: K items at random, whatever their scores",
         paper: "Rand of the main text",
         options: &[],
@@ -37,11 +37,11 @@ impl Policy for Uniform {
         &mut self.0
     }
 
-    fn room(&self) -> Ties {
+    fn buffer(&self) -> Ties {
         Ties
     }
 
-    fn fit(&self, _: &Seen, _: &mut Ties) {}
+    fn fit(&self, _: &mut Ties) {}
 }
 
 /// Every item ties, and the tie rule draws.
@@ -52,6 +52,10 @@ impl Rank for Ties {
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         scratch.values.clear();
         scratch.values.resize(scores.items(), 0.0);
+    }
+
+    fn leaves_to_chance(&self) -> bool {
+        true
     }
 
     fn contributions(&self, row: &[f64]) -> Option<Contributions> {

@@ -8,13 +8,16 @@ pub use text::json;
 pub(crate) use text::{shortest, text};
 
 use super::{Show, distinct};
-use crate::ask::{Ask, Batch, Layout, Use, bad_number};
+use crate::ask::{Ask, Batch, Layout, Use};
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
+use crate::look::{ROWS, Whole};
+use crate::number::{Decimal, Notation};
 use crate::numbers::Numbers;
-use crate::roles::Found;
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, Schema};
+use crate::roles::{Found, Kind};
+use crate::tally::Tally;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Schema};
 use std::path::Path;
 
 /// The columns of a schema.
@@ -22,10 +25,48 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error>
     distinct(path, schema.fields().iter().map(|field| field.name().as_str()))?;
     let found = |field: &arrow_schema::Field| Found {
         name: field.name().clone(),
-        numeric: Some(is_numeric(field.data_type())),
+        kind: if is_numeric(field.data_type()) { Kind::Number } else { Kind::Text },
         data_type: Some(field.data_type().clone()),
+        decimal: Decimal::Either,
+        no_shares: false,
+        nested: false,
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())
+}
+
+/// Takes columns of whole numbers that are all different, in the first rows, for names of things.
+pub(crate) fn look<'a>(columns: &mut [Found], batches: impl Iterator<Item = &'a RecordBatch>) {
+    let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
+    let mut looks: Vec<(usize, Whole)> =
+        (0..columns.len()).filter(|&at| whole(&columns[at])).map(|at| (at, Whole::default())).collect();
+    if looks.is_empty() {
+        return;
+    }
+    let mut left = ROWS;
+    for batch in batches {
+        let rows = batch.num_rows().min(left);
+        for (column, look) in &mut looks {
+            let Some(array) = batch.column_by_name(&columns[*column].name) else { continue };
+            // Whole numbers are stored as such: there is no text to take.
+            if let Ok(values) =
+                numbers::numbers(&array.slice(0, rows), &Notation::default(), &mut |_, _, _| Ok(f64::NAN))
+            {
+                (0..rows).for_each(|row| match values.get(row) {
+                    value if value.is_nan() => look.end(),
+                    value => look.see(value),
+                });
+            }
+        }
+        left -= rows;
+        if left == 0 {
+            break;
+        }
+    }
+    for (column, look) in looks {
+        if look.is_serial() {
+            columns[column].kind = Kind::Serial;
+        }
+    }
 }
 
 /// The columns that a pass must look at.
@@ -41,11 +82,11 @@ pub(crate) fn batch(
     ask: &Ask,
     pieces: impl Fn(usize) -> Vec<ArrayRef>,
 ) -> Result<Batch, Error> {
-    let mut batch = Batch { rows, evaluators: ask.evaluators, ..Batch::default() };
+    let mut batch = Batch { rows, evaluators: ask.evaluators, tallies: ask.tallies(), ..Batch::default() };
     let mut scores = vec![None; ask.evaluators];
     for (at, &column) in wanted.iter().enumerate() {
         match ask.uses[column] {
-            Use::Skip => {}
+            Use::Skip | Use::Watch => {}
             Use::Key => {
                 let cell = |array: &ArrayRef, row| text(array, row).unwrap_or_default().into();
                 for array in pieces(at) {
@@ -53,14 +94,15 @@ pub(crate) fn batch(
                 }
             }
             Use::Score { evaluator, sign } => {
-                scores[evaluator] = Some(read(path, &pieces(at), &ask.names[column])?.signed(sign));
+                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
+                scores[evaluator] = Some(numbers.signed(sign));
             }
             Use::Reward { sign } => {
-                let numbers = read(path, &pieces(at), &ask.names[column])?;
+                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
                 batch.rewards = checked(path, &ask.names[column], numbers)?.signed(sign).into_vec();
             }
             Use::Probability => {
-                let numbers = read(path, &pieces(at), &ask.names[column])?;
+                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
                 batch.probabilities = checked(path, &ask.names[column], numbers)?.into_vec();
             }
         }
@@ -88,12 +130,19 @@ pub(crate) fn batch(
 }
 
 /// The numbers of a column, NaN where missing.
-fn read(path: &Path, pieces: &[ArrayRef], name: &str) -> Result<Numbers, Error> {
+fn read(
+    path: &Path,
+    pieces: &[ArrayRef],
+    ask: &Ask,
+    column: usize,
+    tally: &mut Tally,
+) -> Result<Numbers, Error> {
     let mut before = 0;
     let mut all: Option<Vec<f64>> = None;
     for array in pieces {
-        let found = numbers::numbers(array).map_err(|(row, cell, shown)| {
-            bad_number(path, Place::Row((before + row) as u64 + 1), name, cell, shown.as_bytes())
+        let found = numbers::numbers(array, &ask.notations[column], &mut |row, cell, text| {
+            let place = Place::Row((before + row) as u64 + 1);
+            tally.take(path, place, ask, column, cell, text.as_bytes())
         })?;
         if pieces.len() == 1 {
             return Ok(found);

@@ -1,7 +1,8 @@
 //! Numbers out of Arrow arrays, and back.
 
 use super::text::text;
-use crate::number::{self, Cell};
+use crate::error::Error;
+use crate::number::{Cell, Notation};
 use crate::numbers::Numbers;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -46,8 +47,24 @@ pub(crate) fn of_numbers(data_type: &DataType, values: &[f64]) -> ArrayRef {
     }
 }
 
-/// The numbers of an array, NaN where missing; or the row of a cell that is none. Doubles and floats are not copied.
-pub(super) fn numbers(array: &ArrayRef) -> Result<Numbers, (usize, Cell, String)> {
+/// What becomes of a cell of text: its row, what it says, and how it is written.
+pub(super) type Take<'a> = dyn FnMut(usize, Cell, &str) -> Result<f64, Error> + 'a;
+
+/// The numbers of an array, NaN where missing. Doubles and floats are not copied.
+pub(super) fn numbers(array: &ArrayRef, notation: &Notation, take: &mut Take<'_>) -> Result<Numbers, Error> {
+    if !is_numeric(array.data_type()) {
+        return Ok(Numbers::Own(cell_by_cell(array, notation, take)?));
+    }
+    let stored = stored(array, take)?;
+    if !notation.na.has_numbers() {
+        return Ok(stored);
+    }
+    let given = |value: f64| if notation.na.is_missing(value) { f64::NAN } else { value };
+    Ok(Numbers::Own(stored.into_vec().into_iter().map(given).collect()))
+}
+
+/// The numbers of an array that stores numbers.
+fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
     Ok(Numbers::Own(match array.data_type() {
         DataType::Float64 => {
             let array = array.as_primitive::<Float64Type>();
@@ -82,32 +99,20 @@ pub(super) fn numbers(array: &ArrayRef) -> Result<Numbers, (usize, Cell, String)
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
             let keys = dictionary.normalized_keys();
-            let first_of = |value| (0..array.len()).find(|&row| keys[row] == value && !array.is_null(row));
-            let values = match numbers(dictionary.values()) {
-                Ok(values) => values,
-                // A word that no row has is no fault of any row: then cell by cell.
-                Err((value, cell, shown)) => match first_of(value) {
-                    Some(row) => return Err((row, cell, shown)),
-                    None => return Ok(Numbers::Own(cell_by_cell(array)?)),
-                },
-            };
+            let values = stored(dictionary.values(), take)?;
             let of = |row: usize| if array.is_null(row) { f64::NAN } else { values.get(keys[row]) };
             (0..array.len()).map(of).collect()
         }
-        // Decimals too long for one division, and text that holds numbers, or does not.
-        _ => cell_by_cell(array)?,
+        // Decimals too long for one division.
+        _ => cell_by_cell(array, &Notation::default(), take)?,
     }))
 }
 
-fn cell_by_cell(array: &ArrayRef) -> Result<Vec<f64>, (usize, Cell, String)> {
+fn cell_by_cell(array: &ArrayRef, notation: &Notation, take: &mut Take<'_>) -> Result<Vec<f64>, Error> {
     let mut values = Vec::with_capacity(array.len());
     for row in 0..array.len() {
         let cell = text(array, row).unwrap_or_default();
-        match number::parse(cell.as_bytes()) {
-            Cell::Number(value) => values.push(value),
-            Cell::Missing => values.push(f64::NAN),
-            bad => return Err((row, bad, cell)),
-        }
+        values.push(take(row, notation.read(cell.as_bytes()), &cell)?);
     }
     Ok(values)
 }

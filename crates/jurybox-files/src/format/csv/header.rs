@@ -17,44 +17,109 @@ pub(super) struct Header {
     pub(super) lines: u64,
 }
 
+/// What a person said about it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Says {
+    pub(super) delimiter: Option<u8>,
+    pub(super) header: Option<bool>,
+}
+
 const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
 
-/// Where the header begins, and by what its cells are separated.
-fn begin(text: &[u8]) -> (usize, u8) {
-    let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
-    let first_line = &text[start..memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at)];
-    let count = |byte: u8| memchr_iter(byte, first_line).count();
-    // A comma wherever there is one; otherwise what the header has most of.
-    let delimiter = match count(b',') {
-        0 => *b"\t;|".iter().max_by_key(|&&byte| (count(byte), byte == b'\t')).unwrap_or(&b','),
-        _ => b',',
+/// What may separate cells, the likeliest first.
+const DELIMITERS: &[u8] = b",\t;|";
+
+impl Says {
+    /// Where the header begins, and by what its cells are separated.
+    fn begin(self, text: &[u8]) -> (usize, u8) {
+        let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
+        (start, self.delimiter.unwrap_or_else(|| delimiter(&text[start..])))
+    }
+
+    /// Whether a text holds a whole header and a whole row.
+    pub(super) fn is_enough(self, text: &[u8]) -> bool {
+        let (start, delimiter) = self.begin(text);
+        record_end(text, start, delimiter).is_some_and(|end| record_end(text, end, delimiter).is_some())
+    }
+
+    /// Reads the header at the beginning of a text.
+    pub(super) fn read(self, path: &Path, text: &[u8]) -> Result<Header, Error> {
+        let (start, delimiter) = self.begin(text);
+        let end = record_end(text, start, delimiter).unwrap_or(text.len());
+        let record = &text[start..end];
+        std::str::from_utf8(record)
+            .map_err(|_| Error::NotUtf8 { path: path.into(), place: Place::Line(1) })?;
+        // One more than there may be is enough to refuse them.
+        let cells = cells(record, delimiter).take(MOST_COLUMNS + 1);
+        let names: Vec<String> = if self.header == Some(false) {
+            cells.enumerate().map(|(at, _)| format!("column{}", at + 1)).collect()
+        } else {
+            cells.map(|cell| String::from_utf8_lossy(&cell).trim().to_string()).collect()
+        };
+        if names.iter().all(String::is_empty) {
+            return Err(Error::Empty { path: path.into() });
+        }
+        let names: Vec<String> = names.into_iter().enumerate().map(named).collect();
+        distinct(path, names.iter().map(String::as_str))?;
+        if self.header == Some(false) {
+            return Ok(Header { names, delimiter, bytes: start, lines: 0 });
+        }
+        let lines = memchr_iter(b'\n', &text[..end]).count() as u64;
+        Ok(Header { names, delimiter, bytes: end, lines })
+    }
+}
+
+/// A column without a name, such as the index that pandas writes, gets the one that pandas reads it under.
+fn named((at, name): (usize, String)) -> String {
+    if name.is_empty() { format!("{}{at}", crate::own::UNNAMED) } else { name }
+}
+
+/// What separates the cells: a comma where it cuts the first two records into as many cells each; otherwise whatever does so
+/// into the most; otherwise a comma wherever there is one, and then what the header has most of.
+fn delimiter(text: &[u8]) -> u8 {
+    let cut = |delimiter: u8| -> Option<usize> {
+        let end = record_end(text, 0, delimiter)?;
+        let next = record_end(text, end, delimiter).unwrap_or(text.len());
+        let count = |record: &[u8]| cells(record, delimiter).count();
+        let header = count(&text[..end]);
+        (header > 1 && header == count(&text[end..next])).then_some(header)
     };
-    (start, if count(delimiter) == 0 { b',' } else { delimiter })
+    // Where commas cut as well, they may stand before decimals: they must cut into more cells.
+    if let Some((cells, best)) =
+        DELIMITERS[1..].iter().filter_map(|&byte| Some((cut(byte)?, byte))).max_by_key(|(cells, _)| *cells)
+        && cut(b',').is_none_or(|commas| cells >= commas)
+    {
+        return best;
+    }
+    let first_line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
+    let count = |byte: u8| memchr_iter(byte, first_line).count();
+    if count(b',') > 0 {
+        return b',';
+    }
+    let most = DELIMITERS[1..].iter().copied().max_by_key(|&byte| (count(byte), byte == b'\t'));
+    most.filter(|&byte| count(byte) > 0).unwrap_or(b',')
 }
 
-/// Whether a text holds a whole header and a whole row.
-pub(super) fn is_enough(text: &[u8]) -> bool {
-    let (start, delimiter) = begin(text);
-    record_end(text, start, delimiter).is_some_and(|end| record_end(text, end, delimiter).is_some())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Header {
-/// Reads the header at the beginning of a text.
-pub(super) fn read(path: &Path, text: &[u8]) -> Result<Header, Error> {
-    let (start, delimiter) = begin(text);
-    let end = record_end(text, start, delimiter).unwrap_or(text.len());
-    let record = &text[start..end];
-    std::str::from_utf8(record).map_err(|_| Error::NotUtf8 { path: path.into(), place: Place::Line(1) })?;
-    let mut names = Vec::new();
-    // One more than there may be is enough to refuse them.
-    for cell in cells(record, delimiter).take(MOST_COLUMNS + 1) {
-        names.push(String::from_utf8_lossy(&cell).trim().to_string());
+    #[test]
+    fn cells_are_separated_by_what_fits_the_first_two_records() {
+        for (text, says) in [
+            ("a,b\n1,2\n", b','),
+            ("a;b\n0,5;0,7\n", b';'),
+            ("post;score, strict;abuse\np1;0,5;0,7\n", b';'),
+            ("a\tb\n1\t2\n", b'\t'),
+            ("a|b\n1|2\n", b'|'),
+            ("a;0,25;0,31\nb;0,7;0,8\n", b';'),
+            ("a\t0,25\nb\t0,7\n", b'\t'),
+            ("id,note;x,v\n1,a;b,2\n", b','),
+            ("a\n1\n", b','),
+            ("\"a;b\",c\n1,2\n", b','),
+            ("a,b;c\n", b','),
+        ] {
+            assert_eq!(delimiter(text.as_bytes()), says, "{text}");
+        }
     }
-    if names.iter().all(String::is_empty) {
-        return Err(Error::Empty { path: path.into() });
-    }
-    distinct(path, names.iter().map(String::as_str))?;
-    let lines = memchr_iter(b'\n', &text[..end]).count() as u64;
-    Ok(Header { names, delimiter, bytes: end, lines })
-}
 }

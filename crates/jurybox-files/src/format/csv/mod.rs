@@ -11,11 +11,12 @@ use crate::ask::Ask;
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
 use crate::input::{Beginning, Input};
-use crate::number::{self, Cell};
+use crate::look::{Look, ROWS};
 use crate::roles::Found;
 use crate::scan::Part;
 use header::Header;
 use memchr::{memchr, memchr_iter};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -28,9 +29,6 @@ pub(super) const ABOUT: About = About {
     create: |aside, name| Ok(Box::new(write::CsvSink::new(aside, name)?)),
 };
 
-/// How many rows are looked at to tell what the columns hold.
-const ROWS: usize = 1000;
-
 /// A CSV file.
 #[derive(Debug)]
 struct Csv {
@@ -41,11 +39,13 @@ struct Csv {
 
 impl Csv {
     fn open(input: Input) -> Result<Csv, Error> {
-        let begun = input.beginning(header::is_enough)?;
-        if !begun.whole && !header::is_enough(&begun.text) {
+        let says = header::Says { delimiter: input.reading.delimiter, header: input.reading.header };
+        let enough = |text: &[u8]| says.is_enough(text);
+        let begun = input.beginning(enough)?;
+        if !begun.whole && !enough(&begun.text) {
             return Err(too_long(&input.path, &begun.text));
         }
-        let header = Header::read(&input.path, &begun.text)?;
+        let header = says.read(&input.path, &begun.text)?;
         let columns = columns(&input, &begun, &header)?;
         Ok(Csv { input, header, columns })
     }
@@ -60,9 +60,11 @@ impl Csv {
                 column.push(String::from_utf8_lossy(&found.next().unwrap_or_default()).into());
             }
         }
+        let places: HashMap<&str, usize> =
+            self.columns.iter().enumerate().map(|(at, found)| (&*found.name, at)).collect();
         Slab::new(rows, show, |name| {
-            let at = self.columns.iter().position(|found| found.name == name)?;
-            Some(Column::Text { cells: std::mem::take(&mut cells[at]), numeric: show.is_number(name) })
+            let at = *places.get(name)?;
+            Some(Column::Text { cells: std::mem::take(&mut cells[at]), numeric: show.notation_of(name) })
         })
     }
 }
@@ -94,6 +96,10 @@ impl Source for Csv {
 
     fn check_unchanged(&self) -> Result<(), Error> {
         self.input.check_unchanged()
+    }
+
+    fn fingerprint(&self) -> Result<Option<String>, Error> {
+        self.input.fingerprint()
     }
 
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
@@ -141,7 +147,8 @@ fn too_long(path: &Path, text: &[u8]) -> Error {
 
 /// The columns by the header, and which of them hold numbers by the first rows.
 fn columns(input: &Input, begun: &Beginning, header: &Header) -> Result<Vec<Found>, Error> {
-    let mut found: Vec<Found> = header.names.iter().map(|name| Found::new(name.clone(), None)).collect();
+    let notation = input.reading.notation();
+    let mut looks: Vec<Look> = header.names.iter().map(|_| Look::default()).collect();
     let rest = &begun.text[header.bytes..];
     if rest.trim_ascii().is_empty() {
         return Err(Error::NoRows { path: input.path.clone() });
@@ -154,14 +161,15 @@ fn columns(input: &Input, begun: &Beginning, header: &Header) -> Result<Vec<Foun
             None if begun.whole && at < rest.len() => rest.len(),
             None => break,
         };
-        for (column, cell) in found.iter_mut().zip(cells::cells(&rest[at..end], header.delimiter)) {
-            match number::parse(&cell) {
-                Cell::Missing => {}
-                Cell::Number(_) | Cell::Unusable => column.numeric = column.numeric.or(Some(true)),
-                Cell::NotANumber => column.numeric = Some(false),
-            }
+        if rest[at..end].trim_ascii().is_empty() {
+            at = end;
+            continue;
+        }
+        for (look, cell) in looks.iter_mut().zip(cells::cells(&rest[at..end], header.delimiter)) {
+            look.see(&cell, &notation);
         }
         at = end;
     }
-    Ok(found)
+    let found = |(name, look): (&String, &Look)| look.found(name.clone());
+    Ok(header.names.iter().zip(&looks).map(found).collect())
 }

@@ -4,10 +4,10 @@
 //! stand, and only the columns asked for. A block with quotes takes the careful way, cell by cell.
 
 use super::cells::cells;
-use crate::ask::{Ask, Batch, Layout, Use, cell_number};
+use crate::ask::{Ask, Batch, Layout, Use};
 use crate::error::{Error, Place};
 use crate::format::blocks::{closing_quote, record_end};
-use crate::number::LIMIT;
+use crate::number::{LIMIT, Notation};
 use memchr::{memchr, memchr_iter, memchr2};
 use std::path::Path;
 
@@ -17,8 +17,9 @@ pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Resu
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
         return Err(Error::NotUtf8 { path: path.into(), place: Place::Line(line) });
     }
-    let mut batch = Batch::new(ask, Layout::default());
-    let mut sink = Sink { path, delimiter, ask, scores: Vec::new(), batch: &mut batch, line: 1 };
+    let mut batch = Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, Layout::default()) };
+    let plain = ask.notations.iter().map(Notation::is_plain).collect();
+    let mut sink = Sink { path, delimiter, ask, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
     sink.scores.reserve(block.len() / 64 * ask.evaluators);
     if memchr(b'"', block).is_some() {
         sink.records(block, |sink, at| sink.careful_record(block, at))?;
@@ -34,6 +35,8 @@ struct Sink<'a> {
     path: &'a Path,
     delimiter: u8,
     ask: &'a Ask,
+    /// By column: whether a number is what it looks like.
+    plain: Vec<bool>,
     scores: Vec<f64>,
     batch: &'a mut Batch,
     line: u64,
@@ -93,8 +96,9 @@ impl Sink<'_> {
 
     /// The number at `at`, and where its cell ends.
     #[inline]
-    fn plain_number(&self, block: &[u8], at: usize, column: usize) -> Result<(f64, usize), Error> {
-        if let Ok((value, length)) = fast_float2::parse_partial::<f64, _>(&block[at..])
+    fn plain_number(&mut self, block: &[u8], at: usize, column: usize) -> Result<(f64, usize), Error> {
+        if self.plain[column]
+            && let Ok((value, length)) = fast_float2::parse_partial::<f64, _>(&block[at..])
             && value.abs() <= LIMIT
         {
             let end = at + length;
@@ -108,8 +112,7 @@ impl Sink<'_> {
             }
         }
         let end = memchr2(self.delimiter, b'\n', &block[at..]).map_or(block.len(), |step| at + step);
-        let cell = without_return(&block[at..end]);
-        Ok((cell_number(self.path, Place::Line(self.line), &self.ask.names[column], cell)?, end))
+        Ok((self.number(column, without_return(&block[at..end]))?, end))
     }
 
     /// The same in a block with quotes somewhere.
@@ -133,9 +136,7 @@ impl Sink<'_> {
             found += 1;
             match self.ask.uses.get(column) {
                 Some(&Use::Score { evaluator, sign }) => {
-                    let name = &self.ask.names[column];
-                    let value = cell_number(self.path, Place::Line(self.line), name, &cell)?;
-                    self.scores[row + evaluator] = value * sign;
+                    self.scores[row + evaluator] = self.number(column, &cell)? * sign;
                 }
                 Some(Use::Skip) | None => {}
                 Some(_) => self.take(column, &cell)?,
@@ -155,15 +156,28 @@ impl Sink<'_> {
 
     /// A cell that is wanted, and is not a score.
     fn take(&mut self, column: usize, cell: &[u8]) -> Result<(), Error> {
-        let number =
-            |cell: &[u8]| cell_number(self.path, Place::Line(self.line), &self.ask.names[column], cell);
         match self.ask.uses[column] {
-            Use::Reward { sign } => self.batch.rewards.push(number(cell)? * sign),
-            Use::Probability => self.batch.probabilities.push(number(cell)?),
+            Use::Reward { sign } => {
+                let number = self.number(column, cell)?;
+                self.batch.rewards.push(number * sign);
+            }
+            Use::Probability => {
+                let number = self.number(column, cell)?;
+                self.batch.probabilities.push(number);
+            }
             Use::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
+            Use::Watch => {
+                self.number(column, cell)?;
+            }
             Use::Skip | Use::Score { .. } => {}
         }
         Ok(())
+    }
+
+    /// A whole cell as a number.
+    fn number(&mut self, column: usize, cell: &[u8]) -> Result<f64, Error> {
+        let read = self.ask.notations[column].read(cell);
+        self.batch.tallies[column].take(self.path, Place::Line(self.line), self.ask, column, read, cell)
     }
 
     #[cold]

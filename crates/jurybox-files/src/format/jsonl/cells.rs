@@ -1,8 +1,8 @@
 //! Values of JSON lines on their way out: as they stood.
 
-use super::parse::plain;
+use super::parse::{plain, read};
 use crate::column::Cells;
-use crate::number::{self, Cell};
+use crate::number::{Cell, Notation};
 use arrow_array::{ArrayRef, Float64Array, StringArray};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct JsonCells {
     pub(super) cells: Vec<Option<Box<RawValue>>>,
-    /// Whether they were read as numbers.
-    pub(super) numeric: bool,
+    /// How they are written, where they were read as numbers.
+    pub(super) numeric: Option<Notation>,
 }
 
 impl Cells for JsonCells {
@@ -26,12 +26,10 @@ impl Cells for JsonCells {
 
     fn array(&self) -> ArrayRef {
         let cells = self.cells.iter().map(Option::as_deref);
-        if self.numeric {
+        if let Some(notation) = &self.numeric {
             // As they were read: true and false are 1 and 0.
-            let number = |raw: &RawValue| match (raw.get(), number::parse(plain(raw.get()).as_bytes())) {
-                ("true", _) => Some(1.0),
-                ("false", _) => Some(0.0),
-                (_, Cell::Number(value)) => Some(value),
+            let number = |raw: &RawValue| match read(notation, raw.get()) {
+                Cell::Number(value) => Some(value),
                 _ => None,
             };
             return Arc::new(cells.map(|cell| cell.and_then(number)).collect::<Float64Array>());
@@ -43,6 +41,6 @@ impl Cells for JsonCells {
     }
 
     fn slice(&self, from: usize, to: usize) -> Arc<dyn Cells> {
-        Arc::new(JsonCells { cells: self.cells[from..to].to_vec(), numeric: self.numeric })
+        Arc::new(JsonCells { cells: self.cells[from..to].to_vec(), numeric: self.numeric.clone() })
     }
 }

@@ -1,43 +1,49 @@
 //! JSON lines: one object a line, columns by the keys of the first lines.
 
 mod cells;
+mod fields;
 mod parse;
 mod write;
 
 use super::blocks::{Ends, LONGEST, TextUnits};
-use super::{About, Cut, Each, Fetch, Format, Parsed, Show, Source, Unit, distinct};
+use super::{About, Cut, Each, Fetch, Format, MOST_COLUMNS, Parsed, Show, Source, Unit, distinct};
 use crate::ask::Ask;
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
-use crate::input::{Beginning, Input};
-use crate::roles::Found;
+use crate::input::{Beginning, Input, is_json};
+use crate::look::{Look, ROWS};
+use crate::number::Notation;
+use crate::roles::{Found, Kind};
 use crate::scan::Part;
 use cells::JsonCells;
+use fields::Ways;
 use memchr::memchr_iter;
 use serde_json::value::RawValue;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 pub(super) const ABOUT: About = About {
     endings: &["jsonl", "ndjson", "json"],
-    begins: |text| {
-        let blank = |byte: &u8| byte.is_ascii_whitespace() || [0xef, 0xbb, 0xbf].contains(byte);
-        text.iter().find(|byte| !blank(byte)) == Some(&b'{')
-    },
+    begins: |text| is_json(text).is_some(),
     streams: true,
     open: |input| Ok(Box::new(JsonLines::open(input)?)),
     create: |aside, name| Ok(Box::new(write::JsonSink::new(aside, name)?)),
 };
 
-/// How many lines are looked at to tell the columns.
-const ROWS: usize = 1000;
+/// How deep fields within fields have names.
+const DEEPEST: usize = 16;
 
 /// A file of JSON lines.
 #[derive(Debug)]
 struct JsonLines {
     input: Input,
     columns: Vec<Found>,
+    /// The keys on the way to each column.
+    ways: Vec<Vec<String>>,
+    /// Whether all lines have been looked at.
+    whole: bool,
 }
 
 impl JsonLines {
@@ -47,27 +53,54 @@ impl JsonLines {
             let (path, place) = (input.path.clone(), Place::Line(1));
             return Err(Error::LongRecord { path, place, limit: LONGEST });
         }
-        let columns = columns(&input.path, &begun)?;
-        Ok(JsonLines { input, columns })
+        let (columns, ways, whole) = columns(&input, &begun)?;
+        Ok(JsonLines { input, columns, ways, whole })
     }
 
     /// Lines as columns, in the order that is asked for. Every line has been parsed before, so one that cannot be is
     /// treated as empty.
-    fn slab<'a>(records: impl ExactSizeIterator<Item = &'a [u8]>, show: &Show<'_>) -> Slab {
+    fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &Show<'_>) -> Slab {
         let rows = records.len();
-        let mut cells: Vec<Vec<Option<Box<RawValue>>>> = vec![Vec::with_capacity(rows); show.columns.len()];
+        let known: HashMap<&str, &[String]> =
+            self.columns.iter().zip(&self.ways).map(|(found, way)| (&*found.name, &**way)).collect();
+        let way = |found: &Found| known.get(&*found.name).copied().unwrap_or_default();
+        let ways: Vec<&[String]> = show.columns.iter().map(way).collect();
+        let mut cells: Vec<Vec<Option<Box<RawValue>>>> = vec![Vec::with_capacity(rows); ways.len()];
         for record in records {
-            let mut fields = parse::fields(record).unwrap_or_default();
-            for (found, column) in show.columns.iter().zip(&mut cells) {
-                let at = fields.iter().position(|(key, _)| *key == found.name);
-                column.push(at.map(|at| fields.swap_remove(at).1));
+            let fields = fields::fields(record).unwrap_or_default();
+            let by_key: HashMap<&str, &RawValue> =
+                fields.iter().map(|(key, value)| (&**key, *value)).collect();
+            for (way, column) in ways.iter().zip(&mut cells) {
+                let value = match way {
+                    [key] => by_key.get(&**key).copied(),
+                    way => fields::at(&fields, way),
+                };
+                column.push(value.map(ToOwned::to_owned));
             }
         }
         let mut cells = cells.into_iter();
         Slab::new(rows, show, |name| {
             let cells = cells.next()?;
-            Some(Column::Cells(Arc::new(JsonCells { cells, numeric: show.is_number(name) })))
+            Some(Column::Cells(Arc::new(JsonCells { cells, numeric: show.notation_of(name) })))
         })
+    }
+
+    /// The way to a field that none of the lines looked at has, if another line has it.
+    fn late(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let mut cut = self.cut(&Arc::default())?;
+        let mut unit = Unit::default();
+        while cut.next(&mut unit)? {
+            for (_, _, line) in parse::lines(&unit.text) {
+                if memchr::memmem::find(line, last.as_bytes()).is_some()
+                    && let Ok(fields) = fields::fields(line)
+                    && let Some(way) = fields::find(&fields, name)
+                {
+                    return Ok(Some(way));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -96,6 +129,10 @@ impl Source for JsonLines {
         self.input.check_unchanged()
     }
 
+    fn fingerprint(&self) -> Result<Option<String>, Error> {
+        self.input.fingerprint()
+    }
+
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         Ok(Box::new(TextUnits::new(&self.input, self.input.text(bytes)?, Ends::Lines)))
     }
@@ -104,17 +141,40 @@ impl Source for JsonLines {
         memchr_iter(b'\n', &unit.text).count() as u64
     }
 
+    /// A key may first come where nobody has looked yet. A stream is not read ahead for it: there it may come.
+    fn adopt(&mut self, name: &str) -> Result<(), Error> {
+        if self.whole || self.columns.iter().any(|found| found.name == name) {
+            return Ok(());
+        }
+        let way = if self.input.is_once() {
+            Some(name.split('.').map(Into::into).collect())
+        } else {
+            self.late(name)?
+        };
+        if let Some(way) = way {
+            self.columns.push(Found { nested: way.len() > 1, ..Found::new(name.into(), Kind::Empty) });
+            self.ways.push(way);
+        }
+        Ok(())
+    }
+
     fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
-        let batch = parse::parse(self.path(), &unit.text, ask)?;
+        let mut ways = Ways::default();
+        for (column, way) in self.ways.iter().enumerate() {
+            ways.add(way, column);
+        }
+        let place = if self.input.items { Place::Row } else { Place::Line };
+        let wanted = parse::Wanted { path: self.path(), ways: &ways, place };
+        let batch = parse::parse(&wanted, &unit.text, ask)?;
         each(Parsed { batch, text: &unit.text, arrays: None })
     }
 
     fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
-        Ok(Self::slab((0..part.batch.rows()).map(|row| part.text_of(row)), show))
+        Ok(self.slab((0..part.batch.rows()).map(|row| part.text_of(row)), show))
     }
 
     fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
-        Ok(Self::slab(rows.iter().map(|row| row.record.text()), show))
+        Ok(self.slab(rows.iter().map(|row| row.record.text()), show))
     }
 }
 
@@ -123,35 +183,113 @@ fn has_a_line(text: &[u8]) -> bool {
     parse::lines(text).next().is_some_and(|(_, _, line)| line.ends_with(b"\n"))
 }
 
-/// The columns by the keys of the first lines, and which of them hold numbers.
-fn columns(path: &Path, begun: &Beginning) -> Result<Vec<Found>, Error> {
-    let mut found: Vec<Found> = Vec::new();
-    let mut rows = 0;
-    for (number, _, line) in parse::lines(&begun.text).take(ROWS) {
+/// The columns, the way of keys to each, and whether the lines that were looked at are all.
+type Columns = (Vec<Found>, Vec<Vec<String>>, bool);
+
+/// The columns by the keys of the first lines, and what they hold: fields within objects too, by dotted names.
+fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
+    let path = &input.path;
+    let mut head = Head { notation: input.reading.notation(), ..Head::default() };
+    let mut lines = parse::lines(&begun.text);
+    for (number, _, line) in lines.by_ref().take(ROWS) {
         // The last line of a short file may lack its end; that of a long one was cut by the looking.
         if !line.ends_with(b"\n") && !begun.whole {
             break;
         }
-        rows += 1;
-        let place = Place::Line(number);
-        let fields = parse::fields(line).map_err(|e| Error::Json {
-            path: path.into(),
-            place,
-            reason: parse::reason(&e),
-        })?;
+        head.rows += 1;
+        let place = if input.items { Place::Row(number) } else { Place::Line(number) };
+        let refuse = |reason: String| Error::Json { path: path.clone(), place, reason };
+        let fields = fields::fields(line).map_err(|e| refuse(parse::reason(&e)))?;
+        if number == 1 && begun.whole && is_by_columns(&fields) && lines_after(&begun.text, line) == 0 {
+            return Err(refuse("it is one object that holds columns, and rows are wanted: one object each".into()));
+        }
+        head.see(&fields, &[], path)?;
+    }
+    if head.rows == 0 {
+        return Err(Error::Empty { path: path.clone() });
+    }
+    let whole = begun.whole && lines.next().is_none();
+    let columns: Vec<Found> = head
+        .names
+        .iter()
+        .zip(&head.looks)
+        .zip(&head.ways)
+        .map(|((name, look), way)| Found { nested: way.len() > 1, ..look.found(name.clone()) })
+        .collect();
+    distinct(path, columns.iter().map(|found| found.name.as_str()))?;
+    Ok((columns, head.ways, whole))
+}
+
+/// How many lines follow one that is not blank.
+fn lines_after(text: &[u8], line: &[u8]) -> usize {
+    parse::lines(text).filter(|(_, _, other)| other.as_ptr() != line.as_ptr()).count()
+}
+
+/// Whether an object is a table by columns, as pandas writes one by default: `{"spam":{"0":0.9,"1":0.2}}`.
+fn is_by_columns(fields: &fields::Fields<'_>) -> bool {
+    let by_row = |value: &RawValue| {
+        fields::is_object(value)
+            && fields::fields(value.get().as_bytes()).is_ok_and(|cells| {
+                !cells.is_empty() && cells.iter().all(|(key, _)| key.bytes().all(|byte| byte.is_ascii_digit()))
+            })
+    };
+    !fields.is_empty() && fields.iter().all(|(_, value)| by_row(value))
+}
+
+/// What the first lines have shown.
+#[derive(Default)]
+struct Head {
+    notation: Notation,
+    rows: usize,
+    names: Vec<String>,
+    ways: Vec<Vec<String>>,
+    looks: Vec<Look>,
+    by_name: HashMap<String, usize>,
+}
+
+impl Head {
+    fn see(&mut self, fields: &fields::Fields<'_>, before: &[String], path: &Path) -> Result<(), Error> {
         for (key, value) in fields {
-            let numeric = parse::is_number(value.get());
-            match found.iter_mut().find(|found| found.name == key) {
-                None => found.push(Found::new(key, numeric)),
-                Some(column) => {
-                    column.numeric = match (column.numeric, numeric) {
-                        (Some(false), _) | (_, Some(false)) => Some(false),
-                        (before, now) => before.or(now),
-                    };
+            let way = [before, &[key.to_string()]].concat();
+            let name = way.join(".");
+            let column = match self.by_name.get(&name) {
+                Some(&column) if self.ways[column] == way => column,
+                // A key that has the dots itself goes before the way by dots.
+                Some(_) if way.len() > 1 => continue,
+                Some(&column) => {
+                    self.ways[column].clone_from(&way);
+                    self.looks[column] = Look::default();
+                    column
                 }
+                None => {
+                    if self.names.len() >= MOST_COLUMNS {
+                        return Err(Error::TooManyColumns { path: path.into(), limit: MOST_COLUMNS });
+                    }
+                    self.by_name.insert(name.clone(), self.names.len());
+                    self.names.push(name);
+                    self.ways.push(way.clone());
+                    self.looks.push(Look::default());
+                    self.names.len() - 1
+                }
+            };
+            self.looks[column].see_json(value.get(), &self.notation);
+            if way.len() < DEEPEST
+                && fields::is_object(value)
+                && let Ok(within) = fields::fields(value.get().as_bytes())
+            {
+                self.see(&within, &way, path)?;
             }
         }
+        Ok(())
     }
-    distinct(path, found.iter().map(|found| found.name.as_str()))?;
-    if rows == 0 { Err(Error::Empty { path: path.into() }) } else { Ok(found) }
+}
+
+impl Look {
+    fn see_json(&mut self, text: &str, notation: &Notation) {
+        match text.as_bytes().first() {
+            Some(b'"') => self.see(parse::plain(text).as_bytes(), notation),
+            Some(b'[' | b'{') => self.see_odd(),
+            _ => self.see_stored(parse::read(notation, text)),
+        }
+    }
 }

@@ -1,45 +1,16 @@
 //! Parsing a block of lines into scores.
 
-use crate::ask::{Ask, Batch, Layout, Use, cell_number, number_for};
+use super::fields::{Ways, fields, is_object};
+use crate::ask::{Ask, Batch, Layout, Use};
 use crate::error::{Error, Place};
-use crate::format::MOST_COLUMNS;
-use crate::number;
+use crate::number::{self, Cell, Notation};
+use crate::tally::LATE;
 use memchr::memchr_iter;
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
-
-/// One line as its keys and the values as they are written.
-pub(super) fn fields(line: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_json::Error> {
-    struct Fields;
-    impl<'de> Visitor<'de> for Fields {
-        type Value = Vec<(String, Box<RawValue>)>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a JSON object")
-        }
-
-        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-            let mut fields: Self::Value = Vec::new();
-            while let Some((key, value)) = map.next_entry::<String, Box<RawValue>>()? {
-                if fields.iter().any(|(other, _)| *other == key) {
-                    return Err(de::Error::custom(format!("the key `{key}` stands twice")));
-                }
-                fields.push((key, value));
-                if fields.len() > MOST_COLUMNS {
-                    return Err(de::Error::custom(format!("there are more than {MOST_COLUMNS} keys")));
-                }
-            }
-            Ok(fields)
-        }
-    }
-    let mut deserializer = serde_json::Deserializer::from_slice(line);
-    let fields = de::Deserializer::deserialize_map(&mut deserializer, Fields)?;
-    deserializer.end()?;
-    Ok(fields)
-}
 
 /// What the parser says, its line left out: to it, every line is the first.
 pub(super) fn reason(error: &serde_json::Error) -> String {
@@ -64,28 +35,39 @@ pub(super) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
     })
 }
 
+/// What is looked for in a line.
+pub(super) struct Wanted<'a> {
+    pub(super) path: &'a Path,
+    /// The way to each column, known ones that are not wanted too.
+    pub(super) ways: &'a Ways,
+    /// How a place is spoken of: a line, or an item of an array.
+    pub(super) place: fn(u64) -> Place,
+}
+
 /// Parses the lines of a block.
-pub(super) fn parse(path: &Path, block: &[u8], ask: &Ask) -> Result<Batch, Error> {
+pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batch, Error> {
+    let path = wanted.path;
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
-        return Err(Error::NotUtf8 { path: path.into(), place: Place::Line(line) });
+        return Err(Error::NotUtf8 { path: path.into(), place: (wanted.place)(line) });
     }
-    let columns: HashMap<&str, usize> =
-        ask.names.iter().enumerate().map(|(column, name)| (name.as_str(), column)).collect();
-    let mut batch = Batch::new(ask, Layout::default());
+    let mut batch =
+        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, Layout::default()) };
     let mut scores: Vec<f64> = Vec::new();
-    let mut cells: Vec<Option<Box<RawValue>>> = vec![None; ask.names.len()];
+    let mut cells: Vec<Option<&RawValue>> = vec![None; ask.names.len()];
+    let mut late: Vec<(String, Place)> = Vec::new();
     for (number, start, line) in lines(block) {
-        let place = Place::Line(number);
+        let place = (wanted.place)(number);
         cells.fill(None);
         let mut deserializer = serde_json::Deserializer::from_slice(line);
-        let mut late = None;
-        let wanted = Wanted { columns: &columns, ask, cells: &mut cells, late: &mut late };
-        let parsed = wanted.deserialize(&mut deserializer).and_then(|()| deserializer.end());
-        parsed.map_err(|e| match late {
-            Some(key) => Error::LateKey { path: path.into(), place, key },
-            None => Error::Json { path: path.into(), place, reason: reason(&e) },
-        })?;
+        let mut stranger = |key: &str| {
+            if late.len() < LATE && late.iter().all(|(known, _)| known != key) {
+                late.push((key.into(), place));
+            }
+        };
+        let takes = Takes { ways: wanted.ways, ask, cells: &mut cells, stranger: &mut stranger };
+        let parsed = takes.deserialize(&mut deserializer).and_then(|()| deserializer.end());
+        parsed.map_err(|e| Error::Json { path: path.into(), place, reason: reason(&e) })?;
         batch.rows += 1;
         if ask.records {
             batch.starts.push(start);
@@ -96,43 +78,41 @@ pub(super) fn parse(path: &Path, block: &[u8], ask: &Ask) -> Result<Batch, Error
             if *what == Use::Skip {
                 continue;
             }
-            let text = cells[column].as_deref().map_or("null", RawValue::get);
-            let number = || json_number(path, place, &ask.names[column], text);
+            let text = cells[column].map_or("null", RawValue::get);
+            if *what == Use::Key {
+                batch.keys.push(plain(text).into());
+                continue;
+            }
+            let cell = read(&ask.notations[column], text);
+            let number = batch.tallies[column].take(path, place, ask, column, cell, text.as_bytes())?;
             match *what {
-                Use::Skip => {}
-                Use::Score { evaluator, sign } => scores[row + evaluator] = number()? * sign,
-                Use::Reward { sign } => batch.rewards.push(number()? * sign),
-                Use::Probability => batch.probabilities.push(number()?),
-                Use::Key => batch.keys.push(plain(text).into()),
+                Use::Skip | Use::Key | Use::Watch => {}
+                Use::Score { evaluator, sign } => scores[row + evaluator] = number * sign,
+                Use::Reward { sign } => batch.rewards.push(number * sign),
+                Use::Probability => batch.probabilities.push(number),
             }
         }
     }
     if ask.records {
         batch.starts.push(block.len());
     }
+    batch.late = late;
     batch.scores = Layout::Rows(scores);
     Ok(batch)
 }
 
-/// A JSON value as a number: numbers, null, true and false, and strings that hold one of them.
-fn json_number(path: &Path, place: Place, column: &str, text: &str) -> Result<f64, Error> {
-    match text {
-        "true" => Ok(1.0),
-        "false" => Ok(0.0),
-        _ if text.starts_with('"') => cell_number(path, place, column, plain(text).as_bytes()),
-        _ => number_for(path, place, column, number::parse(text.as_bytes()), text.as_bytes()),
-    }
-}
-
-/// Whether a JSON value can be a score; `None` where it is missing.
-pub(super) fn is_number(text: &str) -> Option<bool> {
+/// A JSON value as a number: numbers, null, true and false, and strings that hold what a cell of text may.
+pub(super) fn read(notation: &Notation, text: &str) -> Cell {
     match text.as_bytes().first() {
-        Some(b't' | b'f') => Some(true),
-        Some(b'[' | b'{') => Some(false),
-        _ => match number::parse(plain(text).as_bytes()) {
-            number::Cell::Missing => None,
-            number::Cell::Number(_) | number::Cell::Unusable => Some(true),
-            number::Cell::NotANumber => Some(false),
+        Some(b'"') => notation.read(plain(text).as_bytes()),
+        Some(b'[' | b'{') => Cell::NotANumber,
+        Some(b't') => Cell::Number(1.0),
+        Some(b'f') => Cell::Number(0.0),
+        Some(b'n') | None => Cell::Missing,
+        // What JSON writes as a number has a point, whatever people say of their text.
+        Some(_) => match number::parse(text.as_bytes()) {
+            Cell::Number(value) if notation.na.is_missing(value) => Cell::Missing,
+            cell => cell,
         },
     }
 }
@@ -146,15 +126,15 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Takes the wanted values out of one object and passes over the rest.
-struct Wanted<'a> {
-    columns: &'a HashMap<&'a str, usize>,
-    ask: &'a Ask,
-    cells: &'a mut [Option<Box<RawValue>>],
-    /// A key that is no column.
-    late: &'a mut Option<String>,
+struct Takes<'w, 'c, 'de> {
+    ways: &'w Ways,
+    ask: &'w Ask,
+    cells: &'c mut [Option<&'de RawValue>],
+    /// Is told of keys that are no columns.
+    stranger: &'c mut dyn FnMut(&str),
 }
 
-impl<'de> DeserializeSeed<'de> for Wanted<'_> {
+impl<'de> DeserializeSeed<'de> for Takes<'_, '_, 'de> {
     type Value = ();
 
     fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -162,7 +142,13 @@ impl<'de> DeserializeSeed<'de> for Wanted<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Wanted<'_> {
+impl Takes<'_, '_, '_> {
+    fn is_wanted(&self, column: usize) -> bool {
+        self.ask.uses[column] != Use::Skip
+    }
+}
+
+impl<'de> Visitor<'de> for Takes<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,22 +156,55 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
-        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            let Some(&column) = self.columns.get(&*key) else {
-                // It would be lost: the columns were told from the beginning of the file.
-                *self.late = Some(key.into_owned());
-                return Err(de::Error::custom("a late key"));
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            let Some(way) = self.ways.on.get(&*key) else {
+                (self.stranger)(&key);
+                map.next_value::<IgnoredAny>()?;
+                continue;
             };
-            match Some(column).filter(|&column| self.ask.uses[column] != Use::Skip) {
-                Some(column) if self.cells[column].is_some() => {
-                    return Err(de::Error::custom(format!("the key `{key}` stands twice")));
-                }
-                Some(column) => self.cells[column] = Some(map.next_value()?),
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+            let column = way.column.filter(|&column| self.is_wanted(column));
+            let goes_on = way.wants(self.ask);
+            if column.is_none() && !goes_on {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let value: &RawValue = map.next_value()?;
+            if let Some(column) = column
+                && self.cells[column].replace(value).is_some()
+            {
+                return Err(de::Error::custom(format!("the key `{key}` stands twice")));
+            }
+            if goes_on && is_object(value) {
+                within(way, self.ask, value, self.cells).map_err(de::Error::custom)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Takes the wanted values out of an object within.
+fn within<'de>(
+    ways: &Ways,
+    ask: &Ask,
+    object: &'de RawValue,
+    cells: &mut [Option<&'de RawValue>],
+) -> Result<(), serde_json::Error> {
+    for (key, value) in fields(object.get().as_bytes())? {
+        let Some(way) = ways.on.get(&*key) else { continue };
+        if let Some(column) = way.column.filter(|&column| ask.uses[column] != Use::Skip) {
+            cells[column] = Some(value);
+        }
+        if way.wants(ask) && is_object(value) {
+            within(way, ask, value, cells)?;
+        }
+    }
+    Ok(())
+}
+
+impl Ways {
+    /// Whether something is wanted further on.
+    fn wants(&self, ask: &Ask) -> bool {
+        let wanted = |way: &Ways| way.column.is_some_and(|column| ask.uses[column] != Use::Skip);
+        self.on.values().any(|way| wanted(way) || way.wants(ask))
     }
 }

@@ -16,7 +16,7 @@ use crate::roles::Found;
 use crate::scan::Part;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,11 +36,14 @@ pub(crate) struct Memory {
     columns: Vec<Found>,
     /// Bytes of a row, about.
     width: u64,
+    /// What messages call it.
+    path: PathBuf,
 }
 
 impl Memory {
     pub(crate) fn new(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Memory, Error> {
-        let columns = arrow::columns(Path::new(NAME), schema)?;
+        let mut columns = arrow::columns(Path::new(NAME), schema)?;
+        arrow::look(&mut columns, batches.iter());
         let mut firsts = vec![0];
         for (at, batch) in batches.iter().enumerate() {
             same_columns(schema, &batch.schema(), at)?;
@@ -49,7 +52,12 @@ impl Memory {
         if firsts[batches.len()] == 0 {
             return Err(Error::NoRows { path: NAME.into() });
         }
-        Ok(Memory { batches, firsts, columns, width: row_bytes(schema) })
+        Ok(Memory { batches, firsts, columns, width: row_bytes(schema), path: NAME.into() })
+    }
+
+    /// The same, made from a file.
+    pub(crate) fn called(self, path: &Path) -> Memory {
+        Memory { path: path.into(), ..self }
     }
 
     /// The rows from `start` on, up to `rows` of them, as slices of the batches that have them.
@@ -71,7 +79,7 @@ impl Memory {
 
 impl Source for Memory {
     fn path(&self) -> &Path {
-        Path::new(NAME)
+        &self.path
     }
 
     fn format(&self) -> Format {
@@ -109,7 +117,7 @@ impl Source for Memory {
                 pieces.truncate(1);
             }
             let count: usize = pieces.iter().map(|piece| piece.2).sum();
-            parse(&pieces, count, ask, each).map_err(|e| e.moved_down(row as u64))?;
+            parse(&self.path, &pieces, count, ask, each).map_err(|e| e.moved_down(row as u64))?;
             row += count;
         }
         Ok(())
@@ -138,6 +146,7 @@ fn row_bytes(schema: &SchemaRef) -> u64 {
 
 /// Pieces of batches become one batch of ours.
 fn parse(
+    path: &Path,
     pieces: &[(&RecordBatch, usize, usize)],
     rows: usize,
     ask: &Ask,
@@ -147,7 +156,7 @@ fn parse(
     let column = |at: usize| {
         pieces.iter().map(|(batch, start, rows)| batch.column(wanted[at]).slice(*start, *rows)).collect()
     };
-    let batch = arrow::batch(Path::new(NAME), rows, &wanted, ask, column)?;
+    let batch = arrow::batch(path, rows, &wanted, ask, column)?;
     let arrays = if ask.records {
         let slices: Vec<RecordBatch> =
             pieces.iter().map(|(batch, start, rows)| batch.slice(*start, *rows)).collect();

@@ -17,13 +17,15 @@ use crate::ask::Ask;
 use crate::column::{Column, Slab};
 use crate::error::Error;
 use crate::input::Input;
+use crate::look::ROWS;
 use crate::roles::Found;
 use crate::scan::Part;
 use guard::{broken, guarded, unreadable};
-use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection, RowSelector};
 use ::parquet::file::reader::Length;
 use positioned::Positioned;
 use shelf::Shelf;
+use arrow_schema::DataType;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,7 +60,8 @@ impl Parquet {
         if metadata.metadata().file_metadata().num_rows() == 0 {
             return Err(Error::NoRows { path: path.clone() });
         }
-        let columns = arrow::columns(path, metadata.schema())?;
+        let mut columns = arrow::columns(path, metadata.schema())?;
+        look(&mut columns, &stretch::From { path, file: &file, metadata: &metadata });
         Ok(Parquet { input, file, metadata, columns })
     }
 
@@ -96,6 +99,10 @@ impl Source for Parquet {
         self.input.check_unchanged()
     }
 
+    fn fingerprint(&self) -> Result<Option<String>, Error> {
+        self.input.fingerprint()
+    }
+
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         let list = stretch::stretches(&self.metadata, self.input.size).into_iter();
         Ok(Box::new(Stretches { list, bytes: bytes.clone() }))
@@ -115,9 +122,10 @@ impl Source for Parquet {
         Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
     }
 
-    /// Columns that were read as scores are not read a second time.
+    /// Columns that were read as scores are not read a second time, where the scores were kept.
     fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
-        let kept = self.kept_as_scores(show);
+        let without = rows.iter().any(|row| row.scores.is_empty());
+        let kept = if without { Vec::new() } else { self.kept_as_scores(show) };
         let others = |column: usize| kept.iter().all(|(at, _)| *at != column);
         let columns: Vec<usize> = (0..self.columns.len()).filter(|&column| others(column)).collect();
         let mut numbers: Vec<u64> = rows.iter().map(|row| row.row).collect();
@@ -136,6 +144,24 @@ impl Source for Parquet {
             slab.set(field.name(), Column::Array(arrow::of_numbers(field.data_type(), &values)));
         }
         Ok(slab)
+    }
+}
+
+/// Looks at the first rows of columns of whole numbers, and at no others. What cannot be read is told by the pass.
+fn look(columns: &mut [Found], from: &stretch::From<'_>) {
+    let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
+    let wanted: Vec<usize> = (0..columns.len()).filter(|&at| whole(&columns[at])).collect();
+    let Some(rows) = from.metadata.metadata().row_groups().first().map(parquet::file::metadata::RowGroupMetaData::num_rows) else { return };
+    if wanted.is_empty() || rows <= 0 {
+        return;
+    }
+    let rows = usize::try_from(rows).unwrap_or(ROWS).min(ROWS);
+    let read = guarded(|| {
+        let selection = RowSelection::from(vec![RowSelector::select(rows)]);
+        Ok(from.reader(&wanted, 0, Some(selection))?.collect::<Result<Vec<_>, _>>()?)
+    });
+    if let Ok(batches) = read {
+        arrow::look(columns, batches.iter());
     }
 }
 

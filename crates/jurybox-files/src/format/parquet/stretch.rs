@@ -68,6 +68,7 @@ impl From<'_> {
         });
         let wanted = arrow::wanted(ask);
         if !ask.records
+            && !ask.has_missing_numbers()
             && let Some(pages) = guarded(|| self.pages(stretch, &wanted, ask)).map_err(|e| broken(path, &e))?
         {
             return strip::read(path, pages, stretch, ask, shelf, each);

@@ -82,6 +82,6 @@ fn place(numbers: Numbers, what: Use, scores: &mut [Option<Numbers>], batch: &mu
         Use::Score { evaluator, sign } => scores[evaluator] = Some(numbers.signed(sign)),
         Use::Reward { sign } => batch.rewards = numbers.signed(sign).into_vec(),
         Use::Probability => batch.probabilities = numbers.into_vec(),
-        Use::Skip | Use::Key => {}
+        Use::Skip | Use::Key | Use::Watch => {}
     }
 }

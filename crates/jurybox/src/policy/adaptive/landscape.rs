@@ -49,20 +49,23 @@ impl Landscape {
         let (loading, noise) = one_factor(&correlation, LEAST_NOISE);
         let mut quantiles = Quantiles::default();
         let mut neutral = Some(Vec::with_capacity(width));
-        let curves = (0..width)
-            .map(|j| {
-                let mut seen: Vec<(f64, f64)> = rows
-                    .clone()
-                    .filter(|row| !row.values[j].is_nan())
-                    .map(|row| (row.values[j], row.count as f64))
-                    .collect();
-                match (&mut neutral, neutral_share(&seen)) {
+        let mut curves = Vec::with_capacity(width);
+        // As many columns at a time as a cache line of a row has.
+        let mut columns: [Vec<(f64, f64)>; 8] = Default::default();
+        for first in (0..width).step_by(columns.len()) {
+            columns.iter_mut().for_each(Vec::clear);
+            for row in rows.clone() {
+                let present = row.values[first..width].iter().zip(&mut columns).filter(|(x, _)| !x.is_nan());
+                present.for_each(|(&x, column)| column.push((x, row.count as f64)));
+            }
+            for seen in columns.iter_mut().take(width - first) {
+                match (&mut neutral, neutral_share(seen)) {
                     (Some(points), Some(point)) => points.push(point),
                     _ => neutral = None,
                 }
-                NormalScore::fit(&mut seen, &mut quantiles)
-            })
-            .collect();
+                curves.push(NormalScore::fit(seen, &mut quantiles));
+            }
+        }
         Landscape { centre, scale, correlation, loading, noise, curves, blocks, neutral }
     }
 

@@ -51,7 +51,7 @@ use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
 use self::state::{Block, State};
-use super::{Entry, Exploration, Links, Policy};
+use super::{Entry, Exploration, Links, Needs, Policy};
 use crate::estimate::ladder::Ladder;
 use crate::estimate::{Sample, Statistic};
 use crate::link::Link;
@@ -69,6 +69,9 @@ pub(crate) struct Adaptive {
     row: Vec<f64>,
 }
 
+/// Beyond this many evaluators a fit costs more than the few labels of one more round can change it.
+const WIDE: usize = 32;
+
 /// An option that decides how much memory is used.
 fn within(name: &str, value: u64, most: u64) -> Result<usize, String> {
     if value <= most {
@@ -82,6 +85,7 @@ impl Policy for Adaptive {
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "adaptive",
         links: Links::Identity,
+        needs: Needs::Nothing,
         assumes: "nothing but that scores carry some signal: learns scales, curves, noise and weights; the default",
         paper: "past the paper",
         options: OPTIONS,
@@ -115,12 +119,17 @@ impl Policy for Adaptive {
         &mut self.state
     }
 
+    /// The samples count the rows they were shown, each of which the jury has seen.
+    fn is_within(&self, seen: &Seen) -> bool {
+        self.state.unlabelled.counted() <= seen.items && self.state.labelled.counted() <= seen.used
+    }
+
     fn observes_first(&self) -> bool {
         true
     }
 
     fn renewal(&self) -> Renewal {
-        Renewal::Growth
+        Renewal::Growth { eager: self.evaluators <= WIDE }
     }
 
     fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
@@ -149,7 +158,7 @@ impl Policy for Adaptive {
         true
     }
 
-    fn room(&self) -> Posterior {
+    fn buffer(&self) -> Posterior {
         Posterior::new(Exploration {
             eps: self.options.audit.get(),
             slots: Some(self.options.slots.get() as usize),
@@ -157,7 +166,7 @@ impl Policy for Adaptive {
     }
 
     /// Fits what the present still resembles.
-    fn fit(&self, _: &Seen, into: &mut Posterior) {
+    fn fit(&self, into: &mut Posterior) {
         let ladder = &self.state.ladder;
         let (first, mut alarms) = drift::search(ladder, self.evaluators);
         alarms.iter_mut().for_each(|alarm| alarm.since = alarm.since.saturating_mul(self.options.tick.get()));

@@ -22,7 +22,7 @@ pub(crate) struct Posterior {
 }
 
 impl Posterior {
-    /// Room for a fit.
+    /// A buffer for a fit.
     pub(super) fn new(exploration: Exploration) -> Self {
         Posterior {
             exploration,

@@ -59,3 +59,51 @@ fn all(landscape: &Landscape) -> Vec<FeatureSet> {
     }
     sets
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::Moments;
+    use crate::scores::Scores;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    const WIDTH: usize = 40;
+
+    fn sampled(table: &[f64], width: usize) -> impl Iterator<Item = SampledRow<'_>> + Clone {
+        table.chunks_exact(width).map(|values| SampledRow { values, count: 1, clock: 0 })
+    }
+
+    /// The features that stay in the running where the reward is a straight function of the scores of a few evaluators, plus
+    /// `bent` times how far what they have in common exceeds its best eighth.
+    fn in_the_running(labels: usize, bent: f64) -> Vec<Range<usize>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let (mut scores, mut rows) = (Vec::new(), Vec::new());
+        for _ in 0..labels {
+            let common = normal();
+            let row: Vec<f64> = (0..WIDTH).map(|_| common + 0.7 * normal()).collect();
+            let straight: f64 =
+                row.iter().take(12).enumerate().map(|(j, x)| if j % 2 == 0 { *x } else { -x }).sum();
+            scores.extend_from_slice(&row);
+            rows.extend(row);
+            rows.push(straight + bent * (common - 1.15).max(0.0) + 0.3 * normal());
+        }
+        let mut moments = Moments::new(WIDTH);
+        moments.observe(&Scores::new(&scores, WIDTH).unwrap());
+        let landscape = Landscape::new(&moments, &sampled(&scores, WIDTH), 4);
+        assert!(landscape.features_len() > NARROW);
+        let sets = sets(&landscape, sampled(&rows, WIDTH + 1));
+        sets.into_iter().map(|(set, _)| set).collect()
+    }
+
+    #[test]
+    fn a_wide_jury_keeps_the_bends_where_they_matter_and_drops_them_where_not() {
+        let bends = 0..4 * WIDTH;
+        assert!(in_the_running(256, 8.0).contains(&bends));
+        assert!(!in_the_running(256, 0.0).contains(&bends));
+        // Too few labels for a trial: everything stays.
+        assert!(in_the_running(127, 0.0).contains(&bends));
+    }
+}

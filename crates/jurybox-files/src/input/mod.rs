@@ -1,11 +1,19 @@
-//! Files, patterns, standard input; plain, gz or zst.
+//! Files, patterns, standard input; plain, gz or zst; UTF-8 or UTF-16.
 //!
-//! Compression is told by the first bytes, not by the name. The format is told by the name where it says so and by the
-//! first bytes where it does not, so that a pipe needs no options.
+//! Compression and encoding are told by the first bytes, not by the name. So is the format where they leave no doubt; otherwise
+//! the name tells it, and a pipe needs no options. What is nothing that is read is refused for what it is.
+
+mod foreign;
+mod items;
+mod utf16;
+
+pub(crate) use items::is_json;
 
 use crate::error::Error;
+use crate::fingerprint::of_contents;
 pub(crate) use crate::format::Format;
 use crate::format::blocks::LONGEST;
+use crate::reading::Reading;
 use crate::watch::Counted;
 use std::fs::{File, Metadata};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -19,6 +27,10 @@ use std::time::SystemTime;
 pub(crate) struct Input {
     pub(crate) path: PathBuf,
     pub(crate) format: Format,
+    /// What a person said of how it is written.
+    pub(crate) reading: Reading,
+    /// Whether it is JSON that must be put into lines: then places in it are counted in items.
+    pub(crate) items: bool,
     origin: Origin,
     /// Bytes on disk; a pipe does not tell.
     pub(crate) size: Option<u64>,
@@ -69,11 +81,14 @@ const PEEK: usize = 1 << 16;
 /// How much is looked at to tell the columns, unless that is not enough to see a whole record.
 const LOOK: usize = 1 << 18;
 
+/// And however little that shows: as much as a record may have, and the beginning of a second one.
+const MOST_LOOK: usize = LONGEST + LOOK;
+
 impl Input {
     /// Opens a path or `-`. A standard input that is to be read `again` is kept aside on disk first.
-    pub(crate) fn open(path: &Path, again: bool) -> Result<Input, Error> {
+    pub(crate) fn open(path: &Path, reading: &Reading, again: bool) -> Result<Input, Error> {
         if path.as_os_str() == "-" {
-            return Self::stdin(again);
+            return Self::stdin(reading, again);
         }
         let about = std::fs::metadata(path).map_err(|e| Error::io(path, "open the file", e))?;
         if about.is_dir() {
@@ -82,7 +97,7 @@ impl Input {
         let mut file = File::open(path).map_err(|e| Error::io(path, "open the file", e))?;
         if !about.is_file() {
             // A named pipe or `/dev/fd/3`: it reads once, like standard input.
-            return Self::stream(path, &mut file, true);
+            return Self::stream(path, &mut file, reading, true);
         }
         // Of the file that was opened, which need no longer be the one that was asked about above.
         let about = file.metadata().map_err(|e| Error::io(path, "open the file", e))?;
@@ -91,37 +106,36 @@ impl Input {
             return Err(Error::Empty { path: path.into() });
         }
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let format = match Format::of_name(&name) {
-            Some(format) => format,
-            None => sniff(path, &head)?,
-        };
+        let (format, items) = told(path, &name, &head, reading)?;
         Ok(Input {
             path: path.into(),
             format,
+            reading: reading.clone(),
+            items,
             origin: Origin::File(Mark::of(&about)),
             size: Some(about.len()),
         })
     }
 
-    fn stdin(again: bool) -> Result<Input, Error> {
-        Self::stream(Path::new("standard input"), &mut io::stdin().lock(), again)
+    fn stdin(reading: &Reading, again: bool) -> Result<Input, Error> {
+        Self::stream(Path::new("standard input"), &mut io::stdin().lock(), reading, again)
     }
 
-    fn stream(path: &Path, from: &mut impl Read, again: bool) -> Result<Input, Error> {
-        let path = path.to_path_buf();
+    fn stream(path: &Path, from: &mut impl Read, reading: &Reading, again: bool) -> Result<Input, Error> {
+        let (path, reading) = (path.to_path_buf(), reading.clone());
         let head = peek(from).map_err(|e| Error::io(&path, "read", e))?;
         if head.is_empty() {
             return Err(Error::Empty { path });
         }
-        let format = sniff(&path, &head)?;
+        let (format, items) = told(&path, "", &head, &reading)?;
         if !again && format.about().streams {
             let origin = Origin::Once(Mutex::new(Some(head)));
-            return Ok(Input { path, format, origin, size: None });
+            return Ok(Input { path, format, reading, items, origin, size: None });
         }
         let mut kept = tempfile::tempfile().map_err(|e| Error::io(&path, "keep a copy on disk", e))?;
         let size = io::copy(&mut Cursor::new(head).chain(from), &mut kept)
             .map_err(|e| Error::io(&path, "keep a copy on disk", e))?;
-        Ok(Input { path, format, origin: Origin::Kept(kept), size: Some(size) })
+        Ok(Input { path, format, reading, items, origin: Origin::Kept(kept), size: Some(size) })
     }
 
     /// The rows' text from the beginning, decompressed; `bytes` counts what is read of the file.
@@ -135,13 +149,18 @@ impl Input {
             Origin::File(_) | Origin::Kept(_) => Box::new(self.file()?),
         };
         let raw = Counted { from: raw, bytes: bytes.clone() };
-        decompressed(Box::new(raw)).map_err(|e| Error::io(&self.path, "decompress", e))
+        let text = decoded(Box::new(raw)).map_err(|e| Error::io(&self.path, "decompress", e))?;
+        Ok(self.lines_of(text))
+    }
+
+    /// A text as the formats read it: JSON that is spread over lines has an item on each.
+    fn lines_of(&self, text: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+        if self.items { Box::new(items::Items::new(text)) } else { text }
     }
 
     /// What the text begins with, for telling the columns: until there is `enough`, or as much as two records may have.
     /// Reading it does not use up a standard input.
     pub(crate) fn beginning(&self, enough: impl Fn(&[u8]) -> bool) -> Result<Beginning, Error> {
-        const MOST: usize = 2 * LONGEST;
         if let Origin::Once(head) = &self.origin {
             return self
                 .beginning_of_stream(&mut head.lock().unwrap_or_else(PoisonError::into_inner), enough);
@@ -152,10 +171,10 @@ impl Input {
             let want = look - text.len();
             let read = from.by_ref().take(want as u64).read_to_end(&mut text).map_err(|e| self.reading(e))?;
             let whole = read < want;
-            if whole || look >= MOST || enough(&text) {
+            if whole || look >= MOST_LOOK || enough(&text) {
                 return Ok(Beginning { text, whole });
             }
-            look *= 4;
+            look = (4 * look).min(MOST_LOOK);
         }
     }
 
@@ -165,25 +184,43 @@ impl Input {
         head: &mut Option<Vec<u8>>,
         enough: impl Fn(&[u8]) -> bool,
     ) -> Result<Beginning, Error> {
-        const MOST: usize = 2 * LONGEST;
         let head = head.get_or_insert_default();
         let mut whole = head.len() < PEEK;
         loop {
-            let mut begun = decompressed(Box::new(Cursor::new(head.clone())))
-                .map_err(|e| Error::io(&self.path, "decompress", e))?;
+            let begun = decoded(Box::new(Cursor::new(head.clone())));
+            let mut begun = self.lines_of(begun.map_err(|e| Error::io(&self.path, "decompress", e))?);
             // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
+            // A few compressed bytes can be any number of others: no more of them than would be looked at of a file.
             let mut text = Vec::new();
-            let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = begun.read(&mut buffer) {
-                text.extend_from_slice(&buffer[..n]);
+            let mut buffer = [0; 1 << 14];
+            let mut ended = false;
+            while text.len() < MOST_LOOK && !ended {
+                match begun.read(&mut buffer) {
+                    Ok(n @ 1..) => text.extend_from_slice(&buffer[..n]),
+                    _ => ended = true,
+                }
             }
-            if whole || head.len() >= MOST || enough(&text) {
-                return Ok(Beginning { text, whole });
+            if (whole && ended) || text.len() >= MOST_LOOK || head.len() >= MOST_LOOK || enough(&text) {
+                return Ok(Beginning { text, whole: whole && ended });
             }
-            let more = 3 * head.len();
+            let more = (3 * head.len()).min(MOST_LOOK - head.len());
             let read = io::stdin().lock().take(more as u64).read_to_end(head);
             whole = read.map_err(|e| Error::io(&self.path, "read", e))? < more;
         }
+    }
+
+    /// Whether it can be read once only.
+    pub(crate) fn is_once(&self) -> bool {
+        matches!(self.origin, Origin::Once(_))
+    }
+
+    /// A name for what is in it, the same whether it is compressed or not; none where it can be read only once.
+    pub(crate) fn fingerprint(&self) -> Result<Option<String>, Error> {
+        if matches!(self.origin, Origin::Once(_)) {
+            return Ok(None);
+        }
+        // Parquet is not compressed as a whole, and is taken as it is.
+        Ok(decompressed(Box::new(self.file()?)).and_then(of_contents).ok())
     }
 
     /// Refuses a file that is not what it was when it was opened.
@@ -217,7 +254,8 @@ impl Input {
     pub(crate) fn reading(&self, error: io::Error) -> Error {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => {
-                Error::Truncated { path: self.path.clone(), what: "the compressed stream" }
+                let what = if self.items { "the JSON document" } else { "the compressed stream" };
+                Error::Truncated { path: self.path.clone(), what }
             }
             _ => Error::Io { path: self.path.clone(), doing: "read", source: error },
         }
@@ -233,29 +271,69 @@ fn peek(from: &mut impl Read) -> io::Result<Vec<u8>> {
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// The text of a stream that may be compressed.
-fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-    let mut magic = Vec::new();
-    raw.by_ref().take(4).read_to_end(&mut magic)?;
-    let is = |bytes: &[u8]| magic.starts_with(bytes);
-    let (gzip, zst) = (is(GZIP), is(ZSTD));
-    let whole = Cursor::new(magic).chain(raw);
-    Ok(if gzip {
-        // Buffered by hand: the decoder asks for what it can use, not byte by byte.
-        Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, whole)))
-    } else if zst {
-        Box::new(zstd::stream::read::Decoder::new(whole)?)
-    } else {
-        Box::new(whole)
+type Text = Box<dyn Read + Send>;
+
+/// The text of a stream that may be compressed, and in UTF-16.
+fn decoded(raw: Text) -> io::Result<Text> {
+    let (head, text) = peeked(decompressed(raw)?)?;
+    Ok(match utf16::order(&head) {
+        Some(order) => Box::new(utf16::Utf8::new(text, order)),
+        None => text,
     })
 }
 
-fn sniff(path: &Path, head: &[u8]) -> Result<Format, Error> {
-    let mut text = vec![0; 256];
+/// The first few bytes of a stream, and all of it.
+fn peeked(mut raw: Text) -> io::Result<(Vec<u8>, Text)> {
+    let mut head = Vec::new();
+    raw.by_ref().take(4).read_to_end(&mut head)?;
+    Ok((head.clone(), Box::new(Cursor::new(head).chain(raw))))
+}
+
+pub(crate) fn decompressed(raw: Text) -> io::Result<Text> {
+    let (head, whole) = peeked(raw)?;
+    Ok(if head.starts_with(GZIP) {
+        // Buffered by hand: the decoder asks for what it can use, not byte by byte.
+        Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, whole)))
+    } else if head.starts_with(ZSTD) {
+        Box::new(zstd::stream::read::Decoder::new(whole)?)
+    } else {
+        whole
+    })
+}
+
+/// The format of a file, and whether it is JSON that must be put into lines.
+///
+/// What a person says holds; then what the first bytes say, where they can be nothing else; then the name.
+fn told(path: &Path, name: &str, head: &[u8], reading: &Reading) -> Result<(Format, bool), Error> {
+    let foreign = |head: &[u8]| match foreign::foreign(head) {
+        Some(what) => Err(Error::Foreign { path: path.into(), what }),
+        None => Ok(()),
+    };
+    foreign(head)?;
+    if Format::of_text(head) == Format::Parquet {
+        return Ok((reading.format.unwrap_or(Format::Parquet), false));
+    }
     let mut begun =
-        decompressed(Box::new(Cursor::new(head.to_vec()))).map_err(|e| Error::io(path, "decompress", e))?;
-    let n = begun.read(&mut text).map_err(|e| Error::io(path, "decompress", e))?;
-    Ok(Format::of_text(&text[..n]))
+        decoded(Box::new(Cursor::new(head.to_vec()))).map_err(|e| Error::io(path, "decompress", e))?;
+    // A compressed head ends in the middle of a stream: what came out until then is what there is to see.
+    let mut text = Vec::new();
+    let mut buffer = [0; 4096];
+    while text.len() < PEEK
+        && let Ok(n @ 1..) = begun.read(&mut buffer)
+    {
+        text.extend_from_slice(&buffer[..n]);
+    }
+    foreign(&text)?;
+    if Format::of_text(&text) == Format::Parquet {
+        return Err(Error::Foreign {
+            path: path.into(),
+            what: "a Parquet file that was compressed as a whole",
+        });
+    }
+    // A name that promises no more than text is no reason to read JSON as CSV.
+    let named = Format::of_name(name).filter(|&format| format != Format::Csv);
+    let format = reading.format.or(named).unwrap_or_else(|| Format::of_text(&text));
+    Ok((format, format == Format::JsonLines && is_json(&text) == Some(true)))
 }
 
 /// The files that the arguments name, patterns expanded, in order.

@@ -1,9 +1,10 @@
 //! What a state was taught with, so that nothing is counted twice and no two rewards are mixed.
 
 use crate::error::Error;
-use jurybox::{Direction, Evaluator};
+use crate::fingerprint::Fingerprint;
+use jurybox::{Direction, Evaluator, Seen};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 /// How many files, and how many rounds of picks, are remembered: a round every hour for half a year.
 const MOST: usize = 4096;
@@ -12,7 +13,7 @@ const MOST: usize = 4096;
 ///
 /// ```
 /// use jurybox::Evaluator;
-/// let mut memory = jurybox_files::Memory::default();
+/// let mut memory = jurybox_files::Remembered::default();
 /// memory.same_reward(&Evaluator::from("verdict"))?; // nothing was learnt yet: anything goes
 /// memory.saw_rewards(&Evaluator::from("verdict"), 0.0, 1.0);
 /// assert_eq!(memory.same_reward(&Evaluator::from("clicks")).unwrap_err().code(), "other-reward");
@@ -20,10 +21,12 @@ const MOST: usize = 4096;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Memory {
+pub struct Remembered {
     reward: Option<Reward>,
     /// Fingerprints of the files that were learnt from, oldest first.
     files: VecDeque<String>,
+    /// Fingerprints of the files that were picked from and whose items were observed then, oldest first.
+    picked_files: VecDeque<String>,
     /// Rounds that were picked from, oldest first.
     rounds: VecDeque<Round>,
     /// The latest time of a round that has been forgotten, where there is one: what became of its picks is not known any more.
@@ -47,23 +50,37 @@ struct Round {
     at: u64,
     /// Whether its items were observed.
     observed: bool,
-    /// The rows of the picks whose verdicts were learnt.
+    /// The items whose verdicts were learnt with a pick of this round.
     #[serde(with = "on_one_line")]
-    learnt: BTreeSet<u64>,
+    learnt: BTreeSet<Item>,
 }
 
-/// What is known of the verdict on a pick.
+/// An item by a name of its id: 48 bits, so that half a million of them meet by accident once in a thousand states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Item(u64);
+
+impl Item {
+    pub(crate) fn of(id: &str) -> Item {
+        let mut name = Fingerprint::new();
+        name.text(id);
+        Item(name.value() >> 16)
+    }
+}
+
+/// What is known of the verdict on an item that was picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
     /// It has not been learnt.
     New,
-    /// It has.
+    /// It has, with a pick of this round.
     Learnt,
-    /// Its round has been forgotten.
+    /// It has, with a pick of another round.
+    Elsewhere,
+    /// The round has been forgotten, and with it what was learnt of it.
     Forgotten,
 }
 
-impl Memory {
+impl Remembered {
     /// The reward that was learnt, with its direction.
     pub fn reward(&self) -> Option<Evaluator> {
         let reward = self.reward.as_ref()?;
@@ -103,12 +120,17 @@ impl Memory {
 
     /// Remembers a file; the oldest makes room.
     pub fn learnt_file(&mut self, fingerprint: String) {
-        if !self.knows_file(&fingerprint) {
-            self.files.push_back(fingerprint);
-        }
-        while self.files.len() > MOST {
-            self.files.pop_front();
-        }
+        remember(&mut self.files, fingerprint);
+    }
+
+    /// Whether a file was picked from, and its items were observed then.
+    pub fn knows_picked_file(&self, fingerprint: &str) -> bool {
+        self.picked_files.iter().any(|known| known == fingerprint)
+    }
+
+    /// Remembers a file that was picked from; the oldest makes room.
+    pub(crate) fn picked_from_file(&mut self, fingerprint: String) {
+        remember(&mut self.picked_files, fingerprint);
     }
 
     /// The time of a round that was picked from, and whether its items were observed.
@@ -131,35 +153,47 @@ impl Memory {
         }
     }
 
-    pub(crate) fn verdict(&self, round: &str, at: u64, row: u64) -> Known {
-        match self.rounds.iter().find(|known| known.name == round) {
-            Some(round) if round.learnt.contains(&row) => Known::Learnt,
-            None if self.forgotten.is_some_and(|before| at < before) => Known::Forgotten,
-            _ => Known::New,
+    /// Every item whose verdict was learnt.
+    pub(crate) fn items(&self) -> HashSet<Item> {
+        self.rounds.iter().flat_map(|round| &round.learnt).copied().collect()
+    }
+
+    /// What is known of the verdict on an item that was picked in a round; `items` are those learnt in any.
+    pub(crate) fn verdict(&self, round: &str, at: u64, item: Item, items: &HashSet<Item>) -> Known {
+        let round = self.rounds.iter().find(|known| known.name == round);
+        if round.is_some_and(|round| round.learnt.contains(&item)) {
+            Known::Learnt
+        } else if items.contains(&item) {
+            Known::Elsewhere
+        } else if round.is_none() && self.forgotten.is_some_and(|latest| at <= latest) {
+            // At the time of the latest that was forgotten there may have been several.
+            Known::Forgotten
+        } else {
+            Known::New
         }
     }
 
-    pub(crate) fn learnt_verdict(&mut self, round: &str, at: u64, row: u64) {
+    pub(crate) fn learnt_verdict(&mut self, round: &str, at: u64, item: Item) {
         self.picked_from(round, at, false);
         if let Some(round) = self.rounds.iter_mut().find(|known| known.name == round) {
-            round.learnt.insert(row);
+            round.learnt.insert(item);
         }
     }
 
     /// How many files and rounds both were taught with.
-    pub fn shared(&self, other: &Memory) -> usize {
+    pub fn shared(&self, other: &Remembered) -> usize {
         let files = self.files.iter().filter(|file| other.knows_file(file)).count();
+        let items = other.items();
         let both = |round: &&Round| {
-            let twin = other.rounds.iter().find(|twin| twin.name == round.name);
-            twin.is_some_and(|twin| {
-                round.observed && twin.observed || !round.learnt.is_disjoint(&twin.learnt)
-            })
+            let twin = || other.rounds.iter().find(|twin| twin.name == round.name);
+            round.observed && twin().is_some_and(|twin| twin.observed)
+                || round.learnt.iter().any(|item| items.contains(item))
         };
         files + self.rounds.iter().filter(both).count()
     }
 
     /// Adds what another remembers.
-    pub fn merge(&mut self, other: &Memory) -> Result<(), Error> {
+    pub fn merge(&mut self, other: &Remembered) -> Result<(), Error> {
         if let Some(reward) = &other.reward {
             let named = Evaluator { name: reward.name.clone(), direction: reward.direction };
             self.same_reward(&named)?;
@@ -168,10 +202,13 @@ impl Memory {
         for file in &other.files {
             self.learnt_file(file.clone());
         }
+        for file in &other.picked_files {
+            self.picked_from_file(file.clone());
+        }
         for round in &other.rounds {
             self.picked_from(&round.name, round.at, round.observed);
-            for &row in &round.learnt {
-                self.learnt_verdict(&round.name, round.at, row);
+            for &item in &round.learnt {
+                self.learnt_verdict(&round.name, round.at, item);
             }
         }
         self.forgotten = self.forgotten.max(other.forgotten);
@@ -180,8 +217,12 @@ impl Memory {
 
     /// What is wrong with one that came from outside.
     pub(crate) fn fault(&self) -> Option<String> {
-        if self.files.len() > MOST || self.rounds.len() > MOST {
+        if self.files.len().max(self.picked_files.len()).max(self.rounds.len()) > MOST {
             return Some(format!("it remembers more than {MOST} files or rounds"));
+        }
+        let mut times = self.rounds.iter().map(|round| round.at).chain(self.forgotten);
+        if let Some(late) = times.find(|&at| at > Seen::LATEST) {
+            return Some(format!("it remembers a round at {late}, later than 2^62, the latest there is"));
         }
         let reward = self.reward.as_ref()?;
         let sound =
@@ -190,19 +231,31 @@ impl Memory {
     }
 }
 
-/// Many small numbers in a document that people open: `"3 17 240"`.
+/// Adds a fingerprint; the oldest makes room.
+fn remember(list: &mut VecDeque<String>, fingerprint: String) {
+    if !list.contains(&fingerprint) {
+        list.push_back(fingerprint);
+    }
+    while list.len() > MOST {
+        list.pop_front();
+    }
+}
+
+/// Many items in a document that people open: `"3c5e9f0a1b2d 77…"`.
 mod on_one_line {
+    use super::Item;
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
     use std::collections::BTreeSet;
 
-    pub(super) fn serialize<S: Serializer>(rows: &BTreeSet<u64>, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&rows.iter().map(u64::to_string).collect::<Vec<_>>().join(" "))
+    pub(super) fn serialize<S: Serializer>(items: &BTreeSet<Item>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&items.iter().map(|item| format!("{:012x}", item.0)).collect::<Vec<_>>().join(" "))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<u64>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<Item>, D::Error> {
         let text = String::deserialize(from)?;
-        text.split_whitespace().map(|row| row.parse().map_err(D::Error::custom)).collect()
+        let item = |text| u64::from_str_radix(text, 16).map(Item).map_err(D::Error::custom);
+        text.split_whitespace().map(item).collect()
     }
 }
 
@@ -210,39 +263,59 @@ mod on_one_line {
 mod tests {
     use super::*;
 
-    #[test]
-    fn verdicts_are_remembered_one_by_one_and_merge() {
-        let (mut one, mut other) = (Memory::default(), Memory::default());
-        one.picked_from("r1", 7, true);
-        for row in [1, 64, 5] {
-            one.learnt_verdict("r1", 7, row);
-        }
-        other.learnt_verdict("r1", 7, 2);
-        assert_eq!(one.shared(&other), 0); // one has observed the round, the other has learnt of another pick
-        one.merge(&other).unwrap();
-        let learnt: Vec<u64> = (0..80).filter(|&at| one.verdict("r1", 7, at) == Known::Learnt).collect();
-        assert_eq!(learnt, [1, 2, 5, 64]);
-        assert_eq!(one.round("r1"), Some((7, true)));
-        assert_eq!(one.shared(&other), 1);
-        let text = serde_json::to_string(&one).unwrap();
-        assert!(text.contains(r#""learnt":"1 2 5 64""#));
-        assert_eq!(serde_json::from_str::<Memory>(&text).unwrap(), one);
+    fn known(memory: &Remembered, round: &str, at: u64, id: &str) -> Known {
+        memory.verdict(round, at, Item::of(id), &memory.items())
     }
 
     #[test]
-    fn what_is_forgotten_is_known_to_be() {
-        let mut memory = Memory::default();
-        for round in 0..MOST as u64 + 2 {
-            memory.learnt_verdict(&format!("r{round}"), round, 1);
+    fn verdicts_are_remembered_one_by_one_and_merge() {
+        let (mut one, mut other) = (Remembered::default(), Remembered::default());
+        one.picked_from("r1", 7, true);
+        for id in ["p1", "p64", "p5"] {
+            one.learnt_verdict("r1", 7, Item::of(id));
         }
-        assert_eq!(memory.verdict("r0", 0, 1), Known::Forgotten);
-        assert_eq!(memory.verdict("r2", 2, 1), Known::Learnt);
-        assert_eq!(memory.verdict("new", 9999, 1), Known::New);
+        other.learnt_verdict("r1", 7, Item::of("p2"));
+        assert_eq!(one.shared(&other), 0); // one has observed the round, the other has learnt of another pick
+        one.merge(&other).unwrap();
+        for id in ["p1", "p2", "p5", "p64"] {
+            assert_eq!(known(&one, "r1", 7, id), Known::Learnt);
+            assert_eq!(known(&one, "r2", 8, id), Known::Elsewhere);
+        }
+        assert_eq!(known(&one, "r1", 7, "p3"), Known::New);
+        assert_eq!(one.round("r1"), Some((7, true)));
+        assert_eq!(one.shared(&other), 1);
+        let text = serde_json::to_string(&one).unwrap();
+        assert_eq!(serde_json::from_str::<Remembered>(&text).unwrap(), one);
+    }
+
+    /// The latest that was forgotten is forgotten too: its verdicts are not new ones.
+    #[test]
+    fn what_is_forgotten_is_known_to_be() {
+        let mut memory = Remembered::default();
+        for round in 0..MOST as u64 + 2 {
+            memory.learnt_verdict(&format!("r{round}"), round, Item::of(&round.to_string()));
+        }
+        assert_eq!(known(&memory, "r0", 0, "0"), Known::Forgotten);
+        assert_eq!(known(&memory, "r1", 1, "1"), Known::Forgotten);
+        assert_eq!(known(&memory, "r2", 2, "2"), Known::Learnt);
+        assert_eq!(known(&memory, "late", 2, "new"), Known::New);
+        assert_eq!(known(&memory, "new", 9999, "new"), Known::New);
+    }
+
+    #[test]
+    fn no_round_is_later_than_the_latest_time() {
+        for (at, sound) in [(Seen::LATEST, true), (Seen::LATEST + 1, false)] {
+            let mut memory = Remembered::default();
+            memory.picked_from("r", at, true);
+            assert_eq!(memory.fault().is_none(), sound);
+            let memory = Remembered { forgotten: Some(at), ..Remembered::default() };
+            assert_eq!(memory.fault().is_none(), sound);
+        }
     }
 
     #[test]
     fn another_scale_is_noticed_and_a_wider_range_is_not() {
-        let (mut memory, verdict) = (Memory::default(), Evaluator::from("verdict"));
+        let (mut memory, verdict) = (Remembered::default(), Evaluator::from("verdict"));
         assert_eq!(memory.saw_rewards(&verdict, 0.0, 1.0), None);
         assert_eq!(memory.saw_rewards(&verdict, 0.0, 2.0), None);
         assert_eq!(memory.saw_rewards(&verdict, 1.0, 100.0), Some((0.0, 2.0)));

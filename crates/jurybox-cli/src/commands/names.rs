@@ -1,0 +1,116 @@
+//! Lists on the command line: names separated by commas, in double quotes where they have a comma themselves.
+
+use std::ops::Deref;
+use std::str::FromStr;
+
+/// Some names: `spam,abuse`, or `spam,"abuse, strict"`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names(Vec<String>);
+
+impl FromStr for Names {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Names(pieces(text)?.iter().map(|piece| unquoted(piece)).collect()))
+    }
+}
+
+impl Deref for Names {
+    type Target = [String];
+
+    fn deref(&self) -> &[String] {
+        &self.0
+    }
+}
+
+/// All names of an option that may be given several times.
+pub(crate) fn all(lists: &[Names]) -> Vec<String> {
+    lists.iter().flat_map(|names| names.0.iter().cloned()).collect()
+}
+
+/// Some names, each with a number: `spam=0.2,"abuse, strict"=0.5`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pairs(Vec<(String, f64)>);
+
+impl FromStr for Pairs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Pairs(pieces(text)?.into_iter().map(|piece| pair(&piece)).collect::<Result<_, _>>()?))
+    }
+}
+
+impl Pairs {
+    pub(crate) fn all(lists: &[Pairs]) -> Vec<(String, f64)> {
+        lists.iter().flat_map(|pairs| pairs.0.iter().cloned()).collect()
+    }
+}
+
+/// `name=value` with a number.
+fn pair(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.rsplit_once('=').ok_or("write name=number, such as spam=0.2")?;
+    let number: f64 = value.trim().parse().map_err(|_| format!("`{}` is not a number", value.trim()))?;
+    // As far as scores may reach: their products stay finite.
+    if number.abs() <= 1e100 {
+        Ok((unquoted(name), number))
+    } else {
+        Err(format!("`{}` is not usable; it must be a number within ±1e100", value.trim()))
+    }
+}
+
+/// What stands between the commas that are outside quotes.
+fn pieces(text: &str) -> Result<Vec<String>, String> {
+    let (mut pieces, mut quoted, mut begins) = (vec![String::new()], false, true);
+    for character in text.chars() {
+        let inside = quoted;
+        match character {
+            // Within quotes two of them are one: the second opens again at once.
+            '"' if quoted || begins => quoted = !quoted,
+            ',' if !quoted => {
+                pieces.push(String::new());
+                begins = true;
+                continue;
+            }
+            ' ' if begins => continue,
+            _ => {}
+        }
+        begins = inside && !quoted;
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(character);
+        }
+    }
+    if quoted { Err(format!("a quote is opened and never closed in `{text}`")) } else { Ok(pieces) }
+}
+
+/// A name without the quotes around it.
+fn unquoted(piece: &str) -> String {
+    let piece = piece.trim();
+    match piece.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inside) => inside.replace("\"\"", "\""),
+        None => piece.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_commas_are_quoted() {
+        for (text, says) in [
+            ("spam,abuse", vec!["spam", "abuse"]),
+            ("spam, \"abuse, strict\" ,x", vec!["spam", "abuse, strict", "x"]),
+            ("\"say \"\"no\"\", twice\"", vec!["say \"no\", twice"]),
+            ("5\" pipe,b", vec!["5\" pipe", "b"]),
+            ("-spam", vec!["-spam"]),
+        ] {
+            assert_eq!(*text.parse::<Names>().unwrap(), *says, "{text}");
+        }
+        assert!("\"spam".parse::<Names>().is_err());
+        let pairs = Pairs::all(&["spam=0.2,\"abuse, strict\"=-1".parse().unwrap()]);
+        assert_eq!(pairs, [("spam".into(), 0.2), ("abuse, strict".into(), -1.0)]);
+        for bad in ["spam", "spam=x", "spam=1e101", "spam=inf"] {
+            assert!(bad.parse::<Pairs>().is_err(), "{bad}");
+        }
+    }
+}

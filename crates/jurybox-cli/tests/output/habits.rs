@@ -1,0 +1,303 @@
+//! What scripts count on: exit codes, what goes where, quiet, completions, manual pages, and files that are safe to open.
+
+use crate::support::{Folder, history};
+use std::process::Output;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+/// A folder with a history, and a state that has learnt it.
+fn desk(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("history.csv", &history(200));
+    folder.ok("learn history.csv --id id --reward verdict --state model.json".split(' '));
+    folder
+}
+
+#[test]
+fn exit_codes_are_what_the_help_says() {
+    let folder = desk("codes");
+    for (line, expected) in [
+        ("rank history.csv -k 2 --id id", 0),
+        ("--help", 0),
+        ("--version", 0),
+        ("rank --help", 0),
+        ("rank absent.csv", 1),
+        ("rank history.csv -k 0 --id id", 1),
+        ("policies no-such", 1),
+        ("rank history.csv --no-such-flag", 2),
+        ("rank", 2),
+        ("no-such-command", 2),
+        ("", 2),
+    ] {
+        let output = folder.run(line.split_whitespace());
+        assert_eq!(code(&output), expected, "jurybox {line}: {}", text(&output.stderr));
+        let spoken = if expected == 0 { &output.stdout } else { &output.stderr };
+        assert!(!spoken.is_empty(), "jurybox {line}");
+        assert!(expected == 0 || output.stdout.is_empty(), "jurybox {line}: {}", text(&output.stdout));
+    }
+    let help = folder.ok(["--help"]);
+    for line in ["Exit codes:", "  0 ", "  1 ", "  2 ", "  130 "] {
+        assert!(help.contains(line), "{help}");
+    }
+}
+
+/// Results stand on standard output with and without `-q`, byte for byte; `-q` leaves nothing on standard error.
+#[test]
+fn quiet_stops_messages_and_nothing_else() {
+    let folder = desk("quiet");
+    folder.write("more.csv", &history(90));
+    let lines = [
+        "rank history.csv -k 2 --id id --reward verdict",
+        "report history.csv --id id --reward verdict",
+        "report history.csv --id id --reward verdict --out page.html",
+        "report history.csv --id id --reward verdict --json",
+        "replay history.csv --id id --reward verdict --policies average --runs 2 --items 20 -k 2",
+        "replay history.csv --id id --reward verdict --policies average --runs 2 --items 20 -k 2 --html page.html",
+        "merge model.json model.json --again -o sum.json",
+        "learn more.csv --id id --reward verdict --state model.json --again",
+        "pick history.csv --id id --ignore verdict --state desk.json -k 3 --no-observe",
+        "simulate --runs 2 --rounds 20 --policies esag --out folder",
+        "reproduce theorem3 --quick --runs 2 --rounds 100 --out paper",
+        "demo --out demo.html",
+        "policies",
+        "man pages",
+    ];
+    for line in lines {
+        let spoken = folder.run(line.split(' '));
+        assert!(spoken.status.success(), "{line}: {}", text(&spoken.stderr));
+        for quiet in ["-q", "--quiet"] {
+            let silent = folder.run(line.split(' ').chain([quiet]));
+            let first = folder.run([quiet].into_iter().chain(line.split(' ')));
+            assert_eq!(text(&silent.stderr), "", "{line}");
+            assert_eq!(text(&first.stderr), "", "{quiet} before {line}");
+            assert_eq!(text(&silent.stdout), text(&spoken.stdout), "{line}");
+            assert_eq!(text(&first.stdout), text(&spoken.stdout), "{line}");
+        }
+        let has_messages = !line.starts_with("policies") && !line.ends_with("--policies average");
+        assert_eq!(spoken.stderr.is_empty(), !has_messages, "{line}: {}", text(&spoken.stderr));
+        let has_result = !["merge", "learn", "man"].iter().any(|command| line.starts_with(command));
+        assert_eq!(spoken.stdout.is_empty(), !has_result, "{line}");
+    }
+    // Errors are no messages.
+    assert!(!folder.run(["rank", "absent.csv", "-q"]).stderr.is_empty());
+}
+
+#[test]
+fn standard_output_holds_one_document() {
+    let folder = desk("one");
+    let table = "history.csv --id id --reward verdict -q";
+    let page = folder.ok(format!("report {table} --out -").split(' '));
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
+    let page =
+        folder.ok(format!("replay {table} --policies average --runs 2 --items 20 -k 2 --html -").split(' '));
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
+    for line in [
+        format!("report {table} --out - --json"),
+        format!("rank {table} --out /dev/stdout --json"),
+        format!("replay {table} --policies average --html - --svg -"),
+    ] {
+        let output = folder.run(line.split(' '));
+        assert_eq!((code(&output), text(&output.stdout)), (1, String::new()), "{line}");
+        assert!(text(&output.stderr).contains("room for one document"), "{line}");
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_come_from_the_program() {
+    let folder = Folder::new("manual");
+    for (shell, sign) in [
+        ("bash", "complete -F _jurybox"),
+        ("zsh", "#compdef jurybox"),
+        ("fish", "complete -c jurybox"),
+        ("elvish", "edit:completion"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let script = folder.ok(["completions", shell]);
+        assert!(
+            script.contains(sign) && script.contains("safe-csv") && script.contains("reproduce"),
+            "{shell}"
+        );
+    }
+    assert_eq!(code(&folder.run(["completions", "dos"])), 2);
+
+    let page = folder.ok(["man"]);
+    assert!(page.contains(".TH jurybox 1") && page.contains("Exit codes:"), "{page}");
+    folder.ok(["man", "deep/man1"]);
+    let commands: Vec<String> = folder
+        .ok(["--help"])
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next().map(Into::into))
+        .filter(|name| name != "help")
+        .collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    for name in commands {
+        let page = folder.read(&format!("deep/man1/jurybox-{name}.1"));
+        assert!(page.contains(&format!(".TH jurybox-{name} 1")) && page.contains("quiet"), "{name}: {page}");
+    }
+    assert!(folder.read("deep/man1/jurybox.1").contains(".TH jurybox 1"));
+}
+
+/// What terminals act on comes from files, states and names, and never gets through to standard error.
+#[test]
+fn messages_show_control_characters_instead_of_sending_them() {
+    let folder = Folder::new("escapes");
+    folder.write("names.csv", "id,sp\u{1b}[31mam,b\np\u{1b}]0;x\u{7},1,2\nq,2,1\nq,x,1\n");
+    folder.write("ids.csv", "id,a,b\np\u{1b}]0;x\u{7},1,2\nq,2,1\n");
+    folder.write("verdicts.csv", "id,found\nz\u{1b}[2J,1\np\u{1b}]0;x\u{7},1\n");
+    let lines: Vec<Vec<&str>> = vec![
+        vec!["rank", "names.csv", "--id", "id", "--evaluators", "sp\u{1b}[31mam", "--json"],
+        vec!["rank", "ids.csv", "--id", "\u{1b}[0m"],
+        vec!["rank", "ids.csv", "--evaluators", "b\u{202e}"],
+        vec!["rank", "\u{1b}[31m.csv"],
+        vec!["rank", "ids.csv", "--\u{202e}31m"],
+        vec!["\u{202e}rank"],
+        vec!["pick", "ids.csv", "--id", "id", "-k", "1", "--state", "desk.json", "--out", "picks.csv"],
+        vec![
+            "learn",
+            "--picks",
+            "picks.csv",
+            "--verdicts",
+            "verdicts.csv",
+            "--id",
+            "id",
+            "--reward",
+            "found",
+            "--state",
+            "desk.json",
+        ],
+        vec!["policies", "\u{9b}31m"],
+        vec!["merge", "\u{1b}[2J.json", "-o", "sum.json"],
+    ];
+    let mut written_out = 0;
+    for line in lines {
+        let output = folder.run(line.iter().copied());
+        let messages = text(&output.stderr);
+        let sent = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
+        assert!(!messages.contains(sent), "{line:?}: {messages:?}");
+        written_out +=
+            usize::from(["\\u001b", "\\u202e", "\\u009b"].iter().any(|sign| messages.contains(sign)));
+    }
+    assert_eq!(written_out, 9, "all but `pick`, which names no item");
+
+    // An evaluator's name in a state.
+    folder.write("calm.csv", "id,spam,b,verdict\np,1,2,1\nq,2,1,0\n");
+    folder.ok("learn calm.csv --id id --reward verdict --state model.json".split(' '));
+    folder.write("model.json", &folder.read("model.json").replace("\"spam\"", "\"sp\\u001b[31mam\""));
+    let output = folder.run("rank calm.csv --id id --reward verdict --state model.json".split(' '));
+    assert!(!text(&output.stderr).contains('\u{1b}'), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("sp\\u001b[31mam"), "{}", text(&output.stderr));
+}
+
+const HOSTILE: &str = "<img src=x onerror=alert(1)>&\"'";
+
+/// Every page that the program makes forbids itself scripts, and no name leaves its place.
+#[test]
+fn pages_escape_every_name_and_forbid_scripts() {
+    let folder = Folder::new("pages");
+    let quoted = format!("\"{}\"", HOSTILE.replace('"', "\"\""));
+    let hostile = |column: &str| {
+        let head = history(1).lines().next().unwrap().replace(column, &quoted);
+        format!("{head}\n{}", history(200).split_once('\n').unwrap().1)
+    };
+    let name = "<b>hour&.csv";
+    let mut pages = Vec::new();
+    for (at, column) in ["good", "verdict", "copy"].into_iter().enumerate() {
+        folder.write(name, &hostile(column));
+        let reward = if column == "verdict" { HOSTILE } else { "verdict" };
+        let state = format!("<i>{at}.json");
+        folder.ok(["learn", name, "--id", "id", "--reward", reward, "--state", &state]);
+        folder.ok([
+            "report",
+            name,
+            "--id",
+            "id",
+            "--reward",
+            reward,
+            "--state",
+            &state,
+            "--out",
+            "report.html",
+        ]);
+        pages.push(folder.read("report.html"));
+        let replay =
+            ["replay", name, "--id", "id", "--reward", reward, "--policies", "average", "--runs", "2"];
+        let rest = ["--items", "20", "-k", "2", "--state", &state, "--html", "replay.html"];
+        folder.ok(replay.into_iter().chain(rest));
+        pages.push(folder.read("replay.html"));
+    }
+    folder
+        .write("log.csv", &format!("{quoted},b,round,verdict,p\n{}", "1,2,1,1,0.5\n2,1,1,,0.5\n".repeat(40)));
+    folder.ok(
+        "replay log.csv --reward verdict --probability p --policies average -k 1 --items 2 --html log.html"
+            .split(' '),
+    );
+    pages.push(folder.read("log.html"));
+    folder.ok("demo --out demo.html -q".split(' '));
+    pages.push(folder.read("demo.html"));
+    folder.ok("reproduce theorem3 --quick --runs 2 --rounds 100 --out paper -q".split(' '));
+    pages.push(folder.read("paper/report.html"));
+    let mut shown = 0;
+    for page in &pages {
+        let policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>";
+        assert!(page.contains(policy), "{}", &page[..400]);
+        // Nothing that the program writes itself is one of these.
+        for sign in ["<img", "<script", "<i>", "<b>hour", "javascript:", " src="] {
+            let found = page.find(sign).map(|at| &page[at..(at + 80).min(page.len())]);
+            assert!(sign == " src=" || found.is_none(), "{found:?}");
+        }
+        shown += usize::from(page.contains("&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#39;"));
+    }
+    assert!(shown >= 4, "the names are on {shown} pages");
+}
+
+/// In a spreadsheet, `=HYPERLINK(...)` in somebody's post is a program.
+#[test]
+fn safe_csv_leaves_no_formula_and_changes_no_number() {
+    let folder = Folder::new("formulas");
+    folder.write(
+        "posts.csv",
+        "id,=head,note,a,b\n\"=HYPERLINK(\"\"http://x\"\",1)\",-5,+note,-0.5,1\n@x,+7,-2+3,-1.5,2\nplain,7,\"\tx\",0.5,-3\n",
+    );
+    let line = "rank posts.csv -k 3 --id id --ignore =head --weights a=1,b=-1";
+    let plain = folder.ok(line.split(' ').chain(["-q"]));
+    let safe = folder.ok(line.split(' ').chain(["-q", "--safe-csv"]));
+    let cells = |text: &str| -> Vec<Vec<String>> {
+        let records = text.lines().map(|line| line.replace("\"=HYPERLINK(\"\"http://x\"\",1)\"", "=H"));
+        let records = records.map(|line| line.replace("\"'=HYPERLINK(\"\"http://x\"\",1)\"", "'=H"));
+        records.map(|line| line.split(',').map(Into::into).collect()).collect()
+    };
+    assert_eq!(
+        safe.lines().collect::<Vec<_>>(),
+        [
+            "rank,score,id,'=head,note,a,b",
+            "1,3.5,plain,7,'\tx,0.5,-3",
+            "2,-1.5,\"'=HYPERLINK(\"\"http://x\"\",1)\",-5,'+note,-0.5,1",
+            "3,-3.5,'@x,+7,'-2+3,-1.5,2",
+        ]
+    );
+    for (before, after) in cells(&plain).iter().zip(cells(&safe)) {
+        assert_eq!(before.len(), after.len());
+        for (before, after) in before.iter().zip(after) {
+            let formula = before.starts_with(['=', '+', '-', '@', '\t']) && before.parse::<f64>().is_err();
+            assert_eq!(after, if formula { format!("'{before}") } else { before.clone() });
+        }
+    }
+    // Every way to CSV, and no other format.
+    let all = folder.ok("rank posts.csv --all --id id --ignore =head --weights a=1 -q --safe-csv".split(' '));
+    assert!(all.contains("'@x") && !all.contains(",@x"), "{all}");
+    let pick = "pick posts.csv --id id --ignore =head -k 3 --state desk.json --no-observe -q --safe-csv";
+    let picks = folder.ok(pick.split(' '));
+    assert!(picks.contains("'@x") && !picks.contains(",@x"), "{picks}");
+    folder.ok(pick.split(' ').chain(["--out", "picks.jsonl"]));
+    assert!(folder.read("picks.jsonl").contains("\"@x\""), "{}", folder.read("picks.jsonl"));
+}

@@ -1,0 +1,7 @@
+//! What comes out of the command, and where: results and messages, documents and their schemas, pages, a terminal.
+
+mod habits;
+mod schemas;
+mod support;
+#[cfg(unix)]
+mod terminal;

@@ -1,0 +1,57 @@
+//! Cells that a spreadsheet would run instead of show.
+//!
+//! A post that is called `=HYPERLINK(...)` is text here and a formula there. Whoever opens a CSV of other people's words in a
+//! spreadsheet wants such cells to begin with an apostrophe, after which spreadsheets take the rest as text.
+
+use crate::column::{Column, Slab};
+use std::borrow::Cow;
+
+/// The text as a cell that no spreadsheet runs: numbers as they are, and an apostrophe before what would begin a formula.
+///
+/// ```
+/// use jurybox_files::without_formula;
+/// assert_eq!(without_formula("=1+2"), "'=1+2");
+/// assert_eq!(without_formula("-0.25"), "-0.25");
+/// assert_eq!(without_formula("a=b"), "a=b");
+/// ```
+pub fn without_formula(cell: &str) -> Cow<'_, str> {
+    // Some spreadsheets read the wide forms of these signs as the signs.
+    let begins = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    if begins && cell.parse::<f64>().is_err() { format!("'{cell}").into() } else { cell.into() }
+}
+
+impl Slab {
+    /// The same rows, for a CSV that may be opened by a spreadsheet.
+    pub(crate) fn without_formulas(&self) -> Slab {
+        let safe = |column: &Column| {
+            let cells: Vec<String> = (0..self.rows).map(|row| column.text(row)).collect();
+            let shown = cells.iter().map(|cell| without_formula(cell));
+            if shown.clone().all(|cell| matches!(cell, Cow::Borrowed(_))) {
+                return column.clone();
+            }
+            Column::Text { cells: shown.map(|cell| cell.as_ref().into()).collect(), numeric: None }
+        };
+        Slab {
+            names: self.names.iter().map(|name| without_formula(name).into_owned()).collect(),
+            columns: self.columns.iter().map(safe).collect(),
+            rows: self.rows,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_begin_a_formula_is_text_and_numbers_stay() {
+        for cell in
+            ["=cmd|' /C calc'!A0", "+SUM(A1)", "-2+3", "@x", "\tx", "\rx", "\n=x", "＝x", "-", "=", "--1"]
+        {
+            assert_eq!(without_formula(cell), format!("'{cell}"));
+        }
+        for cell in ["", "-1", "+2.5", "-1e-7", "a", "1=1", " x", "'=x", "{\"a\":1}", "-inf"] {
+            assert_eq!(without_formula(cell), cell);
+        }
+    }
+}

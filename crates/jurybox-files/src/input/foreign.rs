@@ -1,0 +1,52 @@
+//! Files that are something else: told by their first bytes, and refused for what they are.
+
+/// How files of other kinds begin.
+const BEGINNINGS: &[(&[u8], &str)] = &[
+    (b"\xfd7zXZ\0", "compressed by xz"),
+    (b"BZh", "compressed by bzip2"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"ARROW1", "an Arrow (Feather) file"),
+    (b"ORC", "an ORC file"),
+    (b"Obj\x01", "an Avro file"),
+    (b"\x89HDF\r\n", "an HDF5 file"),
+    (b"\x93NUMPY", "a NumPy array"),
+];
+
+/// What a file that begins so is, where it is nothing that is read.
+pub(super) fn foreign(head: &[u8]) -> Option<&'static str> {
+    let begins = |with: &[u8]| head.starts_with(with);
+    if begins(b"PK\x03\x04") {
+        let holds = |name: &[u8]| memchr::memmem::find(head, name).is_some();
+        return Some(if holds(b"xl/") || holds(b"[Content_Types].xml") {
+            "an Excel workbook"
+        } else if holds(b"opendocument.spreadsheet") {
+            "an OpenDocument spreadsheet"
+        } else {
+            "a zip archive"
+        });
+    }
+    let fits = |(beginning, _): &&(&[u8], &'static str)| begins(beginning);
+    let (beginning, what) = *BEGINNINGS.iter().find(fits)?;
+    // Letters can begin a header too; then what follows is text.
+    let text = beginning.is_ascii() && !head.iter().take(64).any(|&byte| byte < 9);
+    (!text).then_some(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_first_bytes_and_headers_are_not_taken_for_them() {
+        assert_eq!(foreign(b"PK\x03\x04...xl/workbook.xml"), Some("an Excel workbook"));
+        assert_eq!(foreign(b"PK\x03\x04...scores.csv"), Some("a zip archive"));
+        assert_eq!(foreign(b"\xfd7zXZ\0\0"), Some("compressed by xz"));
+        assert_eq!(foreign(b"BZh91AY\x01\x02"), Some("compressed by bzip2"));
+        for text in ["ORC,elf\n1,2\n", "BZh,spam\n1,2\n", "ARROW1,b\n", "PK,spam\n", "", "spam\n"] {
+            assert_eq!(foreign(text.as_bytes()), None, "{text}");
+        }
+    }
+}

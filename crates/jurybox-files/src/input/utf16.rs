@@ -1,0 +1,112 @@
+//! UTF-16, as spreadsheets save "Unicode text": read as UTF-8.
+
+use std::io::{self, ErrorKind, Read};
+
+/// Which of the two bytes of a unit comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Little,
+    Big,
+}
+
+/// The order of a text that begins so, if it is one: by its mark, or by the zeros that plain letters have in it.
+pub(super) fn order(head: &[u8]) -> Option<Order> {
+    match head {
+        [0xff, 0xfe, ..] | [1..=255, 0, 1..=255, 0, ..] => Some(Order::Little),
+        [0xfe, 0xff, ..] | [0, 1..=255, 0, 1..=255, ..] => Some(Order::Big),
+        _ => None,
+    }
+}
+
+/// A text in UTF-16 as UTF-8; the mark at its beginning becomes that of UTF-8, which is passed over later.
+pub(super) struct Utf8<R> {
+    from: R,
+    order: Order,
+    /// Bytes read and not decoded yet: a unit, or a character, may be cut.
+    raw: Vec<u8>,
+    text: Vec<u8>,
+    given: usize,
+}
+
+impl<R: Read> Utf8<R> {
+    pub(super) fn new(from: R, order: Order) -> Self {
+        Utf8 { from, order, raw: Vec::new(), text: Vec::new(), given: 0 }
+    }
+
+    /// Decodes what has been read, up to a character that is cut.
+    fn decode(&mut self, ended: bool) -> io::Result<()> {
+        let unit = |pair: [u8; 2]| match self.order {
+            Order::Little => u16::from_le_bytes(pair),
+            Order::Big => u16::from_be_bytes(pair),
+        };
+        let mut units: Vec<u16> = self.raw.as_chunks().0.iter().map(|&pair| unit(pair)).collect();
+        // The first half of a character waits for the second.
+        if !ended && units.last().is_some_and(|last| (0xd800..0xdc00).contains(last)) {
+            units.pop();
+        }
+        let used = 2 * units.len();
+        let mut text = String::with_capacity(units.len());
+        for character in char::decode_utf16(units) {
+            let bad = |_| io::Error::new(ErrorKind::InvalidData, "this is not valid UTF-16");
+            text.push(character.map_err(bad)?);
+        }
+        self.raw.drain(..used);
+        if ended && !self.raw.is_empty() {
+            return Err(io::Error::new(ErrorKind::InvalidData, "UTF-16 with an odd number of bytes"));
+        }
+        (self.text, self.given) = (text.into_bytes(), 0);
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Utf8<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.text.len() {
+            let read = self.from.by_ref().take(1 << 16).read_to_end(&mut self.raw)?;
+            if read == 0 && self.raw.is_empty() {
+                return Ok(0);
+            }
+            self.decode(read == 0)?;
+        }
+        let count = out.len().min(self.text.len() - self.given);
+        out[..count].copy_from_slice(&self.text[self.given..self.given + count]);
+        self.given += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time: every character is cut everywhere.
+    struct Drip<'a>(&'a [u8]);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let count = out.len().min(1);
+            self.0.read(&mut out[..count])
+        }
+    }
+
+    #[test]
+    fn both_orders_are_read_and_what_is_cut_is_refused() {
+        let text = "post;spam\np\u{1f600};0,5\n";
+        for (order, bytes) in [
+            (Order::Little, text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
+            (Order::Big, text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
+        ] {
+            assert_eq!(super::order(&bytes), Some(order), "{bytes:?}");
+            let mut read = String::new();
+            Utf8::new(Drip(&bytes), order).read_to_string(&mut read).unwrap();
+            assert_eq!(read, text);
+            // In the middle of a letter, and twice within the last character.
+            for cut in [1, 23, 24] {
+                let mut rest = Vec::new();
+                let cut = Utf8::new(&bytes[..cut], order).read_to_end(&mut rest);
+                assert_eq!(cut.unwrap_err().kind(), ErrorKind::InvalidData);
+            }
+        }
+        assert_eq!(order(b"post,spam"), None);
+    }
+}

@@ -1,0 +1,163 @@
+//! What the first cells of a column look like: numbers, words, or names of things.
+
+use crate::number::{Cell, Decimal, Notation, yes_or_no};
+use crate::roles::{Found, Kind};
+use std::collections::HashSet;
+
+/// How many rows are looked at to tell what columns hold.
+pub(crate) const ROWS: usize = 1000;
+
+/// Distinct whole numbers are names of things from so many rows on; fewer may be so by chance.
+const DISTINCT: usize = 30;
+
+/// Whole numbers that count up by one are row numbers from so many rows on.
+const COUNTING: usize = 5;
+
+/// What was seen of a column.
+#[derive(Debug, Default)]
+pub(crate) struct Look {
+    numbers: u64,
+    odd: u64,
+    yes: u64,
+    no: u64,
+    decimal_commas: u64,
+    /// Cells such as `1,234`, which may be either.
+    either: u64,
+    /// Whether there are numbers, other than shares, beyond 0 to 1.
+    beyond: bool,
+    whole: Whole,
+}
+
+impl Look {
+    pub(crate) fn see(&mut self, cell: &[u8], notation: &Notation) {
+        let cell = cell.trim_ascii();
+        let read = notation.read(cell);
+        if let Cell::Number(_) = read {
+            match yes_or_no(cell) {
+                Some(1.0) => self.yes += 1,
+                Some(_) => self.no += 1,
+                None => {}
+            }
+            self.decimal_commas += u64::from(Notation::is_decimal_comma(cell));
+        }
+        self.either += u64::from(Notation::is_either(cell));
+        let beyond = self.beyond;
+        self.see_stored(read);
+        if Notation::is_share(cell) {
+            self.beyond = beyond;
+        }
+    }
+
+    /// Takes in what a file stores as such, and not as text.
+    pub(crate) fn see_stored(&mut self, cell: Cell) {
+        match cell {
+            Cell::Missing => self.whole.end(),
+            Cell::NotANumber => self.see_odd(),
+            Cell::Unusable => self.numbers += 1,
+            Cell::Number(value) => {
+                self.numbers += 1;
+                self.beyond |= !(0.0..=1.0).contains(&value);
+                self.whole.see(value);
+            }
+        }
+    }
+
+    /// Takes in what is no number.
+    pub(crate) fn see_odd(&mut self) {
+        self.odd += 1;
+        self.whole.end();
+    }
+
+    /// What the column holds: numbers where at least half of its cells are some. How many odd ones there may be is judged
+    /// when all of them have been read.
+    fn kind(&self) -> Kind {
+        let words = self.yes + self.no;
+        if self.numbers + self.odd == 0 {
+            Kind::Empty
+        } else if self.numbers < self.odd {
+            Kind::Text
+        } else if words == self.numbers && (self.yes == 0 || self.no == 0) {
+            // `NO` all the way down may be Norway.
+            Kind::OneWord
+        } else if self.whole.is_serial() {
+            Kind::Serial
+        } else {
+            Kind::Number
+        }
+    }
+
+    pub(crate) fn found(&self, name: String) -> Found {
+        // One `12,50` does not make decimals of all the `4,103`.
+        let seen = self.decimal_commas > 0 && self.decimal_commas >= self.either;
+        let decimal = if seen { Decimal::Seen } else { Decimal::Either };
+        Found { decimal, no_shares: self.beyond, ..Found::new(name, self.kind()) }
+    }
+}
+
+/// Whether all cells are whole numbers, and no two the same.
+#[derive(Debug, Default)]
+pub(crate) struct Whole {
+    rows: usize,
+    seen: HashSet<u64>,
+    ended: bool,
+    last: f64,
+    /// Whether each is one more than the one before.
+    jumps: bool,
+}
+
+impl Whole {
+    pub(crate) fn see(&mut self, value: f64) {
+        if self.ended {
+            return;
+        }
+        // Beyond 2^53 several whole numbers are one of ours: they are long ids, and taken for different ones.
+        let exact = value.abs() < (1_u64 << 53) as f64;
+        if value.fract() != 0.0 || (exact && !self.seen.insert(value.to_bits())) {
+            return self.end();
+        }
+        self.rows += 1;
+        self.jumps |= self.rows > 1 && value != self.last + 1.0;
+        self.last = value;
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+        self.seen = HashSet::new();
+    }
+
+    pub(crate) fn is_serial(&self) -> bool {
+        !self.ended && (self.rows >= DISTINCT || (self.rows >= COUNTING && !self.jumps))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(cells: &[&str]) -> Kind {
+        let mut look = Look::default();
+        cells.iter().for_each(|cell| look.see(cell.as_bytes(), &Notation::default()));
+        look.kind()
+    }
+
+    #[test]
+    fn a_column_is_what_most_of_its_cells_are() {
+        assert_eq!(kind(&["", "NA"]), Kind::Empty);
+        assert_eq!(kind(&["1.5", "high", "2"]), Kind::Number);
+        assert_eq!(kind(&["a", "b", "2"]), Kind::Text);
+        assert_eq!(kind(&["yes", "no"]), Kind::Number);
+        assert_eq!(kind(&["NO", "NO", "NO"]), Kind::OneWord);
+        assert_eq!(kind(&["NO", "SE", "DK"]), Kind::Text);
+    }
+
+    #[test]
+    fn counting_and_distinct_whole_numbers_name_things() {
+        let cells = |values: Vec<u64>| -> Vec<String> { values.iter().map(ToString::to_string).collect() };
+        let of = |values: Vec<u64>| kind(&cells(values).iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(of((7..12).collect()), Kind::Serial);
+        assert_eq!(of((7..11).collect()), Kind::Number);
+        assert_eq!(of((0..30).map(|n| n * 7919 % 1000).collect()), Kind::Serial);
+        assert_eq!(of((0..29).map(|n| n * 7919 % 1000).collect()), Kind::Number);
+        assert_eq!(of((0..60).map(|n| n % 59).collect()), Kind::Number);
+    }
+}

@@ -1,0 +1,142 @@
+//! What to do about each evaluator, and the order of their use. Both are read off the intervals that are printed beside
+//! them: what an interval does not show is not advised.
+
+use super::gather::Gathered;
+use super::{EvaluatorReport, Relation, Report, selection, words};
+use jurybox::Interval;
+use serde::Serialize;
+
+/// What to do about an evaluator, as far as the intervals show it.
+///
+/// ```
+/// assert_eq!(jurybox_files::Advice::Invert.word(), "turn round");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Advice {
+    /// Its scores rise with the reward.
+    Trust,
+    /// It tells something, though not by a straight line of its own: beside the others, or along a curve.
+    Keep,
+    /// It all but is the reward: is it known beforehand?
+    Check,
+    /// Its scores fall where the reward rises.
+    Invert,
+    /// It is not what it was.
+    Changed,
+    /// These rows cannot tell.
+    Undecided,
+    /// Another evaluator is this one in other units.
+    Duplicate,
+    /// It says nothing, or next to nothing: its whole interval is next to zero.
+    Mute,
+}
+
+/// Differences below this share of a standard deviation are next to nothing (Cohen's small effect).
+const NEXT_TO_NOTHING: f64 = 0.2;
+
+impl Advice {
+    /// In a word or two.
+    pub fn word(self) -> &'static str {
+        match self {
+            Advice::Trust => "trust",
+            Advice::Keep => "keep",
+            Advice::Check => "check",
+            Advice::Invert => "turn round",
+            Advice::Changed => "changed",
+            Advice::Undecided => "cannot tell",
+            Advice::Duplicate => "copy",
+            Advice::Mute => "mute",
+        }
+    }
+}
+
+/// Advice on every evaluator, in their order.
+pub(super) fn advise(report: &Report, gathered: &Gathered) -> Vec<Advice> {
+    // Rows that were picked by an evaluator show less of it than there is: nobody is muted by them.
+    let mute_below = match selection::shift(gathered, report) {
+        Some(_) => 0.0,
+        // Two rewards a small effect apart correlate the less with a score, the rarer one of them is.
+        None => gathered.outcomes.larger_share().map_or(0.5, |share| (share * (1.0 - share)).sqrt()),
+    } * NEXT_TO_NOTHING;
+    let of = |(at, about): (usize, &EvaluatorReport)| match () {
+        () if about.coverage == 0.0 || about.deviation.is_nan() || about.deviation == 0.0 => Advice::Mute,
+        () if report.policy.changed.contains(&about.name) => Advice::Changed,
+        () if report.first_of(about).is_some() => Advice::Duplicate,
+        () if report.rewarded() => by_rewards(about, mute_below),
+        () if report.policy.of_state => report.policy.weights.get(at).map_or(Advice::Undecided, |weight| {
+            match (weight.low, weight.high) {
+                (Some(low), _) if low > 0.0 => Advice::Trust,
+                (_, Some(high)) if high < 0.0 => Advice::Invert,
+                _ => Advice::Undecided,
+            }
+        }),
+        () => Advice::Undecided,
+    };
+    report.evaluators.iter().enumerate().map(|(at, about)| of((at, about))).collect()
+}
+
+fn by_rewards(about: &EvaluatorReport, mute_below: f64) -> Advice {
+    let helps = about.weight.is_some_and(|weight| weight.low > 0.0);
+    let counts_against = about.weight.is_some_and(|weight| weight.high < 0.0);
+    match about.relation {
+        Relation::With if words::all_but_the_reward(about) => Advice::Check,
+        Relation::With if counts_against => Advice::Keep,
+        Relation::With => Advice::Trust,
+        Relation::Against if helps => Advice::Keep,
+        Relation::Against => Advice::Invert,
+        Relation::BesideOthers => Advice::Keep,
+        Relation::NotSeen if about.bent => Advice::Keep,
+        Relation::NotSeen
+            if about.weight.is_some()
+                && about.correlation.is_some_and(|c| c.low.abs().max(c.high.abs()) < mute_below) =>
+        {
+            Advice::Mute
+        }
+        Relation::NotSeen | Relation::Unknown => Advice::Undecided,
+    }
+}
+
+/// How far an interval surely is from zero.
+fn least(interval: Interval) -> f64 {
+    interval.low.max(-interval.high).max(0.0)
+}
+
+impl Report {
+    /// Whether gains and weights come from rewards.
+    pub(super) fn rewarded(&self) -> bool {
+        self.from == "rewards"
+    }
+
+    /// The numbers of the evaluators, those of most use first: by what to do about them, and then by how much they surely
+    /// add beside the others, go with the reward, or agree with the others where there are no rewards.
+    pub fn by_use(&self) -> Vec<usize> {
+        let key = |&at: &usize| {
+            let about = &self.evaluators[at];
+            let learnt = self.policy.weights.get(at).filter(|_| self.policy.of_state);
+            let own = match about.weight {
+                Some(weight) if self.rewarded() => weight.low.max(0.0),
+                Some(weight) => weight.low,
+                None => 0.0,
+            };
+            let own = if self.rewarded() { own } else { learnt.map_or(own, |w| w.low.unwrap_or(w.mean)) };
+            let with = about.correlation.map_or(0.0, least);
+            let mean = about.correlation.map_or(0.0, |c| c.mean.abs());
+            (about.advice, [own, with, mean].map(|x| if x.is_nan() { 0.0 } else { -x }))
+        };
+        let mut order: Vec<usize> = (0..self.evaluators.len()).collect();
+        order.sort_by(|a, b| {
+            let ((advice_a, a), (advice_b, b)) = (key(a), key(b));
+            let numbers = a.iter().zip(&b).map(|(a, b)| a.total_cmp(b));
+            numbers.fold(advice_a.cmp(&advice_b), std::cmp::Ordering::then)
+        });
+        order
+    }
+
+    /// The first of the evaluators that are one with this one, where it is not that itself.
+    pub(super) fn first_of(&self, about: &EvaluatorReport) -> Option<&EvaluatorReport> {
+        let first =
+            self.evaluators.iter().find(|e| e.name == about.name || about.one_with.contains(&e.name))?;
+        (first.name != about.name).then_some(first)
+    }
+}

@@ -1,0 +1,96 @@
+//! The report as a table for the terminal.
+
+use super::Report;
+use jurybox::Interval;
+use jurybox_draw::{counted, short};
+use std::fmt::Write;
+
+impl Report {
+    /// A table for the terminal: what to do, the evaluators in the order of their use, and the warnings. With a state, the
+    /// weights are those that it has learnt.
+    pub fn to_table(&self) -> String {
+        let width =
+            self.evaluators.iter().map(|e| clipped(&e.name).chars().count()).max().unwrap_or(0).max(9);
+        let made = self.made_at.as_deref().map_or(String::new(), |at| format!(" {}", moment(at)));
+        let mut text = format!(
+            "{}: {}, {} with a reward; from {}; made{made} by {}\n",
+            self.about(),
+            counted(self.rows, "row"),
+            self.labelled,
+            self.from,
+            self.made_by
+        );
+        if self.policy.of_state {
+            let _ =
+                writeln!(text, "weights: what `{}` has learnt from {}", self.policy.name, self.policy.from);
+        }
+        for sentence in &self.summary {
+            let _ = writeln!(text, "{sentence}");
+        }
+        let _ = writeln!(
+            text,
+            "{:width$}  {:11}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>8}",
+            "evaluator", "what to do", "weight", "gain", "offset", "noise", "correlation", "coverage"
+        );
+        let some = |value: Option<f64>| value.map_or("–".into(), short);
+        for at in self.by_use() {
+            let about = &self.evaluators[at];
+            let _ = writeln!(
+                text,
+                "{:width$}  {:11}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>7.0}%",
+                clipped(&about.name),
+                about.advice.word(),
+                self.weight_said(at),
+                some(about.gain),
+                some(about.offset),
+                some(about.noise),
+                interval(about.correlation),
+                100.0 * about.coverage
+            );
+        }
+        if let Some(effective) = self.effective_evaluators {
+            let _ = writeln!(
+                text,
+                "worth {effective:.1} independent evaluators (that counts independence, not knowledge)"
+            );
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        text
+    }
+
+    /// The weight that a state has learnt, where there is one; otherwise that in these rows.
+    fn weight_said(&self, at: usize) -> String {
+        match self.policy.weights.get(at).filter(|_| self.policy.of_state) {
+            Some(weight) => match (weight.low, weight.high) {
+                (Some(low), Some(high)) => interval(Some(Interval { mean: weight.mean, low, high })),
+                _ => short(weight.mean),
+            },
+            None if self.policy.of_state => "–".into(),
+            None => interval(self.evaluators[at].weight),
+        }
+    }
+}
+
+/// A name that a terminal can show.
+fn clipped(name: &str) -> String {
+    const MOST: usize = 60;
+    if name.chars().count() <= MOST {
+        return name.into();
+    }
+    name.chars().take(MOST - 1).chain(['…']).collect()
+}
+
+/// An estimate with its interval in words.
+pub(super) fn interval(estimate: Option<Interval>) -> String {
+    estimate.map_or("–".into(), |e| format!("{} [{}, {}]", short(e.mean), short(e.low), short(e.high)))
+}
+
+/// `2026-11-16 00:31 UTC` of `2026-11-16T00:31:07Z`.
+pub(super) fn moment(iso: &str) -> String {
+    match iso.split_once('T') {
+        Some((day, time)) => format!("{day} {} UTC", time.get(..5).unwrap_or(time)),
+        None => iso.into(),
+    }
+}

@@ -1,0 +1,100 @@
+//! Whether what a state has learnt fits what is asked of it now: one answer for all that rank, pick, learn and replay by it.
+
+use crate::error::Error;
+use jurybox::{Evaluators, Jury, Spec};
+
+/// Which other evaluators a jury may be given than those it has learnt over.
+///
+/// ```
+/// use jurybox_files::May;
+/// assert_ne!(May::Same, May::Lack);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum May<'a> {
+    /// None: a round is picked from by all of them, in their order.
+    Same,
+    /// Some of them, in any order.
+    Lack,
+    /// Others beside them; of its own, only these may be left out, and are forgotten.
+    Change {
+        /// Their names.
+        forget: &'a [String],
+    },
+}
+
+/// Who came and who left when a jury was given other evaluators.
+///
+/// ```
+/// use jurybox::{Evaluators, Jury};
+/// use jurybox_files::{May, Seated};
+///
+/// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::new(["spam", "abuse"])?)?;
+/// let other = Evaluators::new(["abuse", "newcomer"])?;
+/// let refused = Seated::again(&mut jury, &other, May::Change { forget: &[] }).unwrap_err();
+/// assert_eq!(refused.code(), "would-forget");
+/// let seated = Seated::again(&mut jury, &other, May::Change { forget: &["spam".into()] })?;
+/// assert_eq!((&seated.joined[..], &seated.left[..]), (&["newcomer".into()][..], &["spam".into()][..]));
+/// assert_eq!(jury.evaluators(), &other);
+/// assert_eq!(Seated::again(&mut jury, &Evaluators::new(["spam"])?, May::Lack).unwrap_err().code(), "other-evaluators");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seated {
+    /// Newcomers, which begin with nothing.
+    pub joined: Vec<String>,
+    /// Those of which nothing is known any more.
+    pub left: Vec<String>,
+}
+
+impl Seated {
+    /// Gives a jury these evaluators in place of its own, as far as it may be. After an error it is as it was.
+    pub fn again(jury: &mut Jury, evaluators: &Evaluators, may: May<'_>) -> Result<Seated, Error> {
+        let before = jury.evaluators().clone();
+        if before == *evaluators {
+            return Ok(Seated::default());
+        }
+        let missing = |of: &Evaluators, from: &Evaluators| -> Vec<String> {
+            of.names().filter(|name| from.position(name).is_none()).map(Into::into).collect()
+        };
+        let seated = Seated { joined: missing(evaluators, &before), left: missing(&before, evaluators) };
+        let known = |evaluator| before.as_slice().contains(evaluator);
+        match may {
+            May::Lack if evaluators.as_slice().iter().all(known) => {}
+            May::Same | May::Lack => {
+                return Err(Error::OtherEvaluators {
+                    learnt: before.to_string(),
+                    here: evaluators.to_string(),
+                });
+            }
+            May::Change { forget } => {
+                if let Some(evaluator) = seated.left.iter().find(|name| !forget.contains(name)) {
+                    return Err(Error::WouldForget { evaluator: evaluator.clone() });
+                }
+            }
+        }
+        jury.reseat(evaluators.clone())?;
+        Ok(seated)
+    }
+}
+
+/// Refuses a policy or options other than those that a jury has learnt by. What a spec turns round ends up in the evaluators, so
+/// that asking for the same again is asking for the same.
+///
+/// ```
+/// use jurybox::{Evaluators, Jury};
+///
+/// let asked = "adaptive(inverted=[1])".parse()?;
+/// let jury = Jury::new(&asked, Evaluators::new(["spam", "trust"])?)?;
+/// jurybox_files::same_policy(&jury, &asked)?;
+/// assert_eq!(jurybox_files::same_policy(&jury, &"esag".parse()?).unwrap_err().code(), "other-policy");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn same_policy(jury: &Jury, asked: &Spec) -> Result<(), Error> {
+    let same = Jury::new(asked, jury.evaluators().clone())
+        .is_ok_and(|seated| (seated.spec(), seated.evaluators()) == (jury.spec(), jury.evaluators()));
+    if same {
+        Ok(())
+    } else {
+        Err(Error::OtherPolicy { learnt: jury.spec().to_string(), asked: asked.to_string() })
+    }
+}

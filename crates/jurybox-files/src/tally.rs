@@ -1,0 +1,148 @@
+//! Cells that are no numbers where numbers are read: counted, the first of them named, and judged when the pass is over.
+
+use crate::ask::{Ask, Batch, Use, bad_number, shown};
+use crate::error::{Error, Place};
+use crate::number::Cell;
+use crate::warning::{Odd, Warning};
+use std::path::Path;
+
+/// From one in so many cells on, a column with odd cells is refused: below, they count as missing.
+const SHARE: u64 = 20;
+
+/// How many odd cells are named.
+const NAMED: usize = 3;
+
+/// How many late keys are named.
+pub(crate) const LATE: usize = 8;
+
+/// What the cells of a column were that are no numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) missing: u64,
+    odd: u64,
+    first: Vec<(Place, String)>,
+}
+
+impl Tally {
+    /// The number of a cell, NaN where it is missing or odd. What weighs a whole row must be right: an odd probability is
+    /// an error, and so is a number that no estimate could be made with.
+    pub(crate) fn take(
+        &mut self,
+        path: &Path,
+        place: Place,
+        ask: &Ask,
+        column: usize,
+        cell: Cell,
+        text: &[u8],
+    ) -> Result<f64, Error> {
+        match cell {
+            Cell::Missing => self.missing += 1,
+            _ if ask.uses[column] == Use::Watch => self.name(place, text),
+            Cell::Number(value) => return Ok(value),
+            Cell::NotANumber if ask.uses[column] != Use::Probability => self.name(place, text),
+            Cell::NotANumber | Cell::Unusable => {
+                return Err(bad_number(path, place, &ask.names[column], cell, text));
+            }
+        }
+        Ok(f64::NAN)
+    }
+
+    fn name(&mut self, place: Place, text: &[u8]) {
+        self.odd += 1;
+        if self.first.len() < NAMED {
+            self.first.push((place, shown(text)));
+        }
+    }
+
+    /// Adds what was met further down, by so many lines or rows.
+    pub(crate) fn add(&mut self, other: Tally, by: u64) {
+        self.missing += other.missing;
+        self.odd += other.odd;
+        let room = NAMED - self.first.len();
+        self.first
+            .extend(other.first.into_iter().take(room).map(|(place, text)| (place.moved_down(by), text)));
+    }
+
+    /// What is to be said of a column of so many rows; an error where too many of its cells are odd.
+    fn judge(&self, path: &Path, column: &str, rows: u64, watched: bool) -> Result<Option<Warning>, Error> {
+        if self.odd == 0 {
+            return Ok(None);
+        }
+        let of = rows - self.missing;
+        let odd =
+            Odd { path: path.into(), column: column.into(), odd: self.odd, of, first: self.first.clone() };
+        if watched {
+            return Ok(Some(Warning::LateValues(odd)));
+        }
+        if self.odd.saturating_mul(SHARE) > of {
+            return Err(Error::OddCells(Box::new(odd)));
+        }
+        Ok(Some(Warning::OddCells(odd)))
+    }
+}
+
+/// All that was met in one source, or in one part of it, beside its numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Met {
+    rows: u64,
+    tallies: Vec<Tally>,
+    late: Vec<(String, Place)>,
+}
+
+impl Met {
+    /// Takes what was met out of a batch.
+    pub(crate) fn take(&mut self, batch: &mut Batch) {
+        // Rows are counted from the batch's first, lines from the unit's, which is one batch.
+        let before = if batch.starts_lines { 0 } else { self.rows };
+        let (tallies, late) = (std::mem::take(&mut batch.tallies), std::mem::take(&mut batch.late));
+        self.add(Met { rows: batch.rows as u64, tallies, late }, before);
+    }
+
+    /// Adds what was met further down, by so many lines or rows.
+    pub(crate) fn add(&mut self, other: Met, by: u64) {
+        self.rows += other.rows;
+        self.tallies.resize(self.tallies.len().max(other.tallies.len()), Tally::default());
+        for (mine, theirs) in self.tallies.iter_mut().zip(other.tallies) {
+            mine.add(theirs, by);
+        }
+        for (key, place) in other.late {
+            if self.late.len() < LATE && self.late.iter().all(|(known, _)| *known != key) {
+                self.late.push((key, place.moved_down(by)));
+            }
+        }
+    }
+
+    /// What is to be said when the whole source has been read; an error where too many cells of a column are odd.
+    pub(crate) fn judge(self, path: &Path, ask: &Ask) -> Result<Vec<Warning>, Error> {
+        let mut warnings = Vec::new();
+        for (column, tally) in self.tallies.iter().enumerate() {
+            let name = &ask.names[column];
+            warnings.extend(tally.judge(path, name, self.rows, ask.uses[column] == Use::Watch)?);
+            if tally.missing == self.rows && matches!(ask.uses[column], Use::Score { .. }) {
+                warnings.push(Warning::NoValues { path: path.into(), column: name.clone() });
+            }
+        }
+        if !self.late.is_empty() {
+            warnings.push(Warning::LateKeys { path: path.into(), keys: self.late });
+        }
+        Ok(warnings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cell_in_twenty_may_be_odd() {
+        let tally = |missing, odd| Tally { missing, odd, first: vec![(Place::Line(3), "high".into())] };
+        let judge = |tally: Tally| tally.judge(Path::new("a.csv"), "spam", 100, false);
+        assert!(judge(tally(100, 0)).unwrap().is_none());
+        assert_eq!(
+            judge(tally(0, 5)).unwrap().unwrap().to_string(),
+            "a.csv, column `spam`: 5 of 100 cells are no numbers, and count as missing: `high` (line 3)"
+        );
+        // Of the cells that are there.
+        assert_eq!(judge(tally(1, 5)).unwrap_err().code(), "odd-cells");
+    }
+}

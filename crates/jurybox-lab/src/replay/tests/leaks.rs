@@ -1,0 +1,125 @@
+//! Nobody is shown an answer: no row twice, no twin of a row.
+
+use super::*;
+
+/// Scores that know nothing: whoever beats a random pick has been shown the answer.
+///
+/// Within one file, chance relations between scores and rewards are real, and intervals over runs do not cover them. So the
+/// question is put to many small files: the mean over files must be 0 within its interval over files.
+#[test]
+fn nobody_learns_anything_from_noise_unless_rows_come_back() {
+    let protocols = [Protocol::Pool { budget: 60 }, Protocol::Rounds, Protocol::Folds(5)];
+    for protocol in protocols {
+        let files: Vec<Outcome> = (0..30)
+            .map(|seed| {
+                let ask = ReplayOptions { runs: 2, ..options(protocol, &LEARNERS) };
+                run(&world(300, 0.0, 1000 + seed), &ask)
+            })
+            .collect();
+        for name in LEARNERS.into_iter().chain(["ridge", "logistic", "hindsight", "average", "z-mean"]) {
+            let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
+            let mean = Interval::of(&shares);
+            // Ten such questions a protocol: an interval of 95% would fail by chance every other time. 99.9%.
+            let wide = 1.75 * mean.half_width();
+            assert!(mean.mean.abs() < wide && wide < 0.15, "{protocol:?}, {name}: {mean:?}");
+        }
+    }
+    let ask =
+        ReplayOptions { rounds: Some(100), items: 20, k: 2, runs: 2, ..options(Protocol::Reuse, &LEARNERS) };
+    let files: Vec<Outcome> = (0..20).map(|seed| run(&world(40, 0.0, 2000 + seed), &ask)).collect();
+    for name in ["adaptive", "ridge", "logistic"] {
+        let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
+        let leaked = Interval::of(&shares);
+        assert!(leaked.low > 0.15, "{name} knows rows that come back: {leaked:?}");
+    }
+    let before = files[0].policies[0].labelled_before.unwrap();
+    assert!(before > 0.8 && files[0].warnings.iter().any(|w| w.contains("rows come back")), "{before}");
+}
+
+#[test]
+fn no_row_is_looked_at_twice_and_every_pick_is_told_of() {
+    let log = world(230, 0.5, 4);
+    for protocol in [Protocol::Pool { budget: 47 }, Protocol::Rounds, Protocol::Folds(4)] {
+        let mut ask =
+            ReplayOptions { runs: 2, picks: Some("kept".into()), ..options(protocol, &["adaptive"]) };
+        ask.k = 3;
+        let (outcome, chosen) = replayed(&log, &ask, 1, Watch::NOBODY).unwrap();
+        for (_, _, picks) in &chosen {
+            let mut rows: Vec<usize> = picks.iter().map(|pick| pick.row).collect();
+            assert_eq!(rows.len(), outcome.labels, "{protocol:?}");
+            rows.sort_unstable();
+            rows.dedup();
+            assert_eq!(rows.len(), outcome.labels, "{protocol:?}: a row was picked twice");
+        }
+    }
+}
+
+/// Every row so many times.
+fn copied(log: &Log, times: usize) -> Log {
+    let rows = || (0..log.rows() * times).map(|at| at % log.rows());
+    Log {
+        scores: rows().flat_map(|row| log.row(row)).copied().collect(),
+        rewards: rows().map(|row| log.rewards[row]).collect(),
+        ..log.clone()
+    }
+}
+
+/// A copy of a row in another fold would tell its reward.
+#[test]
+fn copies_of_rows_do_not_leak_into_folds() {
+    let ask = ReplayOptions { runs: 1, items: 0, k: 30, ..options(Protocol::Folds(5), &["adaptive"]) };
+    let files: Vec<Outcome> =
+        (0..8).map(|seed| run(&copied(&world(60, 0.0, 700 + seed), 10), &ask)).collect();
+    for name in ["adaptive", "ridge", "hindsight"] {
+        let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
+        let mean = Interval::of(&shares);
+        assert!(mean.mean.abs() < 1.75 * mean.half_width() && mean.mean < 0.2, "{name}: {mean:?}");
+    }
+    assert_eq!(files[0].twins, 600);
+    assert!(files[0].to_table().contains("600 of 600 rows have a twin with the same scores"));
+    let log = copied(&world(60, 0.0, 1), 10);
+    for stage in Course::of(&log, &ask, 0).stages {
+        let course::Stage::Fold { rest, rounds } = stage else { panic!("a fold") };
+        let shown = rounds.concat();
+        assert_eq!((rest.len(), shown.len()), (480, 120));
+        assert!(rest.iter().all(|row| shown.iter().all(|other| row % 60 != other % 60)));
+    }
+}
+
+#[test]
+fn twins_are_counted_in_every_protocol_and_coarse_scores_can_still_be_folded() {
+    let mut log = world(200, 1.0, 21);
+    let one = log.row(3).to_vec();
+    log.scores[40 * 4..41 * 4].copy_from_slice(&one);
+    for protocol in [Protocol::Pool { budget: 20 }, Protocol::Rounds, Protocol::Folds(4), Protocol::Reuse] {
+        let ask = ReplayOptions { runs: 1, rounds: Some(3), ..options(protocol, &["average"]) };
+        let outcome = run(&log, &ask);
+        assert_eq!(outcome.twins, 2);
+        assert!(outcome.to_table().contains("2 of 200 rows have a twin"), "{protocol:?}");
+        assert!(!outcome.warnings.iter().any(|w| w.contains("twin")), "two of two hundred are no warning");
+        let many = run(&copied(&log, 2), &ask);
+        assert!(
+            many.warnings.iter().any(|w| w.contains("400 of 400 rows have a twin")),
+            "{:?}",
+            many.warnings
+        );
+    }
+    // Yes or no from every evaluator, and one of them the same for all: sixteen kinds of rows, seven folds.
+    log.scores.iter_mut().for_each(|x| *x = f64::from(*x > 0.5));
+    log.scores.iter_mut().step_by(4).for_each(|x| *x = -0.0);
+    let ask = ReplayOptions { runs: 3, ..options(Protocol::Folds(7), &["adaptive"]) };
+    assert!(run(&log, &ask).policies[0].best_share.is_some());
+    log.rounds = (0..20).map(|round| (10 * round..10 * round + 10).collect()).collect();
+    assert!(run(&log, &ask).policies[0].best_share.is_some());
+}
+
+#[test]
+fn the_files_own_rounds_do_not_learn_from_twins_of_the_fold() {
+    let mut log = copied(&world(60, 0.0, 22), 2);
+    log.rounds = (0..12).map(|round| (10 * round..10 * round + 10).collect()).collect();
+    for stage in Course::of(&log, &options(Protocol::Folds(4), &["average"]), 0).stages {
+        let course::Stage::Fold { rest, rounds } = stage else { panic!("a fold") };
+        assert!(rest.iter().all(|row| rounds.concat().iter().all(|other| row % 60 != other % 60)));
+        assert!(rest.len() >= 60);
+    }
+}

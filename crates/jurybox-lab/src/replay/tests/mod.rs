@@ -1,0 +1,50 @@
+//! What a replay must not do, and what must hold by construction.
+
+mod asked;
+mod figures;
+mod intervals;
+mod leaks;
+mod stopped;
+
+use super::*;
+use jurybox::Interval;
+use rand_distr::{Distribution, StandardNormal};
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// Rows of four evaluators: scores are `signal * reward + noise`, rewards normal.
+fn world(rows: usize, signal: f64, seed: u64) -> Log {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let rewards: Vec<f64> = (0..rows).map(|_| normal(&mut rng)).collect();
+    let mut scores = Vec::new();
+    for reward in &rewards {
+        for j in 0..4_u8 {
+            scores.push(signal * reward / f64::from(1 + j) + normal(&mut rng));
+        }
+    }
+    let evaluators = jurybox::Evaluators::new((0..4).map(|j| format!("e{j}"))).unwrap();
+    Log { evaluators, scores, rewards, probabilities: Vec::new(), rounds: Vec::new() }
+}
+
+fn options(protocol: Protocol, policies: &[&str]) -> ReplayOptions {
+    ReplayOptions {
+        protocol,
+        items: 50,
+        k: 5,
+        runs: 20,
+        policies: policies.iter().map(|name| name.parse().unwrap()).collect(),
+        ..ReplayOptions::default()
+    }
+}
+
+fn run(log: &Log, options: &ReplayOptions) -> Outcome {
+    replayed(log, options, 2, Watch::NOBODY).unwrap().0
+}
+
+fn share(outcome: &Outcome, name: &str) -> Interval {
+    outcome.line(name).unwrap().best_share.unwrap()
+}
+
+const LEARNERS: [&str; 3] = ["adaptive", "lin-ucb", "greedy"];
