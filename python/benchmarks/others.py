@@ -101,7 +101,7 @@ class BayesianBandits:
 
 
 class ContextualBandits:
-    """Its LinUCB with one arm."""
+    """Its online linear regression, of the predictions of which the best are taken."""
 
     def __init__(self, seed: int) -> None:
         from contextualbandits.linreg import LinearRegression

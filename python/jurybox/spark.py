@@ -72,7 +72,7 @@ def learn(
 
 def values(data: Any, state: Jury, *, name: str = "value") -> Any:
     """The same rows with the value that each is ranked by, in a column of that name."""
-    from pyspark.sql.types import DoubleType, StructField, StructType
+    from pyspark.sql.types import DoubleType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
     fitted = state.fit()
     saved, wanted = pickle.dumps(fitted), fitted.evaluators

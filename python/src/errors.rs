@@ -110,6 +110,14 @@ impl From<jurybox_files::Error> for Error {
             E::ArePicks { path, column } => {
                 Facts { path: Some(path.display().to_string()), column: Some(column), ..Facts::default() }
             }
+            E::OddCells(odd) => {
+                let (row, value) = match odd.first.into_iter().next() {
+                    Some((place, cell)) => (Some(row_of(place)), Some(Value::Text(cell))),
+                    None => (None, None),
+                };
+                let (path, column) = (Some(odd.path.display().to_string()), Some(odd.column));
+                Facts { path, row, column, value, ..Facts::default() }
+            }
             E::Verdict { path, place, .. } => {
                 let path = Some(path.display().to_string());
                 Facts { path, row: Some(row_of(place)), ..Facts::default() }

@@ -5,7 +5,7 @@ use crate::errors::{Result, refused};
 use crate::jury::Jury;
 use crate::work::{self, Reins};
 use arrow_array::ffi_stream::ArrowArrayStreamReader;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, new_null_array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, new_null_array};
 use arrow_schema::{DataType, Field, Schema};
 use jurybox::{Direction, Evaluator};
 use jurybox_files::{
@@ -255,7 +255,8 @@ fn first_rows(columns: Vec<Told<'_>>) -> Result<RecordBatch> {
         array.unwrap_or_else(|| new_null_array(field.data_type(), rows))
     };
     let arrays = arrays.into_iter().zip(&fields).map(whole).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+    let counted = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &counted)
         .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
 }
 
