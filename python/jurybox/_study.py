@@ -17,6 +17,15 @@ from ._show import Replay, Report
 from ._states import read
 
 
+#: Ways to replay, and what each has no use for.
+NOT_TOGETHER = {
+    "probability": ("pool", "folds", "reuse"),
+    "pool": ("round", "items", "rounds", "folds", "reuse"),
+    "folds": ("rounds", "reuse"),
+    "reuse": ("round",),
+}
+
+
 def replay(
     data: Any,
     *,
@@ -24,7 +33,7 @@ def replay(
     round: str | None = None,
     probability: str | None = None,
     pool: bool = False,
-    budget: int = 200,
+    budget: int | None = None,
     folds: int | None = None,
     reuse: bool = False,
     items: int | None = None,
@@ -62,7 +71,7 @@ def replay(
     data : as for `rank`
     reward : the column of rewards
     items, k, rounds, runs, seed : the size of a round, the picks of it, how many rounds, how many runs, the seed of every draw
-    budget : labels of a run in a pool
+    budget : labels of a run in a pool; 200 where it is not said
     reuse : let rows come back, which flatters whoever remembers
     policies : to try, each once, in a list or in one text with commas; differences are to the first
     state : a jury that has learnt already, or several, by name or in a list; they go on learning
@@ -72,11 +81,16 @@ def replay(
 
     The other parameters are those of `rank`.
     """
-    for other, given_too in (("pool", pool), ("folds", folds is not None), ("reuse", reuse)):
-        if probability is not None and given_too:
-            raise Error(f"a log with probabilities is taken in its own rounds: probability= does not go with {other}=", code="two-ways")
-    if sum((pool, folds is not None, reuse)) > 1:
-        raise Error("pool=, folds= and reuse= are three ways to replay: one at a time", code="two-ways")
+    said = {
+        "probability": probability is not None, "pool": pool, "folds": folds is not None, "reuse": reuse, "round": round is not None,
+        "items": items is not None, "rounds": rounds is not None,
+    }  # fmt: skip
+    for one, others in NOT_TOGETHER.items():
+        for other in others:
+            if said[one] and said[other]:
+                raise Error(f"{one}= and {other}= do not go together", code="two-ways")
+    if budget is not None and not pool:
+        raise Error("budget= is the labels of a run in a pool: it goes with pool=True", code="two-ways")
     if reward_range is not None and probability is None:
         raise Error("reward_range= is for what a log did not look at: it goes with probability=", code="two-ways")
     written = as_written(input_format, delimiter, header, decimal, na, long)
@@ -85,7 +99,7 @@ def replay(
     states = _named_states(state)
     where = out_path(picks, *(state if isinstance(state, (list, tuple)) else state.values() if isinstance(state, Mapping) else [state]))
     how = {
-        "pool": pool, "budget": budget, "folds": folds, "reuse": reuse, "items": items, "k": k, "rounds": rounds, "runs": runs,
+        "pool": pool, "budget": 200 if budget is None else budget, "folds": folds, "reuse": reuse, "items": items, "k": k, "rounds": rounds, "runs": runs,
         "seed": seed, "policies": None if policies is None else names(policies), "reward_range": reward_range, "picks": where,
     }  # fmt: skip
     with Bar(progress) as bar:

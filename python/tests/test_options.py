@@ -166,6 +166,22 @@ def test_replays_are_the_commands(history, way: str, tmp_path) -> None:
     assert (tmp_path / "it.svg").read_text() == found.to_svg()
 
 
+@pytest.mark.parametrize(
+    "keywords",
+    [{"pool": True, "round": "day"}, {"pool": True, "items": 5}, {"folds": 3, "rounds": 5}, {"reuse": True, "round": "day"},
+     {"pool": True, "folds": 3}, {"budget": 5}, {"probability": "a", "pool": True}, {"reward_range": (0, 1)}],
+    ids=str,
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused_as_by_the_command(history, keywords: dict[str, object]) -> None:
+    frame, path = history
+    line = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value[0]},{value[1]}" if isinstance(value, tuple) else f"={value}") for name, value in keywords.items()]
+    with pytest.raises(AssertionError, match="cannot be used with|not provided"):
+        run("replay", path, "--reward", "verdict", *line)
+    with pytest.raises(jb.Error) as caught:
+        jb.replay(frame, reward="verdict", **keywords)
+    assert caught.value.code == "two-ways"
+
+
 @pytest.mark.parametrize("logged", ["rounds", "population"])
 def test_estimates_from_logs_are_the_commands(history, logged: str, tmp_path) -> None:
     frame, _ = history
