@@ -92,7 +92,9 @@ impl From<jurybox_files::Error> for Error {
                 value: Some(Value::Text(value)),
                 ..Facts::default()
             },
-            E::UnknownColumn { path, column, .. } | E::DuplicateColumn { path, column, .. } => {
+            E::UnknownColumn { path, column, .. }
+            | E::DuplicateColumn { path, column, .. }
+            | E::ArePicks { path, column } => {
                 Facts { path: Some(path.display().to_string()), column: Some(column), ..Facts::default() }
             }
             E::TwoRoles { column, .. } | E::Turned { column } | E::NotInvertible { column } => {
@@ -107,16 +109,13 @@ impl From<jurybox_files::Error> for Error {
             | E::Empty { path }
             | E::NoRows { path }
             | E::PickedFrom { path } => Facts { path: Some(path.display().to_string()), ..Facts::default() },
-            E::ArePicks { path, column } => {
-                Facts { path: Some(path.display().to_string()), column: Some(column), ..Facts::default() }
-            }
             E::OddCells(odd) => {
                 let (row, value) = match odd.first.into_iter().next() {
                     Some((place, cell)) => (Some(row_of(place)), Some(Value::Text(cell))),
                     None => (None, None),
                 };
                 let (path, column) = (Some(odd.path.display().to_string()), Some(odd.column));
-                Facts { path, row, column, value, ..Facts::default() }
+                Facts { value, column, path, row, ..Facts::default() }
             }
             E::Verdict { path, place, .. } => {
                 let path = Some(path.display().to_string());

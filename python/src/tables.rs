@@ -213,6 +213,9 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
 /// the first of them.
 type Told<'py> = (String, String, Option<Bound<'py, PyAny>>);
 
+/// Evaluators by name, each with whether low means high.
+type Directed = Vec<(String, bool)>;
+
 /// The columns that will be read of a frame, or of several that are like files, decided before any of them crosses; and the
 /// evaluators, each with whether low means high.
 #[pyfunction]
@@ -222,9 +225,9 @@ pub(crate) fn needed(
     frames: Vec<Vec<Told<'_>>>,
     asked: Asked,
     state: Option<&Bound<'_, Jury>>,
-) -> Result<(Vec<String>, Vec<(String, bool)>)> {
+) -> Result<(Vec<String>, Directed)> {
     let known: Vec<String> = frames.iter().flatten().map(|(name, ..)| name.clone()).collect();
-    let sources = frames.into_iter().map(first_rows).collect::<Result<Vec<_>>>()?;
+    let sources = frames.iter().map(|frame| first_rows(frame)).collect::<Result<Vec<_>>>()?;
     let taken = asked.roles(&seated(py, state)).over(&sources)?;
     let here = |name: &&str| known.iter().any(|column| column == name);
     let evaluators = taken.evaluators().as_slice().iter();
@@ -233,7 +236,7 @@ pub(crate) fn needed(
 }
 
 /// What is known of a frame as a batch: whole numbers with their first values, the others without any.
-fn first_rows(columns: Vec<Told<'_>>) -> Result<RecordBatch> {
+fn first_rows(columns: &[Told<'_>]) -> Result<RecordBatch> {
     let (mut fields, mut arrays): (Vec<Field>, Vec<Option<ArrayRef>>) = (Vec::new(), Vec::new());
     for (at, (name, holds, first)) in columns.iter().enumerate() {
         if let Some(before) = columns[..at].iter().position(|(other, ..)| other == name) {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::offpolicy::off_policy;
 use jurybox_files::{Progress, Roles, Table};
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +13,7 @@ fn impatient(dir: &tempfile::TempDir, logged: bool) -> Table {
     let mut text = String::from("round,good,noise,verdict,p\n");
     for row in 0..1000 {
         let verdict = if logged && row % 2 == 1 { String::new() } else { (row % 17).to_string() };
-        text += &format!("r{},{},{},{verdict},0.5\n", row / 10, row % 17, row % 5);
+        writeln!(text, "r{},{},{},{verdict},0.5", row / 10, row % 17, row % 5).unwrap();
     }
     std::fs::write(&path, text).unwrap();
     let column = |name: &str| Some(name.to_string());
