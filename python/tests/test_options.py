@@ -97,6 +97,25 @@ def test_frames_are_read_as_their_files_are(tmp_path) -> None:
         assert list(found["p"]) == [line["p"] for line in expected]
 
 
+def test_picks_of_graded_items_are_the_commands(tmp_path) -> None:
+    text, options, keywords = AS_WRITTEN["long"]
+    (tmp_path / "long.csv").write_text(text)
+    long = pd.read_csv(tmp_path / "long.csv")
+    expected = [line["p"] for line in lines("pick", tmp_path / "long.csv", "-k", 5, "--id", "p", "--state", tmp_path / "desk.json", "--policy", "average", *options)]
+    for data in (long, pl.from_pandas(long), pa.Table.from_pandas(long), tmp_path / "long.csv"):
+        jury = jb.Jury(["judge0", "judge1", "judge2"], "average")
+        picks = jb.pick(data, k=5, id="p", state=jury, **keywords)
+        posts = picks["p"].to_pylist() if isinstance(picks, pa.Table) else list(picks["p"])
+        assert posts == expected, type(data)
+        assert type(picks) is (jb.Rows if data is not long and not hasattr(data, "shape") else type(data))
+        verdicts = pl.DataFrame({"p": posts, "verdict": [1.0, 0.0, 1.0, 0.0, 1.0]})
+        jb.learn(picks=picks, verdicts=verdicts, id="p", reward="verdict", state=jury)
+    for keywords in ({"long": "p,who"}, {"delimiter": "ab"}, {"decimal": ";"}, {"input_format": "xlsx"}):
+        with pytest.raises(jb.Error) as caught:
+            jb.rank(tmp_path / "long.csv", k=3, **keywords)
+        assert caught.value.code == next(iter(keywords)).replace("_", "-")
+
+
 def test_whole_numbers_that_name_things_are_no_evaluators(tmp_path) -> None:
     scores, _ = made_up(300, 2)
     frame = pd.DataFrame(scores, columns=["spam", "abuse"]).assign(number=np.arange(300)[::-1] * 7 + 1000, id=np.arange(300) % 7)
@@ -110,6 +129,8 @@ def test_whole_numbers_that_name_things_are_no_evaluators(tmp_path) -> None:
         assert [int(number) for number in numbers] == expected, type(data)  # what comes from CSV is text
         assert jb.learn(data).evaluators == ["spam", "abuse"], type(data)
     assert jb.learn(frame, evaluators=["number"]).evaluators == ["number"]
+    for kind in (">i4", "u1", "i8", ">u2"):  # in whatever clothes they come
+        assert jb.learn(frame.assign(number=np.arange(300).astype(kind) if kind != "u1" else np.arange(300) % 250, few=(np.arange(300) % 3).astype(kind))).evaluators[-1] == "few"
 
 
 def test_text_is_read_as_people_write_it() -> None:
