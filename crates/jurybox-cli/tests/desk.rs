@@ -439,3 +439,24 @@ fn each_file_has_decimals_of_its_own() {
     let first: serde_json::Value = serde_json::from_str(ranking.lines().next().unwrap()).unwrap();
     assert_eq!((&first["id"], &first["a"]), (&"y3".into(), &1.234.into()), "{ranking}");
 }
+
+/// Rewards that are all the same are no missing rewards, and a ranking is not held against itself.
+#[test]
+fn a_report_says_why_it_can_tell_little() {
+    let folder = Folder::new("tells-little");
+    let score = |row: u32, by: u32| f64::from(row * by % 97) / 97.0;
+    let rows = |verdict: &str| -> String {
+        let row = |row: u32| format!("{:.3},{:.3}{verdict}\n", score(row, 31), score(row, 53));
+        (0..200).map(row).collect()
+    };
+    folder.write("same.csv", &format!("a,b,verdict\n{}", rows(",0")));
+    let said = String::from_utf8(folder.run("report same.csv --reward verdict").stdout).unwrap();
+    assert!(
+        said.contains("ll 200 rewards are 0") && !said.to_lowercase().contains("without rewards"),
+        "{said}"
+    );
+    folder.write("blind.csv", &format!("a,b\n{}", rows("")));
+    folder.ok("report blind.csv --out blind.html");
+    let page = fs::read_to_string(folder.path("blind.html")).unwrap();
+    assert!(page.contains("agree with the default policy") && !page.contains("(default)"), "{page}");
+}

@@ -190,8 +190,8 @@ impl Report {
             }
             html += ". The figures have no intervals: small differences between two ways may be chance.</p>";
         } else {
-            html += "<p class=\"small\">The share of the last line's top K that each way of ranking finds too, tied scores averaged over their orders. Without rewards \
-             nobody can say which is right.</p>";
+            html += "<p class=\"small\">The share of the default policy's top K that each other way of ranking finds too, tied scores averaged over their orders. Without \
+             rewards nobody can say which is right.</p>";
         }
         html
     }
