@@ -2,22 +2,24 @@
 
 use crate::error::Place;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a person should know though nothing failed.
 ///
 /// ```
-/// let warning = jurybox_files::Warning::MissingColumn { path: "mon.csv".into(), column: "spam".into(), what: "scores" };
-/// assert_eq!(warning.to_string(), "mon.csv: there is no column `spam`: its scores are missing");
+/// let warning = jurybox_files::Warning::MissingColumn { path: "mon.csv".into(), more: 2, column: "spam".into(), what: "scores" };
+/// assert_eq!(warning.to_string(), "mon.csv and 2 more files: there is no column `spam`: its scores are missing");
 /// assert_eq!(warning.code(), "missing-column");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A column that is wanted, and that this file does not have.
+    /// A column that is wanted, and that some files do not have.
     MissingColumn {
-        /// The file.
+        /// The first file.
         path: PathBuf,
+        /// Of how many files behind it the same holds.
+        more: usize,
         /// The column.
         column: String,
         /// What is missing with it.
@@ -29,8 +31,10 @@ pub enum Warning {
     LateValues(Odd),
     /// A column that is to be read, and in which no row has a value.
     NoValues {
-        /// The file.
+        /// The first file.
         path: PathBuf,
+        /// Of how many files behind it the same holds.
+        more: usize,
         /// The column.
         column: String,
     },
@@ -50,8 +54,10 @@ pub enum Warning {
     },
     /// The column of an evaluator that a jury knows, and that is not to be read.
     IgnoredColumn {
-        /// The file.
+        /// The first file.
         path: PathBuf,
+        /// Of how many files behind it the same holds.
+        more: usize,
         /// The column.
         column: String,
     },
@@ -72,11 +78,48 @@ impl Warning {
     }
 }
 
+impl Warning {
+    /// What it is about, where it is about a whole column of a file, and in how many files beside the first.
+    fn column(&mut self) -> Option<(&'static str, &str, &mut usize)> {
+        let code = self.code();
+        match self {
+            Warning::MissingColumn { column, more, .. }
+            | Warning::NoValues { column, more, .. }
+            | Warning::IgnoredColumn { column, more, .. } => Some((code, column, more)),
+            _ => None,
+        }
+    }
+}
+
+/// What is to be said of a column in many files, said once.
+pub(crate) fn together(warnings: impl IntoIterator<Item = Warning>) -> Vec<Warning> {
+    let mut told: Vec<Warning> = Vec::new();
+    'next: for mut warning in warnings {
+        if let Some((code, column, _)) = warning.column() {
+            for known in &mut told {
+                if let Some((other, of, more)) = known.column()
+                    && (other, of) == (code, column)
+                {
+                    *more += 1;
+                    continue 'next;
+                }
+            }
+        }
+        told.push(warning);
+    }
+    told
+}
+
+fn and_more(path: &Path, more: usize) -> String {
+    let files = if more == 1 { "file" } else { "files" };
+    if more == 0 { path.display().to_string() } else { format!("{} and {more} more {files}", path.display()) }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::MissingColumn { path, column, what } => {
-                write!(f, "{}: there is no column `{column}`: its {what} are missing", path.display())
+            Warning::MissingColumn { path, more, column, what } => {
+                write!(f, "{}: there is no column `{column}`: its {what} are missing", and_more(path, *more))
             }
             Warning::OddCells(odd) => {
                 write!(f, "{}, and count as missing: {}", odd.counted(), odd.named())
@@ -89,8 +132,8 @@ impl fmt::Display for Warning {
                 odd.odd,
                 odd.named()
             ),
-            Warning::NoValues { path, column } => {
-                write!(f, "{}: column `{column}` has no value in any row", path.display())
+            Warning::NoValues { path, more, column } => {
+                write!(f, "{}: column `{column}` has no value in any row", and_more(path, *more))
             }
             Warning::LateKeys { path, keys } => {
                 let name = |(key, place): &(String, Place)| format!("`{key}` ({place})");
@@ -103,8 +146,8 @@ impl fmt::Display for Warning {
                 )
             }
             Warning::Long { path, what } => write!(f, "{}: {what}", path.display()),
-            Warning::IgnoredColumn { path, column } => {
-                write!(f, "{}: column `{column}` is ignored: its scores are missing", path.display())
+            Warning::IgnoredColumn { path, more, column } => {
+                write!(f, "{}: column `{column}` is ignored: its scores are missing", and_more(path, *more))
             }
         }
     }

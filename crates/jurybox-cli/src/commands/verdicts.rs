@@ -1,11 +1,12 @@
 //! `jurybox learn --picks`: verdicts that come back.
 
+use super::columns::warn;
 use super::learn::Args;
 use super::state::{summary, write_back};
 use crate::output;
 use anyhow::bail;
 use jurybox::Direction;
-use jurybox_files::{Decimal, Error, Reading, Roles, State, Table, TakenBack, counted, expand, take_back};
+use jurybox_files::{Decimal, Error, Reading, Roles, State, TakenBack, Warning, counted, expand, take_back};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -20,11 +21,7 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     let seated = state.jury.evaluators().as_slice().to_vec();
     let picks = expand(&args.picks)?;
     let mut verdicts = if args.verdicts.is_empty() { picks.clone() } else { expand(&args.verdicts)? };
-    let open = |paths: &[_], reading: &Reading, roles| -> anyhow::Result<Table> {
-        let table = args.columns.table(paths, reading, &roles, false)?;
-        args.columns.warn(&table);
-        Ok(table)
-    };
+    let open = |paths: &[_], reading: &Reading, roles| args.columns.table(paths, reading, &roles, false);
     // What a person says of how numbers are written is about theirs: the scores of picks are as we wrote them.
     let theirs = args.columns.reading();
     let ours = if args.verdicts.is_empty() {
@@ -32,7 +29,8 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     } else {
         Reading::default()
     };
-    let picks = open(&picks, &ours, Roles { key: key(), seated, ..Roles::default() })?;
+    let picks = open(&picks, &ours, Roles { key: key(), seated, ..Roles::default() })?.heard(of_picks);
+    picks.warnings().iter().for_each(of_picks);
     let turned = reward.direction == Direction::Low;
     let roles = || Roles {
         key: key(),
@@ -59,6 +57,7 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
             opened => break opened?,
         }
     };
+    args.columns.warn(&verdicts);
     let back = take_back(&mut state, &picks, &verdicts, args.again)?;
     args.remember(&mut state, &reward, back.range);
     if back.used + back.passed_over > 0 {
@@ -66,6 +65,14 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     }
     tell(args, &state, &back);
     if args.json { output::versioned("learn", summary(&state.jury, &json!(back))) } else { Ok(()) }
+}
+
+/// Says what is to be known of picks. Which evaluators had no scores for them was said when they were picked, and one that joined
+/// since cannot have any: a desk that learns every hour would be told of it every hour.
+fn of_picks(warning: &Warning) {
+    if !["missing-column", "no-values"].contains(&warning.code()) {
+        warn(warning);
+    }
 }
 
 /// The file that has no rows, where that is what is wrong.

@@ -5,6 +5,7 @@
 
 mod foreign;
 mod items;
+mod python;
 mod utf16;
 
 pub(crate) use items::is_json;
@@ -153,9 +154,13 @@ impl Input {
         Ok(self.lines_of(text))
     }
 
-    /// A text as the formats read it: JSON that is spread over lines has an item on each.
+    /// A text as the formats read it: JSON that is spread over lines has an item on each, and is JSON where Python's is not.
     fn lines_of(&self, text: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
-        if self.items { Box::new(items::Items::new(text)) } else { text }
+        match self.format {
+            Format::JsonLines if self.items => Box::new(python::Bare::new(items::Items::new(text))),
+            Format::JsonLines => Box::new(python::Bare::new(text)),
+            Format::Csv | Format::Parquet => text,
+        }
     }
 
     /// What the text begins with, for telling the columns: until there is `enough`, or as much as two records may have.
