@@ -166,6 +166,9 @@ const OURS: &str = "named as in our own output";
 /// Why a column of numbers is no evaluator where a jury has its own.
 const UNKNOWN: &str = "numbers that the state does not know";
 
+/// Why a column is no evaluator whose cells are numbers, and nobody knows which.
+pub(crate) const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or decimals";
+
 /// Why a column that was empty where it was looked at is no evaluator.
 pub(crate) const EMPTY: &str = "empty";
 
@@ -181,6 +184,8 @@ pub(crate) struct Found {
     pub(crate) decimal: Decimal,
     /// Whether it has numbers beyond 0 to 1, among which a share is an odd cell.
     pub(crate) no_shares: bool,
+    /// Whether it has shares and none of those, among which they are odd cells.
+    pub(crate) shares: bool,
     /// Whether it is a field within a column: it is written out only where it was read.
     pub(crate) nested: bool,
 }
@@ -195,6 +200,10 @@ pub(crate) enum Kind {
     OneWord,
     /// Whole numbers, no two the same: names of things.
     Serial,
+    /// Whole numbers that all are as long as times and telephone numbers.
+    Long,
+    /// Cells such as `1,234`, which may be thousands or decimals.
+    TwoNumbers,
     Number,
 }
 
@@ -204,7 +213,7 @@ impl Kind {
     pub(crate) fn and(self, other: Kind) -> Kind {
         match (self, other) {
             (Kind::Empty, other) => other,
-            (Kind::Serial | Kind::OneWord, Kind::Number) => Kind::Number,
+            (Kind::Serial | Kind::OneWord | Kind::Long, Kind::Number) => Kind::Number,
             (mine, _) => mine,
         }
     }
@@ -213,7 +222,15 @@ impl Kind {
 impl Found {
     /// A column of text, in which cells have no type.
     pub(crate) fn new(name: String, kind: Kind) -> Self {
-        Found { name, kind, data_type: None, decimal: Decimal::Either, no_shares: false, nested: false }
+        Found {
+            name,
+            kind,
+            data_type: None,
+            decimal: Decimal::Either,
+            no_shares: false,
+            shares: false,
+            nested: false,
+        }
     }
 }
 
@@ -303,11 +320,15 @@ impl Roles {
             } else {
                 match (found.kind, own::names_things(name)) {
                     (Kind::Number, None) => evaluators.push(self.directed(name)),
-                    (Kind::Number | Kind::Serial | Kind::OneWord, Some(why)) => {
+                    (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => {
                         others.push((name.clone(), why));
                     }
                     (Kind::Serial, None) => others.push((name.clone(), "distinct whole numbers, like an id")),
                     (Kind::OneWord, None) => others.push((name.clone(), "one word in every row")),
+                    (Kind::Long, None) => {
+                        others.push((name.clone(), "long whole numbers, like times or telephone numbers"))
+                    }
+                    (Kind::TwoNumbers, _) => others.push((name.clone(), TWO_NUMBERS)),
                     (Kind::Text, _) => others.push((name.clone(), "text")),
                     (Kind::Empty, _) => others.push((name.clone(), EMPTY)),
                 }

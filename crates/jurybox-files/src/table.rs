@@ -224,7 +224,12 @@ impl Table {
         let taken = roles.take(first.path(), &found)?;
         let mut warnings = Vec::new();
         for source in &sources {
+            warnings.extend(source.doubt());
             warnings.extend(lacking(source.as_ref(), &taken)?);
+        }
+        let two = |(_, why): &&(String, &str)| *why == roles::TWO_NUMBERS;
+        for (column, _) in taken.others.iter().filter(two) {
+            warnings.push(Warning::TwoNumbers { path: first.path().into(), column: column.clone() });
         }
         let warnings = together(warnings);
         let columns = found.iter().map(|found| found.name.clone()).collect();

@@ -1,6 +1,7 @@
 //! What a person should know before believing a result.
 
 use crate::error::Place;
+use crate::number::{self, Cell, Notation};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,20 @@ pub enum Warning {
         /// The first of them, and where each first stands.
         keys: Vec<(String, Place)>,
     },
+    /// A CSV file whose header looks like a row.
+    HeaderOfNumbers {
+        /// The file.
+        path: PathBuf,
+        /// The first names in it.
+        header: Vec<String>,
+    },
+    /// A column that is no evaluator because its cells, such as `1,234`, may be thousands or decimals.
+    TwoNumbers {
+        /// The first file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
     /// Something about a long table that was made wide.
     Long {
         /// The first file.
@@ -72,6 +87,8 @@ impl Warning {
             Warning::LateValues(_) => "late-values",
             Warning::NoValues { .. } => "no-values",
             Warning::LateKeys { .. } => "late-keys",
+            Warning::HeaderOfNumbers { .. } => "header-of-numbers",
+            Warning::TwoNumbers { .. } => "two-numbers",
             Warning::Long { .. } => "long-table",
             Warning::IgnoredColumn { .. } => "ignored-column",
         }
@@ -145,6 +162,17 @@ impl fmt::Display for Warning {
                     keys.join(", ")
                 )
             }
+            Warning::HeaderOfNumbers { path, header } => write!(
+                f,
+                "{}: the first line is taken as the names of the columns, and it has numbers in it: {}",
+                path.display(),
+                header.join(", ")
+            ),
+            Warning::TwoNumbers { path, column } => write!(
+                f,
+                "{}: column `{column}` has numbers such as 1,234, which may be thousands or decimals, and is no evaluator",
+                path.display()
+            ),
             Warning::Long { path, what } => write!(f, "{}: {what}", path.display()),
             Warning::IgnoredColumn { path, more, column } => {
                 write!(f, "{}: column `{column}` is ignored: its scores are missing", and_more(path, *more))
@@ -176,6 +204,29 @@ pub struct Odd {
 }
 
 impl Odd {
+    /// Whether the cells that are named may be thousands or decimals: `1,234`.
+    ///
+    /// ```
+    /// use jurybox_files::{Odd, Place};
+    /// let first = vec![(Place::Line(7), "1,234".to_string())];
+    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first }.may_be_two_numbers());
+    /// ```
+    pub fn may_be_two_numbers(&self) -> bool {
+        !self.first.is_empty() && self.first.iter().all(|(_, cell)| Notation::is_either(cell.as_bytes()))
+    }
+
+    /// Whether the cells that are named are numbers, and of another scale than the column: `20` among `13%`, or `99%` among marks.
+    ///
+    /// ```
+    /// use jurybox_files::{Odd, Place};
+    /// let first = vec![(Place::Line(7), "20".to_string())];
+    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first }.is_of_another_scale());
+    /// ```
+    pub fn is_of_another_scale(&self) -> bool {
+        let number = |cell: &str| matches!(number::parse(cell.as_bytes()), Cell::Number(_));
+        !self.first.is_empty() && self.first.iter().all(|(_, cell)| number(cell))
+    }
+
     pub(crate) fn counted(&self) -> String {
         let Odd { path, column, odd, of, .. } = self;
         let (cells, are) = if *of == 1 { ("cell", "is no number") } else { ("cells", "are no numbers") };

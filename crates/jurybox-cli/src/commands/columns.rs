@@ -2,7 +2,7 @@
 
 use super::names::{self, Names};
 use super::progress;
-use crate::messages;
+use crate::{advice, messages};
 use jurybox::Evaluator;
 use jurybox_files::{Decimal, Format, Long, Reading, Roles, Table, Warning, expand};
 use std::path::PathBuf;
@@ -91,8 +91,12 @@ fn long(text: &str) -> Result<Long, String> {
     }
 }
 
+/// Says what is to be known though nothing failed, and what can be done about it.
 pub(crate) fn warn(warning: &Warning) {
-    messages::say(format_args!("warning: {warning}"));
+    match advice::on_warning(warning) {
+        Some(advice) => messages::say(format_args!("warning: {warning}; {advice}")),
+        None => messages::say(format_args!("warning: {warning}")),
+    }
 }
 
 /// Columns that only some commands have.

@@ -49,6 +49,18 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
             };
         }
         match open(&verdicts, &theirs, roles()) {
+            // Picks that people have not written a verdict into have no column for it.
+            Err(error) if args.verdicts.is_empty() && without_verdicts(&error).is_some() => {
+                let without = without_verdicts(&error).cloned();
+                verdicts.retain(|path| Some(path) != without.as_ref());
+            }
+            Err(error) if without_verdicts(&error).is_some() => {
+                let path =
+                    without_verdicts(&error).map(|path| path.display().to_string()).unwrap_or_default();
+                bail!(
+                    "{path}: there is no column `{name}`, in which the verdicts should be; name another with --reward"
+                );
+            }
             // A desk that was quiet this hour sends a file without rows.
             Err(error) if without_rows(&error).is_some_and(|empty| verdicts.contains(empty)) => {
                 let empty = without_rows(&error).cloned();
@@ -83,6 +95,14 @@ fn without_rows(error: &anyhow::Error) -> Option<&PathBuf> {
     }
 }
 
+/// The file that has no column of verdicts, where that is what is wrong: another one has it.
+fn without_verdicts(error: &anyhow::Error) -> Option<&PathBuf> {
+    match error.downcast_ref() {
+        Some(Error::NoneOfTheEvaluators { path, .. }) => Some(path),
+        _ => None,
+    }
+}
+
 fn tell(args: &Args, state: &State, back: &TakenBack) {
     let say = |what: std::fmt::Arguments<'_>| args.columns.say(what);
     say(format_args!(
@@ -102,20 +122,30 @@ fn tell(args: &Args, state: &State, back: &TakenBack) {
     }
     if back.forgotten > 0 {
         say(format_args!(
-            "warning: {} verdicts are on picks so old that the state does not know whether it has learnt them: not counted",
-            back.forgotten
+            "warning: {} on picks so old that the state does not know whether it has learnt them: not counted",
+            counted(back.forgotten, "verdict")
         ));
     }
-    for (items, what) in [
-        (&back.contradictory, "have verdicts that contradict each other, none of which is learnt"),
-        (&back.strangers, "have a verdict and are not among the picks"),
+    for (items, one, many) in [
+        (
+            &back.contradictory,
+            "has verdicts that contradict each other, none of which is learnt",
+            "have verdicts that contradict each other, none of which is learnt",
+        ),
+        (
+            &back.strangers,
+            "has a verdict and is not among the picks",
+            "have a verdict and are not among the picks",
+        ),
         (
             &back.picked_twice,
+            "was picked more than once; a verdict counts once, with the first pick that it comes to",
             "were picked more than once; a verdict counts once, with the first pick that it comes to",
         ),
     ] {
         if items.count > 0 {
-            say(format_args!("warning: {} items {what}: {items}", items.count));
+            let what = if items.count == 1 { one } else { many };
+            say(format_args!("warning: {} {what}: {items}", counted(items.count, "item")));
         }
     }
     args.outside(&state.jury);

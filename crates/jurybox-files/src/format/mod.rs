@@ -17,6 +17,7 @@ use crate::input::Input;
 use crate::number::Notation;
 use crate::roles::{Found, Taken};
 use crate::scan::Part;
+use crate::warning::Warning;
 use crate::write::{Aside, Sink};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
@@ -114,6 +115,11 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// Is told that a column is wanted which is not among those that were found: it may come later.
     fn adopt(&mut self, _name: &str) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// What is doubtful about how its columns are told.
+    fn doubt(&self) -> Option<Warning> {
+        None
     }
 
     /// Bytes to be read, where that is known.

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::fingerprint::of_contents;
 pub(crate) use crate::format::Format;
 use crate::format::blocks::LONGEST;
+use crate::plain::open_plain;
 use crate::reading::Reading;
 use crate::watch::Counted;
 use std::fs::{File, Metadata};
@@ -95,11 +96,12 @@ impl Input {
         if about.is_dir() {
             return Err(Error::Directory { path: path.into() });
         }
-        let mut file = File::open(path).map_err(|e| Error::io(path, "open the file", e))?;
         if !about.is_file() {
             // A named pipe or `/dev/fd/3`: it reads once, like standard input.
-            return Self::stream(path, &mut file, reading, true);
+            let mut pipe = File::open(path).map_err(|e| Error::io(path, "open the file", e))?;
+            return Self::stream(path, &mut pipe, reading, true);
         }
+        let mut file = open_plain(path, None).map_err(|e| Error::io(path, "open the file", e))?;
         // Of the file that was opened, which need no longer be the one that was asked about above.
         let about = file.metadata().map_err(|e| Error::io(path, "open the file", e))?;
         let head = peek(&mut file).map_err(|e| Error::io(path, "read", e))?;
@@ -243,7 +245,7 @@ impl Input {
                 file.seek(SeekFrom::Start(0))?;
                 Ok(file)
             }),
-            _ => File::open(&self.path),
+            _ => open_plain(&self.path, None),
         };
         let file = opened.map_err(|e| Error::io(&self.path, "open the file", e))?;
         if let Origin::File(mark) = &self.origin {
