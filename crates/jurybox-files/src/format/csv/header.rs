@@ -176,7 +176,11 @@ mod tests {
             ("#spam\n0.5\n", vec!["#spam"], b',', 1),
         ] {
             let header = read(text);
-            assert_eq!((header.names, header.delimiter, header.lines), (names.iter().map(ToString::to_string).collect(), delimiter, lines), "{text}");
+            assert_eq!(
+                (header.names, header.delimiter, header.lines),
+                (names.iter().map(ToString::to_string).collect(), delimiter, lines),
+                "{text}"
+            );
         }
         let says = Says { delimiter: None, header: Some(false) };
         let header = says.read(Path::new("a.csv"), b"sep=;\n0,5;1\n").unwrap();
