@@ -303,3 +303,29 @@ fn safe_csv_leaves_no_formula_and_changes_no_number() {
     folder.stdout(pick.split(' ').chain(["--out", "picks.jsonl"]));
     assert!(folder.read("picks.jsonl").contains("\"@x\""), "{}", folder.read("picks.jsonl"));
 }
+
+/// What cannot be read because nobody knows how it is meant is named with the flag that says so, however late it comes.
+#[test]
+fn a_comma_that_first_comes_late_is_named_with_what_to_do() {
+    let folder = Folder::new("late-comma");
+    let plain: String = (0..1100).map(|row| format!("p{row};{}\n", row % 7)).collect();
+    for (late, ends_well) in [(3, true), (300, false)] {
+        let odd: String = (0..late).map(|row| format!("q{row};1,234\n")).collect();
+        folder.write("late.csv", &format!("post;spam\n{plain}{odd}"));
+        let output = folder.output_of("rank late.csv -k 1 --id post --weights spam=1".split(' '));
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.success(), ends_well, "{messages}");
+        assert!(messages.contains("`1,234` (line 1102)") && messages.contains("--decimal ,"), "{messages}");
+    }
+}
+
+#[test]
+fn of_many_columns_the_first_are_named_and_the_others_counted() {
+    let folder = Folder::new("many-columns");
+    let names: Vec<String> = (0..200).map(|at| format!("e{at}")).collect();
+    folder.write("wide.csv", &format!("{}\n{}\n", names.join(","), vec!["0.5"; 200].join(",")));
+    let output = folder.output_of("rank wide.csv -k 1 --policy average".split(' '));
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(messages.starts_with("evaluators: e0, e1, "), "{messages}");
+    assert!(messages.contains("e11 and 188 more (200 in all)\n"), "{messages}");
+}
