@@ -51,7 +51,7 @@ th:first-child,td:first-child{text-align:left;padding-left:0}
 th:last-child,td:last-child{padding-right:0}
 .words th,.words td{text-align:left;vertical-align:top;white-space:normal}
 .words td.n{text-align:right;white-space:nowrap}
-td.bar{padding:0 8px}
+td.bar{padding:0 4px}
 tr.reference td{color:var(--muted)}
 .good{color:var(--good);font-weight:600}
 .warn{color:var(--warn);font-weight:600}
