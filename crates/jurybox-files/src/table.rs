@@ -11,7 +11,7 @@ use crate::number::Notation;
 use crate::own::receipts_of_picks;
 use crate::reading::Reading;
 use crate::roles::{self, Found, Roles, Taken, spoken};
-use crate::warning::Warning;
+use crate::warning::{Warning, together};
 use crate::watch::{Ears, Progress, Watch};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use jurybox::{Direction, Evaluator};
@@ -224,8 +224,14 @@ impl Table {
         let taken = roles.take(first.path(), &found)?;
         let mut warnings = Vec::new();
         for source in &sources {
+            warnings.extend(source.doubt());
             warnings.extend(lacking(source.as_ref(), &taken)?);
         }
+        let two = |(_, why): &&(String, &str)| *why == roles::TWO_NUMBERS;
+        for (column, _) in taken.others.iter().filter(two) {
+            warnings.push(Warning::TwoNumbers { path: first.path().into(), column: column.clone() });
+        }
+        let warnings = together(warnings);
         let columns = found.iter().map(|found| found.name.clone()).collect();
         // A field within a column is written out with it, and by itself where it was read.
         found.retain(|found| !found.nested || taken.reads(&found.name));
@@ -458,9 +464,9 @@ fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());
         if !has(&column) {
-            Some(Warning::MissingColumn { path, column, what })
+            Some(Warning::MissingColumn { path, more: 0, column, what })
         } else if taken.is_unread(&column) {
-            Some(Warning::IgnoredColumn { path, column })
+            Some(Warning::IgnoredColumn { path, more: 0, column })
         } else {
             None
         }
