@@ -17,6 +17,7 @@ __all__ = [
     "Picks",
     "Rows",
     "__version__",
+    "are_of_picks",
     "fingerprints",
     "jury_from_parts",
     "learn",
@@ -40,7 +41,7 @@ __version__: str
 
 _Path = str | PathLike[str]
 _Watch = Callable[[int, int, int | None, str], object] | None
-_Column = tuple[str, str, Any]
+_Column = tuple[str, str, Any, Any]
 
 @final
 class Learnt:
@@ -335,6 +336,7 @@ def replay(
     watch: _Watch,
 ) -> dict[str, Any]: ...
 def report(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None, made_at: int, watch: _Watch) -> dict[str, Any]: ...
+def are_of_picks(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury) -> bool: ...
 def rounds(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None) -> tuple[int, str | None, str | None]: ...
 def taken(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None) -> list[tuple[str, bool]]: ...
 def top(rows: Sequence[int], values: Sequence[float], k: int, seed: int) -> list[int]: ...

@@ -20,9 +20,9 @@ from ._errors import Error
 #: What results are written as; never evaluators unless a person says so.
 OURS = ("rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt")
 
-#: A column before it crosses: its name, what it holds (``number``, ``text`` or ``empty``), and the first of its whole numbers.
-#: Those may be names of things, which is told by looking at them.
-Column = tuple[str, str, Any]
+#: A column before it crosses: its name, what it holds (``number``, ``text`` or ``empty``), and the first of its whole numbers with what
+#: is missing among them. Those may be names of things, or times, which is told by looking at them.
+Column = tuple[str, str, Any, Any]
 #: How many rows are looked at.
 FIRST = 1000
 
@@ -104,10 +104,10 @@ class Pandas(Given):
         head = self.native.iloc[:FIRST]
         made = []
         for at, (name, dtype) in enumerate(zip(self.names, self.native.dtypes, strict=True)):
-            series = head.iloc[:, at]
-            whole = getattr(dtype, "kind", "O") in "iu" and not bool(series.isna().any())
-            first = _in_one_piece(series.to_numpy(dtype="int64" if dtype.kind == "i" else "uint64")) if whole else None
-            made.append((name, _holds(_pandas_numeric(dtype)), first))
+            first, missing = None, None
+            if getattr(dtype, "kind", "O") in "iu":
+                first, missing = _pandas_key(head.iloc[:, at])
+            made.append((name, _holds(_pandas_numeric(dtype)), first, missing))
         return made
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
@@ -144,8 +144,8 @@ class Polars(Given):
     def columns(self) -> list[Column]:
         head = self.native.head(FIRST)
         whole = [name for name, dtype in self.native.schema.items() if dtype.is_integer() and "128" not in str(dtype)]
-        first = {name: head[name].to_numpy() for name in whole if not head[name].null_count()}
-        return [(name, _holds(_polars_numeric(dtype)), first.get(name)) for name, dtype in self.native.schema.items()]
+        first = {name: (head[name].fill_null(0).to_numpy(), head[name].is_null().to_numpy()) for name in whole}
+        return [(name, _holds(_polars_numeric(dtype)), *first.get(name, (None, None))) for name, dtype in self.native.schema.items()]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
@@ -170,10 +170,12 @@ class Arrow(Given):
 
         made = []
         for at, field in enumerate(self.native.schema):
-            head = self.native.column(at).slice(0, FIRST)
-            whole = pa.types.is_integer(field.type) and not head.null_count
-            array = pa.chunked_array([head]) if isinstance(head, pa.Array) else head
-            made.append((field.name, _holds(_arrow_numeric(field.type)), np.ascontiguousarray(array.to_numpy()) if whole else None))
+            first, missing = None, None
+            if pa.types.is_integer(field.type):
+                head = pa.chunked_array([self.native.column(at).slice(0, FIRST)]) if isinstance(self.native, pa.RecordBatch) else self.native.column(at).slice(0, FIRST)
+                first = np.ascontiguousarray(head.fill_null(0).to_numpy())
+                missing = np.ascontiguousarray(head.is_null().to_numpy())
+            made.append((field.name, _holds(_arrow_numeric(field.type)), first, missing))
         return made
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
@@ -205,9 +207,11 @@ class Other(Given):
         head = self.frame.head(FIRST)
         made = []
         for name, dtype in self.frame.schema.items():
-            whole = dtype.is_integer() and not head[name].null_count()
-            first = np.ascontiguousarray(head[name].to_numpy()) if whole else None
-            made.append((name, _holds(bool(dtype.is_numeric() or dtype == nw.Boolean)), first))
+            first, missing = None, None
+            if dtype.is_integer():
+                first = np.ascontiguousarray(head[name].fill_null(0).to_numpy())
+                missing = np.ascontiguousarray(head[name].is_null().to_numpy())
+            made.append((name, _holds(bool(dtype.is_numeric() or dtype == nw.Boolean)), first, missing))
         return made
 
     def all_columns(self) -> tuple[str, Any]:

@@ -86,6 +86,8 @@ def learn(
         else:
             rows = given(data, long=written["long"])
             _no_picks(rows)
+            if rows.is_frame and jury is not None and not again:
+                _no_rows_of_picks(rows, names(id), jury, written)
             ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written)
             found, after = _core.learn(rows.source(ask, jury), ask, jury, policy, options, at, names(drop), again, bar.watch)
         write(after)
@@ -105,6 +107,15 @@ def _no_picks(rows: Given) -> None:
             f"these are picks: there are receipts in `{column}`, and their rows have been seen by picking from them. Pass them as picks=",
             code="are-picks", column=column,
         )  # fmt: skip
+
+
+def _no_rows_of_picks(rows: Given, id: list[str], jury: Jury, written: Mapping[str, Any]) -> None:
+    """Refuses rows that were picked from, though they have gained a column of verdicts since. Files are looked at by the compiled part."""
+    if len(id) != 1:
+        return
+    ask = asked(key=id[0], written=written)
+    if _core.are_of_picks(rows.source(ask, jury), ask, jury):
+        raise Error("these rows were picked from, and have been seen: learn the verdicts on the picks, or pass again=True", code="picked-from")
 
 
 def _learn_picks(

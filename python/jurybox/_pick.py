@@ -83,7 +83,7 @@ def pick(
             write(after)
     tell(found)
     if found["total"] < k:
-        warnings.warn(f"k = {k} is more than the {found['total']} rows there are: all of them are picked", DataWarning, stacklevel=2)
+        warnings.warn(f"k = {k} is more than there are rows ({found['total']}): all of them are picked", DataWarning, stacklevel=2)
     if not rows.is_frame:
         return rows.result(found["rows"])
     return _picked(rows, found, all)

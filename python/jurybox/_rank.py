@@ -176,7 +176,7 @@ def rank(
     if all:
         return rows.rows(None, {"score": found["score"]}) if "score" in found else None
     if found["total"] < k and group is None:
-        warnings.warn(f"k = {k} is more than the {found['total']} rows there are: all of them are ranked", DataWarning, stacklevel=2)
+        warnings.warn(f"k = {k} is more than there are rows ({found['total']}): all of them are ranked", DataWarning, stacklevel=2)
     if not rows.is_frame:
         return rows.result(found["rows"])
     front: dict[str, Any] = {"rank": found["rank"], "score": found["score"]}

@@ -95,8 +95,9 @@ def _columns(data: Any) -> list[Column]:
     rows = data.select(*[f"`{name}`" for name in whole]).limit(FIRST).collect() if whole else []
     made: list[Column] = []
     for name, kind in kinds.items():
-        first = [row[name] for row in rows] if name in whole else []
-        seen = np.array(first, dtype=np.int64) if first and None not in first else None
+        cells = [row[name] for row in rows] if name in whole else []
+        first = np.array([0 if cell is None else cell for cell in cells], dtype=np.int64) if cells else None
+        missing = np.array([cell is None for cell in cells]) if cells else None
         numbers = kind in _NUMBERS or kind in _WHOLE or kind.startswith("decimal")
-        made.append((name, "number" if numbers else "text", seen))
+        made.append((name, "number" if numbers else "text", first, missing))
     return made

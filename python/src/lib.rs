@@ -32,7 +32,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::calls::learning::{learn, rounds};
+    use crate::calls::learning::{are_of_picks, learn, rounds};
     #[pymodule_export]
     use crate::calls::picking::pick;
     #[pymodule_export]

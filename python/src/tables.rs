@@ -52,6 +52,11 @@ impl Asked {
         }
     }
 
+    /// The column that names items, where there is one.
+    pub(crate) fn one_id(&self) -> Option<String> {
+        if let [id] = &self.id[..] { Some(id.clone()) } else { None }
+    }
+
     /// How they are written, as a person said.
     pub(crate) fn written(&self) -> &Written {
         &self.written
@@ -210,8 +215,8 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
 }
 
 /// A column of a frame as it is told of before it crosses: its name, what it holds (`number`, `text` or `empty`), and of whole numbers
-/// the first of them.
-type Told<'py> = (String, String, Option<Bound<'py, PyAny>>);
+/// the first of them, with a mask of what is missing.
+type Told<'py> = (String, String, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Evaluators by name, each with whether low means high.
 type Directed = Vec<(String, bool)>;
@@ -238,12 +243,12 @@ pub(crate) fn needed(
 /// What is known of a frame as a batch: whole numbers with their first values, the others without any.
 fn first_rows(columns: &[Told<'_>]) -> Result<RecordBatch> {
     let (mut fields, mut arrays): (Vec<Field>, Vec<Option<ArrayRef>>) = (Vec::new(), Vec::new());
-    for (at, (name, holds, first)) in columns.iter().enumerate() {
+    for (at, (name, holds, first, missing)) in columns.iter().enumerate() {
         if let Some(before) = columns[..at].iter().position(|(other, ..)| other == name) {
             let (path, column) = ("frame".into(), name.clone());
             return Err(Error::DuplicateColumn { path, column, first: before + 1, second: at + 1 }.into());
         }
-        let array = first.as_ref().map(|first| arrow::column(first, None)).transpose()?;
+        let array = first.as_ref().map(|first| arrow::column(first, missing.as_ref())).transpose()?;
         let kind = match (&array, holds.as_str()) {
             (Some(array), _) => array.data_type().clone(),
             (None, "number") => DataType::Float64,

@@ -4,7 +4,7 @@
 //! it is left to itself: it ends when it notices, and what it was about to change stays as it was.
 
 use crate::errors::{Error, Result};
-use jurybox_files::Progress;
+use jurybox_files::{Progress, Table, Warning};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -26,12 +26,20 @@ pub(crate) struct Reins {
 
 impl Reins {
     /// Holds a table by them.
-    pub(crate) fn hold(&self, table: jurybox_files::Table) -> jurybox_files::Table {
-        let (progress, heard) = (self.progress.clone(), self.heard.clone());
-        table
-            .stopped_by(self.stop.clone())
-            .watched(move |now| *lock(&progress) = Some(now))
-            .heard(move |warning| lock(&heard).push(warning.to_string()))
+    pub(crate) fn hold(&self, table: Table) -> Table {
+        let progress = self.progress.clone();
+        let table = table.stopped_by(self.stop.clone()).watched(move |now| *lock(&progress) = Some(now));
+        self.hear(table, |_| true)
+    }
+
+    /// Hears of a table only what is worth telling.
+    pub(crate) fn hear(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
+        let heard = self.heard.clone();
+        table.heard(move |warning| {
+            if worth(warning) {
+                lock(&heard).push(warning.to_string());
+            }
+        })
     }
 
     /// What only passes over the rows could know, up to now.

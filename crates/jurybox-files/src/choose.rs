@@ -141,6 +141,32 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     Ok(Picking { rows, round, at, observed_before, picks, files: first_rows, values, probabilities })
 }
 
+/// Whether a state has picked from these very rows, whatever else the file has gained since: a column of verdicts, say. The key of
+/// the table is the id of its items. The scores and ids of all rows are held in memory for it.
+///
+/// ```
+/// use jurybox::Jury;
+/// use jurybox_files::{PickOptions, Roles, State, Table, choose, was_picked_from};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("hour.csv");
+/// let by_post = Roles { key: Some("post".into()), ignore: vec!["verdict".into()], ..Roles::default() };
+/// std::fs::write(&path, "post,spam,abuse,verdict\np1,0.9,0.1,\np2,0.2,0.3,\n")?;
+/// let hour = Table::open(&[path.clone()], &by_post, true)?;
+/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.taken().evaluators().clone())?);
+/// choose(&hour, &mut state, PickOptions { k: 1, ..PickOptions::default() })?;
+/// std::fs::write(&path, "post,spam,abuse,verdict\np1,0.9,0.1,1\np2,0.2,0.3,\n")?;
+/// assert!(was_picked_from(&state, &Table::open(&[path], &by_post, true)?)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn was_picked_from(state: &State, table: &Table) -> Result<bool, Error> {
+    if !state.memory.knows_rounds() {
+        return Ok(false);
+    }
+    let (values, ids, _) = gather(table)?;
+    Ok(state.memory.round(&name(table, &values, &ids)).is_some_and(|(_, observed)| observed))
+}
+
 /// The scores and the ids of all rows, and the first row of each source.
 type Gathered = (Vec<f64>, Vec<Box<str>>, Vec<u64>);
 
@@ -152,7 +178,7 @@ fn gather(table: &Table) -> Result<Gathered, Error> {
         |mut part| Ok((part.batch.take_scores(), part.batch.keys)),
         |at, (scores, keys)| {
             files[at.file] = at.row - at.row_in_file;
-            if let Some(row) = keys.iter().position(|id| id.is_empty()) {
+            if let Some(row) = keys.iter().position(|id| id.trim().is_empty()) {
                 return Err(no_id(table, at, row));
             }
             values.extend(scores);

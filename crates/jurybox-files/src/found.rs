@@ -16,6 +16,8 @@ pub(crate) struct Found {
     pub(crate) decimal: Decimal,
     /// Whether it has numbers beyond 0 to 1, among which a share is an odd cell.
     pub(crate) no_shares: bool,
+    /// Whether it has shares and none of those, among which they are odd cells.
+    pub(crate) shares: bool,
     /// Whether it is a field within a column: it is written out only where it was read.
     pub(crate) nested: bool,
 }
@@ -30,6 +32,10 @@ pub(crate) enum Kind {
     OneWord,
     /// Whole numbers, no two the same: names of things.
     Serial,
+    /// Whole numbers that all are as long as times and telephone numbers.
+    Long,
+    /// Cells such as `1,234`, which may be thousands or decimals.
+    TwoNumbers,
     Number,
 }
 
@@ -39,7 +45,7 @@ impl Kind {
     pub(crate) fn and(self, other: Kind) -> Kind {
         match (self, other) {
             (Kind::Empty, other) => other,
-            (Kind::Serial | Kind::OneWord, Kind::Number) => Kind::Number,
+            (Kind::Serial | Kind::OneWord | Kind::Long, Kind::Number) => Kind::Number,
             (mine, _) => mine,
         }
     }
@@ -48,7 +54,15 @@ impl Kind {
 impl Found {
     /// A column of text, in which cells have no type.
     pub(crate) fn new(name: String, kind: Kind) -> Self {
-        Found { name, kind, data_type: None, decimal: Decimal::Either, no_shares: false, nested: false }
+        Found {
+            name,
+            kind,
+            data_type: None,
+            decimal: Decimal::Either,
+            no_shares: false,
+            shares: false,
+            nested: false,
+        }
     }
 }
 

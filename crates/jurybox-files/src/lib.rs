@@ -32,6 +32,7 @@ mod numbers;
 mod own;
 mod pass;
 mod picked;
+mod plain;
 mod rank;
 mod ranked;
 mod read_picks;
@@ -53,7 +54,7 @@ mod watch;
 mod write;
 
 pub use ask::Batch;
-pub use choose::{PickOptions, PickedRow, Picking, choose};
+pub use choose::{PickOptions, PickedRow, Picking, choose, was_picked_from};
 pub use destination::{followed, refuse_overwriting};
 pub use error::{Error, Place};
 pub use fingerprint::fingerprint;

@@ -55,7 +55,32 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     });
     let named = camel
         || ["id", "ids", "uid", "uuid", "guid", "pk", "idx", "index", "key"].iter().any(|word| is(word));
-    named.then_some("named like an id")
+    if named {
+        return Some("named like an id");
+    }
+    // `created_at` and `createdAt`, and not `at` by itself.
+    let moment = name.len() > 2 && (name.ends_with("_at") || name.ends_with("_AT"))
+        || last.strip_suffix("At").is_some_and(|rest| rest.ends_with(char::is_lowercase));
+    if moment || ["timestamp", "ts", "datetime", "date", "year", "epoch"].iter().any(|word| is(word)) {
+        return Some("named like a time");
+    }
+    let place = [
+        "zip",
+        "zipcode",
+        "postcode",
+        "plz",
+        "phone",
+        "telephone",
+        "fax",
+        "lat",
+        "lon",
+        "latitude",
+        "longitude",
+    ];
+    let two = name.to_ascii_lowercase();
+    let two =
+        ["zip_code", "postal_code", "post_code", "phone_number"].iter().any(|words| two.ends_with(words));
+    (two || place.iter().any(|word| is(word))).then_some("named like a place or a telephone")
 }
 
 #[cfg(test)]
@@ -84,10 +109,20 @@ mod tests {
             "Unnamed: 0",
             "__index_level_0__",
             "meta.uuid",
+            "created_at",
+            "updatedAt",
+            "event.timestamp",
+            "birth_year",
+            "zip",
+            "ZIP_CODE",
+            "home-phone",
         ] {
             assert!(names_things(name).is_some(), "{name}");
         }
-        for name in ["paid", "spam", "valid", "monkey", "covid", "AID", "identity", "e10"] {
+        for name in [
+            "paid", "spam", "valid", "monkey", "covid", "AID", "identity", "e10", "heat", "at", "flat",
+            "update", "yearly", "zipper", "that",
+        ] {
             assert_eq!(names_things(name), None, "{name}");
         }
     }

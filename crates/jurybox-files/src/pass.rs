@@ -6,6 +6,7 @@ use crate::format::{Cut, Unit};
 use crate::scan::{Part, in_order};
 use crate::table::{At, Table, Want};
 use crate::tally::Met;
+use crate::warning::together;
 use crate::watch::Progress;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -115,10 +116,14 @@ impl Table {
             self.watch.tell(Progress::Rows { rows, bytes, of });
             Ok(())
         })?;
-        for ((source, ask), met) in self.sources.iter().zip(&asks).zip(met) {
-            met.judge(source.path(), ask)?.into_iter().for_each(|warning| self.ears.tell(warning));
-        }
-        Ok(())
+        let mut warnings = Vec::new();
+        let judged = self.sources.iter().zip(&asks).zip(met).try_for_each(|((source, ask), met)| {
+            warnings.extend(met.judge(source.path(), ask)?);
+            Ok(())
+        });
+        // What was found before an error is said all the same.
+        together(warnings).into_iter().for_each(|warning| self.ears.tell(warning));
+        judged
     }
 }
 

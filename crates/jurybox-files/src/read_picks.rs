@@ -113,7 +113,7 @@ fn picked(
         return Err(bad(&ours.at, at.to_string()));
     }
     Ok(Some(Picked {
-        id,
+        id: id.trim().into(),
         round: text(&ours.round),
         at,
         row: whole(&ours.row)?,

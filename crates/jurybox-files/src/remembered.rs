@@ -133,6 +133,11 @@ impl Remembered {
         remember(&mut self.picked_files, fingerprint);
     }
 
+    /// Whether anything was picked from.
+    pub(crate) fn knows_rounds(&self) -> bool {
+        !self.rounds.is_empty()
+    }
+
     /// The time of a round that was picked from, and whether its items were observed.
     pub(crate) fn round(&self, name: &str) -> Option<(u64, bool)> {
         let round = self.rounds.iter().find(|round| round.name == name)?;

@@ -135,13 +135,19 @@ fn listed(evaluator: &Evaluator) -> String {
     if name.contains(',') { format!("\"{name}\"") } else { name }
 }
 
+/// A list that a person reads to the end: of many, the first and how many more there are.
+fn few(names: impl ExactSizeIterator<Item = String>) -> String {
+    let (all, shown) = (names.len(), if names.len() > LISTED { LISTED - 4 } else { LISTED });
+    let list = names.take(shown).collect::<Vec<_>>().join(", ");
+    if all > shown { format!("{list} and {} more ({all} in all)", all - shown) } else { list }
+}
+
 impl std::fmt::Display for Taken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let list = |names: Vec<String>| names.join(", ");
         if let Some(widened) = &self.widened {
             write!(f, "{widened}; ")?;
         }
-        write!(f, "evaluators: {}", list(self.evaluators.as_slice().iter().map(listed).collect()))?;
+        write!(f, "evaluators: {}", few(self.evaluators.as_slice().iter().map(listed)))?;
         if let Some(reward) = &self.reward {
             write!(f, "; reward: {}", spoken(reward))?;
         }
@@ -152,15 +158,24 @@ impl std::fmt::Display for Taken {
             write!(f, "; rows put together by: {key}")?;
         }
         if !self.others.is_empty() {
-            let others = self.others.iter().map(|(name, why)| format!("{name} ({why})")).collect();
-            write!(f, "; travelling along: {}", list(others))?;
+            let others = self.others.iter().map(|(name, why)| format!("{name} ({why})"));
+            write!(f, "; travelling along: {}", few(others))?;
         }
         Ok(())
     }
 }
 
+/// How many columns are listed by name at the most.
+const LISTED: usize = 16;
+
 /// Why a column that is named as one of those we write is no evaluator.
 const OURS: &str = "named as in our own output";
+
+/// Why a column of numbers is no evaluator where a jury has its own.
+const UNKNOWN: &str = "numbers that the state does not know";
+
+/// Why a column is no evaluator whose cells are numbers, and nobody knows which.
+pub(crate) const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or decimals";
 
 /// Why a column that was empty where it was looked at is no evaluator.
 pub(crate) const EMPTY: &str = "empty";
@@ -268,17 +283,25 @@ impl Roles {
             } else if found.nested && (!listed.is_empty() || found.kind != Kind::Number) {
                 // It travels along within its column.
             } else if !listed.is_empty() {
-                others.push((name.clone(), "not named"));
+                let new = self.evaluators.is_empty()
+                    && found.kind == Kind::Number
+                    && own::names_things(name).is_none()
+                    && !own::is_ours(name, |other| names.contains(other));
+                others.push((name.clone(), if new { UNKNOWN } else { "not named" }));
             } else if own::is_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
                 match (found.kind, own::names_things(name)) {
                     (Kind::Number, None) => evaluators.push(self.directed(name)),
-                    (Kind::Number | Kind::Serial | Kind::OneWord, Some(why)) => {
+                    (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => {
                         others.push((name.clone(), why));
                     }
                     (Kind::Serial, None) => others.push((name.clone(), "distinct whole numbers, like an id")),
                     (Kind::OneWord, None) => others.push((name.clone(), "one word in every row")),
+                    (Kind::Long, None) => {
+                        others.push((name.clone(), "long whole numbers, like times or telephone numbers"))
+                    }
+                    (Kind::TwoNumbers, _) => others.push((name.clone(), TWO_NUMBERS)),
                     (Kind::Text, _) => others.push((name.clone(), "text")),
                     (Kind::Empty, _) => others.push((name.clone(), EMPTY)),
                 }

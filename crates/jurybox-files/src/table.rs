@@ -4,14 +4,14 @@ use crate::ask::{Ask, Use};
 use crate::destination::refuse_overwriting;
 use crate::error::Error;
 use crate::format::{Format, Show, Source};
-use crate::found::together;
+use crate::found;
 use crate::input::Input;
 use crate::long::{Widened, widen};
 use crate::number::Notation;
 use crate::own::receipts_of_picks;
 use crate::reading::Reading;
 use crate::roles::{self, Found, Roles, Taken, spoken};
-use crate::warning::Warning;
+use crate::warning::{Warning, together};
 use crate::watch::{Ears, Watch};
 use jurybox::{Direction, Evaluator};
 use std::collections::{HashMap, HashSet};
@@ -161,12 +161,18 @@ impl Table {
             roles.asked().try_for_each(|name| source.adopt(name))?;
         }
         let Some(first) = sources.first() else { return Err(Error::NoFiles) };
-        let mut found = together(sources.iter().flat_map(|source| source.columns()));
+        let mut found = found::together(sources.iter().flat_map(|source| source.columns()));
         let taken = roles.take(first.path(), &found)?;
         let mut warnings = Vec::new();
         for source in &sources {
+            warnings.extend(source.doubt());
             warnings.extend(lacking(source.as_ref(), &taken)?);
         }
+        let two = |(_, why): &&(String, &str)| *why == roles::TWO_NUMBERS;
+        for (column, _) in taken.others.iter().filter(two) {
+            warnings.push(Warning::TwoNumbers { path: first.path().into(), column: column.clone() });
+        }
+        let warnings = together(warnings);
         let columns = found.iter().map(|found| found.name.clone()).collect();
         // A field within a column is written out with it, and by itself where it was read.
         found.retain(|found| !found.nested || taken.reads(&found.name));
@@ -384,9 +390,9 @@ fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());
         if !has(&column) {
-            Some(Warning::MissingColumn { path, column, what })
+            Some(Warning::MissingColumn { path, more: 0, column, what })
         } else if taken.is_unread(&column) {
-            Some(Warning::IgnoredColumn { path, column })
+            Some(Warning::IgnoredColumn { path, more: 0, column })
         } else {
             None
         }

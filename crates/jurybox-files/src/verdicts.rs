@@ -77,7 +77,7 @@ impl std::fmt::Display for Items {
     }
 }
 
-/// Teaches a state the verdicts on picks, joined by the tables' keys.
+/// Teaches a state the verdicts on picks, joined by the tables' keys, blanks around them left out.
 ///
 /// `picks` is what [`Picking::write`](crate::Picking::write) wrote; the one evaluator of `verdicts` is the reward. Verdicts may
 /// come late, partly and more than once; each is learnt once, with the scores, the receipt and the time of its pick. Those
@@ -229,6 +229,7 @@ fn read_verdicts(table: &Table, back: &mut TakenBack) -> Result<HashMap<Box<str>
             let rows = ids.into_iter().zip(rewards).enumerate();
             // An empty cell is a verdict that has not been given yet.
             for (row, (id, reward)) in rows.filter(|(_, (_, reward))| !reward.is_nan()) {
+                let id: Box<str> = id.trim().into();
                 if id.is_empty() {
                     return Err(no_id(table, at, row));
                 }

@@ -263,6 +263,20 @@ impl Cholesky {
 }
 
 #[cfg(test)]
+impl Symmetric {
+    /// The correlations of evaluators that have one thing in common, each by its loading.
+    pub(crate) fn of_one_factor(loading: &[f64]) -> Symmetric {
+        let mut correlation = Symmetric::zeros(loading.len());
+        for i in 0..loading.len() {
+            for j in 0..=i {
+                correlation.set(i, j, if i == j { 1.0 } else { loading[i] * loading[j] });
+            }
+        }
+        correlation
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

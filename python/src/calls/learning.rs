@@ -8,7 +8,10 @@ use crate::policies::spec;
 use crate::tables::{Asked, Source, seated};
 use crate::work::{self, Reins};
 use jurybox::{Direction, Evaluator};
-use jurybox_files::{Error, May, Seated, State, Taught, Want, counted, expand, fingerprint, seat, teach};
+use jurybox_files::{
+    Error, May, Roles, Seated, State, Taught, Want, counted, expand, fingerprint, seat, teach,
+    was_picked_from,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -146,6 +149,9 @@ fn learnt(
                 return Ok(None);
             }
             files = named;
+            if let (Some(state), false, Some(id)) = (&before, how.again, asked.one_id()) {
+                refuse_rows_of_picks(state, &paths, &asked, &id, reins)?;
+            }
             Source::Files(paths)
         }
         other => other,
@@ -228,6 +234,44 @@ fn new_files(
         paths.push(path);
     }
     Ok((paths, names))
+}
+
+/// Refuses files whose rows were picked from, though they have gained a column of verdicts since and are other files by that.
+fn refuse_rows_of_picks(
+    state: &State,
+    paths: &[PathBuf],
+    asked: &Asked,
+    id: &str,
+    reins: &Reins,
+) -> std::result::Result<(), Error> {
+    let seated = state.jury.evaluators().as_slice().to_vec();
+    let roles = Roles { key: Some(id.into()), ..Roles::default() };
+    let asked = asked.with(roles, asked.written().clone());
+    for path in paths.iter().filter(|path| path.is_file()) {
+        // What cannot be read is told of when it is learnt.
+        let table = Source::Files(vec![path.clone()]).open(&asked, &seated, true, reins);
+        if table.is_ok_and(|table| was_picked_from(state, &table).unwrap_or(false)) {
+            return Err(Error::PickedFrom { path: path.clone() });
+        }
+    }
+    reins.heard(); // it will be said when they are learnt
+    Ok(())
+}
+
+/// Whether rows are those of a round that was picked from.
+#[pyfunction]
+pub(crate) fn are_of_picks(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    asked: Asked,
+    state: &Bound<'_, Jury>,
+) -> Result<bool> {
+    let source = Source::from_python(source)?;
+    let state = state.get().with(py, |inner| inner.state.clone());
+    work::run(py, None, move |reins| -> std::result::Result<_, Error> {
+        let seated = state.jury.evaluators().as_slice().to_vec();
+        was_picked_from(&state, &source.open(&asked, &seated, true, reins)?)
+    })
 }
 
 fn is_known(state: Option<&State>, name: &str) -> bool {

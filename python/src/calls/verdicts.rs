@@ -8,7 +8,7 @@ use crate::jury::{Jury, lock};
 use crate::tables::{Asked, Source, Written};
 use crate::work::{self, Reins};
 use jurybox::{Direction, Evaluator};
-use jurybox_files::{Error, Roles, State, Table, TakenBack, expand, take_back};
+use jurybox_files::{Error, Roles, State, Table, TakenBack, Warning, counted, expand, take_back};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -34,7 +34,7 @@ pub(crate) fn learn_picks<'py>(
         let mut state = inner.state.clone();
         let reward = directed(&reward, &asked.invert, Some(&state))?;
         let mut told = Told::default();
-        let Some(verdicts) = opened(verdicts, &asked, &reward, reins)? else {
+        let Some(verdicts) = opened(verdicts, &asked, &reward, together, reins)? else {
             told.said.push("no verdicts yet: nothing is learnt".into());
             return Ok((TakenBack::default(), told.heard(reins)));
         };
@@ -42,9 +42,9 @@ pub(crate) fn learn_picks<'py>(
         // What a person says of how numbers are written is about theirs: the scores of picks are as we wrote them.
         let ours = if together { asked.written().without_words() } else { Written::default() };
         let blank = Roles { key: asked.key.clone(), ..Roles::default() };
-        let picks = picks.open(&asked.with(blank, ours), &seated, false, reins)?;
-        told.table(&picks);
-        told.warned.extend(verdicts.warnings().iter().map(ToString::to_string));
+        let picks = reins.hear(picks.open(&asked.with(blank, ours), &seated, false, reins)?, of_picks);
+        let known = picks.warnings().iter().filter(|warning| of_picks(warning));
+        told.warned.extend(known.chain(verdicts.warnings()).map(ToString::to_string));
         let back = take_back(&mut state, &picks, &verdicts, again)?;
         remember(&mut state, &reward, back.range, &mut told);
         tell(&mut told, &state, &back);
@@ -60,11 +60,18 @@ pub(crate) fn learn_picks<'py>(
     Ok(dict)
 }
 
+/// What is worth telling of picks. Which evaluators had no scores for them was said when they were picked, and one that joined since
+/// cannot have any: a desk that learns every hour would be told of it every hour.
+fn of_picks(warning: &Warning) -> bool {
+    !["missing-column", "no-values"].contains(&warning.code())
+}
+
 /// The verdicts; none where nobody has given one. Files without rows are passed over: a desk that was quiet this hour sends one.
 fn opened(
     verdicts: Source,
     asked: &Asked,
     reward: &Evaluator,
+    together: bool,
     reins: &Reins,
 ) -> std::result::Result<Option<Table>, Error> {
     let turned = (reward.direction == Direction::Low).then(|| reward.name.clone());
@@ -87,6 +94,10 @@ fn opened(
             Err(Error::NoRows { path } | Error::Empty { path }) if paths.contains(&path) => {
                 paths.retain(|other| *other != path);
             }
+            // Picks that people have not written a verdict into have no column for it.
+            Err(Error::NoneOfTheEvaluators { path, .. }) if together && paths.contains(&path) => {
+                paths.retain(|other| *other != path);
+            }
             opened => return opened.map(Some),
         }
     }
@@ -101,20 +112,30 @@ fn tell(told: &mut Told, state: &State, back: &TakenBack) {
     }
     if back.forgotten > 0 {
         told.warned.push(format!(
-            "{} verdicts are on picks so old that the state does not know whether it has learnt them: not counted",
-            back.forgotten
+            "{} on picks so old that the state does not know whether it has learnt them: not counted",
+            counted(back.forgotten, "verdict")
         ));
     }
-    for (items, what) in [
-        (&back.contradictory, "have verdicts that contradict each other, none of which is learnt"),
-        (&back.strangers, "have a verdict and are not among the picks"),
+    for (items, one, many) in [
+        (
+            &back.contradictory,
+            "has verdicts that contradict each other, none of which is learnt",
+            "have verdicts that contradict each other, none of which is learnt",
+        ),
+        (
+            &back.strangers,
+            "has a verdict and is not among the picks",
+            "have a verdict and are not among the picks",
+        ),
         (
             &back.picked_twice,
+            "was picked more than once; a verdict counts once, with the first pick that it comes to",
             "were picked more than once; a verdict counts once, with the first pick that it comes to",
         ),
     ] {
         if items.count > 0 {
-            told.warned.push(format!("{} items {what}: {items}", items.count));
+            let what = if items.count == 1 { one } else { many };
+            told.warned.push(format!("{} {what}: {items}", counted(items.count, "item")));
         }
     }
 }

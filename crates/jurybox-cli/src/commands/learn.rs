@@ -7,7 +7,10 @@ use super::verdicts;
 use crate::output;
 use anyhow::bail;
 use jurybox::{Direction, Evaluator, Evaluators, Jury, Spec};
-use jurybox_files::{Error, May, Seated, State, counted, expand, fingerprint, same_policy, seat, teach};
+use jurybox_files::{
+    Error, May, Roles, Seated, State, Table, counted, expand, fingerprint, same_policy, seat, teach,
+    was_picked_from,
+};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -85,6 +88,9 @@ impl Args {
         let (paths, mut fingerprints) = self.new_files(before.as_ref())?;
         if paths.is_empty() {
             return self.nothing_new(before.as_ref());
+        }
+        if let Some(before) = before.as_ref().filter(|_| !self.again) {
+            self.refuse_rows_of_picks(before, &paths)?;
         }
         let turned = reward.iter().filter(|reward| reward.direction == Direction::Low);
         let kept = self.kept(before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()))?;
@@ -184,6 +190,21 @@ impl Args {
             paths.push(path);
         }
         Ok((paths, fingerprints))
+    }
+
+    /// Refuses files whose rows were picked from, though they have gained a column of verdicts since and are other files by that.
+    fn refuse_rows_of_picks(&self, state: &State, paths: &[PathBuf]) -> anyhow::Result<()> {
+        let [id] = &self.columns.id()[..] else { return Ok(()) };
+        let seated = state.jury.evaluators().as_slice().to_vec();
+        let roles = Roles { seated, key: Some(id.clone()), ..Roles::default() };
+        for path in paths.iter().filter(|path| path.is_file()) {
+            // What cannot be read is told of when it is learnt.
+            let table = Table::open_as(std::slice::from_ref(path), &self.columns.reading(), &roles, true);
+            if table.is_ok_and(|table| was_picked_from(state, &table).unwrap_or(false)) {
+                return Err(Error::PickedFrom { path: path.clone() }.into());
+            }
+        }
+        Ok(())
     }
 
     /// Whether what goes by this name has been learnt, and is not to be learnt again.

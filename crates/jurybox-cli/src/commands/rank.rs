@@ -8,7 +8,8 @@ use crate::output;
 use anyhow::Context;
 use jurybox::Spec;
 use jurybox_files::{
-    Format, Judge, May, RankOptions, Ranking, Seated, Table, by_evaluator, rank, score_all, seat, teach,
+    Format, Judge, May, RankOptions, Ranking, Seated, Table, by_evaluator, counted, rank, score_all, seat,
+    teach,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -95,13 +96,13 @@ impl Args {
         if self.all {
             let out = self.out.clone().unwrap_or_else(|| "-".into());
             let rows = score_all(&table, &judge, &out, self.sheet.layout(as_text(table.format())))?;
-            self.columns.say(format_args!("{rows} rows scored"));
+            self.columns.say(format_args!("{} scored", counted(rows, "row")));
             return Ok(());
         }
         let ranking = rank(&table, &judge, options)?;
         if (self.k as u64) > ranking.rows() {
             self.columns.say(format_args!(
-                "warning: k = {} is more than the {} rows there are: all of them are ranked",
+                "warning: k = {} is more than there are rows ({}): all of them are ranked",
                 self.k,
                 ranking.rows()
             ));

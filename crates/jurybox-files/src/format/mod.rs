@@ -8,7 +8,11 @@
 
 pub(crate) mod arrow;
 pub(crate) mod blocks;
+// Not by the macro below: rustfmt passes over files that only a macro names.
+mod csv;
+mod jsonl;
 pub(crate) mod memory;
+pub(crate) mod parquet;
 
 use crate::ask::Ask;
 use crate::column::Slab;
@@ -17,6 +21,7 @@ use crate::input::Input;
 use crate::number::Notation;
 use crate::roles::{Found, Taken};
 use crate::scan::Part;
+use crate::warning::Warning;
 use crate::write::{Aside, Sink};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
@@ -27,11 +32,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Declares the formats: a module, a variant and an entry for each.
+/// Declares the formats: a variant and an entry for each.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident => $module:ident,)*) => {
-        $(pub(crate) mod $module;)*
-
         /// How rows are written down.
         ///
         /// ```
@@ -114,6 +117,11 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// Is told that a column is wanted which is not among those that were found: it may come later.
     fn adopt(&mut self, _name: &str) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// What is doubtful about how its columns are told.
+    fn doubt(&self) -> Option<Warning> {
+        None
     }
 
     /// Bytes to be read, where that is known.

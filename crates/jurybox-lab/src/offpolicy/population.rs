@@ -9,7 +9,6 @@
 //! Where the weight of a policy's picks is carried by few rows, most rows like them were not met, and no interval knows: there is
 //! no figure then. Rows that could never be looked at are not in such a file, and the estimate does not speak of them.
 
-use super::jump::Jump;
 use super::outcome::{OffPolicy, OffPolicyLine};
 use super::over_rounds::OverRounds;
 use super::range::Range;
@@ -18,6 +17,7 @@ use super::target::{Target, last_if_missing};
 use super::verdict::{cut, wider_than_student};
 use super::{Contender, targets};
 use crate::error::Error;
+use crate::jump::Jump;
 use crate::replay::{Log, ReplayOptions, Scale, Watch, in_parallel};
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
 

@@ -166,9 +166,21 @@ fn probabilities_count_where_every_row_has_a_reward() {
     assert!(outcome.logged.above(0.45), "{:?}", outcome.logged);
     // In rounds of their own the rows that nobody looked at are missed, and no figure is given.
     let rounds = (0..log.rows() / 10).map(|t| (10 * t..10 * t + 10).collect()).collect();
-    let outcome = run(&Log { rounds, ..log }, &ask("average", 2));
-    assert_eq!((outcome.policies[0].reward_per_pick, outcome.policies[0].bounds), (None, None));
-    assert!(outcome.policies[0].why.as_ref().unwrap().contains("left out of the file"));
+    let refused = estimated(&Log { rounds, ..log }, &ask("average", 2), 1, &|_, _| {});
+    assert!(refused.err().unwrap().to_string().contains("left out of the file"));
+}
+
+/// Probabilities that were written with few digits: 5 of 30 is 0.1667, and the weights of a random pick come to 0.9998, in every
+/// round.
+#[test]
+fn probabilities_may_be_rounded() {
+    for off in [1.0002, 0.9998] {
+        let (mut log, _) = log(11, 200, 2, 1.0, true);
+        log.probabilities.iter_mut().for_each(|p| *p *= off);
+        let outcome = run(&log, &ask("average", 2));
+        let uniform = outcome.references.iter().find(|line| line.name == "uniform").unwrap();
+        assert!(uniform.reward_per_pick.is_some() && uniform.why.is_none(), "{uniform:?}");
+    }
 }
 
 #[test]

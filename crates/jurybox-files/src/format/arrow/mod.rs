@@ -29,12 +29,13 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error>
         data_type: Some(field.data_type().clone()),
         decimal: Decimal::Either,
         no_shares: false,
+        shares: false,
         nested: false,
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())
 }
 
-/// Takes columns of whole numbers that are all different, in the first rows, for names of things.
+/// Takes columns of whole numbers that are all different, or all long, in the first rows for names of things and times.
 pub(crate) fn look<'a>(columns: &mut [Found], batches: impl Iterator<Item = &'a RecordBatch>) {
     let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
     let mut looks: Vec<(usize, Whole)> =
@@ -63,9 +64,7 @@ pub(crate) fn look<'a>(columns: &mut [Found], batches: impl Iterator<Item = &'a 
         }
     }
     for (column, look) in looks {
-        if look.is_serial() {
-            columns[column].kind = Kind::Serial;
-        }
+        columns[column].kind = look.kind();
     }
 }
 

@@ -5,8 +5,8 @@ mod guard;
 mod pages;
 mod positioned;
 mod shelf;
-mod strip;
 mod stretch;
+mod strip;
 mod write;
 
 pub use guard::panic_is_caught;
@@ -20,12 +20,12 @@ use crate::input::Input;
 use crate::look::ROWS;
 use crate::roles::Found;
 use crate::scan::Part;
-use guard::{broken, guarded, unreadable};
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection, RowSelector};
 use ::parquet::file::reader::Length;
+use arrow_schema::DataType;
+use guard::{broken, guarded, unreadable};
 use positioned::Positioned;
 use shelf::Shelf;
-use arrow_schema::DataType;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -151,7 +151,15 @@ impl Source for Parquet {
 fn look(columns: &mut [Found], from: &stretch::From<'_>) {
     let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
     let wanted: Vec<usize> = (0..columns.len()).filter(|&at| whole(&columns[at])).collect();
-    let Some(rows) = from.metadata.metadata().row_groups().first().map(parquet::file::metadata::RowGroupMetaData::num_rows) else { return };
+    let Some(rows) = from
+        .metadata
+        .metadata()
+        .row_groups()
+        .first()
+        .map(parquet::file::metadata::RowGroupMetaData::num_rows)
+    else {
+        return;
+    };
     if wanted.is_empty() || rows <= 0 {
         return;
     }

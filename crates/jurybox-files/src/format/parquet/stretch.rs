@@ -69,7 +69,8 @@ impl From<'_> {
         let wanted = arrow::wanted(ask);
         if !ask.records
             && !ask.has_missing_numbers()
-            && let Some(pages) = guarded(|| self.pages(stretch, &wanted, ask)).map_err(|e| broken(path, &e))?
+            && let Some(pages) =
+                guarded(|| self.pages(stretch, &wanted, ask)).map_err(|e| broken(path, &e))?
         {
             return strip::read(path, pages, stretch, ask, shelf, each);
         }
@@ -79,8 +80,8 @@ impl From<'_> {
         let mut row = 0;
         while let Some(arrays) = next()? {
             let piece = |at: usize| vec![arrays.column(at).clone()];
-            let batch = arrow::batch(path, arrays.num_rows(), &wanted, ask, piece)
-                .map_err(|e| e.moved_down(row))?;
+            let batch =
+                arrow::batch(path, arrays.num_rows(), &wanted, ask, piece).map_err(|e| e.moved_down(row))?;
             row += batch.rows as u64;
             each(Parsed { batch, text: &[], arrays: ask.records.then_some(arrays) })?;
         }

@@ -26,9 +26,8 @@ impl ParquetSink {
 impl Sink for ParquetSink {
     fn write(&mut self, slab: &Slab) -> Result<(), Error> {
         let refused = |e: ParquetError| failed(&self.path, e);
-        let arrays = slab
-            .batch()
-            .map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
+        let arrays =
+            slab.batch().map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
         if let Some(aside) = self.aside.take() {
             let level = ZstdLevel::try_new(3).map_err(refused)?;
             let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();

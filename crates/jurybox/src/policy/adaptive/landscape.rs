@@ -217,23 +217,13 @@ fn shrunk_correlation(moments: &Moments, scale: &[f64]) -> Symmetric {
 mod tests {
     use super::*;
 
-    fn correlation_of(loading: &[f64]) -> Symmetric {
-        let mut correlation = Symmetric::zeros(loading.len());
-        for i in 0..loading.len() {
-            for j in 0..=i {
-                correlation.set(i, j, if i == j { 1.0 } else { loading[i] * loading[j] });
-            }
-        }
-        correlation
-    }
-
     #[test]
     fn a_missing_score_is_its_expectation_given_the_others() {
         let loading = vec![0.8, 0.6, 0.5];
         let landscape = Landscape {
             centre: vec![10.0, 0.0, 5.0],
             scale: vec![0.5, 1.0, 2.0],
-            correlation: correlation_of(&loading),
+            correlation: Symmetric::of_one_factor(&loading),
             noise: loading.iter().map(|l| 1.0 - l * l).collect(),
             loading,
             curves: vec![NormalScore::default(); 3],
