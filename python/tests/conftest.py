@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
 
 import jurybox as jb
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,6 +51,20 @@ def run(*arguments: object) -> str:
     done = subprocess.run([str(command()), *map(str, arguments)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def patiently(work: Callable[[], T]) -> T:
+    """Does what starts Ray. On a machine that is busy with other things Ray's own limit of half a minute may pass: then once more."""
+    for left in (2, 1, 0):
+        try:
+            return work()
+        except Exception as error:
+            if not left or "timed out during startup" not in str(error):
+                raise
+            import ray
+
+            ray.shutdown()
+    raise AssertionError("there is a last time")
 
 
 def made_up(rows: int, evaluators: int, seed: int = 0, missing: float = 0.05) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, patiently
 
 PAGES = sorted((ROOT / "docs" / "src").glob("python*.md"))
 
@@ -21,12 +21,16 @@ def test_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE))
     assert blocks, f"{page} has no code"
-    known: dict[str, object] = {"__name__": "__main__"}
-    for block in blocks:
-        # The page's own lines in a traceback.
-        before = page.read_text()[: block.start(1)].count("\n")
-        code = compile("\n" * before + block[1], str(page), "exec")
-        exec(code, known)
+
+    def read_and_do() -> None:
+        known: dict[str, object] = {"__name__": "__main__"}
+        for block in blocks:
+            # The page's own lines in a traceback.
+            before = page.read_text()[: block.start(1)].count("\n")
+            code = compile("\n" * before + block[1], str(page), "exec")
+            exec(code, known)
+
+    patiently(read_and_do)
 
 
 @pytest.mark.filterwarnings("default")

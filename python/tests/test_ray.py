@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import made_up
+from conftest import made_up, patiently
 
 import jurybox as jb
 
@@ -27,9 +27,17 @@ def cluster() -> Iterator[object]:
     """Two nodes, each a process of its own with its own workers."""
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    made.add_node(num_cpus=1)
-    ray.init(address=made.address, log_to_driver=False)
+    def start() -> Cluster:
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        try:
+            made.add_node(num_cpus=1)
+            ray.init(address=made.address, log_to_driver=False)
+        except Exception:
+            made.shutdown()
+            raise
+        return made
+
+    made = patiently(start)
     made.wait_for_nodes()
     assert len([node for node in ray.nodes() if node["Alive"]]) == 2
     yield made
