@@ -8,7 +8,8 @@ use crate::output;
 use anyhow::Context;
 use jurybox::Spec;
 use jurybox_files::{
-    Format, Judge, May, RankOptions, Ranking, Seated, Table, by_evaluator, rank, score_all, seat, teach,
+    Format, Judge, Look, May, RankOptions, Ranking, Seated, Surveyed, Table, by_evaluator, counted, rank,
+    score_all, seat, survey,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,10 @@ pub(crate) struct Args {
     /// it, the default policy is esag]
     #[arg(long, value_name = "NAME=SIGMA", conflicts_with = "weights")]
     sigma: Vec<Pairs>,
+    /// Let the policy measure the scores on every row before it ranks; of more than 262144 rows it takes a sample, where the scores
+    /// are the same all over
+    #[arg(long, conflicts_with_all = ["state", "weights"])]
+    every_row: bool,
     /// Fixed weights instead of a policy, such as spam=0.2,abuse=0.5
     #[arg(long, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
     weights: Vec<Pairs>,
@@ -144,13 +149,31 @@ impl Args {
             spec = spec.with("sigma", sigma);
         }
         let mut jury = seat(&spec, evaluators)?;
-        teach(table, &mut jury, 0)?;
+        let look = if self.every_row { Look::EveryRow } else { Look::Sample };
+        let seen = survey(table, &mut jury, look)?;
         self.columns.say(format_args!("policy: {spec}"));
+        self.say_seen(&seen);
         let fitted = jury.fit();
         if let Some((_, origin)) = fitted.sigma() {
             self.columns.say(format_args!("noise levels: {origin}"));
         }
         Ok(Judge::Fitted(fitted))
+    }
+
+    /// What the policy has measured the scores on, where that is not simply all of them.
+    fn say_seen(&self, seen: &Surveyed) {
+        if seen.is_sample() {
+            self.columns.say(format_args!(
+                "measured on a sample: {} of {}, in {} spread evenly; --every-row measures on all",
+                seen.shown,
+                counted(seen.rows, "row"),
+                counted(seen.places, "place")
+            ));
+        } else if seen.uneven {
+            self.columns.say(format_args!(
+                "measured on every row: scores change over the rows, so that a sample would not do"
+            ));
+        }
     }
 
     fn document(&self, table: &Table, judge: &Judge, ranking: &Ranking) -> anyhow::Result<()> {
