@@ -194,7 +194,8 @@ impl Batch {
             std::mem::swap(out, &mut self.values);
             return;
         }
-        let mut sums = running_sums(form, self.rows);
+        let mut sums = Vec::new();
+        begin_sums(&mut sums, form, self.rows, 0.0);
         match &self.scores {
             Layout::Rows(rows) => {
                 for (at, stretch) in rows.chunks(STRETCH * self.evaluators).enumerate() {
@@ -214,18 +215,31 @@ impl Batch {
         std::mem::swap(out, &mut sums[0]);
     }
 
-    /// The scores of one row, appended.
-    pub(crate) fn push_row(&self, row: usize, out: &mut Vec<f64>) {
+    /// The scores of some rows, one row behind the other, instead of what `out` held.
+    pub(crate) fn gather(&self, rows: &[usize], out: &mut Vec<f64>) {
+        out.clear();
         match &self.scores {
-            Layout::Rows(rows) => out.extend_from_slice(&rows[row * self.evaluators..][..self.evaluators]),
-            Layout::Columns(columns) => out.extend(columns.iter().map(|column| column.get(row))),
+            Layout::Rows(all) => {
+                rows.iter()
+                    .for_each(|row| out.extend_from_slice(&all[row * self.evaluators..][..self.evaluators]));
+            }
+            Layout::Columns(columns) => {
+                out.resize(rows.len() * self.evaluators, 0.0);
+                for (j, column) in columns.iter().enumerate().filter(|_| !rows.is_empty()) {
+                    column.gather(rows, &mut out[j..], self.evaluators);
+                }
+            }
         }
     }
 }
 
-/// The running sums of so many rows, lane by lane, at zero.
-pub(crate) fn running_sums(form: &Form, rows: usize) -> Vec<Vec<f64>> {
-    vec![vec![0.0; rows]; form.lanes()]
+/// Makes the running sums of so many rows, lane by lane, of memory that is used again: each at `begin`.
+pub(crate) fn begin_sums(sums: &mut Vec<Vec<f64>>, form: &Form, rows: usize, begin: f64) {
+    sums.resize_with(form.lanes(), Vec::new);
+    for lane in sums {
+        lane.clear();
+        lane.resize(rows, begin);
+    }
 }
 
 /// Rows laid down at a time: they stay in the cache while every column writes its part.

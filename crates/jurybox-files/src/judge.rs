@@ -89,8 +89,7 @@ impl Judge {
         if gaps.is_empty() {
             return Ok(());
         }
-        rows.clear();
-        gaps.iter().for_each(|&row| batch.push_row(row, rows));
+        batch.gather(gaps, rows);
         match self {
             Judge::Weights(weights) => {
                 for (&gap, row) in gaps.iter().zip(rows.chunks_exact(weights.len())) {

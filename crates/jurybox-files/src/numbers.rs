@@ -134,6 +134,23 @@ impl Numbers {
         });
     }
 
+    /// Writes the numbers of some rows, each into the first place of every `step`.
+    pub(crate) fn gather(&self, rows: &[usize], places: &mut [f64], step: usize) {
+        match self {
+            Numbers::Own(list) => gather(rows, places, step, |row| list[row]),
+            Numbers::Doubles(bytes) => {
+                let list = bytes.as_chunks().0;
+                gather(rows, places, step, |row| f64::from_le_bytes(list[row]));
+            }
+            Numbers::Floats(bytes) => {
+                let list = bytes.as_chunks().0;
+                gather(rows, places, step, |row| f64::from(f32::from_le_bytes(list[row])));
+            }
+            Numbers::Array64(array) => gather(rows, places, step, |row| array.values()[row]),
+            Numbers::Array32(array) => gather(rows, places, step, |row| f64::from(array.values()[row])),
+        }
+    }
+
     /// The first row whose number no estimate could be made with.
     pub(crate) fn unusable(&self) -> Option<usize> {
         let count = each_kind!(self, values => values.map(|x| u64::from(x.abs() > LIMIT)).sum::<u64>());
@@ -141,6 +158,12 @@ impl Numbers {
             return None;
         }
         (0..self.len()).find(|&row| self.get(row).abs() > LIMIT)
+    }
+}
+
+fn gather(rows: &[usize], places: &mut [f64], step: usize, number: impl Fn(usize) -> f64) {
+    for (places, &row) in places.chunks_mut(step).zip(rows) {
+        places[0] = number(row);
     }
 }
 
@@ -168,9 +191,14 @@ mod tests {
             let mut places = [0.0; 4];
             numbers.spread(1, &mut places[1..], 2);
             assert!(places[1] == -2.0 && places[3].is_nan() && places[2] == 0.0);
+            numbers.gather(&[3, 0], &mut places, 2);
+            assert_eq!((places[0], places[1], places[2]), (large, -2.0, 0.5));
         }
         assert_eq!(Numbers::Own(vec![1.0, -1e101]).unusable(), Some(1));
-        assert_eq!(Numbers::Own(vec![1.0, -1e101]).add_to(&Form::weighted(&[0.0]), 0, &mut [0.0; 2]), Some(1));
+        assert_eq!(
+            Numbers::Own(vec![1.0, -1e101]).add_to(&Form::weighted(&[0.0]), 0, &mut [0.0; 2]),
+            Some(1)
+        );
         assert_eq!(Numbers::Doubles(f64::INFINITY.to_le_bytes().to_vec().into()).unusable(), Some(0));
     }
 }

@@ -44,7 +44,9 @@ impl Places {
     pub(crate) fn measure(scores: &[f64], width: usize) -> Measured {
         let mut measured = Measured { rows: (scores.len() / width) as u64, scores: vec![[0.0; 3]; width] };
         for row in scores.chunks_exact(width) {
-            for ([count, mean, square], &x) in measured.scores.iter_mut().zip(row).filter(|(_, x)| !x.is_nan()) {
+            for ([count, mean, square], &x) in
+                measured.scores.iter_mut().zip(row).filter(|(_, x)| !x.is_nan())
+            {
                 *count += 1.0;
                 let off = x - *mean;
                 *mean += off / *count;

@@ -115,12 +115,8 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
     let floor = Floor::new();
     let by_number = table.sources.iter().any(|source| source.by_number());
     let (form, desks) = (judge.form(), Pool::<Desk>::default());
-    let want = Want {
-        key: options.grouped,
-        records: Records::Passing,
-        form: form.as_ref(),
-        ..Want::default()
-    };
+    let want =
+        Want { key: options.grouped, records: Records::Passing, form: form.as_ref(), ..Want::default() };
     // Where rows are fetched later, their scores are kept: those columns need not be read a second time.
     let with_scores = options.explain || by_number;
     let mut best =

@@ -15,6 +15,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Which rows a first look goes over.
+///
+/// ```
+/// assert_eq!(jurybox_files::Look::default(), jurybox_files::Look::Sample);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Look {
     /// A sample, where the table is large and the same all over; otherwise every row.
@@ -126,7 +130,8 @@ fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surveyed, E
     let width = jury.evaluators().len();
     let size = chunk_rows(width) as u64;
     let total: u64 = rows.iter().sum();
-    let firsts: Vec<u64> = rows.iter().scan(0, |first, rows| Some(std::mem::replace(first, *first + rows))).collect();
+    let firsts: Vec<u64> =
+        rows.iter().scan(0, |first, rows| Some(std::mem::replace(first, *first + rows))).collect();
     let Some((first, count)) = firsts.iter().zip(rows).rev().find(|(_, count)| **count > 0) else {
         return every_row(table, jury);
     };
@@ -155,7 +160,9 @@ fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surveyed, E
     read(table, &wanted, |more| {
         held.join(&more);
         // A row group may end within a place: it is complete when all of its rows are there.
-        while let Some((source, range)) = coming.peek().filter(|(_, range)| held.rows as u64 >= range.end - range.start) {
+        while let Some((source, range)) =
+            coming.peek().filter(|(_, range)| held.rows as u64 >= range.end - range.start)
+        {
             let mut start = range.start;
             let count = (range.end - range.start) as usize;
             for chunk in held.scores[..count * width].chunks(size as usize * width) {

@@ -83,11 +83,7 @@ impl Form {
 
     /// Terms of another kind, added up one after the other.
     pub(crate) fn curved(curves: Arc<dyn Curves>) -> Form {
-        Form {
-            lanes: 1,
-            terms: Terms::Curves { curves, low: [].into(), mirror: 0.0 },
-            line: Line::AsItIs,
-        }
+        Form { lanes: 1, terms: Terms::Curves { curves, low: [].into(), mirror: 0.0 }, line: Line::AsItIs }
     }
 
     /// As [`dots`](Self::dots), of scores on the inverse link's scale.

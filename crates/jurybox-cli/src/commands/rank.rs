@@ -6,7 +6,7 @@ use super::names::Pairs;
 use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
-use jurybox::Spec;
+use jurybox::{Evaluators, Jury, Spec};
 use jurybox_files::{
     Format, Judge, Look, May, RankOptions, Ranking, Seated, Surveyed, Table, by_evaluator, counted, rank,
     score_all, seat, survey,
@@ -79,7 +79,7 @@ impl Args {
         output::is_given_away(&self.out, self.json)?;
         let state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
-        let one_pass = state.is_some() || !self.weights.is_empty();
+        let one_pass = state.is_some() || !self.weights.is_empty() || !self.looks_first();
         let table = self.columns.open(&Special {
             key: self.group.as_ref(),
             aside: self.reward.iter().chain(&self.round).cloned().collect(),
@@ -123,8 +123,15 @@ impl Args {
         Ok(())
     }
 
+    /// Whether the policy must see the scores before it can rank them. Where that cannot be told without the evaluators, it may.
+    fn looks_first(&self) -> bool {
+        let spec = self.policy.clone().unwrap_or_default();
+        let alone = Evaluators::numbered(1).and_then(|evaluators| Jury::new(&spec, evaluators));
+        alone.map_or(true, |jury| jury.learns_from_scores())
+    }
+
     /// What to rank by.
-    fn judge(&self, table: &Table, state: Option<jurybox::Jury>) -> anyhow::Result<Judge> {
+    fn judge(&self, table: &Table, state: Option<Jury>) -> anyhow::Result<Judge> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
             return Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights");

@@ -7,7 +7,7 @@ pub(crate) use numbers::{fits_a_number, is_numeric, of_numbers};
 pub(crate) use text::{json, shortest, text};
 
 use super::{Show, distinct};
-use crate::ask::{Ask, Batch, Layout, Use, running_sums};
+use crate::ask::{Ask, Batch, Layout, Use, begin_sums};
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
 use crate::look::{ROWS, Whole};
@@ -107,7 +107,10 @@ pub(crate) fn batch(
         }
     }
     // Evaluators in their own order: sums add up in the order in which the other formats add them.
-    let mut sums = ask.form.as_ref().map(|form| running_sums(form, rows)).unwrap_or_default();
+    let mut sums = Vec::new();
+    if let Some(form) = &ask.form {
+        begin_sums(&mut sums, form, rows, 0.0);
+    }
     let mut columns = Vec::with_capacity(ask.evaluators);
     for (evaluator, numbers) in scores.into_iter().enumerate() {
         let numbers = numbers.unwrap_or_else(|| Numbers::missing(rows));

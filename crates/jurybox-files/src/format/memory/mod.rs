@@ -210,7 +210,12 @@ struct SomeRows(std::vec::IntoIter<Range<u64>>);
 impl Cut for SomeRows {
     fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
         let Some(rows) = self.0.next() else { return Ok(false) };
-        unit.stretch = Stretch { piece: 0, start: rows.start as usize, rows: (rows.end - rows.start) as usize, bytes: 0 };
+        unit.stretch = Stretch {
+            piece: 0,
+            start: rows.start as usize,
+            rows: (rows.end - rows.start) as usize,
+            bytes: 0,
+        };
         Ok(true)
     }
 }

@@ -4,7 +4,7 @@ use super::guard::{broken, guarded};
 use super::pages::Pages;
 use super::shelf::Shelf;
 use super::stretch::BATCH;
-use crate::ask::{Ask, Batch, Layout, Use, running_sums};
+use crate::ask::{Ask, Batch, Layout, Use, begin_sums};
 use crate::error::Error;
 use crate::format::arrow::infinite;
 use crate::format::{Each, Parsed, Stretch};
@@ -28,10 +28,11 @@ pub(super) fn read(
     shelf: &mut Shelf,
     each: &mut Each<'_>,
 ) -> Result<(), Error> {
-    // Where an evaluator has no column here, every sum lacks a term.
-    let mut sums = ask.form.as_ref().map(|form| running_sums(form, stretch.rows)).unwrap_or_default();
-    if ask.lacks_a_score() {
-        sums.iter_mut().for_each(|lane| lane.fill(f64::NAN));
+    let mut sums = std::mem::take(&mut shelf.sums);
+    if let Some(form) = &ask.form {
+        // Where an evaluator has no column here, every sum lacks a term.
+        let begin = if ask.lacks_a_score() { f64::NAN } else { 0.0 };
+        begin_sums(&mut sums, form, stretch.rows, begin);
     }
     let mut strips = Vec::new();
     for (column, mut pages) in pages {
@@ -55,7 +56,7 @@ pub(super) fn read(
     if let Some(form) = &ask.form {
         form.finish(&mut sums);
     }
-    let values = sums.first().map(Vec::as_slice).unwrap_or_default();
+    let values = sums.first().filter(|_| ask.form.is_some()).map(Vec::as_slice).unwrap_or_default();
     let mut row = 0;
     while row < stretch.rows {
         let ready = |strip: &Strip| strip.parts.front().map_or(0, |part| part.len() - strip.used);
@@ -81,6 +82,7 @@ pub(super) fn read(
         row += rows;
         each(Parsed { batch, text: &[], arrays: None })?;
     }
+    shelf.sums = sums;
     Ok(())
 }
 
