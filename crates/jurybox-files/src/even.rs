@@ -35,7 +35,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    pub(crate) fn push(&mut self, part: Part<'_>) {
+    pub(crate) fn push(&mut self, part: &Part<'_>) {
         self.rows += part.batch.rows();
         part.batch.push_rows(&mut self.scores);
         self.rewards.extend_from_slice(&part.batch.rewards);
@@ -155,7 +155,7 @@ impl Table {
             |(source, turn), parse| {
                 let (mut mine, mut made) = (pool.take(), Vec::new());
                 let parsed = parse(&mut |part: Part<'_>| {
-                    mine.push(part);
+                    mine.push(&part);
                     Ok(())
                 });
                 // After an error nothing more is folded: what is carried on no longer matters.

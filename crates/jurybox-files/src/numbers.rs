@@ -112,10 +112,7 @@ impl Numbers {
         // Counted without stopping, so that the compiler may take several at a time.
         let mut bad = 0_u64;
         each_kind!(self, values => {
-            let counted = values.map(|x| {
-                bad += u64::from(x.abs() > LIMIT);
-                x
-            });
+            let counted = values.inspect(|x| bad += u64::from(x.abs() > LIMIT));
             form.add(evaluator, counted, sums);
         });
         if bad == 0 { None } else { self.unusable() }

@@ -192,7 +192,7 @@ fn read(
         |(), parse| {
             let mut held = Held::default();
             let error = parse(&mut |part| {
-                held.push(part);
+                held.push(&part);
                 Ok(())
             });
             (held, error.err())

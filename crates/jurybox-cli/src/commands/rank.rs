@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 /// Without labels, the policy looks at the scores themselves first. With --state it uses what `jurybox learn` has learnt.
 /// The other columns of a row travel along untouched. This is a plain list: it explores nothing and remembers nothing. To learn
 /// from what people find in it, use `jurybox pick`.
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing to say or not")]
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -109,7 +109,7 @@ impl Source for Memory {
     }
 
     fn cut_some(&self, rows: &[Range<u64>], _bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
-        Ok(Box::new(SomeRows(rows.to_vec().into_iter())))
+        Ok(Box::new(SomeRows(rows.iter().rev().cloned().collect())))
     }
 
     fn lines(&self, unit: &Unit) -> u64 {
@@ -204,12 +204,12 @@ fn unusable(error: ArrowError) -> Error {
     Error::Arrow { path: NAME.into(), reason: error.to_string() }
 }
 
-/// Some stretches of a table, in order.
-struct SomeRows(std::vec::IntoIter<Range<u64>>);
+/// Some stretches of a table, the last one first.
+struct SomeRows(Vec<Range<u64>>);
 
 impl Cut for SomeRows {
     fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
-        let Some(rows) = self.0.next() else { return Ok(false) };
+        let Some(rows) = self.0.pop() else { return Ok(false) };
         unit.stretch = Stretch {
             piece: 0,
             start: rows.start as usize,
