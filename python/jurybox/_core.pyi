@@ -288,6 +288,7 @@ def rank(
     options: dict[str, Any],
     sigma: dict[str, float],
     weights: dict[str, float],
+    every_row: bool,
     watch: _Watch,
     first_row: int,
 ) -> dict[str, Any]: ...

@@ -26,6 +26,7 @@ def rank(
     state: Jury | Path | None = None,
     sigma: Any = None,
     weights: Numbers = None,
+    every_row: bool = False,
     evaluators: Names = None,
     id: Names = None,
     ignore: Names = None,
@@ -57,6 +58,7 @@ def rank(
     state: Jury | Path | None = None,
     sigma: Any = None,
     weights: Numbers = None,
+    every_row: bool = False,
     evaluators: Names = None,
     id: Names = None,
     ignore: Names = None,
@@ -87,6 +89,7 @@ def rank(
     state: Jury | Path | None = None,
     sigma: Any = None,
     weights: Numbers = None,
+    every_row: bool = False,
     evaluators: Names = None,
     id: Names = None,
     ignore: Names = None,
@@ -126,6 +129,8 @@ def rank(
     state : a `Jury`, or a state file as `learn` writes it
     sigma : noise levels of the evaluators, by name, for policies that take them; without a policy, ``esag`` then ranks
     weights : fixed weights by name, instead of a policy
+    every_row : let the policy measure the scores on every row before it ranks; of more than 262,144 rows it takes a sample, where the
+        scores are the same all over
     evaluators : their columns; a name with ``-`` before it is one where low means high
     id, ignore, reward, round : columns that are no evaluators; they travel along
     invert : evaluators where low means high
@@ -151,6 +156,8 @@ def rank(
     """
     if state is not None and (policy is not None or weights or sigma is not None or options):
         raise Error("state= ranks by what was learnt: policy, options, weights and sigma do not go with it", code="two-ways")
+    if every_row and (state is not None or weights):
+        raise Error("every_row= is for a policy that measures first: it goes neither with state= nor with weights=", code="two-ways")
     if weights and (policy is not None or sigma is not None):
         raise Error("weights= takes the place of a policy: they do not go together", code="two-ways")
     if sigma is not None and not isinstance(sigma, Mapping):
@@ -170,7 +177,7 @@ def rank(
     with Bar(progress) as bar:
         found = _core.rank(
             rows.source(ask, jury), ask, int(k), int(seed), explain, all, where, safe_csv, jury, policy, options,
-            dict(sigma or {}), dict(weights or {}), bar.watch, 0,
+            dict(sigma or {}), dict(weights or {}), every_row, bar.watch, 0,
         )  # fmt: skip
     tell(found)
     if all:

@@ -162,7 +162,7 @@ def rank(
 ) -> Rows:
     """As `jurybox.rank`, one Ray task per file: each gives its best `k` rows, and the best of them are the best of all.
 
-    Without ``state`` and ``weights`` the policy first looks at all scores, as `learn` does. The parameters are those of `learn` and of
+    Without ``state`` and ``weights`` the policy first looks at all scores, as `jurybox.rank` does with ``every_row=True``. The parameters are those of `learn` and of
     `jurybox.rank`.
     """
     if int(k) < 1:
@@ -364,7 +364,7 @@ def _rank_part(
         if jury is not None:
             own.update(evaluators=[], id=[], ignore=[], invert=[])
         source = given.source(own, jury)
-        found = _core.rank(source, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, None, first)
+        found = _core.rank(source, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, True, None, first)
         if given.is_frame:
             table = given.rows(found["row"] - first, {"rank": found["rank"], "score": found["score"]})
         else:

@@ -473,11 +473,9 @@ fn picks_without_a_column_of_verdicts_wait() {
     }
     // As it is in the picks already, the verdict of the second hour is called otherwise.
     let picks = fs::read_to_string(folder.path("picks-1.csv")).unwrap();
-    let found: String = picks
-        .lines()
-        .enumerate()
-        .map(|(line, text)| format!("{text},{}\n", if line == 0 { "found" } else { "1" }))
-        .collect();
+    let with_found =
+        |(line, text): (usize, &str)| format!("{text},{}\n", if line == 0 { "found" } else { "1" });
+    let found: String = picks.lines().enumerate().map(with_found).collect();
     folder.write("picks-1.csv", &found);
     for files in ["picks-0.csv picks-1.csv", "picks-1.csv picks-0.csv"] {
         let state = format!("desk-{}.json", &files[6..7]);

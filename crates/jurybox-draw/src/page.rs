@@ -118,12 +118,12 @@ pub fn prose(text: &str) -> String {
     let mut html = String::new();
     for (at, part) in parts.iter().enumerate() {
         // Every second part is a name, unless its closing backtick is missing.
-        let closed = at + 1 < parts.len();
-        match at % 2 {
-            1 if closed => html += &format!("<code>{}</code>", escaped(part)),
-            1 => html += &format!("`{}", escaped(part)),
-            _ => html += &escaped(part),
-        }
+        let (before, after) = match (at % 2, at + 1 < parts.len()) {
+            (0, _) => ("", ""),
+            (_, true) => ("<code>", "</code>"),
+            (_, false) => ("`", ""),
+        };
+        html = html + before + &escaped(part) + after;
     }
     html
 }

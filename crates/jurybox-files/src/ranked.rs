@@ -3,8 +3,9 @@
 use crate::column::{Column, Slab};
 use crate::error::Error;
 use crate::format::Fetch;
-use crate::judge::Judge;
+use crate::judge::{Desk, Judge};
 use crate::own::free_name;
+use crate::pool::Pool;
 use crate::rank::{Ranking, Winner};
 use crate::table::{Records, Table, Want};
 use crate::write::{Layout, Writer};
@@ -121,12 +122,14 @@ pub(crate) fn finite(value: f64) -> f64 {
 /// ```
 pub fn score_rows(table: &Table, judge: &Judge) -> Result<Vec<f64>, Error> {
     let mut all = Vec::new();
+    let (form, desks) = (judge.form(), Pool::<Desk>::default());
     table.scan(
-        Want { weights: judge.fixed_weights(), ..Want::default() },
+        Want { form: form.as_ref(), ..Want::default() },
         |mut part| {
-            let mut values = Vec::new();
-            judge.values(&mut part.batch, &mut values)?;
-            Ok(values)
+            desks.with(|desk| {
+                judge.values(form.as_ref(), &mut part.batch, desk)?;
+                Ok(std::mem::take(&mut desk.values))
+            })
         },
         |_, values| {
             all.extend(values.into_iter().map(finite));
@@ -151,12 +154,15 @@ pub fn score_rows(table: &Table, judge: &Judge) -> Result<Vec<f64>, Error> {
 /// ```
 pub fn score_all(table: &Table, judge: &Judge, path: &Path, layout: impl Into<Layout>) -> Result<u64, Error> {
     let mut writer = Writer::new(path, layout)?;
-    let want = Want { records: Records::All, ..Want::default() };
+    let (form, desks) = (judge.form(), Pool::<Desk>::default());
+    let want = Want { records: Records::All, form: form.as_ref(), ..Want::default() };
     let rows = table.scan(
         want,
         |mut part| {
-            let mut values = Vec::new();
-            judge.values(&mut part.batch, &mut values)?;
+            let values = desks.with(|desk| {
+                judge.values(form.as_ref(), &mut part.batch, desk)?;
+                Ok::<_, Error>(std::mem::take(&mut desk.values))
+            })?;
             let rows = table.sources[part.source].whole(&part, &table.show(part.source))?;
             let mut slab = Slab { rows: rows.rows, ..Slab::default() };
             let scores = values.into_iter().map(finite).collect();

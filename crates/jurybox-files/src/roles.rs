@@ -291,19 +291,9 @@ impl Roles {
             } else if own::is_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
-                match (found.kind, own::names_things(name)) {
-                    (Kind::Number, None) => evaluators.push(self.directed(name)),
-                    (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => {
-                        others.push((name.clone(), why));
-                    }
-                    (Kind::Serial, None) => others.push((name.clone(), "distinct whole numbers, like an id")),
-                    (Kind::OneWord, None) => others.push((name.clone(), "one word in every row")),
-                    (Kind::Long, None) => {
-                        others.push((name.clone(), "long whole numbers, like times or telephone numbers"))
-                    }
-                    (Kind::TwoNumbers, _) => others.push((name.clone(), TWO_NUMBERS)),
-                    (Kind::Text, _) => others.push((name.clone(), "text")),
-                    (Kind::Empty, _) => others.push((name.clone(), EMPTY)),
+                match why_not(found) {
+                    None => evaluators.push(self.directed(name)),
+                    Some(why) => others.push((name.clone(), why)),
                 }
             }
         }
@@ -368,6 +358,20 @@ impl Roles {
         let direction =
             if self.invert.iter().any(|other| other == name) { Direction::Low } else { Direction::High };
         Evaluator { name: name.into(), direction }
+    }
+}
+
+/// Why a column that nobody has named is no evaluator, where it is none.
+fn why_not(found: &Found) -> Option<&'static str> {
+    match (found.kind, own::names_things(&found.name)) {
+        (Kind::Number, None) => None,
+        (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => Some(why),
+        (Kind::Serial, None) => Some("distinct whole numbers, like an id"),
+        (Kind::OneWord, None) => Some("one word in every row"),
+        (Kind::Long, None) => Some("long whole numbers, like times or telephone numbers"),
+        (Kind::TwoNumbers, _) => Some(TWO_NUMBERS),
+        (Kind::Text, _) => Some("text"),
+        (Kind::Empty, _) => Some(EMPTY),
     }
 }
 

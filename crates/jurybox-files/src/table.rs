@@ -13,7 +13,7 @@ use crate::reading::Reading;
 use crate::roles::{self, Found, Roles, Taken, spoken};
 use crate::warning::{Warning, together};
 use crate::watch::{Ears, Watch};
-use jurybox::{Direction, Evaluator};
+use jurybox::{Direction, Evaluator, Form};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -83,8 +83,9 @@ pub struct Want<'a> {
     /// Whether the scores of evaluators where low means high are to be negated on reading, for whoever knows nothing of
     /// directions; a jury does.
     pub upright: bool,
-    /// One weight per evaluator, where rows will be valued by their weighted sums.
-    pub weights: Option<&'a [f64]>,
+    /// How the values of rows add up over their scores, where they are wanted: cheapest while the scores are read. Not with
+    /// `upright`.
+    pub form: Option<&'a Form>,
 }
 
 /// Whether a pass keeps rows as they stand in their source.
@@ -367,10 +368,10 @@ impl Table {
             Records::Passing => !source.by_number(),
             Records::All => true,
         };
-        let weights = want.weights.map(<[f64]>::to_vec);
+        let form = want.form.filter(|_| !want.upright).cloned();
         let notation = |found: &Found| self.notation.of_column(found);
         let notations = source.columns().iter().map(notation).collect();
-        Ask { uses, names, notations, evaluators: taken.evaluators.len(), records, lacking, weights }
+        Ask { uses, names, notations, evaluators: taken.evaluators.len(), records, lacking, form }
     }
 }
 

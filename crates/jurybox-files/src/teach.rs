@@ -85,10 +85,10 @@ pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
 
 /// Every file a round, chunks of its rows in parallel.
 fn by_files(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
-    let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
     let want = Want { reward: table.taken().reward().is_some(), ..Want::default() };
     let mut taught = Taught::default();
-    let (mut file, mut of_file) = (0, blank.clone());
+    let mut files = ByFiles::new(jury)?;
+    let blank = files.blank.clone();
     taught.rows = table.scan_even(
         want,
         |chunk| {
@@ -98,16 +98,41 @@ fn by_files(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error>
             Ok((jury, shown))
         },
         |at, (learnt, shown)| {
-            if at.file != file {
-                file = at.file;
-                jury.merge(&std::mem::replace(&mut of_file, blank.clone()))?;
-            }
             taught.add(&shown);
-            Ok(of_file.merge_same_round(&learnt)?)
+            files.take(at.file, &learnt)
         },
     )?;
-    jury.merge(&of_file)?;
+    *jury = files.finish()?;
     Ok(taught)
+}
+
+/// A jury to which chunks of files are added in their order: those of one file are one round.
+pub(crate) struct ByFiles {
+    jury: Jury,
+    blank: Jury,
+    file: usize,
+    of_file: Jury,
+}
+
+impl ByFiles {
+    pub(crate) fn new(jury: &Jury) -> Result<ByFiles, Error> {
+        let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
+        Ok(ByFiles { jury: jury.clone(), file: 0, of_file: blank.clone(), blank })
+    }
+
+    /// Adds what was learnt of a chunk by a jury that had seen nothing.
+    pub(crate) fn take(&mut self, file: usize, learnt: &Jury) -> Result<(), Error> {
+        if file != self.file {
+            self.file = file;
+            self.jury.merge(&std::mem::replace(&mut self.of_file, self.blank.clone()))?;
+        }
+        Ok(self.of_file.merge_same_round(learnt)?)
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Jury, Error> {
+        self.jury.merge(&self.of_file)?;
+        Ok(self.jury)
+    }
 }
 
 /// Rounds as the column of rounds says, one after the other.
@@ -152,7 +177,7 @@ fn hash_of(key: &str) -> u64 {
 }
 
 /// Shows one round; returns how many of its rows have a reward, and what was learnt from them.
-fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Taught, Error> {
+pub(crate) fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
     jury.observe(&scores(values, width)?, at)?;
     let rows = values.chunks_exact(width).zip(rewards).filter(|(_, reward)| !reward.is_nan());

@@ -10,7 +10,8 @@ use crate::work;
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Spec, TopK};
 use jurybox_files::{
-    Error, Judge, May, RankOptions, Ranking, Seated, Table, by_evaluator, score_all, score_rows, seat, teach,
+    Error, Judge, Look, May, RankOptions, Ranking, Seated, Table, by_evaluator, counted, score_all,
+    score_rows, seat, survey,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 enum Asking {
     State(Box<jurybox::Jury>),
     Weights(Vec<(String, f64)>),
-    Policy(Option<Spec>, Vec<(String, f64)>),
+    Policy(Option<Spec>, Vec<(String, f64)>, Look),
 }
 
 impl Asking {
@@ -35,7 +36,7 @@ impl Asking {
                 }
                 Ok(Judge::jury(&jury))
             }
-            Asking::Policy(asked, sigma) => {
+            Asking::Policy(asked, sigma, look) => {
                 // Told noise levels are for the policies that take them; without a name, that is esag.
                 let default = || {
                     if sigma.is_empty() {
@@ -49,7 +50,18 @@ impl Asking {
                     spec = spec.with("sigma", by_evaluator(evaluators, &sigma, None)?);
                 }
                 let mut jury = seat(&spec, evaluators)?;
-                teach(table, &mut jury, 0)?;
+                let seen = survey(table, &mut jury, look)?;
+                if seen.is_sample() {
+                    told.said.push(format!(
+                        "measured on a sample: {} of {}, in {} spread evenly; every_row=True measures on all",
+                        seen.shown,
+                        counted(seen.rows, "row"),
+                        counted(seen.places, "place")
+                    ));
+                } else if seen.uneven {
+                    let why = "scores change over the rows, so that a sample would not do";
+                    told.said.push(format!("measured on every row: {why}"));
+                }
                 told.said.push(format!("policy: {spec}"));
                 let fitted = jury.fit();
                 if let Some((_, origin)) = fitted.sigma() {
@@ -90,6 +102,7 @@ pub(crate) fn rank<'py>(
     options: &Bound<'py, PyDict>,
     sigma: &Bound<'py, PyDict>,
     weights: &Bound<'py, PyDict>,
+    every_row: bool,
     watch: Option<&Bound<'py, PyAny>>,
     first_row: u64,
 ) -> Result<Bound<'py, PyDict>> {
@@ -101,7 +114,9 @@ pub(crate) fn rank<'py>(
         (Some(state), _) => Asking::State(Box::new(state.jury)),
         _ if !by_weights.is_empty() => Asking::Weights(by_weights),
         (None, policy) => {
-            Asking::Policy(policy.map(|policy| spec(policy, options, None)).transpose()?, pairs(sigma)?)
+            let look = if every_row { Look::EveryRow } else { Look::Sample };
+            let spec = policy.map(|policy| spec(policy, options, None)).transpose()?;
+            Asking::Policy(spec, pairs(sigma)?, look)
         }
     };
     let seated = seated(py, state);

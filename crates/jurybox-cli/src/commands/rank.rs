@@ -6,10 +6,10 @@ use super::names::Pairs;
 use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
-use jurybox::Spec;
+use jurybox::{Evaluators, Jury, Spec};
 use jurybox_files::{
-    Format, Judge, May, RankOptions, Ranking, Seated, Table, by_evaluator, counted, rank, score_all, seat,
-    teach,
+    Format, Judge, Look, May, RankOptions, Ranking, Seated, Surveyed, Table, by_evaluator, counted, rank,
+    score_all, seat, survey,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 /// Without labels, the policy looks at the scores themselves first. With --state it uses what `jurybox learn` has learnt.
 /// The other columns of a row travel along untouched. This is a plain list: it explores nothing and remembers nothing. To learn
 /// from what people find in it, use `jurybox pick`.
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing to say or not")]
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -36,6 +37,10 @@ pub(crate) struct Args {
     /// it, the default policy is esag]
     #[arg(long, value_name = "NAME=SIGMA", conflicts_with = "weights")]
     sigma: Vec<Pairs>,
+    /// Let the policy measure the scores on every row before it ranks; of more than 262144 rows it takes a sample, where the scores
+    /// are the same all over
+    #[arg(long, conflicts_with_all = ["state", "weights"])]
+    every_row: bool,
     /// Fixed weights instead of a policy, such as spam=0.2,abuse=0.5
     #[arg(long, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
     weights: Vec<Pairs>,
@@ -75,7 +80,7 @@ impl Args {
         output::is_given_away(&self.out, self.json)?;
         let state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
-        let one_pass = state.is_some() || !self.weights.is_empty();
+        let one_pass = state.is_some() || !self.weights.is_empty() || !self.looks_first();
         let table = self.columns.open(&Special {
             key: self.group.as_ref(),
             aside: self.reward.iter().chain(&self.round).cloned().collect(),
@@ -119,8 +124,15 @@ impl Args {
         Ok(())
     }
 
+    /// Whether the policy must see the scores before it can rank them. Where that cannot be told without the evaluators, it may.
+    fn looks_first(&self) -> bool {
+        let spec = self.policy.clone().unwrap_or_default();
+        let alone = Evaluators::numbered(1).and_then(|evaluators| Jury::new(&spec, evaluators));
+        alone.map_or(true, |jury| jury.learns_from_scores())
+    }
+
     /// What to rank by.
-    fn judge(&self, table: &Table, state: Option<jurybox::Jury>) -> anyhow::Result<Judge> {
+    fn judge(&self, table: &Table, state: Option<Jury>) -> anyhow::Result<Judge> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
             return Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights");
@@ -145,13 +157,31 @@ impl Args {
             spec = spec.with("sigma", sigma);
         }
         let mut jury = seat(&spec, evaluators)?;
-        teach(table, &mut jury, 0)?;
+        let look = if self.every_row { Look::EveryRow } else { Look::Sample };
+        let seen = survey(table, &mut jury, look)?;
         self.columns.say(format_args!("policy: {spec}"));
+        self.say_seen(&seen);
         let fitted = jury.fit();
         if let Some((_, origin)) = fitted.sigma() {
             self.columns.say(format_args!("noise levels: {origin}"));
         }
         Ok(Judge::Fitted(fitted))
+    }
+
+    /// What the policy has measured the scores on, where that is not simply all of them.
+    fn say_seen(&self, seen: &Surveyed) {
+        if seen.is_sample() {
+            self.columns.say(format_args!(
+                "measured on a sample: {} of {}, in {} spread evenly; --every-row measures on all",
+                seen.shown,
+                counted(seen.rows, "row"),
+                counted(seen.places, "place")
+            ));
+        } else if seen.uneven {
+            self.columns.say(format_args!(
+                "measured on every row: scores change over the rows, so that a sample would not do"
+            ));
+        }
     }
 
     fn document(&self, table: &Table, judge: &Judge, ranking: &Ranking) -> anyhow::Result<()> {

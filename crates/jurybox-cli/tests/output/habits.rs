@@ -308,9 +308,11 @@ fn safe_csv_leaves_no_formula_and_changes_no_number() {
 #[test]
 fn a_comma_that_first_comes_late_is_named_with_what_to_do() {
     let folder = Folder::new("late-comma");
-    let plain: String = (0..1100).map(|row| format!("p{row};{}\n", row % 7)).collect();
+    let rows = |row: u32| format!("p{row};{}\n", row % 7);
+    let plain: String = (0..1100).map(rows).collect();
     for (late, ends_well) in [(3, true), (300, false)] {
-        let odd: String = (0..late).map(|row| format!("q{row};1,234\n")).collect();
+        let rows = |row: u32| format!("q{row};1,234\n");
+        let odd: String = (0..late).map(rows).collect();
         folder.write("late.csv", &format!("post;spam\n{plain}{odd}"));
         let output = folder.output_of("rank late.csv -k 1 --id post --weights spam=1".split(' '));
         let messages = String::from_utf8(output.stderr).unwrap();

@@ -28,6 +28,7 @@ use arrow_schema::DataType;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -148,6 +149,16 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
 
     /// Begins a pass; `bytes` is to count what has been read.
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error>;
+
+    /// How many rows it has, where that is known without reading them.
+    fn rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// Begins a pass over some stretches of rows, in their order, for a source whose rows are known.
+    fn cut_some(&self, _rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+        self.cut(bytes)
+    }
 
     /// How many lines (of text) or rows a unit has: errors in the next one count on from there.
     fn lines(&self, unit: &Unit) -> u64;

@@ -8,7 +8,7 @@ pub use text::json;
 pub(crate) use text::{shortest, text};
 
 use super::{Show, distinct};
-use crate::ask::{Ask, Batch, Layout, Use};
+use crate::ask::{Ask, Batch, Layout, Use, begin_sums};
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
 use crate::look::{ROWS, Whole};
@@ -107,12 +107,15 @@ pub(crate) fn batch(
         }
     }
     // Evaluators in their own order: sums add up in the order in which the other formats add them.
-    let mut sums = vec![0.0; if ask.weights.is_some() { rows } else { 0 }];
+    let mut sums = Vec::new();
+    if let Some(form) = &ask.form {
+        begin_sums(&mut sums, form, rows, 0.0);
+    }
     let mut columns = Vec::with_capacity(ask.evaluators);
     for (evaluator, numbers) in scores.into_iter().enumerate() {
         let numbers = numbers.unwrap_or_else(|| Numbers::missing(rows));
-        let bad = match &ask.weights {
-            Some(weights) => numbers.add_to(&mut sums, weights[evaluator]),
+        let bad = match &ask.form {
+            Some(form) => numbers.add_to(form, evaluator, &mut sums[form.lane(evaluator)]),
             None => numbers.unusable(),
         };
         if let Some(row) = bad {
@@ -124,7 +127,10 @@ pub(crate) fn batch(
         columns.push(numbers);
     }
     batch.scores = Layout::Columns(columns);
-    batch.sums = sums;
+    if let Some(form) = &ask.form {
+        form.finish(&mut sums);
+    }
+    batch.values = sums.into_iter().next().unwrap_or_default();
     Ok(batch)
 }
 

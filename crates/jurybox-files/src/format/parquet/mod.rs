@@ -26,6 +26,7 @@ use arrow_schema::DataType;
 use guard::{broken, guarded, unreadable};
 use positioned::Positioned;
 use shelf::Shelf;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -105,6 +106,15 @@ impl Source for Parquet {
 
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         let list = stretch::stretches(&self.metadata, self.input.size).into_iter();
+        Ok(Box::new(Stretches { list, bytes: bytes.clone() }))
+    }
+
+    fn rows(&self) -> Option<u64> {
+        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).ok()
+    }
+
+    fn cut_some(&self, rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+        let list = stretch::some_stretches(&self.metadata, rows).into_iter();
         Ok(Box::new(Stretches { list, bytes: bytes.clone() }))
     }
 

@@ -12,6 +12,8 @@ use zstd::zstd_safe::get_frame_content_size;
 /// A thread's memory for pages, and its decompressor.
 #[derive(Default)]
 pub(super) struct Shelf {
+    /// Running sums of a stretch.
+    pub(super) sums: Vec<Vec<f64>>,
     spare: Spare,
     zstd: Option<Decompressor<'static>>,
 }

@@ -13,6 +13,7 @@ use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
 use ::parquet::errors::ParquetError;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,6 +41,23 @@ pub(super) fn stretches(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Ve
             }
         }
         first += rows;
+    }
+    list
+}
+
+/// Some rows, cut where row groups end.
+pub(super) fn some_stretches(metadata: &ArrowReaderMetadata, wanted: &[Range<u64>]) -> Vec<Stretch> {
+    let (mut list, mut first) = (Vec::new(), 0_u64);
+    for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
+        let end = first + u64::try_from(about.num_rows()).unwrap_or(0);
+        for rows in wanted {
+            let (from, to) = (rows.start.max(first), rows.end.min(end));
+            if to > from {
+                let (start, rows) = ((from - first) as usize, (to - from) as usize);
+                list.push(Stretch { piece: group, start, rows, bytes: 0 });
+            }
+        }
+        first = end;
     }
     list
 }
