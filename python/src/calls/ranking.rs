@@ -86,7 +86,11 @@ enum Ranks {
 /// Ranks rows. Returns a dict: `row`, `rank`, `score`, with `explain` also `base` and `each`, of the best; `rows`, the rows
 /// themselves, unless they are in the caller's frame.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "the options of the command")]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::fn_params_excessive_bools,
+    reason = "the options of the command"
+)]
 pub(crate) fn rank<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,

@@ -166,7 +166,7 @@ fn probabilities_count_where_every_row_has_a_reward() {
     assert!(outcome.logged.above(0.45), "{:?}", outcome.logged);
     // In rounds of their own the rows that nobody looked at are missed, and no figure is given.
     let rounds = (0..log.rows() / 10).map(|t| (10 * t..10 * t + 10).collect()).collect();
-    let refused = estimated(&Log { rounds, ..log }, &ask("average", 2), 1, &|_, _| {});
+    let refused = estimated(&Log { rounds, ..log }, &ask("average", 2), 1, Watch::NOBODY);
     assert!(refused.err().unwrap().to_string().contains("left out of the file"));
 }
 
