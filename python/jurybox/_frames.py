@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import number
+from ._cells import arrow_numeric, holds, pandas_key, pandas_numbers, pandas_numeric, polars_numeric
 from ._errors import Error
 
 #: What results are written as; never evaluators unless a person says so.
@@ -106,8 +106,8 @@ class Pandas(Given):
         for at, (name, dtype) in enumerate(zip(self.names, self.native.dtypes, strict=True)):
             first, missing = None, None
             if getattr(dtype, "kind", "O") in "iu":
-                first, missing = _pandas_key(head.iloc[:, at])
-            made.append((name, _holds(_pandas_numeric(dtype)), first, missing))
+                first, missing = pandas_key(head.iloc[:, at])
+            made.append((name, holds(pandas_numeric(dtype)), first, missing))
         return made
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
@@ -115,7 +115,7 @@ class Pandas(Given):
         for name in names:
             series = self._series(name)
             as_key = name == asked["key"] or bare(name) in OURS
-            values, missing = _pandas_key(series) if as_key else _pandas_numbers(series, name)
+            values, missing = pandas_key(series) if as_key else pandas_numbers(series, name)
             made.append((name, values, missing))
         return "frame-columns", made
 
@@ -123,8 +123,8 @@ class Pandas(Given):
         made = []
         for at, name in enumerate(self.names):
             series = self.native.iloc[:, at]
-            numbers = _pandas_numeric(series.dtype) and getattr(series.dtype, "kind", "O") not in "iu"
-            values, missing = _pandas_numbers(series, name) if numbers else _pandas_key(series)
+            numbers = pandas_numeric(series.dtype) and getattr(series.dtype, "kind", "O") not in "iu"
+            values, missing = pandas_numbers(series, name) if numbers else pandas_key(series)
             made.append((name, values, missing))
         return "columns", made
 
@@ -145,7 +145,7 @@ class Polars(Given):
         head = self.native.head(FIRST)
         whole = [name for name, dtype in self.native.schema.items() if dtype.is_integer() and "128" not in str(dtype)]
         first = {name: (head[name].fill_null(0).to_numpy(), head[name].is_null().to_numpy()) for name in whole}
-        return [(name, _holds(_polars_numeric(dtype)), *first.get(name, (None, None))) for name, dtype in self.native.schema.items()]
+        return [(name, holds(polars_numeric(dtype)), *first.get(name, (None, None))) for name, dtype in self.native.schema.items()]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
@@ -175,7 +175,7 @@ class Arrow(Given):
                 head = pa.chunked_array([self.native.column(at).slice(0, FIRST)]) if isinstance(self.native, pa.RecordBatch) else self.native.column(at).slice(0, FIRST)
                 first = np.ascontiguousarray(head.fill_null(0).to_numpy())
                 missing = np.ascontiguousarray(head.is_null().to_numpy())
-            made.append((field.name, _holds(_arrow_numeric(field.type)), first, missing))
+            made.append((field.name, holds(arrow_numeric(field.type)), first, missing))
         return made
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
@@ -211,7 +211,7 @@ class Other(Given):
             if dtype.is_integer():
                 first = np.ascontiguousarray(head[name].fill_null(0).to_numpy())
                 missing = np.ascontiguousarray(head[name].is_null().to_numpy())
-            made.append((name, _holds(bool(dtype.is_numeric() or dtype == nw.Boolean)), first, missing))
+            made.append((name, holds(bool(dtype.is_numeric() or dtype == nw.Boolean)), first, missing))
         return made
 
     def all_columns(self) -> tuple[str, Any]:
@@ -308,7 +308,7 @@ class _PandasColumn:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
         series = self.frame.iloc[:, self.at]
-        if _pandas_numeric(series.dtype) and not isinstance(series.dtype, np.dtype):
+        if pandas_numeric(series.dtype) and not isinstance(series.dtype, np.dtype):
             return np.asarray(series.to_numpy(dtype="float64", na_value=np.nan))
         return np.asarray(series.to_numpy())
 
@@ -330,96 +330,3 @@ def free_name(taken: Iterable[str], name: str) -> str:
 
 def _listed(values: Any) -> Any:
     return values.tolist() if isinstance(values, np.ma.MaskedArray) else values
-
-
-def _holds(numbers: bool | None) -> str:
-    return "empty" if numbers is None else "number" if numbers else "text"
-
-
-def _pandas_numeric(dtype: Any) -> bool | None:
-    if isinstance(dtype, np.dtype):
-        return dtype.kind in "fiub"
-    categories = getattr(dtype, "categories", None)
-    if categories is not None:
-        return _pandas_numeric(categories.dtype)
-    # Timestamps of pyarrow have a kind of their own, decimals are objects to numpy.
-    if getattr(dtype, "kind", "O") in "fiub":
-        return True
-    arrow = getattr(dtype, "pyarrow_dtype", None)
-    return arrow is not None and bool(_arrow_numeric(arrow))
-
-
-def _pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
-    """A column of scores or rewards: an array in one piece, and what is missing."""
-    dtype = series.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
-        return _in_one_piece(series.to_numpy()), None
-    if _pandas_numeric(dtype):
-        try:
-            return _in_one_piece(series.to_numpy(dtype="float64", na_value=np.nan)), None
-        except TypeError:
-            pass  # categories, which know no na_value
-    cells = series.to_numpy()
-    if any(isinstance(cell, str) for cell in cells):
-        return [_text(cell) for cell in cells], None  # numbers as people write them
-    made = np.empty(len(cells), dtype=np.float64)
-    for row, cell in enumerate(cells):
-        try:
-            made[row] = number(cell)
-        except TypeError:
-            raise Error(
-                f"row {row + 1}, column `{name}`: {cell!r} is not a number", code="not-a-number", column=name, row=row + 1, value=cell
-            ) from None
-    return made, None
-
-
-def _pandas_key(series: Any) -> tuple[Any, Any]:
-    """A column that names items, rounds or groups: whole numbers as they are, everything else as text."""
-    kind = getattr(series.dtype, "kind", "O")
-    if kind in "iu" and isinstance(series.dtype, np.dtype):
-        return _in_one_piece(series.to_numpy()), None
-    if kind in "iu":
-        missing = series.isna().to_numpy()
-        return _in_one_piece(series.to_numpy(dtype="int64", na_value=0)), missing
-    if kind == "f" and isinstance(series.dtype, np.dtype):
-        return _in_one_piece(series.to_numpy()), None
-    return [_text(cell) for cell in series.tolist()], None
-
-
-def _text(cell: Any) -> str | None:
-    if isinstance(cell, str):
-        return cell
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell):
-        return None
-    if isinstance(cell, (bool, np.bool_)):
-        return "true" if cell else "false"
-    isoformat = getattr(cell, "isoformat", None)
-    return str(isoformat() if callable(isoformat) else cell)
-
-
-def _in_one_piece(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same numbers in one piece, aligned, in this machine's order of bytes, of a width that Arrow has; copied only if need be."""
-    if array.dtype.kind == "b":
-        array = array.view(np.uint8)
-    elif array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
-        array = array.astype(np.float32 if array.dtype.itemsize == 2 else np.float64)
-    return np.require(array, dtype=array.dtype.newbyteorder("="), requirements=["C", "A"])
-
-
-def _polars_numeric(dtype: Any) -> bool | None:
-    import polars as pl
-
-    if dtype == pl.Null:
-        return None
-    return bool(dtype.is_numeric() or dtype == pl.Boolean)
-
-
-def _arrow_numeric(kind: Any) -> bool | None:
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(kind):
-        return _arrow_numeric(kind.value_type)
-    if pa.types.is_null(kind):
-        return None
-    types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
