@@ -75,10 +75,17 @@ impl Judge {
         desk: &mut Desk,
     ) -> Result<(), Error> {
         let Some(form) = form else {
-            let Judge::Fitted(fitted) = self else { return Ok(()) };
             desk.values.clear();
-            let scores = fitted.scores(batch.scores())?;
-            desk.values.extend_from_slice(fitted.values_with(&scores, &mut desk.scratch)?);
+            match self {
+                Judge::Weights(weights) => {
+                    let rows = batch.scores().chunks_exact(weights.len());
+                    desk.values.extend(rows.map(|row| weighed(weights, row)));
+                }
+                Judge::Fitted(fitted) => {
+                    let scores = fitted.scores(batch.scores())?;
+                    desk.values.extend_from_slice(fitted.values_with(&scores, &mut desk.scratch)?);
+                }
+            }
             return Ok(());
         };
         batch.values(form, &mut desk.values);

@@ -79,9 +79,9 @@ impl Places {
         self.list.retain(|place| wanted(place.row));
     }
 
-    /// How many there are.
+    /// How many there are, whatever the files that they are in.
     pub(crate) fn len(&self) -> usize {
-        self.list.len()
+        self.list.chunk_by(Place::is_of).count()
     }
 
     /// The rows of all of them.
@@ -96,10 +96,18 @@ impl Places {
         (0..width).all(|evaluator| {
             let mut all = [0.0; 3];
             let (mut means, mut shares) = (Vec::new(), Vec::new());
-            for Place { measured, .. } in &self.list {
-                let here = measured.scores[evaluator];
+            for pieces in self.list.chunk_by(Place::is_of) {
+                let (mut here, mut rows) = ([0.0; 3], 0);
+                for Place { measured, .. } in pieces {
+                    merge(&mut here, measured.scores[evaluator]);
+                    rows += measured.rows;
+                }
                 merge(&mut all, here);
-                shares.push(here[0] / measured.rows as f64);
+                // The last place may end with the table: what little there is of it varies by chance.
+                if 2 * rows < PLACE {
+                    continue;
+                }
+                shares.push(here[0] / rows as f64);
                 means.extend((here[0] > 0.0).then_some(here[1]));
             }
             let deviation = (all[2] / (all[0] - 1.0).max(1.0)).sqrt();
@@ -115,6 +123,13 @@ impl Places {
         }
         *jury = files.finish()?;
         Ok(())
+    }
+}
+
+impl Place {
+    /// Whether two pieces are of one place, which goes on from file to file.
+    fn is_of(&self, other: &Place) -> bool {
+        self.row / PLACE == other.row / PLACE
     }
 }
 

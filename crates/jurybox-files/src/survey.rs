@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::even::{Held, chunk_rows};
 use crate::places::Places;
 use crate::table::{Table, Want};
-use crate::teach::{ByFiles, show, teach};
+use crate::teach::{ByFiles, show, show_all};
 use jurybox::Jury;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -59,6 +59,8 @@ pub(crate) const PLACE: u64 = 1 << 14;
 const MOST_PLACES: u64 = 16;
 /// Wider tables are looked at as a whole: their correlations want all the rows they can get.
 const WIDEST: usize = 64;
+/// Tables in more files are looked at as a whole: every file is a round, and what each has shown of a place is held by itself.
+const MOST_FILES: usize = 64;
 /// Which of every 2, 4, 8, ... places is taken: one near the middle, and among those of half as many.
 const OFFSET: u64 = 0x5555_5555_5555_5555;
 
@@ -98,7 +100,11 @@ pub fn survey(table: &Table, jury: &mut Jury, look: Look) -> Result<Surveyed, Er
             after.observe(&crate::judge::scores(&[], jury.evaluators().len())?, at)?;
         }
         Surveyed::default()
-    } else if table.taken().key.is_some() || look == Look::EveryRow || jury.evaluators().len() > WIDEST {
+    } else if table.taken().key.is_some()
+        || look == Look::EveryRow
+        || jury.evaluators().len() > WIDEST
+        || table.sources.len() > MOST_FILES
+    {
         every_row(table, &mut after)?
     } else {
         match table.sources.iter().map(|source| source.rows()).collect::<Option<Vec<u64>>>() {
@@ -111,7 +117,7 @@ pub fn survey(table: &Table, jury: &mut Jury, look: Look) -> Result<Surveyed, Er
 }
 
 fn every_row(table: &Table, jury: &mut Jury) -> Result<Surveyed, Error> {
-    let rows = teach(table, jury, 0)?.rows;
+    let rows = show_all(table, jury)?;
     Ok(Surveyed { rows, shown: rows, ..Surveyed::default() })
 }
 
@@ -176,6 +182,10 @@ fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surveyed, E
         }
         Ok(places.rows())
     })?;
+    if let Some((source, _)) = coming.next() {
+        let path = table.sources[source].path().into();
+        return Err(Error::Changed { path });
+    }
     settle(table, jury, places, total)
 }
 

@@ -70,10 +70,11 @@ impl Taught {
 /// ```
 pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
     let mut after = jury.clone();
+    let rewarded = table.taken().reward().is_some();
     let mut taught = if table.taken().key.is_some() {
-        by_rounds(table, &mut after, first)?
+        by_rounds(table, &mut after, first, rewarded)?
     } else {
-        by_files(table, &mut after, first)?
+        by_files(table, &mut after, first, rewarded)?
     };
     taught.rounds = after.seen().rounds - jury.seen().rounds;
     if let Some(reward) = table.taken().reward().filter(|_| taught.labelled == 0) {
@@ -83,9 +84,18 @@ pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
     Ok(taught)
 }
 
+/// Shows a jury the scores of every row, and no reward. Returns how many rows there were; after an error the jury is as it was.
+pub(crate) fn show_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
+    let mut after = jury.clone();
+    let by = if table.taken().key.is_some() { by_rounds } else { by_files };
+    let rows = by(table, &mut after, 0, false)?.rows;
+    *jury = after;
+    Ok(rows)
+}
+
 /// Every file a round, chunks of its rows in parallel.
-fn by_files(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
-    let want = Want { reward: table.taken().reward().is_some(), ..Want::default() };
+fn by_files(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<Taught, Error> {
+    let want = Want { reward, ..Want::default() };
     let mut taught = Taught::default();
     let mut files = ByFiles::new(jury)?;
     let blank = files.blank.clone();
@@ -136,9 +146,9 @@ impl ByFiles {
 }
 
 /// Rounds as the column of rounds says, one after the other.
-fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
+fn by_rounds(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
-    let want = Want { reward: table.taken().reward().is_some(), key: true, ..Want::default() };
+    let want = Want { reward, key: true, ..Want::default() };
     let mut taught = Taught::default();
     let (mut round, mut held, mut rewarded, mut at) = (None, Vec::new(), Vec::new(), first);
     let mut begun = HashSet::new();

@@ -151,3 +151,32 @@ fn rows_that_change_over_the_table_are_all_looked_at() {
         assert_eq!(looked.to_bytes(), every.to_bytes());
     }
 }
+
+/// Files that end in the middle of a place: the same places, in text and in Parquet, and no file of one row is a place by itself.
+#[test]
+fn places_go_on_from_file_to_file_and_rewards_are_not_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let scores: Vec<Option<f64>> = (0..300_001 * J).map(|at| Some(chance(at / J, at % J))).collect();
+    let parts = [&scores[..150_000 * J], &scores[150_000 * J..150_001 * J], &scores[150_001 * J..]];
+    let (mut text, mut pages) = (Vec::new(), Vec::new());
+    for (at, part) in parts.iter().enumerate() {
+        let own = folder.path().join(at.to_string());
+        std::fs::create_dir(&own).unwrap();
+        text.push(csv(&own, part));
+        pages.push(parquet(&own, part, 40_000));
+    }
+    // The last column as a reward: what is looked at is the other two.
+    let roles = Roles { reward: Some("c".into()), ..Roles::default() };
+    for look in [Look::Sample, Look::EveryRow] {
+        let mut states = Vec::new();
+        for paths in [&text, &pages] {
+            let table = Table::open(paths, &roles, true).unwrap();
+            let mut jury = seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap();
+            let seen = survey(&table, &mut jury, look).unwrap();
+            assert_eq!(seen.places, if look == Look::Sample { 9 } else { 0 });
+            assert_eq!((jury.seen().rounds, jury.seen().used), (3, 0));
+            states.push(jury.to_bytes());
+        }
+        assert_eq!(states[0], states[1]);
+    }
+}

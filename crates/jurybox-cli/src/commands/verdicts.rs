@@ -50,7 +50,10 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
         }
         match open(&verdicts, &theirs, roles()) {
             // Picks that people have not written a verdict into have no column for it.
-            Err(error) if args.verdicts.is_empty() && without_verdicts(&error).is_some() => {
+            Err(error)
+                if args.verdicts.is_empty()
+                    && without_verdicts(&error).is_some_and(|path| verdicts.contains(path)) =>
+            {
                 let without = without_verdicts(&error).cloned();
                 verdicts.retain(|path| Some(path) != without.as_ref());
             }

@@ -4,6 +4,7 @@
 //! `Infinity` becomes a number that is beyond every number, so that it is refused where a score is read, as it is in CSV, and
 //! where it only travels along Python reads it back as what it was.
 
+use crate::format::blocks::LONGEST;
 use memchr::memmem;
 use std::io::{self, Read};
 
@@ -42,7 +43,8 @@ impl<R: Read> Bare<R> {
             self.ended = read? == 0;
             let whole = match memchr::memrchr(b'\n', &self.begun[before..]) {
                 Some(end) => before + end + 1,
-                None if self.ended => self.begun.len(),
+                // A line that is too long to be read is given out as it stands, to be refused.
+                None if self.ended || self.begun.len() > LONGEST => self.begun.len(),
                 None => continue,
             };
             // Cut at the end of a line, at which no string is open.
@@ -92,6 +94,15 @@ fn in_json(lines: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Without a line's end nothing could be given out, and memory would fill up.
+    #[test]
+    fn a_line_without_end_is_given_out_before_it_fills_the_memory() {
+        let mut endless = Bare::new(io::repeat(b'1'));
+        let mut first = [0; 16];
+        assert_eq!(endless.read(&mut first).unwrap(), 16);
+        assert!(endless.lines.len() <= LONGEST + 2 * CHUNK);
+    }
 
     fn read(text: &str) -> String {
         let mut all = String::new();

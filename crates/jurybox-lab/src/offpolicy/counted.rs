@@ -8,6 +8,8 @@ use crate::replay::Log;
 
 /// What is left of a sum of probabilities that were written with few digits.
 pub(super) const DIGITS: f64 = 0.01;
+/// How far a sum is from a whole number at most that is one.
+const WHOLE: f64 = 0.1;
 /// How many standard deviations chance is given.
 const CHANCE: f64 = 3.0;
 
@@ -29,13 +31,13 @@ pub(super) fn counted(log: &Log, rounds: &[Vec<usize>]) -> Counted {
     if rows().any(|row| log.probabilities[row].is_nan()) {
         return at_least(certain);
     }
-    let (mut expected, mut looked_at, mut variance, mut fixed) = (0.0, 0, 0.0, true);
+    let (mut expected, mut looked_at, mut variance, mut fixed) = (0.0, 0, 0.0, rounds.len() > 1);
     for rows in rounds {
         let sum: f64 = rows.iter().map(|&row| log.probabilities[row]).sum();
         let seen = rows.iter().filter(|&&row| !log.rewards[row].is_nan()).count();
         variance +=
             rows.iter().map(|&row| log.probabilities[row] * (1.0 - log.probabilities[row])).sum::<f64>();
-        fixed &= (sum - sum.round()).abs() <= DIGITS * sum && seen as f64 <= sum.round();
+        fixed &= (sum - sum.round()).abs() <= (DIGITS * sum).min(WHOLE) && seen as f64 <= sum.round();
         (expected, looked_at) = (expected + sum, looked_at + seen);
     }
     let chance = DIGITS * expected + if fixed { 0.0 } else { CHANCE * variance.sqrt() };
@@ -86,6 +88,9 @@ mod tests {
     fn chance_is_given_its_due() {
         let coins = [(1.0, 0.5), (1.0, 0.5), (NONE, 0.5), (NONE, 0.5), (NONE, 0.5), (NONE, 0.5)];
         assert_eq!(of(&coins, 2), Counted::Enough);
+        // Of one large round nobody can say that its picks were a fixed number.
+        let round: Vec<(f64, f64)> = (0..1000).map(|row| (if row < 480 { 1.0 } else { NONE }, 0.5)).collect();
+        assert_eq!(of(&round, 1000), Counted::Enough);
         let reviewed_only = [(1.0, 0.125); 40];
         assert_eq!(of(&reviewed_only, 4), Counted::TooMany { looked_at: 40, expected: 5.0 });
     }

@@ -55,16 +55,15 @@ impl Says {
         // `#` may also begin the header itself: then it is cut into as many cells as the first line that has none.
         let count = |from: usize| {
             let end = record_end(text, from, delimiter).unwrap_or(text.len());
-            (cells(&text[from..end], delimiter).count(), end)
+            cells(&text[from..end], delimiter).count()
         };
-        let columns = count(first).0;
+        let columns = count(first);
         let mut at = start;
         while at < first {
-            let (cells, end) = count(at);
-            if cells == columns && (columns > 1 || !text[at..].starts_with(b"# ")) {
+            if count(at) == columns && (columns > 1 || !text[at..].starts_with(b"# ")) {
                 break;
             }
-            at = end;
+            at = memchr(b'\n', &text[at..first]).map_or(first, |end| at + end + 1);
         }
         (at, delimiter)
     }
@@ -107,7 +106,9 @@ impl Says {
 fn excels(text: &[u8]) -> Option<(u8, usize)> {
     let end = memchr(b'\n', text)?;
     match text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]) {
-        [s, e, p, b'=', delimiter] if [s, e, p].map(u8::to_ascii_lowercase) == *b"sep" => {
+        [s, e, p, b'=', delimiter]
+            if [s, e, p].map(u8::to_ascii_lowercase) == *b"sep" && *delimiter != b'"' =>
+        {
             Some((*delimiter, end + 1))
         }
         _ => None,
@@ -174,6 +175,7 @@ mod tests {
             ("#,spam\n1,0.5\n", vec!["#", "spam"], b',', 1),
             ("# one score\nspam\n0.5\n", vec!["spam"], b',', 2),
             ("#spam\n0.5\n", vec!["#spam"], b',', 1),
+            ("#by, \"me, today\npost,spam\np1,1\n", vec!["post", "spam"], b',', 2),
         ] {
             let header = read(text);
             assert_eq!(

@@ -110,7 +110,11 @@ impl Source for Parquet {
     }
 
     fn rows(&self) -> Option<u64> {
-        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).ok()
+        // By what is there to be read, not by what the file says of itself as a whole.
+        let groups = self.metadata.metadata().row_groups().iter();
+        groups
+            .map(|group| u64::try_from(group.num_rows()).ok())
+            .try_fold(0, |sum: u64, rows| sum.checked_add(rows?))
     }
 
     fn cut_some(&self, rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
