@@ -1,5 +1,6 @@
 //! Picks from a table: one round, chosen as the policy chooses, with its draws and their probabilities.
 
+use crate::content::{Content, Rows};
 use crate::error::{Error, Place};
 use crate::fingerprint::Fingerprint;
 use crate::judge::scores;
@@ -96,7 +97,7 @@ pub struct PickedRow {
 ///
 /// All rows are one round. Their scores are held in memory (8 bytes each), and so is the id of each; the other columns are
 /// not. The items are observed before or after choosing, as the policy asks for; a round that the state has observed already is
-/// known again by its ids and scores, keeps the time it had, and is not observed a second time. Nor are the rows of files that
+/// known again by its ids and scores, keeps the time it had, and is not observed a second time, in whatever order its rows are. Nor are the rows of files that
 /// were picked from before, though the jury have other evaluators now, and the round another name.
 ///
 /// A row without an id is refused: no verdict could find it.
@@ -109,7 +110,12 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     let files = table.fingerprints()?;
     let knows =
         |file: &Option<String>| file.as_ref().is_some_and(|file| state.memory.knows_picked_file(file));
-    let observed_before = known.is_some_and(|(_, observed)| observed) || files.iter().all(knows);
+    let mut rows = Rows::of(table.taken().evaluators());
+    ids.iter().zip(values.chunks_exact(width)).for_each(|(id, scores)| rows.add(id, scores, None));
+    let content = rows.name();
+    let observed_before = known.is_some_and(|(_, observed)| observed)
+        || files.iter().all(knows)
+        || state.memory.knows_picked_file(&content);
     let before = known.map(|(at, _)| at);
     let at = before.or(options.at).unwrap_or(state.jury.seen().next_time());
     let scores = scores(&values, width)?;
@@ -127,7 +133,7 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     if !options.only_choose {
         state.jury = after;
         state.memory.picked_from(&round, at, true);
-        for file in files.into_iter().flatten() {
+        for file in files.into_iter().flatten().chain([content]) {
             state.memory.picked_from_file(file);
         }
     }
@@ -141,8 +147,8 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     Ok(Picking { rows, round, at, observed_before, picks, files: first_rows, values, probabilities })
 }
 
-/// Whether a state has picked from these very rows, whatever else the file has gained since: a column of verdicts, say. The key of
-/// the table is the id of its items. The scores and ids of all rows are held in memory for it.
+/// Whether a state has picked from these very rows, whatever their order, and whatever else the file has gained since: a column of
+/// verdicts, say. The key of the table is the id of its items.
 ///
 /// ```
 /// use jurybox::Jury;
@@ -155,16 +161,12 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
 /// let hour = Table::open(&[path.clone()], &by_post, true)?;
 /// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.taken().evaluators().clone())?);
 /// choose(&hour, &mut state, PickOptions { k: 1, ..PickOptions::default() })?;
-/// std::fs::write(&path, "post,spam,abuse,verdict\np1,0.9,0.1,1\np2,0.2,0.3,\n")?;
+/// std::fs::write(&path, "post,spam,abuse,verdict\np2,0.2,0.3,\np1,0.9,0.1,1\n")?;
 /// assert!(was_picked_from(&state, &Table::open(&[path], &by_post, true)?)?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn was_picked_from(state: &State, table: &Table) -> Result<bool, Error> {
-    if !state.memory.knows_rounds() {
-        return Ok(false);
-    }
-    let (values, ids, _) = gather(table)?;
-    Ok(state.memory.round(&name(table, &values, &ids)).is_some_and(|(_, observed)| observed))
+    Ok(state.memory.knows_rounds() && state.memory.knows_picked_file(&Content::of(table)?.scores))
 }
 
 /// The scores and the ids of all rows, and the first row of each source.

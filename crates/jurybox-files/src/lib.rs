@@ -13,6 +13,7 @@
 mod ask;
 mod choose;
 mod column;
+mod content;
 mod destination;
 mod error;
 mod even;
@@ -58,6 +59,7 @@ mod write;
 
 pub use ask::Batch;
 pub use choose::{PickOptions, PickedRow, Picking, choose, was_picked_from};
+pub use content::Content;
 pub use destination::{followed, refuse_overwriting};
 pub use error::{Error, Place};
 pub use fingerprint::fingerprint;
@@ -70,6 +72,7 @@ pub use judge::{Judge, by_evaluator, seat};
 pub use lock::Lock;
 pub use long::Long;
 pub use number::Decimal;
+pub use own::is_ours;
 pub use rank::{RankOptions, Ranking, Winner, rank};
 pub use ranked::{score_all, score_rows};
 pub use reading::Reading;

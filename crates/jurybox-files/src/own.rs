@@ -36,10 +36,19 @@ pub(crate) fn receipts_of_picks(columns: &[String]) -> Option<String> {
     written_name(columns, "receipt").filter(|_| ["round", "row", "picked_at"].into_iter().all(has))
 }
 
+/// Whether a column goes by one of the names that rankings and picks write.
+///
+/// ```
+/// assert!(jurybox_files::is_ours("probability") && !jurybox_files::is_ours("verdict"));
+/// ```
+pub fn is_ours(name: &str) -> bool {
+    OURS.contains(&name.trim_start_matches(BEFORE))
+}
+
 /// Whether a column looks like one of ours: by its name, or as `by_x` beside a column `x`.
-pub(crate) fn is_ours(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
+pub(crate) fn looks_like_ours(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
     let bare = name.trim_start_matches(BEFORE);
-    OURS.contains(&bare) || bare.strip_prefix("by_").is_some_and(is_column)
+    is_ours(name) || bare.strip_prefix("by_").is_some_and(is_column)
 }
 
 /// Why a column is taken for names of things by its own name, where it is: it is no evaluator then unless a person says so.
@@ -129,7 +138,7 @@ mod tests {
 
     #[test]
     fn by_alone_is_not_ours() {
-        let ours = |name| is_ours(name, |other| ["spam", "by_spam", "by_hand"].contains(&other));
+        let ours = |name| looks_like_ours(name, |other| ["spam", "by_spam", "by_hand"].contains(&other));
         assert!(ours("by_spam") && ours("jurybox_score"));
         assert!(!ours("by_hand") && !ours("spam"));
     }

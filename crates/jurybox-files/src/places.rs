@@ -26,8 +26,8 @@ pub(crate) struct Measured {
     scores: Vec<[f64; 3]>,
 }
 
-/// The mean over a sample of places may be so far off, in standard deviations of the scores; and so may be the share of scores that
-/// are there.
+/// The mean over a sample of places may be so far off, in standard deviations of the scores; so may be these deviations, and so may
+/// be the share of scores that are there.
 const MOST_OFF: f64 = 0.02;
 
 impl Places {
@@ -90,12 +90,12 @@ impl Places {
     }
 
     /// Whether they differ from each other by little enough for a few of them to stand for all: the mean score of each evaluator over
-    /// the sample, and the share of its scores that are there, are known well by how much they vary from place to place.
+    /// the sample, their spread, and the share of its scores that are there, are known well by how much they vary from place to place.
     pub(crate) fn are_alike(&self) -> bool {
         let width = self.blank.evaluators().len();
         (0..width).all(|evaluator| {
             let mut all = [0.0; 3];
-            let (mut means, mut shares) = (Vec::new(), Vec::new());
+            let (mut means, mut shares, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
             for pieces in self.list.chunk_by(Place::is_of) {
                 let (mut here, mut rows) = ([0.0; 3], 0);
                 for Place { measured, .. } in pieces {
@@ -109,9 +109,15 @@ impl Places {
                 }
                 shares.push(here[0] / rows as f64);
                 means.extend((here[0] > 0.0).then_some(here[1]));
+                spreads.extend((here[0] > 1.0).then(|| here[2] / (here[0] - 1.0)));
             }
-            let deviation = (all[2] / (all[0] - 1.0).max(1.0)).sqrt();
-            error_of_mean(&shares) <= MOST_OFF && error_of_mean(&means) <= MOST_OFF * deviation
+            let variance = all[2] / (all[0] - 1.0).max(1.0);
+            // A column without a score or a spread in the sample may have both elsewhere; one whose spread hangs on a few rows
+            // (a rare flag, a heavy tail) is not known from some of them.
+            variance > 0.0
+                && error_of_mean(&shares) <= MOST_OFF
+                && error_of_mean(&means) <= MOST_OFF * variance.sqrt()
+                && error_of_mean(&spreads) <= 2.0 * MOST_OFF * variance
         })
     }
 

@@ -286,9 +286,9 @@ impl Roles {
                 let new = self.evaluators.is_empty()
                     && found.kind == Kind::Number
                     && own::names_things(name).is_none()
-                    && !own::is_ours(name, |other| names.contains(other));
+                    && !own::looks_like_ours(name, |other| names.contains(other));
                 others.push((name.clone(), if new { UNKNOWN } else { "not named" }));
-            } else if own::is_ours(name, |other| names.contains(other)) {
+            } else if own::looks_like_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
                 match why_not(found) {

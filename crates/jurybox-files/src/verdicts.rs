@@ -134,7 +134,8 @@ pub fn take_back(
         // Contradictory ones have been told of, and what is settled goes to no other pick.
         let Some(reward) = verdict.reward.filter(|_| !met.settled) else { continue };
         let item = Item::of(&pick.id);
-        match after.memory.verdict(&pick.round, pick.at, item, &learnt) {
+        let place = Item::at(&pick.round, pick.row);
+        match after.memory.verdict(&pick.round, pick.at, [item, place], &learnt) {
             Known::Learnt if !again => back.already += 1,
             Known::Elsewhere if !again => {
                 back.already += 1;
@@ -147,7 +148,7 @@ pub fn take_back(
             }
             _ => {
                 learnt.insert(item);
-                after.memory.learnt_verdict(&pick.round, pick.at, item);
+                after.memory.learnt_verdict(&pick.round, pick.at, [item, place]);
                 let (least, greatest) = back.range.unwrap_or((reward, reward));
                 back.range = Some((least.min(reward), greatest.max(reward)));
                 by_time.entry(pick.at).or_default().push((pick, reward));

@@ -89,7 +89,7 @@ impl Args {
             ..Special::default()
         })?;
         check_outputs(&table, self.state.as_slice(), &self.out)?;
-        let judge = self.judge(&table, state)?;
+        let (judge, seen) = self.judge(&table, state)?;
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
         {
@@ -116,7 +116,7 @@ impl Args {
             ranking.write(&table, out, self.sheet.layout(as_text(table.format())))?;
         }
         if self.json {
-            return self.document(&table, &judge, &ranking);
+            return self.document(&table, &judge, &ranking, seen);
         }
         if self.out.is_none() {
             ranking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv))?;
@@ -131,17 +131,18 @@ impl Args {
         alone.map_or(true, |jury| jury.learns_from_scores())
     }
 
-    /// What to rank by.
-    fn judge(&self, table: &Table, state: Option<Jury>) -> anyhow::Result<Judge> {
+    /// What to rank by, and what was seen first.
+    fn judge(&self, table: &Table, state: Option<Jury>) -> anyhow::Result<(Judge, Option<Surveyed>)> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
-            return Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights");
+            let judge = Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights")?;
+            return Ok((judge, None));
         }
         if let Some(mut jury) = state {
             for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
                 self.columns.say(format_args!("warning: `{name}` is not named: rows are ranked without it"));
             }
-            return Ok(Judge::jury(&jury));
+            return Ok((Judge::jury(&jury), None));
         }
         // Told noise levels are for the policies that take them; without a name, that is esag.
         let told = || {
@@ -165,7 +166,7 @@ impl Args {
         if let Some((_, origin)) = fitted.sigma() {
             self.columns.say(format_args!("noise levels: {origin}"));
         }
-        Ok(Judge::Fitted(fitted))
+        Ok((Judge::Fitted(fitted), Some(seen)))
     }
 
     /// What the policy has measured the scores on, where that is not simply all of them.
@@ -184,7 +185,13 @@ impl Args {
         }
     }
 
-    fn document(&self, table: &Table, judge: &Judge, ranking: &Ranking) -> anyhow::Result<()> {
+    fn document(
+        &self,
+        table: &Table,
+        judge: &Judge,
+        ranking: &Ranking,
+        seen: Option<Surveyed>,
+    ) -> anyhow::Result<()> {
         let weights = judge.present_weights();
         let known = match judge {
             Judge::Fitted(fitted) => fitted.evaluators(),
@@ -204,6 +211,7 @@ impl Args {
                 "rows": ranking.rows(),
                 "k": self.k,
                 "policy": policy,
+                "measured_on": seen.map(|seen| json!({"rows": seen.shown, "places": seen.places, "uneven": seen.uneven})),
                 "evaluators": evaluators.collect::<Vec<_>>(),
                 "ranked": ranking.to_json(table)?,
             }),

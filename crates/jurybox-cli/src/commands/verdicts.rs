@@ -6,7 +6,9 @@ use super::state::{summary, write_back};
 use crate::output;
 use anyhow::bail;
 use jurybox::Direction;
-use jurybox_files::{Decimal, Error, Reading, Roles, State, TakenBack, Warning, counted, expand, take_back};
+use jurybox_files::{
+    Decimal, Error, Reading, Roles, State, TakenBack, Warning, counted, expand, is_ours, take_back,
+};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -17,6 +19,13 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
         bail!("which column is the verdict? Pass --reward");
     };
     let reward = args.directed(&name, Some(&state))?;
+    if args.verdicts.is_empty()
+        && (is_ours(&name) || state.jury.evaluators().names().any(|known| known == name))
+    {
+        bail!(
+            "`{name}` is what `jurybox pick` wrote, not what a person found: name the column of the verdicts with --reward"
+        );
+    }
     let key = || Some(id.clone());
     let seated = state.jury.evaluators().as_slice().to_vec();
     let picks = expand(&args.picks)?;
