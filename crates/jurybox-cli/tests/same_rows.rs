@@ -103,7 +103,7 @@ fn a_rare_flag_is_not_lost_to_a_sample() {
     let folder = Folder::new("rare-flag");
     let mut text = String::from("item,a,b,flag\n");
     for n in 0..300_000_u64 {
-        let chance = |by: u64| (n.wrapping_mul(by) >> 40) as f64 / (1 << 24) as f64;
+        let chance = |by: u64| (n.wrapping_mul(by) >> 40) as f64 / f64::from(1 << 24);
         let (a, b) = (chance(0x9e37_79b9_7f4a_7c15), chance(0xbf58_476d_1ce4_e5b9));
         let _ = writeln!(text, "x{n},{:.4},{:.4},{}", a, 0.5 * a + 0.5 * b, u8::from(n % 100_000 == 290));
     }

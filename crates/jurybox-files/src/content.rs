@@ -21,13 +21,13 @@ pub(crate) const BY_ROWS: &str = "rows-";
 /// let content = |name: &str, text: &str| {
 ///     let path = dir.path().join(name);
 ///     std::fs::write(&path, text)?;
-///     Content::of(&Table::open(&[path], &by_post, true)?)
+///     Ok::<_, Box<dyn std::error::Error>>(Content::of(&Table::open(&[path], &by_post, true)?)?)
 /// };
 /// let rows = content("a.csv", "post,spam,verdict\np1,0.9,1\np2,0.2,0\n")?;
 /// assert_eq!(rows, content("b.csv", "verdict;spam;post\r\n0;0,2;p2\r\n1;0,9; p1\r\n")?);
 /// let other = content("c.csv", "post,spam,verdict\np1,0.9,1\np2,0.2,1\n")?;
 /// assert!(other.scores == rows.scores && other.rewards != rows.rewards);
-/// # Ok::<(), jurybox_files::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
