@@ -78,6 +78,15 @@ fn an_id_that_lost_its_zeros_is_learnt_once() {
     let learn =
         |file: &str| folder.ok(&format!("learn --picks {file} --id post --reward found --state s.json"));
     assert!(learn("sheet.csv").contains("3 learnt from"));
+    // A verdict that came before is not waited for, though the next file has it not.
+    folder.write("later.csv", "post,found\nnobody,1\n");
+    let messages =
+        folder.ok("learn --picks picks.csv --verdicts later.csv --id post --reward found --state s.json");
+    assert!(messages.contains("0 picks without a verdict yet"), "{messages}");
+    folder.write("mac.csv", "post;found\r0001;1\r");
+    let messages =
+        folder.refused("learn --picks picks.csv --verdicts mac.csv --id post --reward found --state s.json");
+    assert!(messages.contains("carriage return alone"), "{messages}");
     let messages = learn("picks.csv");
     assert!(
         messages.contains("0 learnt from") && messages.contains("3 verdicts learnt already"),

@@ -126,16 +126,17 @@ pub fn take_back(
             met.twice(&pick.id, &mut back);
         }
         back.picks += u64::from(first);
+        let (item, place) = (Item::of(&pick.id), Item::at(&pick.round, pick.row));
+        let known = after.memory.verdict(&pick.round, pick.at, [item, place], &learnt);
         let Some(verdict) = rewards.get_mut(&pick.id) else {
-            back.waiting += u64::from(first);
+            let came_before = matches!(known, Known::Learnt | Known::Elsewhere);
+            back.waiting += u64::from(first && !came_before);
             continue;
         };
         verdict.fits = true;
         // Contradictory ones have been told of, and what is settled goes to no other pick.
         let Some(reward) = verdict.reward.filter(|_| !met.settled) else { continue };
-        let item = Item::of(&pick.id);
-        let place = Item::at(&pick.round, pick.row);
-        match after.memory.verdict(&pick.round, pick.at, [item, place], &learnt) {
+        match known {
             Known::Learnt if !again => back.already += 1,
             Known::Elsewhere if !again => {
                 back.already += 1;

@@ -121,7 +121,7 @@ impl Table {
         self
     }
 
-    /// The same table; as soon as `stop` is true, passes over it end with [`Error::Stopped`].
+    /// The same table; as soon as `stop` is true, passes over it end with [`Error::Stopped`](crate::Error::Stopped).
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table, Want};

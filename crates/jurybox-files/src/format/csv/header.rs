@@ -79,6 +79,10 @@ impl Says {
         let (start, delimiter) = self.begin(text);
         let end = record_end(text, start, delimiter).unwrap_or(text.len());
         let record = &text[start..end];
+        if memchr(b'\n', text).is_none() && memchr(b'\r', record.trim_ascii_end()).is_some() {
+            let what = "text whose lines end in a carriage return alone, as on old Macs";
+            return Err(Error::Foreign { path: path.into(), what });
+        }
         std::str::from_utf8(record)
             .map_err(|_| Error::NotUtf8 { path: path.into(), place: Place::Line(1) })?;
         // One more than there may be is enough to refuse them.
