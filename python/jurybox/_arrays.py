@@ -61,7 +61,11 @@ def rows(given: Any, of: int, what: str) -> list[int]:
     for row in array:
         if not 0 <= row < of:
             raise Error(f"{what}: there is no row {row} among {of}", code="shape", item=int(row))
-    return [int(row) for row in array]
+    numbers = [int(row) for row in array]
+    twice = next((row for at, row in enumerate(numbers) if row in numbers[:at]), None) if len(set(numbers)) < len(numbers) else None
+    if twice is not None:
+        raise Error(f"{what} names row {twice} twice; a mask is made of bools, not of 0 and 1", code="shape", item=twice)
+    return numbers
 
 
 def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:

@@ -158,8 +158,8 @@ def rank(
         raise Error("state= ranks by what was learnt: policy, options, weights and sigma do not go with it", code="two-ways")
     if every_row and (state is not None or weights):
         raise Error("every_row= is for a policy that measures first: it goes neither with state= nor with weights=", code="two-ways")
-    if weights and (policy is not None or sigma is not None):
-        raise Error("weights= takes the place of a policy: they do not go together", code="two-ways")
+    if weights and (policy is not None or sigma is not None or options):
+        raise Error("weights= takes the place of a policy: neither it nor its options go with them", code="two-ways")
     if sigma is not None and not isinstance(sigma, Mapping):
         policy, options, sigma = policy or "esag", {**options, "sigma": sigma}, None
     if options and policy is None:

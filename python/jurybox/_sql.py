@@ -42,7 +42,8 @@ def _column(name: str, double: str) -> str:
     if "\0" in name:
         raise Error(f"`{name!r}` cannot be the name of a column in SQL", code="column", column=name)
     quoted = name.replace('"', '""')
-    return f'CAST("{quoted}" AS {double})'
+    # To databases NaN is a number above all others; to us it is a score that is missing.
+    return f"NULLIF(CAST(\"{quoted}\" AS {double}), CAST('NaN' AS {double}))"
 
 
 def _inverse(column: str, link: str, turned: bool, literal: Any) -> str:

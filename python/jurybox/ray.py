@@ -167,6 +167,10 @@ def rank(
     """
     if int(k) < 1:
         raise Error("k = 0: at least one row must be asked for", code="none-wanted")
+    if state is not None and (policy is not None or weights or options):
+        raise Error("state= ranks by what was learnt: policy, options and weights do not go with it", code="two-ways")
+    if weights and (policy is not None or options):
+        raise Error("weights= takes the place of a policy: neither it nor its options go with them", code="two-ways")
     _connect(address)
     parts = _parts(data)
     aside = [*names(ignore), *named(reward), *named(round)]

@@ -47,6 +47,8 @@ def test_duckdb_gives_the_same_values(policy: str, invert: list[str]) -> None:
     np.testing.assert_allclose(found, fitted.values(scores), rtol=1e-9, atol=1e-12)
     holes = posts.with_columns(pl.lit(None, dtype=pl.Float64).alias("spam"))
     assert duckdb.sql(f"select count({fitted.to_sql('duckdb')}) from holes").fetchall() == [(0,)]
+    nans = posts.with_columns(pl.lit(float("nan")).alias("spam"))
+    assert duckdb.sql(f"select count({fitted.to_sql('duckdb')}) from nans").fetchall() == [(0,)]
 
 
 def test_probit_and_strange_dialects_are_refused() -> None:
