@@ -2,7 +2,7 @@
 //!
 //! The libraries say what was found, where, and the value; they do not know by which flags it was asked for.
 
-use jurybox_files::Error;
+use jurybox_files::{Error, Warning};
 
 /// Advice on an error, where there is any.
 pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
@@ -15,6 +15,23 @@ pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
     });
     on_files(of_files?)
 }
+
+/// Advice on a warning, where there is any.
+pub(crate) fn on_warning(warning: &Warning) -> Option<&'static str> {
+    match warning {
+        Warning::HeaderOfNumbers { .. } => Some("if it is a row, pass --no-header"),
+        Warning::TwoNumbers { .. } => Some("say which with --decimal , or --decimal ."),
+        Warning::OddCells(odd) if odd.may_be_two_numbers() => {
+            Some("say what the comma is with --decimal , or --decimal .")
+        }
+        Warning::OddCells(odd) if odd.is_of_another_scale() => Some(ONE_SCALE),
+        _ => None,
+    }
+}
+
+/// What is to be done about shares and plain numbers in one column.
+const ONE_SCALE: &str =
+    "a column has one scale: write all of it as shares such as 13% and 4/5, or none of it";
 
 /// How a part of the paper that was left out can be had.
 pub(crate) fn on_skipped(part: jurybox_lab::Skipped) -> &'static str {
@@ -43,6 +60,10 @@ fn on_files(error: &Error) -> Option<String> {
         Error::NotANumber { .. } => {
             "correct it, leave the cell empty where the score is missing, or leave the column out with --ignore".into()
         }
+        Error::OddCells(odd) if odd.may_be_two_numbers() => {
+            format!("say what the comma in `{}` is: --decimal , or --decimal .", odd.first[0].1)
+        }
+        Error::OddCells(odd) if odd.is_of_another_scale() => ONE_SCALE.into(),
         Error::OddCells(odd) => format!(
             "correct them, say which words mean that a score is missing with --na, or leave the column out with --ignore {}",
             odd.column

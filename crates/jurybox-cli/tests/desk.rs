@@ -439,3 +439,56 @@ fn each_file_has_decimals_of_its_own() {
     let first: serde_json::Value = serde_json::from_str(ranking.lines().next().unwrap()).unwrap();
     assert_eq!((&first["id"], &first["a"]), (&"y3".into(), &1.234.into()), "{ranking}");
 }
+
+/// Rewards that are all the same are no missing rewards, and a ranking is not held against itself.
+#[test]
+fn a_report_says_why_it_can_tell_little() {
+    let folder = Folder::new("tells-little");
+    let score = |row: u32, by: u32| f64::from(row * by % 97) / 97.0;
+    let rows = |verdict: &str| -> String {
+        let row = |row: u32| format!("{:.3},{:.3}{verdict}\n", score(row, 31), score(row, 53));
+        (0..200).map(row).collect()
+    };
+    folder.write("same.csv", &format!("a,b,verdict\n{}", rows(",0")));
+    let said = String::from_utf8(folder.run("report same.csv --reward verdict").stdout).unwrap();
+    assert!(
+        said.contains("ll 200 rewards are 0") && !said.to_lowercase().contains("without rewards"),
+        "{said}"
+    );
+    folder.write("blind.csv", &format!("a,b\n{}", rows("")));
+    folder.ok("report blind.csv --out blind.html");
+    let page = fs::read_to_string(folder.path("blind.html")).unwrap();
+    assert!(page.contains("agree with the default policy") && !page.contains("(default)"), "{page}");
+}
+
+/// People write verdicts into one file of picks and have not come to the other: that one waits.
+#[test]
+fn picks_without_a_column_of_verdicts_wait() {
+    let folder = Folder::new("column-of-verdicts");
+    for of in 0..2 {
+        folder.write("hour.csv", &rows(of));
+        folder.ok(&format!(
+            "pick hour.csv --id id --ignore verdict -k 2 --policy lin-ucb --state desk.json --out picks-{of}.csv"
+        ));
+    }
+    // As it is in the picks already, the verdict of the second hour is called otherwise.
+    let picks = fs::read_to_string(folder.path("picks-1.csv")).unwrap();
+    let with_found =
+        |(line, text): (usize, &str)| format!("{text},{}\n", if line == 0 { "found" } else { "1" });
+    let found: String = picks.lines().enumerate().map(with_found).collect();
+    folder.write("picks-1.csv", &found);
+    for files in ["picks-0.csv picks-1.csv", "picks-1.csv picks-0.csv"] {
+        let state = format!("desk-{}.json", &files[6..7]);
+        fs::copy(folder.path("desk.json"), folder.path(&state)).unwrap();
+        let messages = folder.ok(&format!("learn --picks {files} --id id --reward found --state {state}"));
+        assert!(messages.contains("4 picks, 2 verdicts, 2 learnt from"), "{messages}");
+        assert!(messages.contains("2 picks without a verdict yet"), "{messages}");
+    }
+    // Where the verdicts are said to be in files of their own, each has them.
+    folder.write("verdicts.csv", "id,found\nf0i0,1\n");
+    folder.write("other.csv", "id,fund\nf0i1,1\n");
+    let messages = folder.refused(
+        "learn --picks picks-0.csv --verdicts verdicts.csv other.csv --id id --reward found --state desk.json",
+    );
+    assert!(messages.contains("other.csv: there is no column `found`"), "{messages}");
+}

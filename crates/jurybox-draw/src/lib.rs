@@ -48,6 +48,6 @@ pub use curve::Curve;
 pub use escape::escaped;
 pub use heat::HeatMap;
 pub use number::{counted, short};
-pub use page::{page, style, table, warnings};
+pub use page::{page, prose, style, table, warnings};
 pub use plot::{Frame, Plot};
 pub use spark::sparkline;

@@ -51,7 +51,7 @@ th:first-child,td:first-child{text-align:left;padding-left:0}
 th:last-child,td:last-child{padding-right:0}
 .words th,.words td{text-align:left;vertical-align:top;white-space:normal}
 .words td.n{text-align:right;white-space:nowrap}
-td.bar{padding:0 8px}
+td.bar{padding:0 4px}
 tr.reference td{color:var(--muted)}
 .good{color:var(--good);font-weight:600}
 .warn{color:var(--warn);font-weight:600}
@@ -106,6 +106,28 @@ pub fn style() -> String {
     )
 }
 
+/// A sentence as markup: escaped, and what stands between backticks set as a name.
+///
+/// ```
+/// use jurybox_draw::prose;
+/// assert_eq!(prose("`a<b` and `c`"), "<code>a&lt;b</code> and <code>c</code>");
+/// assert_eq!(prose("a ` alone"), "a ` alone");
+/// ```
+pub fn prose(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut html = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        // Every second part is a name, unless its closing backtick is missing.
+        let (before, after) = match (at % 2, at + 1 < parts.len()) {
+            (0, _) => ("", ""),
+            (_, true) => ("<code>", "</code>"),
+            (_, false) => ("`", ""),
+        };
+        html = html + before + &escaped(part) + after;
+    }
+    html
+}
+
 /// A list of warnings, or nothing.
 ///
 /// ```
@@ -117,8 +139,7 @@ pub fn warnings(list: &[String]) -> String {
     if list.is_empty() {
         return String::new();
     }
-    let items =
-        list.iter().fold(String::new(), |items, warning| items + "<li>" + &escaped(warning) + "</li>");
+    let items = list.iter().fold(String::new(), |items, warning| items + "<li>" + &prose(warning) + "</li>");
     format!("<ul class=\"warnings\">{items}</ul>")
 }
 

@@ -125,6 +125,9 @@ struct Layout {
     y: Axis,
 }
 
+/// By how much a mark reaches beyond its point.
+const MARK: f64 = 4.0;
+
 impl Plot {
     /// The plot as a file of its own, in light colours.
     ///
@@ -194,7 +197,8 @@ impl Plot {
         let area = Area { x_label: &self.x_label, left, right, top, floor };
         hover::strips(&mut svg, &self.curves, x, &area);
         // A drawing within the drawing is a clip without a name that others on the page could have too.
-        let (w, h) = (px(right - left), px(floor - top));
+        // It leaves room for the mark of the last point, which stands on the edge.
+        let (w, h) = (px(right - left + MARK), px(floor - top));
         let (l, t) = (px(left), px(top));
         svg.raw(format_args!(
             "<svg x=\"{l}\" y=\"{t}\" width=\"{w}\" height=\"{h}\" viewBox=\"{l} {t} {w} {h}\">"
@@ -246,15 +250,15 @@ impl Plot {
         let y = Axis::new(self.y_scale, ys, floor, top, frame.tight);
         let widest = y.ticks().iter().map(|tick| width_of(&tick.1)).fold(0.0, f64::max);
         let left = (widest + 14.0).max(30.0);
-        let xs = self.curves.iter().flat_map(|curve| curve.points.iter().map(|p| p.0));
-        let x = self.x_axis(xs, left, right, frame.tight);
+        let xs = || self.curves.iter().flat_map(|curve| curve.points.iter().map(|p| p.0));
+        let mut x = Axis::new(self.x_scale, xs(), left, right, frame.tight);
+        if !frame.tight {
+            // Lines run to the edge, where their names are; single estimates keep off it.
+            let last = xs().filter_map(|value| x.place(value)).fold(left, f64::max);
+            let stretch = (right - left) / (last - left).max(1.0);
+            x = Axis::new(self.x_scale, xs(), left, left + stretch * (right - left), false);
+        }
         Layout { left, right, top, floor, x, y }
-    }
-
-    /// Lines run to the edge, where their names are; single estimates keep off it.
-    fn x_axis(&self, xs: impl Iterator<Item = f64>, left: f64, right: f64, tight: bool) -> Axis {
-        let margin = if tight { 0.0 } else { 0.04 / 1.04 * (right - left) };
-        Axis::new(self.x_scale, xs, left, right + margin, tight)
     }
 
     fn write_axes(&self, svg: &mut Svg, frame: &Frame, layout: &Layout) {
@@ -380,5 +384,29 @@ fn bars(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
                 "<path d=\"M{at:.1} {low:.1}V{high:.1}\" stroke=\"{colour}\" stroke-opacity=\".55\"/>"
             ));
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_point_of_a_line_stands_on_the_edge_and_its_tick_is_there() {
+        for x_scale in [Scale::Log, Scale::Linear] {
+            let plot = Plot {
+                title: String::new(),
+                x_label: "K".into(),
+                y_label: "reward".into(),
+                x_scale,
+                y_scale: Scale::Linear,
+                curves: vec![Curve::new("esag", vec![(10.0, 1.0), (100.0, 3.0), (1000.0, 2.0)])],
+            };
+            let layout = plot.layout(&Frame::FULL);
+            let at = layout.x.place(1000.0).unwrap();
+            assert!((at - layout.right).abs() < 0.1, "{x_scale:?}: {at} and {}", layout.right);
+            let tick = layout.x.ticks().into_iter().find(|tick| tick.0 == 1000.0).unwrap().1;
+            assert!(plot.to_svg().contains(&format!(">{tick}</text>")), "{x_scale:?}: {tick}");
+        }
     }
 }

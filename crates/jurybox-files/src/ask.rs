@@ -4,6 +4,7 @@ use crate::error::{Error, Place};
 use crate::number::{Cell, Notation};
 use crate::numbers::Numbers;
 use crate::tally::Tally;
+use jurybox::Form;
 use std::path::Path;
 
 /// What a column is for, in a scan.
@@ -41,15 +42,15 @@ pub(crate) struct Ask {
     pub(crate) records: bool,
     /// What is wanted that this source has no column for: then it is missing in every row.
     pub(crate) lacking: Vec<Use>,
-    /// By evaluator: the weighted sum of each row is wanted, and cheapest while its scores are read.
-    pub(crate) weights: Option<Vec<f64>>,
+    /// How the values of rows add up over their scores, where they are wanted: cheapest while the scores are read.
+    pub(crate) form: Option<Form>,
 }
 
 impl Ask {
-    /// What a column weighs in the sums, where they are wanted.
-    pub(crate) fn weight(&self, column: usize) -> Option<f64> {
-        match (&self.weights, self.uses[column]) {
-            (Some(weights), Use::Score { evaluator, sign }) => Some(weights[evaluator] * sign),
+    /// What the scores of a column add to the values, where these are wanted.
+    pub(crate) fn term(&self, column: usize) -> Option<(&Form, usize)> {
+        match (&self.form, self.uses[column]) {
+            (Some(form), Use::Score { evaluator, .. }) => Some((form, evaluator)),
             _ => None,
         }
     }
@@ -88,8 +89,8 @@ pub struct Batch {
     pub(crate) rows: usize,
     pub(crate) evaluators: usize,
     pub(crate) scores: Layout,
-    /// The weighted sum of each row, where it was made while reading.
-    pub(crate) sums: Vec<f64>,
+    /// The value of each row, where it was made while reading; NaN where a score is missing.
+    pub(crate) values: Vec<f64>,
     pub(crate) rewards: Vec<f64>,
     pub(crate) probabilities: Vec<f64>,
     pub(crate) keys: Vec<Box<str>>,
@@ -127,20 +128,30 @@ impl Batch {
 
     /// The scores, row after row; turned on their side first where the file stores columns.
     pub fn scores(&mut self) -> &[f64] {
-        if let Layout::Columns(columns) = &self.scores {
-            let mut rows = vec![0.0; self.rows * self.evaluators];
-            for start in (0..self.rows).step_by(STRETCH) {
-                let end = (start + STRETCH).min(self.rows);
-                for (j, column) in columns.iter().enumerate() {
-                    let places = &mut rows[start * self.evaluators + j..end * self.evaluators];
-                    column.spread(start, places, self.evaluators);
-                }
-            }
+        if let Layout::Columns(_) = &self.scores {
+            let mut rows = Vec::with_capacity(self.rows * self.evaluators);
+            self.push_rows(&mut rows);
             self.scores = Layout::Rows(rows);
         }
         match &self.scores {
             Layout::Rows(rows) => rows,
             Layout::Columns(_) => &[],
+        }
+    }
+
+    /// The same, appended.
+    pub(crate) fn push_rows(&self, out: &mut Vec<f64>) {
+        match &self.scores {
+            Layout::Rows(rows) => out.extend_from_slice(rows),
+            Layout::Columns(columns) => {
+                let begin = out.len();
+                out.resize(begin + self.rows * self.evaluators, 0.0);
+                for (at, stretch) in out[begin..].chunks_mut(STRETCH * self.evaluators).enumerate() {
+                    for (j, column) in columns.iter().enumerate() {
+                        column.spread(at * STRETCH, &mut stretch[j..], self.evaluators);
+                    }
+                }
+            }
         }
     }
 
@@ -176,26 +187,58 @@ impl Batch {
         &self.keys
     }
 
-    /// `sum_j w_j x_j` of each row, by the weights that the scan was told; NaN where a score is missing.
-    pub(crate) fn dots(&mut self, weights: &[f64], out: &mut Vec<f64>) {
+    /// The value of each row, by the form that the scan was told; NaN where a score is missing.
+    pub(crate) fn values(&mut self, form: &Form, out: &mut Vec<f64>) {
         out.clear();
-        if self.sums.len() == self.rows {
-            std::mem::swap(out, &mut self.sums);
+        if self.values.len() == self.rows {
+            std::mem::swap(out, &mut self.values);
             return;
         }
+        let mut sums = Vec::new();
+        begin_sums(&mut sums, form, self.rows, 0.0);
         match &self.scores {
-            Layout::Rows(rows) => out.extend(
-                rows.chunks_exact(self.evaluators)
-                    .map(|row| row.iter().zip(weights).fold(0.0, |sum, (x, w)| sum + x * w)),
-            ),
+            Layout::Rows(rows) => {
+                for (at, stretch) in rows.chunks(STRETCH * self.evaluators).enumerate() {
+                    for evaluator in 0..self.evaluators {
+                        let scores = stretch.chunks_exact(self.evaluators).map(|row| row[evaluator]);
+                        form.add(evaluator, scores, &mut sums[form.lane(evaluator)][at * STRETCH..]);
+                    }
+                }
+            }
             Layout::Columns(columns) => {
-                // The same additions in the same order as above: the same value to the last bit.
-                out.resize(self.rows, 0.0);
-                for (column, &w) in columns.iter().zip(weights) {
-                    column.add_to(out, w);
+                for (evaluator, column) in columns.iter().enumerate() {
+                    column.add_to(form, evaluator, &mut sums[form.lane(evaluator)]);
                 }
             }
         }
+        form.finish(&mut sums);
+        std::mem::swap(out, &mut sums[0]);
+    }
+
+    /// The scores of some rows, one row behind the other, instead of what `out` held.
+    pub(crate) fn gather(&self, rows: &[usize], out: &mut Vec<f64>) {
+        out.clear();
+        match &self.scores {
+            Layout::Rows(all) => {
+                rows.iter()
+                    .for_each(|row| out.extend_from_slice(&all[row * self.evaluators..][..self.evaluators]));
+            }
+            Layout::Columns(columns) => {
+                out.resize(rows.len() * self.evaluators, 0.0);
+                for (j, column) in columns.iter().enumerate().filter(|_| !rows.is_empty()) {
+                    column.gather(rows, &mut out[j..], self.evaluators);
+                }
+            }
+        }
+    }
+}
+
+/// Makes the running sums of so many rows, lane by lane, of memory that is used again: each at `begin`.
+pub(crate) fn begin_sums(sums: &mut Vec<Vec<f64>>, form: &Form, rows: usize, begin: f64) {
+    sums.resize_with(form.lanes(), Vec::new);
+    for lane in sums {
+        lane.clear();
+        lane.resize(rows, begin);
     }
 }
 

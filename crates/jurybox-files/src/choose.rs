@@ -1,5 +1,6 @@
 //! Picks from a table: one round, chosen as the policy chooses, with its draws and their probabilities.
 
+use crate::content::{Content, Rows};
 use crate::error::{Error, Place};
 use crate::fingerprint::Fingerprint;
 use crate::judge::scores;
@@ -69,6 +70,18 @@ pub struct Picking {
     pub(crate) probabilities: Vec<f64>,
 }
 
+impl Picking {
+    /// For every row: what it was ranked by.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// For every row: the probability that it was to be picked.
+    pub fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+}
+
 /// A row that was picked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PickedRow {
@@ -84,7 +97,7 @@ pub struct PickedRow {
 ///
 /// All rows are one round. Their scores are held in memory (8 bytes each), and so is the id of each; the other columns are
 /// not. The items are observed before or after choosing, as the policy asks for; a round that the state has observed already is
-/// known again by its ids and scores, keeps the time it had, and is not observed a second time. Nor are the rows of files that
+/// known again by its ids and scores, keeps the time it had, and is not observed a second time, in whatever order its rows are. Nor are the rows of files that
 /// were picked from before, though the jury have other evaluators now, and the round another name.
 ///
 /// A row without an id is refused: no verdict could find it.
@@ -97,7 +110,12 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     let files = table.fingerprints()?;
     let knows =
         |file: &Option<String>| file.as_ref().is_some_and(|file| state.memory.knows_picked_file(file));
-    let observed_before = known.is_some_and(|(_, observed)| observed) || files.iter().all(knows);
+    let mut rows = Rows::of(table.taken().evaluators());
+    ids.iter().zip(values.chunks_exact(width)).for_each(|(id, scores)| rows.add(id, scores, None));
+    let content = rows.name();
+    let observed_before = known.is_some_and(|(_, observed)| observed)
+        || files.iter().all(knows)
+        || state.memory.knows_picked_file(&content);
     let before = known.map(|(at, _)| at);
     let at = before.or(options.at).unwrap_or(state.jury.seen().next_time());
     let scores = scores(&values, width)?;
@@ -115,7 +133,7 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     if !options.only_choose {
         state.jury = after;
         state.memory.picked_from(&round, at, true);
-        for file in files.into_iter().flatten() {
+        for file in files.into_iter().flatten().chain([content]) {
             state.memory.picked_from_file(file);
         }
     }
@@ -129,6 +147,28 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     Ok(Picking { rows, round, at, observed_before, picks, files: first_rows, values, probabilities })
 }
 
+/// Whether a state has picked from these very rows, whatever their order, and whatever else the file has gained since: a column of
+/// verdicts, say. The key of the table is the id of its items.
+///
+/// ```
+/// use jurybox::Jury;
+/// use jurybox_files::{PickOptions, Roles, State, Table, choose, was_picked_from};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("hour.csv");
+/// let by_post = Roles { key: Some("post".into()), ignore: vec!["verdict".into()], ..Roles::default() };
+/// std::fs::write(&path, "post,spam,abuse,verdict\np1,0.9,0.1,\np2,0.2,0.3,\n")?;
+/// let hour = Table::open(&[path.clone()], &by_post, true)?;
+/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.taken().evaluators().clone())?);
+/// choose(&hour, &mut state, PickOptions { k: 1, ..PickOptions::default() })?;
+/// std::fs::write(&path, "post,spam,abuse,verdict\np2,0.2,0.3,\np1,0.9,0.1,1\n")?;
+/// assert!(was_picked_from(&state, &Table::open(&[path], &by_post, true)?)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn was_picked_from(state: &State, table: &Table) -> Result<bool, Error> {
+    Ok(state.memory.knows_rounds() && state.memory.knows_picked_file(&Content::of(table)?.scores))
+}
+
 /// The scores and the ids of all rows, and the first row of each source.
 type Gathered = (Vec<f64>, Vec<Box<str>>, Vec<u64>);
 
@@ -140,7 +180,7 @@ fn gather(table: &Table) -> Result<Gathered, Error> {
         |mut part| Ok((part.batch.take_scores(), part.batch.keys)),
         |at, (scores, keys)| {
             files[at.file] = at.row - at.row_in_file;
-            if let Some(row) = keys.iter().position(|id| id.is_empty()) {
+            if let Some(row) = keys.iter().position(|id| id.trim().is_empty()) {
                 return Err(no_id(table, at, row));
             }
             values.extend(scores);

@@ -3,8 +3,8 @@
 use crate::format::Show;
 use crate::format::arrow::{self, shortest};
 use crate::number::{self, Cell, Notation};
-use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array, new_null_array};
-use arrow_schema::DataType;
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array, new_null_array};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::fmt;
 use std::sync::Arc;
 
@@ -88,6 +88,15 @@ impl Slab {
             slab.push(&found.name, column(&found.name).unwrap_or_else(missing));
         }
         slab
+    }
+
+    /// As a record batch, for Parquet and for whoever takes Arrow.
+    pub(crate) fn batch(&self) -> Result<RecordBatch, ArrowError> {
+        let arrays: Vec<ArrayRef> = self.columns.iter().map(Column::array).collect();
+        let fields = self.names.iter().zip(&arrays);
+        let fields: Vec<Field> =
+            fields.map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
     }
 
     /// The rows as JSON objects; a cell that its column leaves out is null.

@@ -409,6 +409,9 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    /// Somebody said that it is enough.
+    #[error("stopped before the end")]
+    Stopped,
     /// A replay that cannot be made.
     #[error("{0}")]
     Usage(String),
@@ -530,6 +533,7 @@ impl Error {
             Error::NotPicks { .. } => "not-picks",
             Error::BadPick { .. } => "bad-pick",
             Error::Verdict { .. } => "verdict",
+            Error::Stopped => "stopped",
             Error::Usage(_) => "replay",
             Error::Jury(_) => "jury",
             Error::State { .. } => "state",

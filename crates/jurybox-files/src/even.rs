@@ -5,6 +5,7 @@
 //! a table is the same to the last bit as CSV, as Parquet, and in memory.
 
 use crate::error::Error;
+use crate::pool::Pool;
 use crate::scan::{Part, Relay};
 use crate::table::{At, Table, Want};
 
@@ -17,6 +18,8 @@ pub(crate) fn chunk_rows(evaluators: usize) -> usize {
 pub(crate) struct Chunk<'a> {
     /// Which source.
     pub(crate) file: usize,
+    /// The number of its first row, over all sources.
+    pub(crate) row: u64,
     /// Row after row, NaN where missing.
     pub(crate) scores: &'a [f64],
     /// Empty where none were asked for.
@@ -25,28 +28,43 @@ pub(crate) struct Chunk<'a> {
 
 /// Rows held in memory.
 #[derive(Default)]
-struct Held {
-    rows: usize,
-    scores: Vec<f64>,
+pub(crate) struct Held {
+    pub(crate) rows: usize,
+    pub(crate) scores: Vec<f64>,
     rewards: Vec<f64>,
 }
 
 impl Held {
-    fn push(&mut self, mut part: Part<'_>) {
+    pub(crate) fn push(&mut self, part: &Part<'_>) {
         self.rows += part.batch.rows();
-        if self.scores.is_empty() {
-            self.scores = part.batch.take_scores();
-            self.rewards = part.batch.rewards;
-        } else {
-            self.scores.extend_from_slice(part.batch.scores());
-            self.rewards.extend_from_slice(&part.batch.rewards);
-        }
+        part.batch.push_rows(&mut self.scores);
+        self.rewards.extend_from_slice(&part.batch.rewards);
     }
 
-    /// Some of the rows. Rewards are there for all rows or for none.
-    fn chunk(&self, file: usize, from: usize, to: usize, width: usize) -> Chunk<'_> {
+    /// The rows of another, behind its own.
+    pub(crate) fn join(&mut self, more: &Held) {
+        self.rows += more.rows;
+        self.scores.extend_from_slice(&more.scores);
+        self.rewards.extend_from_slice(&more.rewards);
+    }
+
+    /// Lets go of its first rows; of rows that have rewards, all or none.
+    pub(crate) fn drop_first(&mut self, rows: usize, width: usize) {
+        self.rows -= rows;
+        self.scores.drain(..rows * width);
+        self.rewards.drain(..rows.min(self.rewards.len()));
+    }
+
+    fn clear(&mut self) {
+        self.rows = 0;
+        self.scores.clear();
+        self.rewards.clear();
+    }
+
+    /// Some of the rows, the first of which stands there. Rewards are there for all rows or for none.
+    fn chunk(&self, at: At, from: usize, to: usize, width: usize) -> Chunk<'_> {
         let rewards = if self.rewards.is_empty() { &[] } else { &self.rewards[from..to] };
-        Chunk { file, scores: &self.scores[from * width..to * width], rewards }
+        Chunk { file: at.file, row: at.row, scores: &self.scores[from * width..to * width], rewards }
     }
 
     fn append(&mut self, chunk: &Chunk<'_>, width: usize) {
@@ -83,16 +101,16 @@ impl Carry {
         let at = self.at;
         let whole = (self.held.rows + mine.rows) / size * size;
         if whole == 0 {
-            self.held.append(&mine.chunk(source, 0, mine.rows, width), width);
+            self.held.append(&mine.chunk(self.at, 0, mine.rows, width), width);
             return Share { rest, at, head: Held::default(), own: (mine.rows, mine.rows) };
         }
         let mut head = std::mem::take(&mut self.held);
         let (begin, end) = (size - head.rows, whole - head.rows);
-        self.held.append(&mine.chunk(source, end, mine.rows, width), width);
+        self.held.append(&mine.chunk(self.at, end, mine.rows, width), width);
         self.at.row += whole as u64;
         self.at.row_in_file += whole as u64;
         if head.rows > 0 {
-            head.append(&mine.chunk(source, 0, begin, width), width);
+            head.append(&mine.chunk(at, 0, begin, width), width);
             Share { rest, at, head, own: (begin, end) }
         } else {
             Share { rest, at, head, own: (0, end) }
@@ -114,36 +132,38 @@ impl Table {
         let relay = Relay::new(Carry::default());
         let make = |share: Share, mine: &Held, made: &mut Vec<(At, T)>| -> Result<(), Error> {
             if let Some((at, rest)) = share.rest {
-                made.push((at, work(rest.chunk(at.file, 0, rest.rows, width))?));
+                made.push((at, work(rest.chunk(at, 0, rest.rows, width))?));
             }
-            let (mut at, file) = (share.at, share.at.file);
-            let mut step = |result| {
-                made.push((at, result));
+            let mut at = share.at;
+            let mut step = |held: &Held, from: usize| {
+                made.push((at, work(held.chunk(at, from, from + size, width))?));
                 at = At { row: at.row + size as u64, row_in_file: at.row_in_file + size as u64, ..at };
+                Ok::<(), Error>(())
             };
             if share.head.rows > 0 {
-                step(work(share.head.chunk(file, 0, size, width))?);
+                step(&share.head, 0)?;
             }
             let (begin, end) = share.own;
-            for from in (begin..end).step_by(size) {
-                step(work(mine.chunk(file, from, from + size, width))?);
-            }
+            (begin..end).step_by(size).try_for_each(|from| step(mine, from))?;
             Ok(())
         };
-        let mut seen = 0;
+        let (mut seen, pool) = (0, Pool::<Held>::default());
         self.pass(
             want,
+            None,
             |unit| (unit.source, relay.turn(unit.number)),
             |(source, turn), parse| {
-                let (mut mine, mut made) = (Held::default(), Vec::new());
+                let (mut mine, mut made) = (pool.take(), Vec::new());
                 let parsed = parse(&mut |part: Part<'_>| {
-                    mine.push(part);
+                    mine.push(&part);
                     Ok(())
                 });
                 // After an error nothing more is folded: what is carried on no longer matters.
                 let share = turn.take(|carry| carry.take(source, &mine, width, size));
                 let outcome =
                     parsed.and_then(|()| share.map_or(Ok(()), |share| make(share, &mine, &mut made)));
+                mine.clear();
+                pool.give_back(mine);
                 (made, outcome.err())
             },
             |_, made| {
@@ -156,7 +176,7 @@ impl Table {
         )?;
         let Carry { at, held } = relay.into_inner();
         if held.rows > 0 {
-            fold(at, work(held.chunk(at.file, 0, held.rows, width))?)?;
+            fold(at, work(held.chunk(at, 0, held.rows, width))?)?;
         }
         Ok(at.row + held.rows as u64)
     }

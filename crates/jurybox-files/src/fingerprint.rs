@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::input::decompressed;
-use std::fs::File;
+use crate::plain::open_plain;
 use std::hash::Hasher;
 use std::io::{self, Read};
 use std::path::Path;
@@ -67,6 +67,6 @@ pub fn fingerprint(path: &Path) -> Result<Option<String>, Error> {
     if !path.is_file() {
         return Ok(None);
     }
-    let file = File::open(path).map_err(|e| Error::io(path, "read", e))?;
+    let file = open_plain(path, None).map_err(|e| Error::io(path, "read", e))?;
     Ok(decompressed(Box::new(file)).and_then(of_contents).ok())
 }

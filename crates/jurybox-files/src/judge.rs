@@ -2,7 +2,7 @@
 
 use crate::ask::Batch;
 use crate::error::Error;
-use jurybox::{Contributions, Direction, Evaluators, Fitted, Jury, Scores, Scratch, Spec};
+use jurybox::{Contributions, Direction, Evaluators, Fitted, Form, Jury, Scores, Scratch, Spec};
 
 /// What rows are ranked by.
 ///
@@ -58,36 +58,57 @@ impl Judge {
         }
     }
 
-    /// The weights, where rows are valued by nothing else.
-    pub(crate) fn fixed_weights(&self) -> Option<&[f64]> {
+    /// How the values of complete rows add up over their scores, where they do.
+    pub(crate) fn form(&self) -> Option<Form> {
         match self {
-            Judge::Weights(weights) => Some(weights),
-            Judge::Fitted(_) => None,
+            Judge::Weights(weights) => Some(Form::weighted(weights)),
+            Judge::Fitted(fitted) => fitted.form(),
         }
     }
 
-    /// The value of each row of a batch.
-    pub(crate) fn values(&self, batch: &mut Batch, out: &mut Vec<f64>) -> Result<(), Error> {
+    /// The value of each row of a batch, by this judge's own form where it has one. To the last bit, a row's value is the same
+    /// whatever the layout of its batch and whatever stands beside it.
+    pub(crate) fn values(
+        &self,
+        form: Option<&Form>,
+        batch: &mut Batch,
+        desk: &mut Desk,
+    ) -> Result<(), Error> {
+        let Some(form) = form else {
+            desk.values.clear();
+            match self {
+                Judge::Weights(weights) => {
+                    let rows = batch.scores().chunks_exact(weights.len());
+                    desk.values.extend(rows.map(|row| weighed(weights, row)));
+                }
+                Judge::Fitted(fitted) => {
+                    let scores = fitted.scores(batch.scores())?;
+                    desk.values.extend_from_slice(fitted.values_with(&scores, &mut desk.scratch)?);
+                }
+            }
+            return Ok(());
+        };
+        batch.values(form, &mut desk.values);
+        // Rows with a gap have come out as NaN. They are put side by side, and valued together.
+        let Desk { values, gaps, rows, scratch } = desk;
+        gaps.clear();
+        gaps.extend((0..values.len()).filter(|&row| values[row].is_nan()));
+        if gaps.is_empty() {
+            return Ok(());
+        }
+        batch.gather(gaps, rows);
         match self {
             Judge::Weights(weights) => {
-                batch.dots(weights, out);
-                let mut scores = Vec::with_capacity(weights.len());
-                for row in 0..out.len() {
-                    if out[row].is_nan() {
-                        scores.clear();
-                        scores.extend((0..weights.len()).map(|j| batch.score(row, j)));
-                        out[row] = weighed(weights, &scores);
-                    }
+                for (&gap, row) in gaps.iter().zip(rows.chunks_exact(weights.len())) {
+                    values[gap] = weighed(weights, row);
                 }
-                Ok(())
             }
             Judge::Fitted(fitted) => {
-                let mut scratch = Scratch::new();
-                out.clear();
-                out.extend(fitted.values_with(&fitted.scores(batch.scores())?, &mut scratch)?);
-                Ok(())
+                let valued = fitted.values_with(&fitted.scores(rows)?, scratch)?;
+                gaps.iter().zip(valued).for_each(|(&gap, &value)| values[gap] = value);
             }
         }
+        Ok(())
     }
 
     /// The values of a few rows, whose scores follow each other; NaN = missing.
@@ -135,6 +156,16 @@ impl Judge {
             Judge::Fitted(fitted) => fitted.weights().map(<[f64]>::to_vec),
         }
     }
+}
+
+/// Memory to value batches in, used again.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    /// The value of each row of the batch that was last valued.
+    pub(crate) values: Vec<f64>,
+    gaps: Vec<usize>,
+    rows: Vec<f64>,
+    scratch: Scratch,
 }
 
 pub(crate) fn scores(values: &[f64], width: usize) -> Result<Scores<'_>, Error> {

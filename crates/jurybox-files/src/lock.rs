@@ -2,6 +2,7 @@
 
 use crate::destination::{Leads, folder_of};
 use crate::error::Error;
+use crate::plain::open_plain;
 use crate::unfinished::hand_on;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
@@ -72,7 +73,7 @@ impl Lock {
 
 /// Opens the lock file, and makes it where it is not there yet; `about` is the file that it is for.
 fn open(beside: &Path, about: Option<&Metadata>) -> io::Result<File> {
-    // Looked at before it is opened: opening a pipe would wait for its other end, and a link leads elsewhere.
+    // Looked at before it is opened: a link leads elsewhere.
     match std::fs::symlink_metadata(beside) {
         Ok(found) if !found.is_file() => return Err(io::Error::other("it is not a plain file")),
         Ok(_) => {}
@@ -89,8 +90,8 @@ fn open(beside: &Path, about: Option<&Metadata>) -> io::Result<File> {
         },
     }
     // Reading is enough to lock it, except on some network file systems.
-    match OpenOptions::new().read(true).write(true).open(beside) {
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => File::open(beside),
+    match open_plain(beside, Some(OpenOptions::new().read(true).write(true))) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => open_plain(beside, None),
         opened => opened,
     }
 }

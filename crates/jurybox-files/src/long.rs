@@ -10,6 +10,7 @@ use crate::roles::Roles;
 use crate::table::{Records, Table, Want};
 use crate::warning::Warning;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use jurybox_draw::counted;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::PathBuf;
@@ -213,8 +214,8 @@ impl Wide {
         if self.nameless > 0 {
             let place = self.first_nameless.map_or(String::new(), |place| format!(", first in {place}"));
             warnings.push(told(format!(
-                "{} rows name no item or no judge, and are left out{place}",
-                self.nameless
+                "{} without an item or a judge, left out{place}",
+                counted(self.nameless, "row")
             )));
         }
         if !self.repeated.is_empty() {
@@ -226,7 +227,8 @@ impl Wide {
         for other in self.others.iter().filter(|other| other.contradicted > 0) {
             let Other { name, contradicted, .. } = other;
             let what = format!(
-                "column `{name}` has other values in {contradicted} rows of the same item: the first is taken"
+                "column `{name}` has other values in {} of the same item: the first is taken",
+                counted(*contradicted, "row")
             );
             warnings.push(told(what));
         }
@@ -245,7 +247,12 @@ impl Wide {
             |e: arrow_schema::ArrowError| Error::Arrow { path: self.path.clone(), reason: e.to_string() };
         let nullable = columns.into_iter().map(|(name, array)| (name, array, true));
         let batch = RecordBatch::try_from_iter_with_nullable(nullable).map_err(refused)?;
-        let says = format!("{rows} grades of {items} items by {judges} judges, made wide in memory");
+        let says = format!(
+            "{} of {} by {}, made wide in memory",
+            counted(rows, "grade"),
+            counted(items as u64, "item"),
+            counted(judges as u64, "judge")
+        );
         let source = Memory::new(&batch.schema(), vec![batch])?.called(&self.path);
         Ok(Widened { source, warnings, says })
     }

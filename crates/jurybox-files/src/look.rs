@@ -10,8 +10,11 @@ pub(crate) const ROWS: usize = 1000;
 /// Distinct whole numbers are names of things from so many rows on; fewer may be so by chance.
 const DISTINCT: usize = 30;
 
-/// Whole numbers that count up by one are row numbers from so many rows on.
+/// Whole numbers that count up by one are row numbers from so many rows on, and those that all are long are no scores.
 const COUNTING: usize = 5;
+
+/// Whole numbers from here on are seconds since 1970, dates such as 20260301, or telephone numbers.
+const LONG: f64 = 10_000_000.0;
 
 /// What was seen of a column.
 #[derive(Debug, Default)]
@@ -23,8 +26,10 @@ pub(crate) struct Look {
     decimal_commas: u64,
     /// Cells such as `1,234`, which may be either.
     either: u64,
-    /// Whether there are numbers, other than shares, beyond 0 to 1.
-    beyond: bool,
+    /// Numbers, other than shares, beyond 0 to 1.
+    beyond: u64,
+    /// Shares: `13%`, `4/5`.
+    shares: u64,
     whole: Whole,
 }
 
@@ -43,8 +48,9 @@ impl Look {
         self.either += u64::from(Notation::is_either(cell));
         let beyond = self.beyond;
         self.see_stored(read);
-        if Notation::is_share(cell) {
+        if Notation::is_share(cell) && matches!(read, Cell::Number(_)) {
             self.beyond = beyond;
+            self.shares += 1;
         }
     }
 
@@ -56,7 +62,7 @@ impl Look {
             Cell::Unusable => self.numbers += 1,
             Cell::Number(value) => {
                 self.numbers += 1;
-                self.beyond |= !(0.0..=1.0).contains(&value);
+                self.beyond += u64::from(!(0.0..=1.0).contains(&value));
                 self.whole.see(value);
             }
         }
@@ -75,14 +81,13 @@ impl Look {
         if self.numbers + self.odd == 0 {
             Kind::Empty
         } else if self.numbers < self.odd {
-            Kind::Text
+            // `1,234` all the way down is a number, and nobody knows which.
+            if 2 * self.either > self.odd { Kind::TwoNumbers } else { Kind::Text }
         } else if words == self.numbers && (self.yes == 0 || self.no == 0) {
             // `NO` all the way down may be Norway.
             Kind::OneWord
-        } else if self.whole.is_serial() {
-            Kind::Serial
         } else {
-            Kind::Number
+            self.whole.kind()
         }
     }
 
@@ -90,13 +95,19 @@ impl Look {
         // One `12,50` does not make decimals of all the `4,103`.
         let seen = self.decimal_commas > 0 && self.decimal_commas >= self.either;
         let decimal = if seen { Decimal::Seen } else { Decimal::Either };
-        Found { decimal, no_shares: self.beyond, ..Found::new(name, self.kind()) }
+        // Shares and numbers beyond 0 to 1 are of two scales: the column's is that of most of them.
+        let shares = self.shares > self.beyond;
+        let no_shares = self.beyond > 0 && !shares;
+        Found { decimal, no_shares, shares, ..Found::new(name, self.kind()) }
     }
 }
 
-/// Whether all cells are whole numbers, and no two the same.
+/// Whether all cells are whole numbers, and no two the same, or all of them long.
 #[derive(Debug, Default)]
 pub(crate) struct Whole {
+    numbers: usize,
+    /// How many of them are whole, and as long as only times and telephone numbers are.
+    long: usize,
     rows: usize,
     seen: HashSet<u64>,
     ended: bool,
@@ -107,6 +118,8 @@ pub(crate) struct Whole {
 
 impl Whole {
     pub(crate) fn see(&mut self, value: f64) {
+        self.numbers += 1;
+        self.long += usize::from(value >= LONG && value.fract() == 0.0);
         if self.ended {
             return;
         }
@@ -125,8 +138,15 @@ impl Whole {
         self.seen = HashSet::new();
     }
 
-    pub(crate) fn is_serial(&self) -> bool {
-        !self.ended && (self.rows >= DISTINCT || (self.rows >= COUNTING && !self.jumps))
+    /// What a column of such numbers holds.
+    pub(crate) fn kind(&self) -> Kind {
+        if !self.ended && (self.rows >= DISTINCT || (self.rows >= COUNTING && !self.jumps)) {
+            Kind::Serial
+        } else if self.long == self.numbers && self.numbers >= COUNTING {
+            Kind::Long
+        } else {
+            Kind::Number
+        }
     }
 }
 
@@ -148,6 +168,16 @@ mod tests {
         assert_eq!(kind(&["yes", "no"]), Kind::Number);
         assert_eq!(kind(&["NO", "NO", "NO"]), Kind::OneWord);
         assert_eq!(kind(&["NO", "SE", "DK"]), Kind::Text);
+        assert_eq!(kind(&["1,234", "2,500", "7,100"]), Kind::TwoNumbers);
+        assert_eq!(kind(&["1,234", "2,5", "7,1"]), Kind::Number);
+    }
+
+    #[test]
+    fn whole_numbers_that_are_all_long_are_no_scores() {
+        assert_eq!(kind(&["1767225600", "1767225660", "1767225600", "1767225601", "1767225660"]), Kind::Long);
+        assert_eq!(kind(&["20260301", "20260302", "20260302", "20260303", "20260303"]), Kind::Long);
+        assert_eq!(kind(&["20260301", "20260302", "20260302", "7", "20260303"]), Kind::Number);
+        assert_eq!(kind(&["20260301.5", "20260302", "20260302", "20260309", "20260303"]), Kind::Number);
     }
 
     #[test]

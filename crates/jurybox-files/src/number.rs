@@ -53,6 +53,8 @@ pub(crate) struct Notation {
     pub(crate) decimal: Decimal,
     /// Whether `13%` and `4/5` are odd cells here: among marks from 1 to 5 they would be of another scale.
     pub(crate) no_shares: bool,
+    /// Whether the column has such cells: then a plain number beyond 0 to 1 is an odd cell, for the same reason.
+    pub(crate) shares: bool,
     /// What a person said means "missing", beside what always does.
     pub(crate) na: Arc<Na>,
 }
@@ -73,6 +75,16 @@ impl Na {
         }
     }
 
+    /// Whether a cell is one of the words, in whatever case.
+    fn is_word(&self, cell: &[u8]) -> bool {
+        let is = |word: &String| {
+            word.as_bytes().eq_ignore_ascii_case(cell)
+                || (!word.is_ascii()
+                    && std::str::from_utf8(cell).is_ok_and(|cell| cell.to_lowercase() == word.to_lowercase()))
+        };
+        self.words.iter().any(is)
+    }
+
     /// Whether some numbers mean "missing".
     pub(crate) fn has_numbers(&self) -> bool {
         !self.numbers.is_empty()
@@ -86,16 +98,18 @@ impl Na {
 impl Notation {
     /// Whether a plain number is what it looks like at first sight.
     pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.decimal, Decimal::Either | Decimal::Point) && !self.na.has_numbers()
+        matches!(self.decimal, Decimal::Either | Decimal::Point) && !self.na.has_numbers() && !self.shares
     }
 
     /// Reads a whole cell, with blanks around it: a number, yes or no, or one of the words that mean "missing".
     pub(crate) fn read(&self, cell: &[u8]) -> Cell {
         let cell = cell.trim_ascii();
-        if is_missing(cell) || self.na.words.iter().any(|word| word.as_bytes() == cell) {
+        if is_missing(cell) || self.na.is_word(cell) {
             return Cell::Missing;
         }
-        match self.number(cell).or_else(|| yes_or_no(cell)).or_else(|| self.share(cell)) {
+        // `20` among `13%` and `7%` is not twenty times the whole.
+        let number = self.number(cell).filter(|value| !self.shares || (0.0..=1.0).contains(value));
+        match number.or_else(|| yes_or_no(cell)).or_else(|| self.share(cell)) {
             Some(value) if self.na.is_missing(value) => Cell::Missing,
             Some(value) => of(value),
             None => Cell::NotANumber,
@@ -333,10 +347,22 @@ mod tests {
     }
 
     #[test]
+    fn a_column_of_shares_has_no_number_of_another_scale() {
+        let shares = Notation { shares: true, ..Notation::default() };
+        for (text, value) in [("13%", 0.13), ("0.2", 0.2), ("1", 1.0), ("-3%", -0.03), ("150%", 1.5)] {
+            assert_eq!(shares.read(text.as_bytes()), Cell::Number(value), "{text}");
+        }
+        for text in ["20", "1.5", "-0.2"] {
+            assert_eq!(shares.read(text.as_bytes()), Cell::NotANumber, "{text}");
+        }
+        assert!(!shares.is_plain());
+    }
+
+    #[test]
     fn what_a_person_calls_missing_is_missing_also_as_a_number() {
-        let na = Arc::new(Na::new(&["-99".into(), "k.A.".into()]));
+        let na = Arc::new(Na::new(&["-99".into(), "k.A.".into(), "fällt aus".into()]));
         let notation = Notation { na, ..Notation::default() };
-        for text in ["-99", " -99.0", "k.A."] {
+        for text in ["-99", " -99.0", "k.A.", "K.A.", "FÄLLT AUS"] {
             assert_eq!(notation.read(text.as_bytes()), Cell::Missing, "{text}");
         }
         assert_eq!(notation.read(b"99"), Cell::Number(99.0));

@@ -4,6 +4,7 @@
 use crate::number::LIMIT;
 use arrow_array::{Float32Array, Float64Array};
 use bytes::Bytes;
+use jurybox::Form;
 
 /// The numbers of a column; NaN = missing.
 #[derive(Debug, Clone)]
@@ -106,26 +107,45 @@ impl Numbers {
         }
     }
 
-    /// Adds `weight * x` to each sum. Returns the first row whose number no estimate could be made with.
-    pub(crate) fn add_to(&self, sums: &mut [f64], weight: f64) -> Option<usize> {
+    /// Adds what each number adds to the value of its row. Returns the first row whose number no estimate could be made with.
+    pub(crate) fn add_to(&self, form: &Form, evaluator: usize, sums: &mut [f64]) -> Option<usize> {
         // Counted without stopping, so that the compiler may take several at a time.
         let mut bad = 0_u64;
         each_kind!(self, values => {
-            for (sum, x) in sums.iter_mut().zip(values) {
-                *sum += x * weight;
-                bad += u64::from(x.abs() > LIMIT);
-            }
+            let counted = values.inspect(|x| bad += u64::from(x.abs() > LIMIT));
+            form.add(evaluator, counted, sums);
         });
         if bad == 0 { None } else { self.unusable() }
     }
 
-    /// Writes the numbers from `start` on into every `step`-th place.
+    /// Writes the numbers from `start` on into the first place of every `step`.
     pub(crate) fn spread(&self, start: usize, places: &mut [f64], step: usize) {
         each_kind!(self, values => {
-            for (place, x) in places.iter_mut().step_by(step).zip(values.skip(start)) {
-                *place = x;
+            let mut values = values;
+            if start > 0 {
+                values.nth(start - 1);
+            }
+            for (places, x) in places.chunks_mut(step).zip(values) {
+                places[0] = x;
             }
         });
+    }
+
+    /// Writes the numbers of some rows, each into the first place of every `step`.
+    pub(crate) fn gather(&self, rows: &[usize], places: &mut [f64], step: usize) {
+        match self {
+            Numbers::Own(list) => gather(rows, places, step, |row| list[row]),
+            Numbers::Doubles(bytes) => {
+                let list = bytes.as_chunks().0;
+                gather(rows, places, step, |row| f64::from_le_bytes(list[row]));
+            }
+            Numbers::Floats(bytes) => {
+                let list = bytes.as_chunks().0;
+                gather(rows, places, step, |row| f64::from(f32::from_le_bytes(list[row])));
+            }
+            Numbers::Array64(array) => gather(rows, places, step, |row| array.values()[row]),
+            Numbers::Array32(array) => gather(rows, places, step, |row| f64::from(array.values()[row])),
+        }
     }
 
     /// The first row whose number no estimate could be made with.
@@ -135,6 +155,12 @@ impl Numbers {
             return None;
         }
         (0..self.len()).find(|&row| self.get(row).abs() > LIMIT)
+    }
+}
+
+fn gather(rows: &[usize], places: &mut [f64], step: usize, number: impl Fn(usize) -> f64) {
+    for (places, &row) in places.chunks_mut(step).zip(rows) {
+        places[0] = number(row);
     }
 }
 
@@ -157,13 +183,19 @@ mod tests {
             assert_eq!((numbers.len(), numbers.get(3), numbers.unusable()), (4, large, None));
             assert_eq!(numbers.slice(0, 2).signed(-1.0).into_vec(), [-0.5, 2.0]);
             let mut sums = [1.0; 2];
-            assert_eq!((numbers.slice(0, 2).add_to(&mut sums, 2.0), sums), (None, [2.0, -3.0]));
+            let form = Form::weighted(&[0.0, 2.0]);
+            assert_eq!((numbers.slice(0, 2).add_to(&form, 1, &mut sums), sums), (None, [2.0, -3.0]));
             let mut places = [0.0; 4];
             numbers.spread(1, &mut places[1..], 2);
             assert!(places[1] == -2.0 && places[3].is_nan() && places[2] == 0.0);
+            numbers.gather(&[3, 0], &mut places, 2);
+            assert_eq!((places[0], places[1], places[2]), (large, -2.0, 0.5));
         }
         assert_eq!(Numbers::Own(vec![1.0, -1e101]).unusable(), Some(1));
-        assert_eq!(Numbers::Own(vec![1.0, -1e101]).add_to(&mut [0.0; 2], 0.0), Some(1));
+        assert_eq!(
+            Numbers::Own(vec![1.0, -1e101]).add_to(&Form::weighted(&[0.0]), 0, &mut [0.0; 2]),
+            Some(1)
+        );
         assert_eq!(Numbers::Doubles(f64::INFINITY.to_le_bytes().to_vec().into()).unusable(), Some(0));
     }
 }

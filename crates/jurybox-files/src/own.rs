@@ -36,10 +36,19 @@ pub(crate) fn receipts_of_picks(columns: &[String]) -> Option<String> {
     written_name(columns, "receipt").filter(|_| ["round", "row", "picked_at"].into_iter().all(has))
 }
 
+/// Whether a column goes by one of the names that rankings and picks write.
+///
+/// ```
+/// assert!(jurybox_files::is_ours("probability") && !jurybox_files::is_ours("verdict"));
+/// ```
+pub fn is_ours(name: &str) -> bool {
+    OURS.contains(&name.trim_start_matches(BEFORE))
+}
+
 /// Whether a column looks like one of ours: by its name, or as `by_x` beside a column `x`.
-pub(crate) fn is_ours(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
+pub(crate) fn looks_like_ours(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
     let bare = name.trim_start_matches(BEFORE);
-    OURS.contains(&bare) || bare.strip_prefix("by_").is_some_and(is_column)
+    is_ours(name) || bare.strip_prefix("by_").is_some_and(is_column)
 }
 
 /// Why a column is taken for names of things by its own name, where it is: it is no evaluator then unless a person says so.
@@ -55,7 +64,32 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     });
     let named = camel
         || ["id", "ids", "uid", "uuid", "guid", "pk", "idx", "index", "key"].iter().any(|word| is(word));
-    named.then_some("named like an id")
+    if named {
+        return Some("named like an id");
+    }
+    // `created_at` and `createdAt`, and not `at` by itself.
+    let moment = name.len() > 2 && (name.ends_with("_at") || name.ends_with("_AT"))
+        || last.strip_suffix("At").is_some_and(|rest| rest.ends_with(char::is_lowercase));
+    if moment || ["timestamp", "ts", "datetime", "date", "year", "epoch"].iter().any(|word| is(word)) {
+        return Some("named like a time");
+    }
+    let place = [
+        "zip",
+        "zipcode",
+        "postcode",
+        "plz",
+        "phone",
+        "telephone",
+        "fax",
+        "lat",
+        "lon",
+        "latitude",
+        "longitude",
+    ];
+    let two = name.to_ascii_lowercase();
+    let two =
+        ["zip_code", "postal_code", "post_code", "phone_number"].iter().any(|words| two.ends_with(words));
+    (two || place.iter().any(|word| is(word))).then_some("named like a place or a telephone")
 }
 
 #[cfg(test)]
@@ -84,17 +118,27 @@ mod tests {
             "Unnamed: 0",
             "__index_level_0__",
             "meta.uuid",
+            "created_at",
+            "updatedAt",
+            "event.timestamp",
+            "birth_year",
+            "zip",
+            "ZIP_CODE",
+            "home-phone",
         ] {
             assert!(names_things(name).is_some(), "{name}");
         }
-        for name in ["paid", "spam", "valid", "monkey", "covid", "AID", "identity", "e10"] {
+        for name in [
+            "paid", "spam", "valid", "monkey", "covid", "AID", "identity", "e10", "heat", "at", "flat",
+            "update", "yearly", "zipper", "that",
+        ] {
             assert_eq!(names_things(name), None, "{name}");
         }
     }
 
     #[test]
     fn by_alone_is_not_ours() {
-        let ours = |name| is_ours(name, |other| ["spam", "by_spam", "by_hand"].contains(&other));
+        let ours = |name| looks_like_ours(name, |other| ["spam", "by_spam", "by_hand"].contains(&other));
         assert!(ours("by_spam") && ours("jurybox_score"));
         assert!(!ours("by_hand") && !ours("spam"));
     }

@@ -6,7 +6,9 @@ use crate::format::{Cut, Unit};
 use crate::scan::{Part, in_order};
 use crate::table::{At, Table, Want};
 use crate::tally::Met;
+use crate::warning::together;
 use crate::watch::Progress;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,6 +44,7 @@ impl Table {
         let mut at = At::default();
         self.pass(
             want,
+            None,
             |_| {},
             |(), parse| {
                 let mut parts = Vec::new();
@@ -66,11 +69,12 @@ impl Table {
         Ok(at.row)
     }
 
-    /// The frame of every pass. For each unit, on every thread: `begin` as soon as the unit is there, then `run`, which is
+    /// The frame of every pass, over all rows or over some of each source. For each unit, on every thread: `begin` as soon as the unit is there, then `run`, which is
     /// given what parses it. Here, in order: `fold`, which returns how many rows it has seen.
     pub(crate) fn pass<B, T: Send>(
         &self,
         want: Want<'_>,
+        some: Option<&[Vec<Range<u64>>]>,
         begin: impl Fn(&Numbered) -> B + Sync,
         run: impl Fn(B, &mut Parse<'_>) -> (T, Option<Error>) + Sync,
         mut fold: impl FnMut(usize, T) -> Result<u64, Error>,
@@ -78,7 +82,7 @@ impl Table {
         let asks: Vec<Ask> = self.sources.iter().map(|source| self.ask(source.as_ref(), want)).collect();
         let bytes = Arc::new(AtomicU64::new(0));
         let of = self.sources.iter().map(|source| source.size()).sum();
-        let units = Units { table: self, source: 0, number: 0, open: None, bytes: bytes.clone() };
+        let units = Units { table: self, some, source: 0, number: 0, open: None, bytes: bytes.clone() };
         let run = |numbered: &mut Numbered| {
             let begun = begin(numbered);
             let (source, ask) = (&self.sources[numbered.source], &asks[numbered.source]);
@@ -102,6 +106,9 @@ impl Table {
                 source = done.source;
                 place = self.sources[source].lines_before();
             }
+            if self.is_stopped() {
+                return Err(Error::Stopped);
+            }
             let rows = fold(source, done.made)?;
             if let Some(error) = done.error {
                 return Err(error.moved_down(place));
@@ -112,10 +119,18 @@ impl Table {
             self.watch.tell(Progress::Rows { rows, bytes, of });
             Ok(())
         })?;
-        for ((source, ask), met) in self.sources.iter().zip(&asks).zip(met) {
-            met.judge(source.path(), ask)?.into_iter().for_each(|warning| self.ears.tell(warning));
+        // What some of the rows have beside numbers is for the pass over all of them to judge.
+        if some.is_some() {
+            return Ok(());
         }
-        Ok(())
+        let mut warnings = Vec::new();
+        let judged = self.sources.iter().zip(&asks).zip(met).try_for_each(|((source, ask), met)| {
+            warnings.extend(met.judge(source.path(), ask)?);
+            Ok(())
+        });
+        // What was found before an error is said all the same.
+        together(warnings).into_iter().for_each(|warning| self.ears.tell(warning));
+        judged
     }
 }
 
@@ -126,6 +141,7 @@ pub(crate) type Parse<'a> =
 /// All units of all sources, in order.
 struct Units<'a> {
     table: &'a Table,
+    some: Option<&'a [Vec<Range<u64>>]>,
     source: usize,
     number: u64,
     open: Option<Box<dyn Cut + 'a>>,
@@ -141,7 +157,10 @@ impl Units<'_> {
                 Some(open) => open,
                 none => {
                     source.check_unchanged()?;
-                    none.insert(source.cut(&self.bytes)?)
+                    none.insert(match self.some.and_then(|some| some.get(self.source)) {
+                        Some(rows) => source.cut_some(rows, &self.bytes)?,
+                        None => source.cut(&self.bytes)?,
+                    })
                 }
             };
             if open.next(&mut numbered.unit)? {

@@ -10,7 +10,8 @@ use crate::ranked::finite;
 use crate::scan::Part;
 use crate::table::{Records, Table, Want};
 use crate::write::{Layout, Writer};
-use arrow_array::{ArrayRef, BooleanArray, StringArray, UInt64Array};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::ArrowError;
 use jurybox::Receipt;
 use std::collections::HashMap;
 use std::path::Path;
@@ -27,22 +28,60 @@ impl Picking {
         all: bool,
     ) -> Result<(), Error> {
         if !all {
+            // What may fail by the table fails before a file is begun.
             let slabs = self.slabs(table)?;
             let mut writer = Writer::new(path, layout)?;
             slabs.iter().try_for_each(|slab| writer.write(slab))?;
             return writer.finish();
         }
         let mut writer = Writer::new(path, layout)?;
+        self.every(table, |slab| writer.write(&slab))?;
+        writer.finish()
+    }
+
+    /// What [`write`](Self::write) would write, as record batches.
+    ///
+    /// ```
+    /// # use jurybox::Jury;
+    /// # use jurybox_files::{PickOptions, Roles, State, Table, choose};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("hour.csv");
+    /// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
+    /// let table = Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
+    /// let mut state = State::from(Jury::new(&"average".parse()?, table.taken().evaluators().clone())?);
+    /// let picking = choose(&table, &mut state, PickOptions { k: 1, ..PickOptions::default() })?;
+    /// let rows = |all| picking.to_batches(&table, all).map(|batches| batches.iter().map(|batch| batch.num_rows()).sum());
+    /// assert_eq!((rows(false)?, rows(true)?), (1, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_batches(&self, table: &Table, all: bool) -> Result<Vec<RecordBatch>, Error> {
+        let batch = |slab: &Slab| {
+            let refused = |e: ArrowError| Error::Arrow { path: table.path().into(), reason: e.to_string() };
+            slab.batch().map_err(refused)
+        };
+        if !all {
+            return self.slabs(table)?.iter().map(batch).collect();
+        }
+        let mut batches = Vec::new();
+        self.every(table, |slab| {
+            batches.push(batch(&slab)?);
+            Ok(())
+        })?;
+        Ok(batches)
+    }
+
+    /// Every row with what is known of its pick, in the order of the table, as it streams by.
+    fn every(&self, table: &Table, mut each: impl FnMut(Slab) -> Result<(), Error>) -> Result<(), Error> {
         let places = self.places();
         table.scan(
             Want { records: Records::All, ..Want::default() },
             |part| table.sources[part.source].whole(&part, &table.show(part.source)),
             |at, slab| {
                 let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
-                writer.write(&self.with_picks(&slab, &rows, &places, &table.show(at.file)))
+                each(self.with_picks(&slab, &rows, &places, &table.show(at.file)))
             },
         )?;
-        writer.finish()
+        Ok(())
     }
 
     /// The picks as JSON objects, best first: what is written of each, under the same names.

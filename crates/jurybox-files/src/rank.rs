@@ -6,7 +6,8 @@
 
 use crate::error::Error;
 use crate::format::Record;
-use crate::judge::Judge;
+use crate::judge::{Desk, Judge};
+use crate::pool::Pool;
 use crate::scan::Part;
 use crate::table::{At, Records, Table, Want};
 use jurybox::{Contributions, TopK};
@@ -113,12 +114,9 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
     options.check()?;
     let floor = Floor::new();
     let by_number = table.sources.iter().any(|source| source.by_number());
-    let want = Want {
-        key: options.grouped,
-        records: Records::Passing,
-        weights: judge.fixed_weights(),
-        ..Want::default()
-    };
+    let (form, desks) = (judge.form(), Pool::<Desk>::default());
+    let want =
+        Want { key: options.grouped, records: Records::Passing, form: form.as_ref(), ..Want::default() };
     // Where rows are fetched later, their scores are kept: those columns need not be read a second time.
     let with_scores = options.explain || by_number;
     let mut best =
@@ -127,17 +125,20 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
     let rows = table.scan(
         want,
         |mut part| {
-            let mut values = Vec::new();
-            judge.values(&mut part.batch, &mut values)?;
-            let chosen = if options.grouped {
-                best_of_groups(&values, part.batch.keys(), options.k)
-            } else {
-                best_of(&values, options.k, floor.get())
-            };
-            let keep = |row: usize| candidate(&part, row, values[row], with_scores);
-            chosen.into_iter().map(keep).collect::<Result<Vec<_>, Error>>()
+            desks.with(|desk| {
+                judge.values(form.as_ref(), &mut part.batch, desk)?;
+                let values = &desk.values;
+                let chosen = if options.grouped {
+                    best_of_groups(values, part.batch.keys(), options.k)
+                } else {
+                    best_of(values, options.k, floor.get())
+                };
+                let keep = |row: usize| candidate(&part, row, values[row], with_scores);
+                chosen.into_iter().map(keep).collect::<Result<Vec<_>, Error>>()
+            })
         },
         |at, candidates| {
+            let at = At { row: table.first + at.row, ..at };
             files[at.file] = at.row - at.row_in_file;
             best.take(at, candidates);
             if !options.grouped {

@@ -3,11 +3,14 @@
 use crate::column::{Column, Slab};
 use crate::error::Error;
 use crate::format::Fetch;
-use crate::judge::Judge;
+use crate::judge::{Desk, Judge};
 use crate::own::free_name;
+use crate::pool::Pool;
 use crate::rank::{Ranking, Winner};
 use crate::table::{Records, Table, Want};
 use crate::write::{Layout, Writer};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
 use jurybox::Contributions;
 use std::path::Path;
 
@@ -20,6 +23,26 @@ impl Ranking {
             writer.write(&slab)?;
         }
         writer.finish()
+    }
+
+    /// The winners as record batches, as Parquet would have them: for whoever takes Arrow. A batch holds neighbours in the
+    /// ranking that come from one source; where sources have other types for a column, so have the batches.
+    ///
+    /// ```
+    /// # use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
+    /// let table = Table::open(&[path], &Roles::default(), false)?;
+    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// let batches = ranking.to_batches(&table)?;
+    /// let names: Vec<&str> = batches[0].schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+    /// assert_eq!(names, ["rank", "score", "post", "spam"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_batches(&self, table: &Table) -> Result<Vec<RecordBatch>, Error> {
+        let refused = |e: ArrowError| Error::Arrow { path: table.path().into(), reason: e.to_string() };
+        self.slabs(table)?.iter().map(|slab| slab.batch().map_err(refused)).collect()
     }
 
     /// The winners as JSON objects: rank, score, row, the columns, and the contributions where they were asked for.
@@ -86,6 +109,36 @@ pub(crate) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }
 
+/// The score of every row, in the order of the table; NaN where a row has none.
+///
+/// ```
+/// # use jurybox_files::{Judge, Roles, Table, score_rows};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("scores.csv");
+/// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
+/// let table = Table::open(&[path], &Roles::default(), false)?;
+/// assert_eq!(score_rows(&table, &Judge::Weights(vec![2.0]))?, [1.8, 0.4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn score_rows(table: &Table, judge: &Judge) -> Result<Vec<f64>, Error> {
+    let mut all = Vec::new();
+    let (form, desks) = (judge.form(), Pool::<Desk>::default());
+    table.scan(
+        Want { form: form.as_ref(), ..Want::default() },
+        |mut part| {
+            desks.with(|desk| {
+                judge.values(form.as_ref(), &mut part.batch, desk)?;
+                Ok(std::mem::take(&mut desk.values))
+            })
+        },
+        |_, values| {
+            all.extend(values.into_iter().map(finite));
+            Ok(())
+        },
+    )?;
+    Ok(all)
+}
+
 /// Writes every row with its score, in the order of the table, as it streams by. Returns how many there were.
 ///
 /// ```
@@ -101,12 +154,15 @@ pub(crate) fn finite(value: f64) -> f64 {
 /// ```
 pub fn score_all(table: &Table, judge: &Judge, path: &Path, layout: impl Into<Layout>) -> Result<u64, Error> {
     let mut writer = Writer::new(path, layout)?;
-    let want = Want { records: Records::All, ..Want::default() };
+    let (form, desks) = (judge.form(), Pool::<Desk>::default());
+    let want = Want { records: Records::All, form: form.as_ref(), ..Want::default() };
     let rows = table.scan(
         want,
         |mut part| {
-            let mut values = Vec::new();
-            judge.values(&mut part.batch, &mut values)?;
+            let values = desks.with(|desk| {
+                judge.values(form.as_ref(), &mut part.batch, desk)?;
+                Ok::<_, Error>(std::mem::take(&mut desk.values))
+            })?;
             let rows = table.sources[part.source].whole(&part, &table.show(part.source))?;
             let mut slab = Slab { rows: rows.rows, ..Slab::default() };
             let scores = values.into_iter().map(finite).collect();

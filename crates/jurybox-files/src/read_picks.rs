@@ -70,7 +70,7 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<Picked>, Error> {
                     column: column.into(),
                     value,
                 };
-                let Some(pick) = picked(&ours, &slab, row, id, scores, (at.file, place))
+                let Some(pick) = picked(&ours, &slab, row, &id, scores, (at.file, place))
                     .map_err(|(column, value)| refuse(&column, shortened(value)))?
                 else {
                     continue;
@@ -94,7 +94,7 @@ fn picked(
     ours: &Ours,
     slab: &Slab,
     row: usize,
-    id: Box<str>,
+    id: &str,
     scores: &[f64],
     (file, place): (usize, Place),
 ) -> Result<Option<Picked>, (String, String)> {
@@ -113,7 +113,7 @@ fn picked(
         return Err(bad(&ours.at, at.to_string()));
     }
     Ok(Some(Picked {
-        id,
+        id: id.trim().into(),
         round: text(&ours.round),
         at,
         row: whole(&ours.row)?,

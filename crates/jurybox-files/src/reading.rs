@@ -29,7 +29,7 @@ pub struct Reading {
     pub header: Option<bool>,
     /// Which sign stands before the decimals.
     pub decimal: Decimal,
-    /// What else means that a score is missing. A number means it in every format, however it is written.
+    /// What else means that a score is missing, in whatever case. A number means it in every format, however it is written.
     pub na: Vec<String>,
     /// Whether rows are grades, to be made wide.
     pub long: Option<Long>,
@@ -38,7 +38,7 @@ pub struct Reading {
 impl Reading {
     /// How cells are written where a column does not say otherwise.
     pub(crate) fn notation(&self) -> Notation {
-        Notation { decimal: self.decimal, no_shares: false, na: Arc::new(Na::new(&self.na)) }
+        Notation { decimal: self.decimal, na: Arc::new(Na::new(&self.na)), ..Notation::default() }
     }
 }
 
@@ -46,6 +46,6 @@ impl Notation {
     /// The same for a column whose cells were looked at: what a person said holds.
     pub(crate) fn of_column(&self, found: &Found) -> Notation {
         let decimal = if self.decimal == Decimal::Either { found.decimal } else { self.decimal };
-        Notation { decimal, no_shares: found.no_shares, na: self.na.clone() }
+        Notation { decimal, no_shares: found.no_shares, shares: found.shares, na: self.na.clone() }
     }
 }

@@ -1,5 +1,6 @@
 //! What a state was taught with, so that nothing is counted twice and no two rewards are mixed.
 
+use crate::content::BY_ROWS;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use jurybox::{Direction, Evaluator, Seen};
@@ -8,6 +9,8 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 /// How many files, and how many rounds of picks, are remembered: a round every hour for half a year.
 const MOST: usize = 4096;
+/// A file goes by two names: by its bytes, and by its rows.
+const MOST_NAMES: usize = 2 * MOST;
 
 /// What a state was taught with: the reward, the files, and the rounds that were picked from.
 ///
@@ -50,7 +53,7 @@ struct Round {
     at: u64,
     /// Whether its items were observed.
     observed: bool,
-    /// The items whose verdicts were learnt with a pick of this round.
+    /// The items whose verdicts were learnt with a pick of this round, and their places in it.
     #[serde(with = "on_one_line")]
     learnt: BTreeSet<Item>,
 }
@@ -63,6 +66,14 @@ impl Item {
     pub(crate) fn of(id: &str) -> Item {
         let mut name = Fingerprint::new();
         name.text(id);
+        Item(name.value() >> 16)
+    }
+
+    /// The place of a pick in its round, which is no id of any item in another one.
+    pub(crate) fn at(round: &str, row: u64) -> Item {
+        let mut name = Fingerprint::new();
+        name.text(round);
+        name.bytes(&row.to_le_bytes());
         Item(name.value() >> 16)
     }
 }
@@ -133,6 +144,11 @@ impl Remembered {
         remember(&mut self.picked_files, fingerprint);
     }
 
+    /// Whether anything was picked from.
+    pub(crate) fn knows_rounds(&self) -> bool {
+        !self.rounds.is_empty()
+    }
+
     /// The time of a round that was picked from, and whether its items were observed.
     pub(crate) fn round(&self, name: &str) -> Option<(u64, bool)> {
         let round = self.rounds.iter().find(|round| round.name == name)?;
@@ -159,9 +175,16 @@ impl Remembered {
     }
 
     /// What is known of the verdict on an item that was picked in a round; `items` are those learnt in any.
-    pub(crate) fn verdict(&self, round: &str, at: u64, item: Item, items: &HashSet<Item>) -> Known {
+    pub(crate) fn verdict(
+        &self,
+        round: &str,
+        at: u64,
+        [item, place]: [Item; 2],
+        items: &HashSet<Item>,
+    ) -> Known {
         let round = self.rounds.iter().find(|known| known.name == round);
-        if round.is_some_and(|round| round.learnt.contains(&item)) {
+        // An id may have changed on its way through a spreadsheet (`007`, `7`): the place in its round has not.
+        if round.is_some_and(|round| round.learnt.contains(&item) || round.learnt.contains(&place)) {
             Known::Learnt
         } else if items.contains(&item) {
             Known::Elsewhere
@@ -173,16 +196,22 @@ impl Remembered {
         }
     }
 
-    pub(crate) fn learnt_verdict(&mut self, round: &str, at: u64, item: Item) {
+    pub(crate) fn learnt_verdict(&mut self, round: &str, at: u64, items: impl IntoIterator<Item = Item>) {
         self.picked_from(round, at, false);
         if let Some(round) = self.rounds.iter_mut().find(|known| known.name == round) {
-            round.learnt.insert(item);
+            round.learnt.extend(items);
         }
     }
 
     /// How many files and rounds both were taught with.
     pub fn shared(&self, other: &Remembered) -> usize {
-        let files = self.files.iter().filter(|file| other.knows_file(file)).count();
+        // By their bytes or by their rows, whichever are more.
+        let (by_rows, by_bytes): (Vec<&String>, Vec<&String>) = self
+            .files
+            .iter()
+            .filter(|file| other.knows_file(file))
+            .partition(|file| file.starts_with(BY_ROWS));
+        let files = by_rows.len().max(by_bytes.len());
         let items = other.items();
         let both = |round: &&Round| {
             let twin = || other.rounds.iter().find(|twin| twin.name == round.name);
@@ -207,8 +236,8 @@ impl Remembered {
         }
         for round in &other.rounds {
             self.picked_from(&round.name, round.at, round.observed);
-            for &item in &round.learnt {
-                self.learnt_verdict(&round.name, round.at, item);
+            if !round.learnt.is_empty() {
+                self.learnt_verdict(&round.name, round.at, round.learnt.iter().copied());
             }
         }
         self.forgotten = self.forgotten.max(other.forgotten);
@@ -217,7 +246,7 @@ impl Remembered {
 
     /// What is wrong with one that came from outside.
     pub(crate) fn fault(&self) -> Option<String> {
-        if self.files.len().max(self.picked_files.len()).max(self.rounds.len()) > MOST {
+        if self.files.len().max(self.picked_files.len()) > MOST_NAMES || self.rounds.len() > MOST {
             return Some(format!("it remembers more than {MOST} files or rounds"));
         }
         let mut times = self.rounds.iter().map(|round| round.at).chain(self.forgotten);
@@ -236,7 +265,7 @@ fn remember(list: &mut VecDeque<String>, fingerprint: String) {
     if !list.contains(&fingerprint) {
         list.push_back(fingerprint);
     }
-    while list.len() > MOST {
+    while list.len() > MOST_NAMES {
         list.pop_front();
     }
 }
@@ -264,7 +293,7 @@ mod tests {
     use super::*;
 
     fn known(memory: &Remembered, round: &str, at: u64, id: &str) -> Known {
-        memory.verdict(round, at, Item::of(id), &memory.items())
+        memory.verdict(round, at, [Item::of(id), Item::at(round, u64::MAX)], &memory.items())
     }
 
     #[test]
@@ -272,9 +301,9 @@ mod tests {
         let (mut one, mut other) = (Remembered::default(), Remembered::default());
         one.picked_from("r1", 7, true);
         for id in ["p1", "p64", "p5"] {
-            one.learnt_verdict("r1", 7, Item::of(id));
+            one.learnt_verdict("r1", 7, [Item::of(id)]);
         }
-        other.learnt_verdict("r1", 7, Item::of("p2"));
+        other.learnt_verdict("r1", 7, [Item::of("p2")]);
         assert_eq!(one.shared(&other), 0); // one has observed the round, the other has learnt of another pick
         one.merge(&other).unwrap();
         for id in ["p1", "p2", "p5", "p64"] {
@@ -293,7 +322,7 @@ mod tests {
     fn what_is_forgotten_is_known_to_be() {
         let mut memory = Remembered::default();
         for round in 0..MOST as u64 + 2 {
-            memory.learnt_verdict(&format!("r{round}"), round, Item::of(&round.to_string()));
+            memory.learnt_verdict(&format!("r{round}"), round, [Item::of(&round.to_string())]);
         }
         assert_eq!(known(&memory, "r0", 0, "0"), Known::Forgotten);
         assert_eq!(known(&memory, "r1", 1, "1"), Known::Forgotten);

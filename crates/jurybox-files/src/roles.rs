@@ -1,9 +1,11 @@
 //! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
 
 use crate::error::Error;
-use crate::number::Decimal;
+use crate::format::arrow;
+use crate::found::together;
+pub(crate) use crate::found::{Found, Kind};
 use crate::own;
-use arrow_schema::DataType;
+use arrow_array::RecordBatch;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
 use std::collections::HashSet;
 use std::path::Path;
@@ -83,6 +85,12 @@ impl Taken {
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }
+
+    /// Every column that may be read: those of the evaluators, then the reward, the probability and the key.
+    pub fn read(&self) -> impl Iterator<Item = &str> {
+        let evaluators = self.evaluators.names().filter(|name| !self.is_unread(name));
+        evaluators.chain(self.reward()).chain(self.probability()).chain(self.key())
+    }
 }
 
 impl Taken {
@@ -127,13 +135,19 @@ fn listed(evaluator: &Evaluator) -> String {
     if name.contains(',') { format!("\"{name}\"") } else { name }
 }
 
+/// A list that a person reads to the end: of many, the first and how many more there are.
+fn few(names: impl ExactSizeIterator<Item = String>) -> String {
+    let (all, shown) = (names.len(), if names.len() > LISTED { LISTED - 4 } else { LISTED });
+    let list = names.take(shown).collect::<Vec<_>>().join(", ");
+    if all > shown { format!("{list} and {} more ({all} in all)", all - shown) } else { list }
+}
+
 impl std::fmt::Display for Taken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let list = |names: Vec<String>| names.join(", ");
         if let Some(widened) = &self.widened {
             write!(f, "{widened}; ")?;
         }
-        write!(f, "evaluators: {}", list(self.evaluators.as_slice().iter().map(listed).collect()))?;
+        write!(f, "evaluators: {}", few(self.evaluators.as_slice().iter().map(listed)))?;
         if let Some(reward) = &self.reward {
             write!(f, "; reward: {}", spoken(reward))?;
         }
@@ -144,68 +158,56 @@ impl std::fmt::Display for Taken {
             write!(f, "; rows put together by: {key}")?;
         }
         if !self.others.is_empty() {
-            let others = self.others.iter().map(|(name, why)| format!("{name} ({why})")).collect();
-            write!(f, "; travelling along: {}", list(others))?;
+            let others = self.others.iter().map(|(name, why)| format!("{name} ({why})"));
+            write!(f, "; travelling along: {}", few(others))?;
         }
         Ok(())
     }
 }
 
+/// How many columns are listed by name at the most.
+const LISTED: usize = 16;
+
 /// Why a column that is named as one of those we write is no evaluator.
 const OURS: &str = "named as in our own output";
+
+/// Why a column of numbers is no evaluator where a jury has its own.
+const UNKNOWN: &str = "numbers that the state does not know";
+
+/// Why a column is no evaluator whose cells are numbers, and nobody knows which.
+pub(crate) const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or decimals";
 
 /// Why a column that was empty where it was looked at is no evaluator.
 pub(crate) const EMPTY: &str = "empty";
 
-/// A column of a source as it was found.
-#[derive(Debug, Clone)]
-pub(crate) struct Found {
-    pub(crate) name: String,
-    /// What the rows looked at hold.
-    pub(crate) kind: Kind,
-    /// Its type, where columns have one.
-    pub(crate) data_type: Option<DataType>,
-    /// What its decimals follow.
-    pub(crate) decimal: Decimal,
-    /// Whether it has numbers beyond 0 to 1, among which a share is an odd cell.
-    pub(crate) no_shares: bool,
-    /// Whether it is a field within a column: it is written out only where it was read.
-    pub(crate) nested: bool,
-}
-
-/// What the cells of a column are, as far as they were looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// All of them are missing.
-    Empty,
-    Text,
-    /// Yes all the way down, or no.
-    OneWord,
-    /// Whole numbers, no two the same: names of things.
-    Serial,
-    Number,
-}
-
-impl Kind {
-    /// What a column is that holds the one here and the other there. The first source that can tell tells it for all; what
-    /// only looks like names of things in one is numbers if it is so in another.
-    pub(crate) fn and(self, other: Kind) -> Kind {
-        match (self, other) {
-            (Kind::Empty, other) => other,
-            (Kind::Serial | Kind::OneWord, Kind::Number) => Kind::Number,
-            (mine, _) => mine,
-        }
-    }
-}
-
-impl Found {
-    /// A column of text, in which cells have no type.
-    pub(crate) fn new(name: String, kind: Kind) -> Self {
-        Found { name, kind, data_type: None, decimal: Decimal::Either, no_shares: false, nested: false }
-    }
-}
-
 impl Roles {
+    /// Decides over columns before they are read, by the types and the first rows of each source; of those, a thousand are looked
+    /// at. For whoever has tables elsewhere, and would hand over no more of them than is asked for.
+    ///
+    /// ```
+    /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+    /// use jurybox_files::Roles;
+    /// use std::sync::Arc;
+    ///
+    /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p"; 5]));
+    /// let number: ArrayRef = Arc::new(Int64Array::from_iter_values(101..106));
+    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.2, 0.1, 0.3, 0.9]));
+    /// let first = RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
+    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&[first])?;
+    /// assert_eq!(taken.read().collect::<Vec<_>>(), ["spam", "post"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn over(&self, sources: &[RecordBatch]) -> Result<Taken, Error> {
+        let path = Path::new(crate::format::memory::NAME);
+        let mut found = Vec::new();
+        for first in sources {
+            let mut columns = arrow::columns(path, first.schema_ref())?;
+            arrow::look(&mut columns, std::iter::once(first));
+            found.extend(columns);
+        }
+        self.take(path, &together(found.iter()))
+    }
+
     /// Every column that a person, or a jury, names.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
         let named = [&self.evaluators, &self.id, &self.ignore, &self.invert].into_iter().flatten();
@@ -281,19 +283,17 @@ impl Roles {
             } else if found.nested && (!listed.is_empty() || found.kind != Kind::Number) {
                 // It travels along within its column.
             } else if !listed.is_empty() {
-                others.push((name.clone(), "not named"));
-            } else if own::is_ours(name, |other| names.contains(other)) {
+                let new = self.evaluators.is_empty()
+                    && found.kind == Kind::Number
+                    && own::names_things(name).is_none()
+                    && !own::looks_like_ours(name, |other| names.contains(other));
+                others.push((name.clone(), if new { UNKNOWN } else { "not named" }));
+            } else if own::looks_like_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
-                match (found.kind, own::names_things(name)) {
-                    (Kind::Number, None) => evaluators.push(self.directed(name)),
-                    (Kind::Number | Kind::Serial | Kind::OneWord, Some(why)) => {
-                        others.push((name.clone(), why));
-                    }
-                    (Kind::Serial, None) => others.push((name.clone(), "distinct whole numbers, like an id")),
-                    (Kind::OneWord, None) => others.push((name.clone(), "one word in every row")),
-                    (Kind::Text, _) => others.push((name.clone(), "text")),
-                    (Kind::Empty, _) => others.push((name.clone(), EMPTY)),
+                match why_not(found) {
+                    None => evaluators.push(self.directed(name)),
+                    Some(why) => others.push((name.clone(), why)),
                 }
             }
         }
@@ -358,6 +358,20 @@ impl Roles {
         let direction =
             if self.invert.iter().any(|other| other == name) { Direction::Low } else { Direction::High };
         Evaluator { name: name.into(), direction }
+    }
+}
+
+/// Why a column that nobody has named is no evaluator, where it is none.
+fn why_not(found: &Found) -> Option<&'static str> {
+    match (found.kind, own::names_things(&found.name)) {
+        (Kind::Number, None) => None,
+        (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => Some(why),
+        (Kind::Serial, None) => Some("distinct whole numbers, like an id"),
+        (Kind::OneWord, None) => Some("one word in every row"),
+        (Kind::Long, None) => Some("long whole numbers, like times or telephone numbers"),
+        (Kind::TwoNumbers, _) => Some(TWO_NUMBERS),
+        (Kind::Text, _) => Some("text"),
+        (Kind::Empty, _) => Some(EMPTY),
     }
 }
 

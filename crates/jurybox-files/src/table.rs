@@ -3,21 +3,19 @@
 use crate::ask::{Ask, Use};
 use crate::destination::refuse_overwriting;
 use crate::error::Error;
-use crate::format::memory::{self, Memory, Stream};
 use crate::format::{Format, Show, Source};
+use crate::found;
 use crate::input::Input;
 use crate::long::{Widened, widen};
 use crate::number::Notation;
 use crate::own::receipts_of_picks;
 use crate::reading::Reading;
 use crate::roles::{self, Found, Roles, Taken, spoken};
-use crate::warning::Warning;
-use crate::watch::{Ears, Progress, Watch};
-use arrow_array::{RecordBatch, RecordBatchReader};
-use jurybox::{Direction, Evaluator};
+use crate::warning::{Warning, together};
+use crate::watch::{Ears, Watch};
+use jurybox::{Direction, Evaluator, Form};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Rows in one or more files, or in memory.
 ///
@@ -55,6 +53,8 @@ pub struct Table {
     numeric: Vec<HashMap<String, Notation>>,
     warnings: Vec<Warning>,
     threads: usize,
+    /// The number of the first row in a ranking.
+    pub(crate) first: u64,
     pub(crate) watch: Watch,
     /// Who is told of what only a pass can know.
     pub(crate) ears: Ears,
@@ -83,8 +83,9 @@ pub struct Want<'a> {
     /// Whether the scores of evaluators where low means high are to be negated on reading, for whoever knows nothing of
     /// directions; a jury does.
     pub upright: bool,
-    /// One weight per evaluator, where rows will be valued by their weighted sums.
-    pub weights: Option<&'a [f64]>,
+    /// How the values of rows add up over their scores, where they are wanted: cheapest while the scores are read. Not with
+    /// `upright`.
+    pub form: Option<&'a Form>,
 }
 
 /// Whether a pass keeps rows as they stand in their source.
@@ -133,69 +134,23 @@ impl Table {
             let input = Input::open(path, reading, again)?;
             sources.push((input.format.about().open)(input)?);
         }
+        let mut table = Table::made_wide(sources, reading, roles)?;
+        table.inputs = paths.to_vec();
+        Ok(table)
+    }
+
+    /// A table over sources, which are made wide first where they are long.
+    pub(crate) fn made_wide(
+        sources: Vec<Box<dyn Source>>,
+        reading: &Reading,
+        roles: &Roles,
+    ) -> Result<Table, Error> {
         let Some(long) = &reading.long else { return Table::of(sources, reading, roles) };
         let Widened { source, warnings, says } = widen(sources, reading, long)?;
         let mut table = Table::of(vec![Box::new(source)], reading, roles)?;
         table.warnings.splice(0..0, warnings);
         table.taken.widened = Some(says);
-        table.inputs = paths.to_vec();
         Ok(table)
-    }
-
-    /// A table over record batches in memory: one source, like one file. Where batches end changes no result; only the
-    /// columns that a pass asks for are touched.
-    ///
-    /// ```
-    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-    /// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
-    /// use std::sync::Arc;
-    ///
-    /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p1", "p2", "p3"]));
-    /// let spam: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.2), None, Some(0.9)]));
-    /// let batch = RecordBatch::try_from_iter([("post", post), ("spam", spam)])?;
-    /// let table = Table::from_batches(vec![batch.slice(0, 1), batch.slice(1, 2)], &Roles::default())?;
-    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() })?;
-    /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
-    /// assert_eq!(rows, [2, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn from_batches(batches: Vec<RecordBatch>, roles: &Roles) -> Result<Table, Error> {
-        let Some(first) = batches.first() else {
-            return Err(Error::NoRows { path: memory::NAME.into() });
-        };
-        let schema = first.schema();
-        Table::of(vec![Box::new(Memory::new(&schema, batches)?)], &Reading::default(), roles)
-    }
-
-    /// A table over a stream of record batches, read as they come. Say whether the rows will be read `again`: only then
-    /// are they kept in memory.
-    ///
-    /// ```
-    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
-    /// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
-    /// use std::sync::Arc;
-    ///
-    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values((0..100).map(f64::from)));
-    /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
-    /// let batches: Vec<_> = (0..100).map(|row| Ok(batch.slice(row, 1))).collect();
-    /// let stream = RecordBatchIterator::new(batches, batch.schema());
-    /// let table = Table::from_stream(stream, &Roles::default(), false)?;
-    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
-    /// assert_eq!((ranking.winners()[0].row, ranking.rows()), (99, 100));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn from_stream(
-        stream: impl RecordBatchReader + Send + 'static,
-        roles: &Roles,
-        again: bool,
-    ) -> Result<Table, Error> {
-        if !again {
-            let stream = Stream::new(Box::new(stream))?;
-            return Table::of(vec![Box::new(stream)], &Reading::default(), roles);
-        }
-        let schema = stream.schema();
-        let memory = Memory::new(&schema, Stream::collect(stream)?)?;
-        Table::of(vec![Box::new(memory)], &Reading::default(), roles)
     }
 
     pub(crate) fn of(
@@ -207,25 +162,18 @@ impl Table {
             roles.asked().try_for_each(|name| source.adopt(name))?;
         }
         let Some(first) = sources.first() else { return Err(Error::NoFiles) };
-        let mut found: Vec<Found> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for column in sources.iter().flat_map(|source| source.columns()) {
-            match places.get(&*column.name).map(|&at| &mut found[at]) {
-                None => {
-                    places.insert(&column.name, found.len());
-                    found.push(column.clone());
-                }
-                Some(known) => {
-                    known.kind = known.kind.and(column.kind);
-                    known.nested &= column.nested;
-                }
-            }
-        }
+        let mut found = found::together(sources.iter().flat_map(|source| source.columns()));
         let taken = roles.take(first.path(), &found)?;
         let mut warnings = Vec::new();
         for source in &sources {
+            warnings.extend(source.doubt());
             warnings.extend(lacking(source.as_ref(), &taken)?);
         }
+        let two = |(_, why): &&(String, &str)| *why == roles::TWO_NUMBERS;
+        for (column, _) in taken.others.iter().filter(two) {
+            warnings.push(Warning::TwoNumbers { path: first.path().into(), column: column.clone() });
+        }
+        let warnings = together(warnings);
         let columns = found.iter().map(|found| found.name.clone()).collect();
         // A field within a column is written out with it, and by itself where it was read.
         found.retain(|found| !found.nested || taken.reads(&found.name));
@@ -248,6 +196,7 @@ impl Table {
             numeric,
             warnings,
             threads,
+            first: 0,
             watch: Watch::default(),
             ears: Ears::default(),
         })
@@ -260,33 +209,22 @@ impl Table {
         self
     }
 
-    /// The same table; `watch` is told how far each pass over it has come.
-    #[must_use]
-    pub fn watched(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.watch = Watch(Some(Arc::new(watch)));
-        self
-    }
-
-    /// The same table; `hear` is told what only a pass over the rows can know, each thing once: cells that are no numbers where
-    /// numbers are read, and columns without a value.
+    /// The same table as part of a larger one: a [ranking](crate::rank) of it numbers rows from `first` on. Ties are ordered by the numbers of rows,
+    /// so that the best of parts that are ranked apart are those of the whole.
     ///
     /// ```
-    /// # use jurybox_files::{Roles, Table, Want};
-    /// # use std::sync::{Arc, Mutex};
+    /// # use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("scores.csv");
-    /// std::fs::write(&path, format!("spam\n{}high\n", "0.5\n".repeat(30)))?;
-    /// let heard = Arc::new(Mutex::new(Vec::new()));
-    /// let ear = heard.clone();
-    /// let table = Table::open(&[path], &Roles::default(), false)?
-    ///     .heard(move |warning| ear.lock().unwrap().push(warning.to_string()));
-    /// table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(()))?;
-    /// assert!(heard.lock().unwrap()[0].ends_with("1 of 31 cells are no numbers, and count as missing: `high` (line 32)"));
+    /// # std::fs::write(&path, "spam\n0.9\n0.2\n")?;
+    /// let table = Table::open(&[path], &Roles::default(), false)?.numbered_from(1000);
+    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// assert_eq!((ranking.winners()[0].row, ranking.rows()), (1000, 2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn heard(mut self, hear: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
-        self.ears = Ears::new(hear);
+    pub fn numbered_from(mut self, first: u64) -> Self {
+        self.first = first;
         self
     }
 
@@ -320,11 +258,6 @@ impl Table {
     /// ```
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
-    }
-
-    /// Tells whoever watches this table how far work on it has come.
-    pub fn tell(&self, progress: Progress) {
-        self.watch.tell(progress);
     }
 
     /// Which column was taken as what.
@@ -435,10 +368,10 @@ impl Table {
             Records::Passing => !source.by_number(),
             Records::All => true,
         };
-        let weights = want.weights.map(<[f64]>::to_vec);
+        let form = want.form.filter(|_| !want.upright).cloned();
         let notation = |found: &Found| self.notation.of_column(found);
         let notations = source.columns().iter().map(notation).collect();
-        Ask { uses, names, notations, evaluators: taken.evaluators.len(), records, lacking, weights }
+        Ask { uses, names, notations, evaluators: taken.evaluators.len(), records, lacking, form }
     }
 }
 
@@ -458,9 +391,9 @@ fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());
         if !has(&column) {
-            Some(Warning::MissingColumn { path, column, what })
+            Some(Warning::MissingColumn { path, more: 0, column, what })
         } else if taken.is_unread(&column) {
-            Some(Warning::IgnoredColumn { path, column })
+            Some(Warning::IgnoredColumn { path, more: 0, column })
         } else {
             None
         }

@@ -119,7 +119,7 @@ impl Met {
             let name = &ask.names[column];
             warnings.extend(tally.judge(path, name, self.rows, ask.uses[column] == Use::Watch)?);
             if tally.missing == self.rows && matches!(ask.uses[column], Use::Score { .. }) {
-                warnings.push(Warning::NoValues { path: path.into(), column: name.clone() });
+                warnings.push(Warning::NoValues { path: path.into(), more: 0, column: name.clone() });
             }
         }
         if !self.late.is_empty() {

@@ -70,10 +70,11 @@ impl Taught {
 /// ```
 pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
     let mut after = jury.clone();
+    let rewarded = table.taken().reward().is_some();
     let mut taught = if table.taken().key.is_some() {
-        by_rounds(table, &mut after, first)?
+        by_rounds(table, &mut after, first, rewarded)?
     } else {
-        by_files(table, &mut after, first)?
+        by_files(table, &mut after, first, rewarded)?
     };
     taught.rounds = after.seen().rounds - jury.seen().rounds;
     if let Some(reward) = table.taken().reward().filter(|_| taught.labelled == 0) {
@@ -83,12 +84,21 @@ pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
     Ok(taught)
 }
 
+/// Shows a jury the scores of every row, and no reward. Returns how many rows there were; after an error the jury is as it was.
+pub(crate) fn show_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
+    let mut after = jury.clone();
+    let by = if table.taken().key.is_some() { by_rounds } else { by_files };
+    let rows = by(table, &mut after, 0, false)?.rows;
+    *jury = after;
+    Ok(rows)
+}
+
 /// Every file a round, chunks of its rows in parallel.
-fn by_files(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
-    let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
-    let want = Want { reward: table.taken().reward().is_some(), ..Want::default() };
+fn by_files(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<Taught, Error> {
+    let want = Want { reward, ..Want::default() };
     let mut taught = Taught::default();
-    let (mut file, mut of_file) = (0, blank.clone());
+    let mut files = ByFiles::new(jury)?;
+    let blank = files.blank.clone();
     taught.rows = table.scan_even(
         want,
         |chunk| {
@@ -98,22 +108,47 @@ fn by_files(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error>
             Ok((jury, shown))
         },
         |at, (learnt, shown)| {
-            if at.file != file {
-                file = at.file;
-                jury.merge(&std::mem::replace(&mut of_file, blank.clone()))?;
-            }
             taught.add(&shown);
-            Ok(of_file.merge_same_round(&learnt)?)
+            files.take(at.file, &learnt)
         },
     )?;
-    jury.merge(&of_file)?;
+    *jury = files.finish()?;
     Ok(taught)
 }
 
+/// A jury to which chunks of files are added in their order: those of one file are one round.
+pub(crate) struct ByFiles {
+    jury: Jury,
+    blank: Jury,
+    file: usize,
+    of_file: Jury,
+}
+
+impl ByFiles {
+    pub(crate) fn new(jury: &Jury) -> Result<ByFiles, Error> {
+        let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
+        Ok(ByFiles { jury: jury.clone(), file: 0, of_file: blank.clone(), blank })
+    }
+
+    /// Adds what was learnt of a chunk by a jury that had seen nothing.
+    pub(crate) fn take(&mut self, file: usize, learnt: &Jury) -> Result<(), Error> {
+        if file != self.file {
+            self.file = file;
+            self.jury.merge(&std::mem::replace(&mut self.of_file, self.blank.clone()))?;
+        }
+        Ok(self.of_file.merge_same_round(learnt)?)
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Jury, Error> {
+        self.jury.merge(&self.of_file)?;
+        Ok(self.jury)
+    }
+}
+
 /// Rounds as the column of rounds says, one after the other.
-fn by_rounds(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
+fn by_rounds(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
-    let want = Want { reward: table.taken().reward().is_some(), key: true, ..Want::default() };
+    let want = Want { reward, key: true, ..Want::default() };
     let mut taught = Taught::default();
     let (mut round, mut held, mut rewarded, mut at) = (None, Vec::new(), Vec::new(), first);
     let mut begun = HashSet::new();
@@ -152,7 +187,7 @@ fn hash_of(key: &str) -> u64 {
 }
 
 /// Shows one round; returns how many of its rows have a reward, and what was learnt from them.
-fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Taught, Error> {
+pub(crate) fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
     jury.observe(&scores(values, width)?, at)?;
     let rows = values.chunks_exact(width).zip(rewards).filter(|(_, reward)| !reward.is_nan());

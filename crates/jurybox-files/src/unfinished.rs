@@ -5,6 +5,7 @@
 
 use crate::destination::folder_of;
 use crate::error::Error;
+use crate::plain::open_plain;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
@@ -74,11 +75,11 @@ fn sweep(folder: &Path) {
         if !name.starts_with(PREFIX) || !name.ends_with(SUFFIX) {
             continue;
         }
-        // Looked at before it is opened: opening a pipe would wait for its other end, and a link leads elsewhere.
+        // Looked at before it is opened: a link leads elsewhere.
         if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
-        let Ok(file) = File::open(entry.path()) else { continue };
+        let Ok(file) = open_plain(&entry.path(), None) else { continue };
         // The lock is held until after the removal, so that its maker cannot take it up in between.
         if file.try_lock().is_ok() {
             let _ = std::fs::remove_file(entry.path());

@@ -77,7 +77,7 @@ impl std::fmt::Display for Items {
     }
 }
 
-/// Teaches a state the verdicts on picks, joined by the tables' keys.
+/// Teaches a state the verdicts on picks, joined by the tables' keys, blanks around them left out.
 ///
 /// `picks` is what [`Picking::write`](crate::Picking::write) wrote; the one evaluator of `verdicts` is the reward. Verdicts may
 /// come late, partly and more than once; each is learnt once, with the scores, the receipt and the time of its pick. Those
@@ -126,15 +126,17 @@ pub fn take_back(
             met.twice(&pick.id, &mut back);
         }
         back.picks += u64::from(first);
+        let (item, place) = (Item::of(&pick.id), Item::at(&pick.round, pick.row));
+        let known = after.memory.verdict(&pick.round, pick.at, [item, place], &learnt);
         let Some(verdict) = rewards.get_mut(&pick.id) else {
-            back.waiting += u64::from(first);
+            let came_before = matches!(known, Known::Learnt | Known::Elsewhere);
+            back.waiting += u64::from(first && !came_before);
             continue;
         };
         verdict.fits = true;
         // Contradictory ones have been told of, and what is settled goes to no other pick.
         let Some(reward) = verdict.reward.filter(|_| !met.settled) else { continue };
-        let item = Item::of(&pick.id);
-        match after.memory.verdict(&pick.round, pick.at, item, &learnt) {
+        match known {
             Known::Learnt if !again => back.already += 1,
             Known::Elsewhere if !again => {
                 back.already += 1;
@@ -147,7 +149,7 @@ pub fn take_back(
             }
             _ => {
                 learnt.insert(item);
-                after.memory.learnt_verdict(&pick.round, pick.at, item);
+                after.memory.learnt_verdict(&pick.round, pick.at, [item, place]);
                 let (least, greatest) = back.range.unwrap_or((reward, reward));
                 back.range = Some((least.min(reward), greatest.max(reward)));
                 by_time.entry(pick.at).or_default().push((pick, reward));
@@ -229,6 +231,7 @@ fn read_verdicts(table: &Table, back: &mut TakenBack) -> Result<HashMap<Box<str>
             let rows = ids.into_iter().zip(rewards).enumerate();
             // An empty cell is a verdict that has not been given yet.
             for (row, (id, reward)) in rows.filter(|(_, (_, reward))| !reward.is_nan()) {
+                let id: Box<str> = id.trim().into();
                 if id.is_empty() {
                     return Err(no_id(table, at, row));
                 }

@@ -1,23 +1,26 @@
 //! What a person should know before believing a result.
 
 use crate::error::Place;
+use crate::number::{self, Cell, Notation};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a person should know though nothing failed.
 ///
 /// ```
-/// let warning = jurybox_files::Warning::MissingColumn { path: "mon.csv".into(), column: "spam".into(), what: "scores" };
-/// assert_eq!(warning.to_string(), "mon.csv: there is no column `spam`: its scores are missing");
+/// let warning = jurybox_files::Warning::MissingColumn { path: "mon.csv".into(), more: 2, column: "spam".into(), what: "scores" };
+/// assert_eq!(warning.to_string(), "mon.csv and 2 more files: there is no column `spam`: its scores are missing");
 /// assert_eq!(warning.code(), "missing-column");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A column that is wanted, and that this file does not have.
+    /// A column that is wanted, and that some files do not have.
     MissingColumn {
-        /// The file.
+        /// The first file.
         path: PathBuf,
+        /// Of how many files behind it the same holds.
+        more: usize,
         /// The column.
         column: String,
         /// What is missing with it.
@@ -29,8 +32,10 @@ pub enum Warning {
     LateValues(Odd),
     /// A column that is to be read, and in which no row has a value.
     NoValues {
-        /// The file.
+        /// The first file.
         path: PathBuf,
+        /// Of how many files behind it the same holds.
+        more: usize,
         /// The column.
         column: String,
     },
@@ -41,6 +46,20 @@ pub enum Warning {
         /// The first of them, and where each first stands.
         keys: Vec<(String, Place)>,
     },
+    /// A CSV file whose header looks like a row.
+    HeaderOfNumbers {
+        /// The file.
+        path: PathBuf,
+        /// The first names in it.
+        header: Vec<String>,
+    },
+    /// A column that is no evaluator because its cells, such as `1,234`, may be thousands or decimals.
+    TwoNumbers {
+        /// The first file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
     /// Something about a long table that was made wide.
     Long {
         /// The first file.
@@ -50,8 +69,10 @@ pub enum Warning {
     },
     /// The column of an evaluator that a jury knows, and that is not to be read.
     IgnoredColumn {
-        /// The file.
+        /// The first file.
         path: PathBuf,
+        /// Of how many files behind it the same holds.
+        more: usize,
         /// The column.
         column: String,
     },
@@ -66,17 +87,56 @@ impl Warning {
             Warning::LateValues(_) => "late-values",
             Warning::NoValues { .. } => "no-values",
             Warning::LateKeys { .. } => "late-keys",
+            Warning::HeaderOfNumbers { .. } => "header-of-numbers",
+            Warning::TwoNumbers { .. } => "two-numbers",
             Warning::Long { .. } => "long-table",
             Warning::IgnoredColumn { .. } => "ignored-column",
         }
     }
 }
 
+impl Warning {
+    /// What it is about, where it is about a whole column of a file, and in how many files beside the first.
+    fn column(&mut self) -> Option<(&'static str, &str, &mut usize)> {
+        let code = self.code();
+        match self {
+            Warning::MissingColumn { column, more, .. }
+            | Warning::NoValues { column, more, .. }
+            | Warning::IgnoredColumn { column, more, .. } => Some((code, column, more)),
+            _ => None,
+        }
+    }
+}
+
+/// What is to be said of a column in many files, said once.
+pub(crate) fn together(warnings: impl IntoIterator<Item = Warning>) -> Vec<Warning> {
+    let mut told: Vec<Warning> = Vec::new();
+    'next: for mut warning in warnings {
+        if let Some((code, column, _)) = warning.column() {
+            for known in &mut told {
+                if let Some((other, of, more)) = known.column()
+                    && (other, of) == (code, column)
+                {
+                    *more += 1;
+                    continue 'next;
+                }
+            }
+        }
+        told.push(warning);
+    }
+    told
+}
+
+fn and_more(path: &Path, more: usize) -> String {
+    let files = if more == 1 { "file" } else { "files" };
+    if more == 0 { path.display().to_string() } else { format!("{} and {more} more {files}", path.display()) }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::MissingColumn { path, column, what } => {
-                write!(f, "{}: there is no column `{column}`: its {what} are missing", path.display())
+            Warning::MissingColumn { path, more, column, what } => {
+                write!(f, "{}: there is no column `{column}`: its {what} are missing", and_more(path, *more))
             }
             Warning::OddCells(odd) => {
                 write!(f, "{}, and count as missing: {}", odd.counted(), odd.named())
@@ -89,8 +149,8 @@ impl fmt::Display for Warning {
                 odd.odd,
                 odd.named()
             ),
-            Warning::NoValues { path, column } => {
-                write!(f, "{}: column `{column}` has no value in any row", path.display())
+            Warning::NoValues { path, more, column } => {
+                write!(f, "{}: column `{column}` has no value in any row", and_more(path, *more))
             }
             Warning::LateKeys { path, keys } => {
                 let name = |(key, place): &(String, Place)| format!("`{key}` ({place})");
@@ -102,9 +162,20 @@ impl fmt::Display for Warning {
                     keys.join(", ")
                 )
             }
+            Warning::HeaderOfNumbers { path, header } => write!(
+                f,
+                "{}: the first line is taken as the names of the columns, and it has numbers in it: {}",
+                path.display(),
+                header.join(", ")
+            ),
+            Warning::TwoNumbers { path, column } => write!(
+                f,
+                "{}: column `{column}` has numbers such as 1,234, which may be thousands or decimals, and is no evaluator",
+                path.display()
+            ),
             Warning::Long { path, what } => write!(f, "{}: {what}", path.display()),
-            Warning::IgnoredColumn { path, column } => {
-                write!(f, "{}: column `{column}` is ignored: its scores are missing", path.display())
+            Warning::IgnoredColumn { path, more, column } => {
+                write!(f, "{}: column `{column}` is ignored: its scores are missing", and_more(path, *more))
             }
         }
     }
@@ -133,6 +204,29 @@ pub struct Odd {
 }
 
 impl Odd {
+    /// Whether the cells that are named may be thousands or decimals: `1,234`.
+    ///
+    /// ```
+    /// use jurybox_files::{Odd, Place};
+    /// let first = vec![(Place::Line(7), "1,234".to_string())];
+    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first }.may_be_two_numbers());
+    /// ```
+    pub fn may_be_two_numbers(&self) -> bool {
+        !self.first.is_empty() && self.first.iter().all(|(_, cell)| Notation::is_either(cell.as_bytes()))
+    }
+
+    /// Whether the cells that are named are numbers, and of another scale than the column: `20` among `13%`, or `99%` among marks.
+    ///
+    /// ```
+    /// use jurybox_files::{Odd, Place};
+    /// let first = vec![(Place::Line(7), "20".to_string())];
+    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first }.is_of_another_scale());
+    /// ```
+    pub fn is_of_another_scale(&self) -> bool {
+        let number = |cell: &str| matches!(number::parse(cell.as_bytes()), Cell::Number(_));
+        !self.first.is_empty() && self.first.iter().all(|(_, cell)| number(cell))
+    }
+
     pub(crate) fn counted(&self) -> String {
         let Odd { path, column, odd, of, .. } = self;
         let (cells, are) = if *of == 1 { ("cell", "is no number") } else { ("cells", "are no numbers") };

@@ -1,9 +1,10 @@
 //! How far a long piece of work has come, for whoever wants to show it.
 
+use crate::table::Table;
 use crate::warning::Warning;
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How far a piece of work has come.
@@ -42,21 +43,28 @@ pub enum Progress {
     },
 }
 
-/// Who is told.
+/// Who is told, and who may say that it is enough.
 #[derive(Clone, Default)]
-pub(crate) struct Watch(pub(crate) Option<Arc<dyn Fn(Progress) + Send + Sync>>);
+pub(crate) struct Watch {
+    pub(crate) told: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    pub(crate) stop: Option<Arc<AtomicBool>>,
+}
 
 impl Watch {
     pub(crate) fn tell(&self, progress: Progress) {
-        if let Some(watch) = &self.0 {
+        if let Some(watch) = &self.told {
             watch(progress);
         }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 }
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "watched" } else { "unwatched" })
+        f.write_str(if self.told.is_some() { "watched" } else { "unwatched" })
     }
 }
 
@@ -102,5 +110,68 @@ impl<R: std::io::Read> std::io::Read for Counted<R> {
         let read = self.from.read(buffer)?;
         self.bytes.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
+    }
+}
+
+impl Table {
+    /// The same table; `watch` is told how far each pass over it has come.
+    #[must_use]
+    pub fn watched(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.watch.told = Some(Arc::new(watch));
+        self
+    }
+
+    /// The same table; as soon as `stop` is true, passes over it end with [`Error::Stopped`](crate::Error::Stopped).
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table, Want};
+    /// # use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// # std::fs::write(&path, "spam\n0.9\n0.2\n")?;
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// let table = Table::open(&[path], &Roles::default(), false)?.stopped_by(stop.clone());
+    /// assert!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).is_ok());
+    /// stop.store(true, Ordering::Relaxed);
+    /// assert_eq!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err().code(), "stopped");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.watch.stop = Some(stop);
+        self
+    }
+
+    /// Whether work on this table is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.watch.is_stopped()
+    }
+
+    /// The same table; `hear` is told what only a pass over the rows can know, each thing once: cells that are no numbers where
+    /// numbers are read, and columns without a value.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table, Want};
+    /// # use std::sync::{Arc, Mutex};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// std::fs::write(&path, format!("spam\n{}high\n", "0.5\n".repeat(30)))?;
+    /// let heard = Arc::new(Mutex::new(Vec::new()));
+    /// let ear = heard.clone();
+    /// let table = Table::open(&[path], &Roles::default(), false)?
+    ///     .heard(move |warning| ear.lock().unwrap().push(warning.to_string()));
+    /// table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(()))?;
+    /// assert!(heard.lock().unwrap()[0].ends_with("1 of 31 cells are no numbers, and count as missing: `high` (line 32)"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn heard(mut self, hear: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
+        self.ears = Ears::new(hear);
+        self
+    }
+
+    /// Tells whoever watches this table how far work on it has come.
+    pub fn tell(&self, progress: Progress) {
+        self.watch.tell(progress);
     }
 }

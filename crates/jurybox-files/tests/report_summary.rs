@@ -89,7 +89,7 @@ fn two_sentences_say_what_to_do() {
     assert!(second.contains("`fair` and `echo` err alike"), "{second}");
     for sentence in &report.summary {
         assert!(report.to_table().contains(sentence.as_str()), "{}", report.to_table());
-        assert!(report.to_html().contains(&jurybox_draw::escaped(sentence)));
+        assert!(report.to_html().contains(&jurybox_draw::prose(sentence)));
     }
     let html = report.to_html();
     assert!(html.find("class=\"advice\"").unwrap() < html.find("<table>").unwrap(), "first what to do");

@@ -14,6 +14,7 @@ mod contender;
 mod demo;
 mod demo_page;
 mod error;
+mod jump;
 mod linear;
 mod offpolicy;
 mod replay;

@@ -125,7 +125,7 @@ impl Evaluators {
 
     /// Whether the low scores of some evaluator speak for a high reward.
     pub fn any_low(&self) -> bool {
-        self.0.iter().any(|evaluator| evaluator.direction == Direction::Low)
+        self.are_low().any(|low| low)
     }
 
     /// The same evaluators, those of these columns turned round; the error says which column does not exist.
@@ -159,9 +159,19 @@ impl Evaluators {
         Scores::trusted(buffer, scores.evaluators(), scores.is_complete())
     }
 
+    /// What a score of low direction is taken from: the middle of the link's range stays where it is.
+    pub(crate) fn mirror(link: Link) -> f64 {
+        if link == Link::Identity { 0.0 } else { 1.0 }
+    }
+
+    /// Whether low scores speak for a high reward, by column.
+    pub(crate) fn are_low(&self) -> impl Iterator<Item = bool> + '_ {
+        self.0.iter().map(|evaluator| evaluator.direction == Direction::Low)
+    }
+
     /// One row turned as [`oriented`](Self::oriented) does, appended to `out`.
     pub(crate) fn orient_row(&self, link: Link, row: &[f64], out: &mut Vec<f64>) {
-        let mirror = if link == Link::Identity { 0.0 } else { 1.0 };
+        let mirror = Self::mirror(link);
         out.extend(row.iter().zip(&self.0).map(|(&x, evaluator)| match evaluator.direction {
             Direction::High => x,
             Direction::Low => mirror - x,

@@ -4,6 +4,7 @@ use crate::border::{check_k, check_width};
 use crate::contributions::Contributions;
 use crate::error::Error;
 use crate::evaluators::Evaluators;
+use crate::form::Form;
 use crate::link::Link;
 use crate::options::Fraction;
 use crate::pick::Pick;
@@ -155,6 +156,22 @@ impl Fitted {
         self.0.rank.values(&oriented, scratch);
         scratch.oriented = buffer;
         Ok(&scratch.values)
+    }
+
+    /// How the value of an item with all of its scores adds up over them, where it does: then columns of scores can be valued
+    /// one after the other, to the last bit as [`values`](Self::values) does it.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// for (policy, adds_up) in [("esag", true), ("adaptive", true), ("lin-ucb", false), ("rand", false)] {
+    ///     let fitted = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?.fit();
+    ///     assert_eq!(fitted.form().is_some(), adds_up, "{policy}");
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn form(&self) -> Option<Form> {
+        let Inner { evaluators, link, rank, .. } = &*self.0;
+        rank.form().map(|form| form.turned(evaluators, *link))
     }
 
     /// Why an item has its value: what each evaluator adds to it. They sum to the value. None where an item's value is a

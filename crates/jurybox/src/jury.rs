@@ -136,6 +136,19 @@ impl Jury {
         Ok(())
     }
 
+    /// Whether the scores that it observes can change what it ranks by; otherwise it learns from rewards alone, or not at all.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// for (policy, looks) in [("adaptive", true), ("esag", true), ("average", false), ("lin-ucb", false)] {
+    ///     assert_eq!(Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?.learns_from_scores(), looks);
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn learns_from_scores(&self) -> bool {
+        self.policy.learns_from_scores()
+    }
+
     /// Learns from examples, whenever they come. Either all of them are sound, or none is taken in.
     ///
     /// `at` is the time of the round that the items came from, not of their verdicts: what is learnt is how scores went with
@@ -161,27 +174,21 @@ impl Jury {
             return Ok(Learnt::default());
         }
         self.schedule.before_change(&self.policy, &self.seen, &self.seen.and(0, examples.len() as u64));
-        let (mut learnt, mut outside) = (Learnt::default(), 0);
-        let turn = self.evaluators.any_low();
-        for example in examples {
-            let used = if turn {
+        let (mut used, mut outside) = (0, 0);
+        if self.evaluators.any_low() {
+            for example in examples {
                 self.row.clear();
                 self.evaluators.orient_row(self.policy.link(), example.scores, &mut self.row);
-                self.policy.learn(&Example { scores: &self.row, ..*example }, at)
-            } else {
-                self.policy.learn(example, at)
-            };
-            if used {
-                learnt.used += 1;
-                outside += u64::from(self.policy.is_outside(example.reward));
-            } else {
-                learnt.passed_over += 1;
+                let learnt = self.policy.learn_all(&[Example { scores: &self.row, ..*example }], at);
+                (used, outside) = (used + learnt.0, outside + learnt.1);
             }
+        } else {
+            (used, outside) = self.policy.learn_all(examples, at);
         }
-        self.schedule.after_change(&self.policy, learnt.used > 0);
-        let Learnt { used, passed_over } = learnt;
+        self.schedule.after_change(&self.policy, used > 0);
+        let passed_over = examples.len() as u64 - used;
         self.seen.add(Seen { used, passed_over, outside, latest: Some(at), ..Seen::default() });
-        Ok(learnt)
+        Ok(Learnt { used, passed_over })
     }
 
     /// What ranks, by all that has been learnt up to now: a pure function of the state. Equal bytes, equal fits.

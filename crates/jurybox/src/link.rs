@@ -146,6 +146,16 @@ impl Link {
         }
     }
 
+    /// Calls `f` with each of the places and the inverse of its score: for the logistic link several at a time.
+    #[inline]
+    pub(crate) fn for_each_inverse<T>(self, scores: &[f64], places: &mut [T], f: impl Fn(&mut T, f64)) {
+        let pairs = places.iter_mut().zip(scores);
+        match self {
+            Link::Logistic => pairs.for_each(|(place, &score)| f(place, logit(score))),
+            other => pairs.for_each(|(place, &score)| f(place, other.inverse(score))),
+        }
+    }
+
     /// Whether [`inverse`](Self::inverse) has to clamp this score. A missing score is not clamped.
     #[expect(clippy::manual_range_contains, reason = "a range would call NaN outside")]
     pub fn clamps(self, score: f64) -> bool {

@@ -72,6 +72,12 @@ impl Symmetric {
         }
     }
 
+    /// How many numbers of a table, whole rows of it, [`add_outers`](Self::add_outers) goes over at a time: a table that is cut there
+    /// gives the same sums, to the last bit.
+    pub(crate) fn stretch(&self) -> usize {
+        (4096 / self.order.max(1)).max(16) * self.order.max(1)
+    }
+
     /// Adds x x^T for every row x of a table.
     ///
     /// Tiles of four by four entries stay in registers over a stretch of rows that stays in the cache.
@@ -81,7 +87,6 @@ impl Symmetric {
         if order == 0 {
             return;
         }
-        let stretch = (4096 / order).max(16) * order;
         // The four numbers from a place on, zero beyond the end of the row.
         let four = |row: &[f64], at: usize| -> [f64; TILE] {
             row[at..].first_chunk().copied().unwrap_or_else(|| {
@@ -90,7 +95,7 @@ impl Symmetric {
                 short
             })
         };
-        for rows in table.chunks(stretch) {
+        for rows in table.chunks(self.stretch()) {
             for i in (0..order).step_by(TILE) {
                 for j in (0..=i).step_by(TILE) {
                     let mut tile = [[0.0; TILE]; TILE];
@@ -259,6 +264,20 @@ impl Cholesky {
                 out[offset(i) + j] = -sum * diagonal;
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Symmetric {
+    /// The correlations of evaluators that have one thing in common, each by its loading.
+    pub(crate) fn of_one_factor(loading: &[f64]) -> Symmetric {
+        let mut correlation = Symmetric::zeros(loading.len());
+        for i in 0..loading.len() {
+            for j in 0..=i {
+                correlation.set(i, j, if i == j { 1.0 } else { loading[i] * loading[j] });
+            }
+        }
+        correlation
     }
 }
 

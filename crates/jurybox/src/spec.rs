@@ -151,7 +151,7 @@ impl fmt::Display for Spec {
         for (i, (key, value)) in self.options.iter().enumerate() {
             write!(f, "{}{key}=", if i == 0 { "(" } else { "," })?;
             match value {
-                Value::String(word) => f.write_str(word)?,
+                Value::String(word) if is_plain_word(word) => f.write_str(word)?,
                 other => write!(f, "{other}")?,
             }
         }
@@ -191,11 +191,36 @@ impl FromStr for Spec {
     }
 }
 
-/// The parts between commas that stand outside every bracket, empty ones left out.
+/// Whether a word is read back as itself without quotes: it is no number, list, `true` or `false`, and has nothing in it that ends it.
+fn is_plain_word(word: &str) -> bool {
+    let ends = |c: char| matches!(c, ',' | '"' | '\\' | '(' | ')' | '[' | ']' | '{' | '}') || c.is_control();
+    !word.is_empty()
+        && word.trim() == word
+        && !word.contains(ends)
+        && serde_json::from_str::<Value>(word).is_err()
+}
+
+/// Whether the name of a policy or an option can be written down and read again.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.trim() == name
+        && !name.contains(|c: char| {
+            matches!(c, ',' | '=' | '"' | '(' | ')' | '[' | ']' | '{' | '}') || c.is_control()
+        })
+}
+
+/// The parts between commas that stand outside every bracket and every string, empty ones left out.
 fn split_outside_brackets(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
+    let (mut quoted, mut escaped) = (false, false);
     for (at, c) in text.char_indices() {
+        if quoted {
+            quoted = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+            continue;
+        }
         match c {
+            '"' => quoted = true,
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => depth -= 1,
             ',' if depth == 0 => {
@@ -233,7 +258,14 @@ impl<'de> Deserialize<'de> for Spec {
         }
         match Form::deserialize(deserializer)? {
             Form::Text(text) => text.parse().map_err(serde::de::Error::custom),
-            Form::Parts(Parts { name, options }) => Ok(Spec { name, options }),
+            Form::Parts(Parts { name, options }) => {
+                match std::iter::once(&name).chain(options.keys()).find(|name| !is_name(name)) {
+                    Some(bad) => {
+                        Err(serde::de::Error::custom(format!("`{bad}` is no name of a policy or an option")))
+                    }
+                    None => Ok(Spec { name, options }),
+                }
+            }
         }
     }
 }
@@ -251,6 +283,22 @@ mod tests {
             assert_eq!(serde_json::from_str::<Spec>(&json).unwrap(), spec);
         }
         assert_eq!("esag()".parse::<Spec>().unwrap(), Spec::new("esag"));
+    }
+
+    /// What no policy takes is written so that it can be read again all the same: messages and states quote it.
+    #[test]
+    fn words_of_any_kind_round_trip() {
+        for word in [
+            "1", "true", "null", "[1", "a,b", "a)", " a ", "", "\"", "a\"b,c", "\\", "\\\"", "[1,2]", "x=y",
+            "é",
+        ] {
+            let spec = Spec::new("a").with("b", word).with("c", 1);
+            assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec, "{spec}");
+        }
+        for json in [r#"{"name": "a(b"}"#, r#"{"name": ""}"#, r#"{"name": "a", "options": {"b=c": 1}}"#] {
+            let message = serde_json::from_str::<Spec>(json).unwrap_err().to_string();
+            assert!(message.contains("is no name"), "{json}: {message}");
+        }
     }
 
     #[test]

@@ -90,19 +90,26 @@ impl Weights {
         &self.w
     }
 
+    /// The value of an item with all of its scores as base and slope of a line over `<w, x>`; none where it is that itself.
+    pub(crate) fn line(&self) -> Option<(f64, f64)> {
+        let total: f64 = self.information.iter().sum();
+        let Prior { mean, precision } = self.prior;
+        (total > 0.0 && precision > 0.0)
+            .then(|| (precision * mean / (precision + total), total / (precision + total)))
+    }
+
     /// The value of each item of a round whose scores are already on the inverse link's scale. One formula for every item,
     /// whatever is missing of the others.
     pub fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         kernel::dot_rows(scores.values(), &self.w, out);
-        let total: f64 = self.information.iter().sum();
-        let Prior { mean, precision } = self.prior;
-        if total > 0.0 && precision > 0.0 {
-            let (shift, share) = (precision * mean / (precision + total), total / (precision + total));
-            out.iter_mut().for_each(|value| *value = shift + share * *value);
+        if let Some((base, slope)) = self.line() {
+            out.iter_mut().for_each(|value| *value = base + slope * *value);
         }
         if scores.is_complete() {
             return;
         }
+        let total: f64 = self.information.iter().sum();
+        let Prior { mean, precision } = self.prior;
         if total <= 0.0 {
             // Nothing is known of anybody: all items tie, those without scores too.
             out.fill(0.0);

@@ -182,6 +182,63 @@ fn the_value_of_an_item_is_the_same_however_rows_are_cut_into_blocks() {
     }
 }
 
+#[test]
+fn a_form_adds_up_to_the_values_bit_for_bit() {
+    // More items than are handed to curves at a time; some with gaps.
+    let (_, table) = World::new(15, J, 0.1).round(700);
+    for spec in specs(J) {
+        for low in [false, true] {
+            let second = if low { Evaluator::low("e2") } else { "e2".into() };
+            let evaluators = Evaluators::new(["e1".into(), second, "e3".into(), "e4".into()]).unwrap();
+            let mut jury = Jury::new(&spec, evaluators).unwrap();
+            for learnt in [false, true] {
+                if learnt {
+                    run(&mut jury, &mut World::new(13, J, 0.1), 60, 20, 5, 13);
+                }
+                let fitted = jury.fit();
+                let Some(form) = fitted.form() else {
+                    let by_row = ["uniform", "rand", "exp4p", "lin-ucb", "glm-lin-ucb"];
+                    assert!(by_row.contains(&spec.name()), "{spec} has a form");
+                    continue;
+                };
+                let mut sums = vec![vec![0.0; 700]; form.lanes()];
+                for j in 0..J {
+                    let column = table.iter().skip(j).step_by(J).copied();
+                    form.add(j, column, &mut sums[form.lane(j)]);
+                }
+                form.finish(&mut sums);
+                let values = fitted.values(&fitted.scores(&table).unwrap()).unwrap();
+                for ((row, value), sum) in table.chunks(J).zip(&values).zip(&sums[0]) {
+                    if row.iter().any(|x| x.is_nan()) {
+                        assert!(sum.is_nan(), "{spec}: {row:?}");
+                    } else {
+                        assert_eq!(sum.to_bits(), value.to_bits(), "{spec}, {low}: {row:?} {sum} {value}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_learn_from_scores_ranks_the_same_after_any_of_them() {
+    let (_, table) = World::new(16, J, 0.1).round(200);
+    let (mut look, mut do_not) = (0, 0);
+    for spec in specs(J) {
+        let (mut shown, mut counted) = (seat(&spec, J), seat(&spec, J));
+        if shown.learns_from_scores() {
+            look += 1;
+            continue;
+        }
+        do_not += 1;
+        shown.observe(&shown.scores(&table).unwrap(), 0).unwrap();
+        counted.observe(&counted.scores(&[]).unwrap(), 0).unwrap();
+        assert_eq!(values(&shown, &table), values(&counted, &table), "{spec}");
+        assert_eq!(shown.fit().exploration(), counted.fit().exploration(), "{spec}");
+    }
+    assert!(look > 10 && do_not > 8, "{look} {do_not}");
+}
+
 fn jury_of_one_refuses_two(spec: &Spec) -> bool {
     seat(spec, J).fit().contributions(&[0.5; 2 * J]).is_err()
 }

@@ -2,9 +2,9 @@
 
 use super::names::{self, Names};
 use super::progress;
-use crate::messages;
+use crate::{advice, messages};
 use jurybox::Evaluator;
-use jurybox_files::{Decimal, Format, Long, Reading, Roles, Table, expand};
+use jurybox_files::{Decimal, Format, Long, Reading, Roles, Table, Warning, expand};
 use std::path::PathBuf;
 
 /// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
@@ -91,6 +91,14 @@ fn long(text: &str) -> Result<Long, String> {
     }
 }
 
+/// Says what is to be known though nothing failed, and what can be done about it.
+pub(crate) fn warn(warning: &Warning) {
+    match advice::on_warning(warning) {
+        Some(advice) => messages::say(format_args!("warning: {warning}; {advice}")),
+        None => messages::say(format_args!("warning: {warning}")),
+    }
+}
+
 /// Columns that only some commands have.
 #[derive(Default)]
 pub(crate) struct Special<'a> {
@@ -151,14 +159,13 @@ impl Columns {
         again: bool,
     ) -> anyhow::Result<Table> {
         let table = self.watched(Table::open_as(paths, reading, roles, again)?);
-        Ok(table.heard(|warning| messages::say(format_args!("warning: {warning}"))))
+        Ok(table.heard(warn))
     }
 
     /// Says what is known before anything is read.
+    #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn warn(&self, table: &Table) {
-        for warning in table.warnings() {
-            self.say(format_args!("warning: {warning}"));
-        }
+        table.warnings().iter().for_each(warn);
     }
 
     /// How the files are written, as far as that was said.

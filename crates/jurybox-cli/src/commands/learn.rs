@@ -7,12 +7,17 @@ use super::verdicts;
 use crate::output;
 use anyhow::bail;
 use jurybox::{Direction, Evaluator, Evaluators, Jury, Spec};
-use jurybox_files::{Error, May, Seated, State, counted, expand, fingerprint, same_policy, seat, teach};
+use jurybox_files::{
+    Content, Error, May, Roles, Seated, State, Table, counted, expand, fingerprint, same_policy, seat, teach,
+};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is said of a file that comes again.
 const ALREADY: &str = "learnt already, and not counted again; --again would";
+
+/// Larger files, in bytes, are not read once more to know their rows again.
+const LARGE: u64 = 1 << 26;
 
 /// Learn from the scores of files and from the rewards where they have them, or from the verdicts on picks.
 ///
@@ -82,9 +87,15 @@ impl Args {
             same_policy(&before.jury, asked)?;
         }
         let reward = self.reward.as_ref().map(|name| self.directed(name, before.as_ref())).transpose()?;
-        let (paths, mut fingerprints) = self.new_files(before.as_ref())?;
+        let (mut paths, mut fingerprints) = self.new_files(before.as_ref())?;
         if paths.is_empty() {
             return self.nothing_new(before.as_ref());
+        }
+        if let Some(before) = before.as_ref().filter(|_| !self.again) {
+            (paths, fingerprints) = self.new_rows(before, (paths, fingerprints))?;
+            if paths.is_empty() {
+                return self.nothing_new(Some(before));
+            }
         }
         let turned = reward.iter().filter(|reward| reward.direction == Direction::Low);
         let kept = self.kept(before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()))?;
@@ -120,8 +131,10 @@ impl Args {
         let mut state = self.seated(before, table.taken().evaluators())?;
         let first = self.at.unwrap_or(state.jury.seen().next_time());
         let taught = teach(&table, &mut state.jury, first)?;
-        for fingerprint in fingerprints.into_iter().flatten() {
-            state.memory.learnt_file(fingerprint);
+        let seats = state.jury.evaluators().as_slice().to_vec();
+        let rows = paths.iter().filter_map(|path| Some(self.contents(&seats, path)?.rewards));
+        for name in fingerprints.into_iter().flatten().chain(rows) {
+            state.memory.learnt_file(name);
         }
         if let Some(reward) = &reward {
             self.remember(&mut state, reward, taught.range);
@@ -184,6 +197,46 @@ impl Args {
             paths.push(path);
         }
         Ok((paths, fingerprints))
+    }
+
+    /// The names of the rows of files, where they have ids and the files are not too large to be read once more for it.
+    fn contents(&self, evaluators: &[Evaluator], path: &Path) -> Option<Content> {
+        let [id] = &self.columns.id()[..] else { return None };
+        let small = path.is_file() && std::fs::metadata(path).is_ok_and(|about| about.len() <= LARGE);
+        let roles = Roles {
+            seated: evaluators.to_vec(),
+            key: Some(id.clone()),
+            reward: self.reward.clone(),
+            ..Roles::default()
+        };
+        // What cannot be read is told of when it is learnt.
+        let open = || Table::open_as(&[path.to_path_buf()], &self.columns.reading(), &roles, true).ok();
+        let table = small.then(open).flatten().filter(|table| table.receipts_of_picks().is_none());
+        table.and_then(|table| Content::of(&table).ok())
+    }
+
+    /// Leaves out files whose rows were learnt already, in another order or dress, and refuses those whose rows were picked from,
+    /// though they have gained a column of verdicts since.
+    fn new_rows(
+        &self,
+        state: &State,
+        (paths, fingerprints): (Vec<PathBuf>, Vec<Option<String>>),
+    ) -> anyhow::Result<(Vec<PathBuf>, Vec<Option<String>>)> {
+        let (mut new, mut names) = (Vec::new(), Vec::new());
+        for (path, name) in paths.into_iter().zip(fingerprints) {
+            if let Some(content) = self.contents(state.jury.evaluators().as_slice(), &path) {
+                if is_picked_from(Some(state), &content.scores) {
+                    return Err(Error::PickedFrom { path }.into());
+                }
+                if self.is_known(Some(state), &content.rewards) {
+                    self.columns.say(format_args!("{}: the same rows were {ALREADY}", path.display()));
+                    continue;
+                }
+            }
+            new.push(path);
+            names.push(name);
+        }
+        Ok((new, names))
     }
 
     /// Whether what goes by this name has been learnt, and is not to be learnt again.

@@ -8,7 +8,8 @@ use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
-    Format, Lock, May, PickOptions, Picking, RankOptions, Seated, State, Table, choose, same_policy, seat,
+    Format, Lock, May, PickOptions, Picking, RankOptions, Seated, State, Table, choose, counted, same_policy,
+    seat,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -141,9 +142,9 @@ impl Args {
     fn tell(&self, state: &State, picking: &Picking) {
         let explored = picking.picks.iter().filter(|pick| pick.receipt.explored).count();
         self.columns.say(format_args!(
-            "{} of {} rows picked by {}, {explored} of them explored; round {} at {}",
+            "{} of {} picked by {}, {explored} of them explored; round {} at {}",
             picking.picks.len(),
-            picking.rows,
+            counted(picking.rows, "row"),
             state.jury.spec(),
             picking.round,
             picking.at
@@ -159,15 +160,15 @@ impl Args {
         }
         if (self.k as u64) > picking.rows {
             self.columns.say(format_args!(
-                "warning: k = {} is more than the {} rows there are: all of them are picked",
+                "warning: k = {} is more than there are rows ({}): all of them are picked",
                 self.k, picking.rows
             ));
         }
         let ids: HashSet<&str> = picking.picks.iter().map(|pick| &*pick.id).collect();
         if ids.len() < picking.picks.len() {
             self.columns.say(format_args!(
-                "warning: {} picks share their id with another: a verdict will go to the first of them",
-                picking.picks.len() - ids.len()
+                "warning: {} with the id of another: a verdict will go to the first of them",
+                counted((picking.picks.len() - ids.len()) as u64, "pick")
             ));
         }
     }

@@ -6,9 +6,10 @@ use super::names::Pairs;
 use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
-use jurybox::Spec;
+use jurybox::{Evaluators, Jury, Spec};
 use jurybox_files::{
-    Format, Judge, May, RankOptions, Ranking, Seated, Table, by_evaluator, rank, score_all, seat, teach,
+    Format, Judge, Look, May, RankOptions, Ranking, Seated, Surveyed, Table, by_evaluator, counted, rank,
+    score_all, seat, survey,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 /// Without labels, the policy looks at the scores themselves first. With --state it uses what `jurybox learn` has learnt.
 /// The other columns of a row travel along untouched. This is a plain list: it explores nothing and remembers nothing. To learn
 /// from what people find in it, use `jurybox pick`.
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing to say or not")]
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -35,6 +37,10 @@ pub(crate) struct Args {
     /// it, the default policy is esag]
     #[arg(long, value_name = "NAME=SIGMA", conflicts_with = "weights")]
     sigma: Vec<Pairs>,
+    /// Let the policy measure the scores on every row before it ranks; of more than 262144 rows it takes a sample, where the scores
+    /// are the same all over
+    #[arg(long, conflicts_with_all = ["state", "weights"])]
+    every_row: bool,
     /// Fixed weights instead of a policy, such as spam=0.2,abuse=0.5
     #[arg(long, value_name = "NAME=WEIGHT", conflicts_with = "policy")]
     weights: Vec<Pairs>,
@@ -74,7 +80,7 @@ impl Args {
         output::is_given_away(&self.out, self.json)?;
         let state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
-        let one_pass = state.is_some() || !self.weights.is_empty();
+        let one_pass = state.is_some() || !self.weights.is_empty() || !self.looks_first();
         let table = self.columns.open(&Special {
             key: self.group.as_ref(),
             aside: self.reward.iter().chain(&self.round).cloned().collect(),
@@ -83,7 +89,7 @@ impl Args {
             ..Special::default()
         })?;
         check_outputs(&table, self.state.as_slice(), &self.out)?;
-        let judge = self.judge(&table, state)?;
+        let (judge, seen) = self.judge(&table, state)?;
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
         {
@@ -95,13 +101,13 @@ impl Args {
         if self.all {
             let out = self.out.clone().unwrap_or_else(|| "-".into());
             let rows = score_all(&table, &judge, &out, self.sheet.layout(as_text(table.format())))?;
-            self.columns.say(format_args!("{rows} rows scored"));
+            self.columns.say(format_args!("{} scored", counted(rows, "row")));
             return Ok(());
         }
         let ranking = rank(&table, &judge, options)?;
         if (self.k as u64) > ranking.rows() {
             self.columns.say(format_args!(
-                "warning: k = {} is more than the {} rows there are: all of them are ranked",
+                "warning: k = {} is more than there are rows ({}): all of them are ranked",
                 self.k,
                 ranking.rows()
             ));
@@ -110,7 +116,7 @@ impl Args {
             ranking.write(&table, out, self.sheet.layout(as_text(table.format())))?;
         }
         if self.json {
-            return self.document(&table, &judge, &ranking);
+            return self.document(&table, &judge, &ranking, seen);
         }
         if self.out.is_none() {
             ranking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv))?;
@@ -118,17 +124,25 @@ impl Args {
         Ok(())
     }
 
-    /// What to rank by.
-    fn judge(&self, table: &Table, state: Option<jurybox::Jury>) -> anyhow::Result<Judge> {
+    /// Whether the policy must see the scores before it can rank them. Where that cannot be told without the evaluators, it may.
+    fn looks_first(&self) -> bool {
+        let spec = self.policy.clone().unwrap_or_default();
+        let alone = Evaluators::numbered(1).and_then(|evaluators| Jury::new(&spec, evaluators));
+        alone.map_or(true, |jury| jury.learns_from_scores())
+    }
+
+    /// What to rank by, and what was seen first.
+    fn judge(&self, table: &Table, state: Option<Jury>) -> anyhow::Result<(Judge, Option<Surveyed>)> {
         let evaluators = table.taken().evaluators();
         if !self.weights.is_empty() {
-            return Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights");
+            let judge = Judge::weights(evaluators, &Pairs::all(&self.weights)).context("--weights")?;
+            return Ok((judge, None));
         }
         if let Some(mut jury) = state {
             for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
                 self.columns.say(format_args!("warning: `{name}` is not named: rows are ranked without it"));
             }
-            return Ok(Judge::jury(&jury));
+            return Ok((Judge::jury(&jury), None));
         }
         // Told noise levels are for the policies that take them; without a name, that is esag.
         let told = || {
@@ -144,16 +158,40 @@ impl Args {
             spec = spec.with("sigma", sigma);
         }
         let mut jury = seat(&spec, evaluators)?;
-        teach(table, &mut jury, 0)?;
+        let look = if self.every_row { Look::EveryRow } else { Look::Sample };
+        let seen = survey(table, &mut jury, look)?;
         self.columns.say(format_args!("policy: {spec}"));
+        self.say_seen(&seen);
         let fitted = jury.fit();
         if let Some((_, origin)) = fitted.sigma() {
             self.columns.say(format_args!("noise levels: {origin}"));
         }
-        Ok(Judge::Fitted(fitted))
+        Ok((Judge::Fitted(fitted), Some(seen)))
     }
 
-    fn document(&self, table: &Table, judge: &Judge, ranking: &Ranking) -> anyhow::Result<()> {
+    /// What the policy has measured the scores on, where that is not simply all of them.
+    fn say_seen(&self, seen: &Surveyed) {
+        if seen.is_sample() {
+            self.columns.say(format_args!(
+                "measured on a sample: {} of {}, in {} spread evenly; --every-row measures on all",
+                seen.shown,
+                counted(seen.rows, "row"),
+                counted(seen.places, "place")
+            ));
+        } else if seen.uneven {
+            self.columns.say(format_args!(
+                "measured on every row: scores change over the rows, so that a sample would not do"
+            ));
+        }
+    }
+
+    fn document(
+        &self,
+        table: &Table,
+        judge: &Judge,
+        ranking: &Ranking,
+        seen: Option<Surveyed>,
+    ) -> anyhow::Result<()> {
         let weights = judge.present_weights();
         let known = match judge {
             Judge::Fitted(fitted) => fitted.evaluators(),
@@ -173,6 +211,7 @@ impl Args {
                 "rows": ranking.rows(),
                 "k": self.k,
                 "policy": policy,
+                "measured_on": seen.map(|seen| json!({"rows": seen.shown, "places": seen.places, "uneven": seen.uneven})),
                 "evaluators": evaluators.collect::<Vec<_>>(),
                 "ranked": ranking.to_json(table)?,
             }),

@@ -1,11 +1,14 @@
 //! `jurybox learn --picks`: verdicts that come back.
 
+use super::columns::warn;
 use super::learn::Args;
 use super::state::{summary, write_back};
 use crate::output;
 use anyhow::bail;
 use jurybox::Direction;
-use jurybox_files::{Decimal, Error, Reading, Roles, State, Table, TakenBack, counted, expand, take_back};
+use jurybox_files::{
+    Decimal, Error, Reading, Roles, State, TakenBack, Warning, counted, expand, is_ours, take_back,
+};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -16,15 +19,18 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
         bail!("which column is the verdict? Pass --reward");
     };
     let reward = args.directed(&name, Some(&state))?;
+    if args.verdicts.is_empty()
+        && (is_ours(&name) || state.jury.evaluators().names().any(|known| known == name))
+    {
+        bail!(
+            "`{name}` is what `jurybox pick` wrote, not what a person found: name the column of the verdicts with --reward"
+        );
+    }
     let key = || Some(id.clone());
     let seated = state.jury.evaluators().as_slice().to_vec();
     let picks = expand(&args.picks)?;
     let mut verdicts = if args.verdicts.is_empty() { picks.clone() } else { expand(&args.verdicts)? };
-    let open = |paths: &[_], reading: &Reading, roles| -> anyhow::Result<Table> {
-        let table = args.columns.table(paths, reading, &roles, false)?;
-        args.columns.warn(&table);
-        Ok(table)
-    };
+    let open = |paths: &[_], reading: &Reading, roles| args.columns.table(paths, reading, &roles, false);
     // What a person says of how numbers are written is about theirs: the scores of picks are as we wrote them.
     let theirs = args.columns.reading();
     let ours = if args.verdicts.is_empty() {
@@ -32,7 +38,8 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     } else {
         Reading::default()
     };
-    let picks = open(&picks, &ours, Roles { key: key(), seated, ..Roles::default() })?;
+    let picks = open(&picks, &ours, Roles { key: key(), seated, ..Roles::default() })?.heard(of_picks);
+    picks.warnings().iter().for_each(of_picks);
     let turned = reward.direction == Direction::Low;
     let roles = || Roles {
         key: key(),
@@ -51,6 +58,21 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
             };
         }
         match open(&verdicts, &theirs, roles()) {
+            // Picks that people have not written a verdict into have no column for it.
+            Err(error)
+                if args.verdicts.is_empty()
+                    && without_verdicts(&error).is_some_and(|path| verdicts.contains(path)) =>
+            {
+                let without = without_verdicts(&error).cloned();
+                verdicts.retain(|path| Some(path) != without.as_ref());
+            }
+            Err(error) if without_verdicts(&error).is_some() => {
+                let path =
+                    without_verdicts(&error).map(|path| path.display().to_string()).unwrap_or_default();
+                bail!(
+                    "{path}: there is no column `{name}`, in which the verdicts should be; name another with --reward"
+                );
+            }
             // A desk that was quiet this hour sends a file without rows.
             Err(error) if without_rows(&error).is_some_and(|empty| verdicts.contains(empty)) => {
                 let empty = without_rows(&error).cloned();
@@ -59,6 +81,7 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
             opened => break opened?,
         }
     };
+    args.columns.warn(&verdicts);
     let back = take_back(&mut state, &picks, &verdicts, args.again)?;
     args.remember(&mut state, &reward, back.range);
     if back.used + back.passed_over > 0 {
@@ -68,10 +91,26 @@ pub(super) fn run(args: &Args, mut state: State) -> anyhow::Result<()> {
     if args.json { output::versioned("learn", summary(&state.jury, &json!(back))) } else { Ok(()) }
 }
 
+/// Says what is to be known of picks. Which evaluators had no scores for them was said when they were picked, and one that joined
+/// since cannot have any: a desk that learns every hour would be told of it every hour.
+fn of_picks(warning: &Warning) {
+    if !["missing-column", "no-values"].contains(&warning.code()) {
+        warn(warning);
+    }
+}
+
 /// The file that has no rows, where that is what is wrong.
 fn without_rows(error: &anyhow::Error) -> Option<&PathBuf> {
     match error.downcast_ref() {
         Some(Error::NoRows { path } | Error::Empty { path }) => Some(path),
+        _ => None,
+    }
+}
+
+/// The file that has no column of verdicts, where that is what is wrong: another one has it.
+fn without_verdicts(error: &anyhow::Error) -> Option<&PathBuf> {
+    match error.downcast_ref() {
+        Some(Error::NoneOfTheEvaluators { path, .. }) => Some(path),
         _ => None,
     }
 }
@@ -95,20 +134,30 @@ fn tell(args: &Args, state: &State, back: &TakenBack) {
     }
     if back.forgotten > 0 {
         say(format_args!(
-            "warning: {} verdicts are on picks so old that the state does not know whether it has learnt them: not counted",
-            back.forgotten
+            "warning: {} on picks so old that the state does not know whether it has learnt them: not counted",
+            counted(back.forgotten, "verdict")
         ));
     }
-    for (items, what) in [
-        (&back.contradictory, "have verdicts that contradict each other, none of which is learnt"),
-        (&back.strangers, "have a verdict and are not among the picks"),
+    for (items, one, many) in [
+        (
+            &back.contradictory,
+            "has verdicts that contradict each other, none of which is learnt",
+            "have verdicts that contradict each other, none of which is learnt",
+        ),
+        (
+            &back.strangers,
+            "has a verdict and is not among the picks",
+            "have a verdict and are not among the picks",
+        ),
         (
             &back.picked_twice,
+            "was picked more than once; a verdict counts once, with the first pick that it comes to",
             "were picked more than once; a verdict counts once, with the first pick that it comes to",
         ),
     ] {
         if items.count > 0 {
-            say(format_args!("warning: {} items {what}: {items}", items.count));
+            let what = if items.count == 1 { one } else { many };
+            say(format_args!("warning: {} {what}: {items}", counted(items.count, "item")));
         }
     }
     args.outside(&state.jury);

@@ -23,10 +23,35 @@ impl Folder {
         fs::write(self.path(name), text).unwrap();
     }
 
-    pub(crate) fn command(&self, line: &str) -> Command {
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// The command in this folder; the day is always the same, and the terminal of whoever runs the tests is no matter.
+    pub(crate) fn jurybox<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jurybox"));
-        command.args(line.split_whitespace()).current_dir(&self.0).stdin(Stdio::null());
+        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
+        command.env("SOURCE_DATE_EPOCH", "1794787867");
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM"] {
+            command.env_remove(name);
+        }
         command
+    }
+
+    pub(crate) fn output_of<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Output {
+        self.jurybox(arguments).output().unwrap()
+    }
+
+    /// What it says on standard output, once it has ended well.
+    pub(crate) fn stdout<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> String {
+        let output = self.output_of(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The command with the arguments of a line, between blanks.
+    pub(crate) fn command(&self, line: &str) -> Command {
+        self.jurybox(line.split_whitespace())
     }
 
     pub(crate) fn run(&self, line: &str) -> Output {

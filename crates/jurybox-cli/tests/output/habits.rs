@@ -1,6 +1,7 @@
 //! What scripts count on: exit codes, what goes where, quiet, completions, manual pages, and files that are safe to open.
 
-use crate::support::{Folder, history};
+use crate::folder::Folder;
+use crate::support::history;
 use std::process::Output;
 
 fn text(bytes: &[u8]) -> String {
@@ -15,7 +16,7 @@ fn code(output: &Output) -> i32 {
 fn desk(name: &str) -> Folder {
     let folder = Folder::new(name);
     folder.write("history.csv", &history(200));
-    folder.ok("learn history.csv --id id --reward verdict --state model.json".split(' '));
+    folder.stdout("learn history.csv --id id --reward verdict --state model.json".split(' '));
     folder
 }
 
@@ -35,13 +36,13 @@ fn exit_codes_are_what_the_help_says() {
         ("no-such-command", 2),
         ("", 2),
     ] {
-        let output = folder.run(line.split_whitespace());
+        let output = folder.output_of(line.split_whitespace());
         assert_eq!(code(&output), expected, "jurybox {line}: {}", text(&output.stderr));
         let spoken = if expected == 0 { &output.stdout } else { &output.stderr };
         assert!(!spoken.is_empty(), "jurybox {line}");
         assert!(expected == 0 || output.stdout.is_empty(), "jurybox {line}: {}", text(&output.stdout));
     }
-    let help = folder.ok(["--help"]);
+    let help = folder.stdout(["--help"]);
     for line in ["Exit codes:", "  0 ", "  1 ", "  2 ", "  130 "] {
         assert!(help.contains(line), "{help}");
     }
@@ -69,11 +70,11 @@ fn quiet_stops_messages_and_nothing_else() {
         "man pages",
     ];
     for line in lines {
-        let spoken = folder.run(line.split(' '));
+        let spoken = folder.output_of(line.split(' '));
         assert!(spoken.status.success(), "{line}: {}", text(&spoken.stderr));
         for quiet in ["-q", "--quiet"] {
-            let silent = folder.run(line.split(' ').chain([quiet]));
-            let first = folder.run([quiet].into_iter().chain(line.split(' ')));
+            let silent = folder.output_of(line.split(' ').chain([quiet]));
+            let first = folder.output_of([quiet].into_iter().chain(line.split(' ')));
             assert_eq!(text(&silent.stderr), "", "{line}");
             assert_eq!(text(&first.stderr), "", "{quiet} before {line}");
             assert_eq!(text(&silent.stdout), text(&spoken.stdout), "{line}");
@@ -85,24 +86,24 @@ fn quiet_stops_messages_and_nothing_else() {
         assert_eq!(spoken.stdout.is_empty(), !has_result, "{line}");
     }
     // Errors are no messages.
-    assert!(!folder.run(["rank", "absent.csv", "-q"]).stderr.is_empty());
+    assert!(!folder.output_of(["rank", "absent.csv", "-q"]).stderr.is_empty());
 }
 
 #[test]
 fn standard_output_holds_one_document() {
     let folder = desk("one");
     let table = "history.csv --id id --reward verdict -q";
-    let page = folder.ok(format!("report {table} --out -").split(' '));
+    let page = folder.stdout(format!("report {table} --out -").split(' '));
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
-    let page =
-        folder.ok(format!("replay {table} --policies average --runs 2 --items 20 -k 2 --html -").split(' '));
+    let page = folder
+        .stdout(format!("replay {table} --policies average --runs 2 --items 20 -k 2 --html -").split(' '));
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
     for line in [
         format!("report {table} --out - --json"),
         format!("rank {table} --out /dev/stdout --json"),
         format!("replay {table} --policies average --html - --svg -"),
     ] {
-        let output = folder.run(line.split(' '));
+        let output = folder.output_of(line.split(' '));
         assert_eq!((code(&output), text(&output.stdout)), (1, String::new()), "{line}");
         assert!(text(&output.stderr).contains("room for one document"), "{line}");
     }
@@ -118,19 +119,19 @@ fn completions_and_manual_pages_come_from_the_program() {
         ("elvish", "edit:completion"),
         ("powershell", "Register-ArgumentCompleter"),
     ] {
-        let script = folder.ok(["completions", shell]);
+        let script = folder.stdout(["completions", shell]);
         assert!(
             script.contains(sign) && script.contains("safe-csv") && script.contains("reproduce"),
             "{shell}"
         );
     }
-    assert_eq!(code(&folder.run(["completions", "dos"])), 2);
+    assert_eq!(code(&folder.output_of(["completions", "dos"])), 2);
 
-    let page = folder.ok(["man"]);
+    let page = folder.stdout(["man"]);
     assert!(page.contains(".TH jurybox 1") && page.contains("Exit codes:"), "{page}");
-    folder.ok(["man", "deep/man1"]);
+    folder.stdout(["man", "deep/man1"]);
     let commands: Vec<String> = folder
-        .ok(["--help"])
+        .stdout(["--help"])
         .lines()
         .skip_while(|line| *line != "Commands:")
         .skip(1)
@@ -180,7 +181,7 @@ fn messages_show_control_characters_instead_of_sending_them() {
     ];
     let mut written_out = 0;
     for line in lines {
-        let output = folder.run(line.iter().copied());
+        let output = folder.output_of(line.iter().copied());
         let messages = text(&output.stderr);
         let sent = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
         assert!(!messages.contains(sent), "{line:?}: {messages:?}");
@@ -191,9 +192,9 @@ fn messages_show_control_characters_instead_of_sending_them() {
 
     // An evaluator's name in a state.
     folder.write("calm.csv", "id,spam,b,verdict\np,1,2,1\nq,2,1,0\n");
-    folder.ok("learn calm.csv --id id --reward verdict --state model.json".split(' '));
+    folder.stdout("learn calm.csv --id id --reward verdict --state model.json".split(' '));
     folder.write("model.json", &folder.read("model.json").replace("\"spam\"", "\"sp\\u001b[31mam\""));
-    let output = folder.run("rank calm.csv --id id --reward verdict --state model.json".split(' '));
+    let output = folder.output_of("rank calm.csv --id id --reward verdict --state model.json".split(' '));
     assert!(!text(&output.stderr).contains('\u{1b}'), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("sp\\u001b[31mam"), "{}", text(&output.stderr));
 }
@@ -215,8 +216,8 @@ fn pages_escape_every_name_and_forbid_scripts() {
         folder.write(name, &hostile(column));
         let reward = if column == "verdict" { HOSTILE } else { "verdict" };
         let state = format!("<i>{at}.json");
-        folder.ok(["learn", name, "--id", "id", "--reward", reward, "--state", &state]);
-        folder.ok([
+        folder.stdout(["learn", name, "--id", "id", "--reward", reward, "--state", &state]);
+        folder.stdout([
             "report",
             name,
             "--id",
@@ -232,19 +233,19 @@ fn pages_escape_every_name_and_forbid_scripts() {
         let replay =
             ["replay", name, "--id", "id", "--reward", reward, "--policies", "average", "--runs", "2"];
         let rest = ["--items", "20", "-k", "2", "--state", &state, "--html", "replay.html"];
-        folder.ok(replay.into_iter().chain(rest));
+        folder.stdout(replay.into_iter().chain(rest));
         pages.push(folder.read("replay.html"));
     }
     folder
         .write("log.csv", &format!("{quoted},b,round,verdict,p\n{}", "1,2,1,1,0.5\n2,1,1,,0.5\n".repeat(40)));
-    folder.ok(
+    folder.stdout(
         "replay log.csv --reward verdict --probability p --policies average -k 1 --items 2 --html log.html"
             .split(' '),
     );
     pages.push(folder.read("log.html"));
-    folder.ok("demo --out demo.html -q".split(' '));
+    folder.stdout("demo --out demo.html -q".split(' '));
     pages.push(folder.read("demo.html"));
-    folder.ok("reproduce theorem3 --quick --runs 2 --rounds 100 --out paper -q".split(' '));
+    folder.stdout("reproduce theorem3 --quick --runs 2 --rounds 100 --out paper -q".split(' '));
     pages.push(folder.read("paper/report.html"));
     let mut shown = 0;
     for page in &pages {
@@ -269,8 +270,8 @@ fn safe_csv_leaves_no_formula_and_changes_no_number() {
         "id,=head,note,a,b\n\"=HYPERLINK(\"\"http://x\"\",1)\",-5,+note,-0.5,1\n@x,+7,-2+3,-1.5,2\nplain,7,\"\tx\",0.5,-3\n",
     );
     let line = "rank posts.csv -k 3 --id id --ignore =head --weights a=1,b=-1";
-    let plain = folder.ok(line.split(' ').chain(["-q"]));
-    let safe = folder.ok(line.split(' ').chain(["-q", "--safe-csv"]));
+    let plain = folder.stdout(line.split(' ').chain(["-q"]));
+    let safe = folder.stdout(line.split(' ').chain(["-q", "--safe-csv"]));
     let cells = |text: &str| -> Vec<Vec<String>> {
         let records = text.lines().map(|line| line.replace("\"=HYPERLINK(\"\"http://x\"\",1)\"", "=H"));
         let records = records.map(|line| line.replace("\"'=HYPERLINK(\"\"http://x\"\",1)\"", "'=H"));
@@ -293,11 +294,40 @@ fn safe_csv_leaves_no_formula_and_changes_no_number() {
         }
     }
     // Every way to CSV, and no other format.
-    let all = folder.ok("rank posts.csv --all --id id --ignore =head --weights a=1 -q --safe-csv".split(' '));
+    let all =
+        folder.stdout("rank posts.csv --all --id id --ignore =head --weights a=1 -q --safe-csv".split(' '));
     assert!(all.contains("'@x") && !all.contains(",@x"), "{all}");
     let pick = "pick posts.csv --id id --ignore =head -k 3 --state desk.json --no-observe -q --safe-csv";
-    let picks = folder.ok(pick.split(' '));
+    let picks = folder.stdout(pick.split(' '));
     assert!(picks.contains("'@x") && !picks.contains(",@x"), "{picks}");
-    folder.ok(pick.split(' ').chain(["--out", "picks.jsonl"]));
+    folder.stdout(pick.split(' ').chain(["--out", "picks.jsonl"]));
     assert!(folder.read("picks.jsonl").contains("\"@x\""), "{}", folder.read("picks.jsonl"));
+}
+
+/// What cannot be read because nobody knows how it is meant is named with the flag that says so, however late it comes.
+#[test]
+fn a_comma_that_first_comes_late_is_named_with_what_to_do() {
+    let folder = Folder::new("late-comma");
+    let rows = |row: u32| format!("p{row};{}\n", row % 7);
+    let plain: String = (0..1100).map(rows).collect();
+    for (late, ends_well) in [(3, true), (300, false)] {
+        let rows = |row: u32| format!("q{row};1,234\n");
+        let odd: String = (0..late).map(rows).collect();
+        folder.write("late.csv", &format!("post;spam\n{plain}{odd}"));
+        let output = folder.output_of("rank late.csv -k 1 --id post --weights spam=1".split(' '));
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.success(), ends_well, "{messages}");
+        assert!(messages.contains("`1,234` (line 1102)") && messages.contains("--decimal ,"), "{messages}");
+    }
+}
+
+#[test]
+fn of_many_columns_the_first_are_named_and_the_others_counted() {
+    let folder = Folder::new("many-columns");
+    let names: Vec<String> = (0..200).map(|at| format!("e{at}")).collect();
+    folder.write("wide.csv", &format!("{}\n{}\n", names.join(","), vec!["0.5"; 200].join(",")));
+    let output = folder.output_of("rank wide.csv -k 1 --policy average".split(' '));
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(messages.starts_with("evaluators: e0, e1, "), "{messages}");
+    assert!(messages.contains("e11 and 188 more (200 in all)\n"), "{messages}");
 }

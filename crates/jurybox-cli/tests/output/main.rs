@@ -1,5 +1,7 @@
 //! What comes out of the command, and where: results and messages, documents and their schemas, pages, a terminal.
 
+#[path = "../folder/mod.rs"]
+mod folder;
 mod habits;
 mod schemas;
 mod support;

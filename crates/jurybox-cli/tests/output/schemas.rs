@@ -1,6 +1,7 @@
 //! Every document of `--json` is what its schema in the book says it is, and says nothing that the schema does not.
 
-use crate::support::{Folder, history};
+use crate::folder::Folder;
+use crate::support::history;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -184,7 +185,7 @@ fn every_document_is_what_its_schema_says() {
     folder.ok("desk init desk --evaluators good,copy,bad,noise -q".split(' '));
     let mut seen = BTreeSet::new();
     for command in commands {
-        let text = folder.ok(command.split(' '));
+        let text = folder.stdout(command.split(' '));
         match checked(&text) {
             Ok(format) => seen.insert(format),
             Err(wrong) => panic!("jurybox {command}: {wrong}"),

@@ -1,5 +1,6 @@
 //! What a person sees on a terminal: a real one, the other end of which the test holds.
-use crate::support::{Folder, history};
+use crate::folder::Folder;
+use crate::support::history;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -41,7 +42,7 @@ fn cells_and_names_are_shown_and_not_obeyed() {
         &format!("id,{hostile},b,verdict\np\u{1b}]0;title\u{7},1,2,1\n\u{202e}q,2,1,0\n"),
     );
     folder.write("calm.csv", &history(50));
-    folder.ok("learn calm.csv --id id --reward verdict --state model.json -q".split(' '));
+    folder.stdout("learn calm.csv --id id --reward verdict --state model.json -q".split(' '));
     folder.write("model.json", &folder.read("model.json").replace("\"noise\"", "\"no\\u001b[2Jise\""));
     let lines: [&[&str]; 5] = [
         &["rank", "posts.csv", "--id", "id", "--reward", "verdict", "--weights", "b=1", "-k", "2"],
@@ -61,7 +62,7 @@ fn cells_and_names_are_shown_and_not_obeyed() {
         assert!(shown.contains("error:") && !shown.contains(['\u{1b}', '\u{7}']), "{line:?}: {shown:?}");
     }
     // A pipe gets the cells as they are.
-    let piped = folder.ok(lines[0].iter().copied());
+    let piped = folder.stdout(lines[0].iter().copied());
     assert!(piped.contains("p\u{1b}]0;title\u{7},1,2,1"), "{piped}");
 }
 

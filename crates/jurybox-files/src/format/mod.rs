@@ -8,7 +8,11 @@
 
 pub(crate) mod arrow;
 pub(crate) mod blocks;
+// Not by the macro below: rustfmt passes over files that only a macro names.
+mod csv;
+mod jsonl;
 pub(crate) mod memory;
+pub(crate) mod parquet;
 
 use crate::ask::Ask;
 use crate::column::Slab;
@@ -17,21 +21,21 @@ use crate::input::Input;
 use crate::number::Notation;
 use crate::roles::{Found, Taken};
 use crate::scan::Part;
+use crate::warning::Warning;
 use crate::write::{Aside, Sink};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Declares the formats: a module, a variant and an entry for each.
+/// Declares the formats: a variant and an entry for each.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident => $module:ident,)*) => {
-        $(pub(crate) mod $module;)*
-
         /// How rows are written down.
         ///
         /// ```
@@ -116,6 +120,11 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// What is doubtful about how its columns are told.
+    fn doubt(&self) -> Option<Warning> {
+        None
+    }
+
     /// Bytes to be read, where that is known.
     fn size(&self) -> Option<u64>;
 
@@ -140,6 +149,16 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
 
     /// Begins a pass; `bytes` is to count what has been read.
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error>;
+
+    /// How many rows it has, where that is known without reading them.
+    fn rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// Begins a pass over some stretches of rows, in their order, for a source whose rows are known.
+    fn cut_some(&self, _rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+        self.cut(bytes)
+    }
 
     /// How many lines (of text) or rows a unit has: errors in the next one count on from there.
     fn lines(&self, unit: &Unit) -> u64;

@@ -5,6 +5,7 @@
 
 mod foreign;
 mod items;
+mod python;
 mod utf16;
 
 pub(crate) use items::is_json;
@@ -13,6 +14,7 @@ use crate::error::Error;
 use crate::fingerprint::of_contents;
 pub(crate) use crate::format::Format;
 use crate::format::blocks::LONGEST;
+use crate::plain::open_plain;
 use crate::reading::Reading;
 use crate::watch::Counted;
 use std::fs::{File, Metadata};
@@ -94,11 +96,12 @@ impl Input {
         if about.is_dir() {
             return Err(Error::Directory { path: path.into() });
         }
-        let mut file = File::open(path).map_err(|e| Error::io(path, "open the file", e))?;
         if !about.is_file() {
             // A named pipe or `/dev/fd/3`: it reads once, like standard input.
-            return Self::stream(path, &mut file, reading, true);
+            let mut pipe = File::open(path).map_err(|e| Error::io(path, "open the file", e))?;
+            return Self::stream(path, &mut pipe, reading, true);
         }
+        let mut file = open_plain(path, None).map_err(|e| Error::io(path, "open the file", e))?;
         // Of the file that was opened, which need no longer be the one that was asked about above.
         let about = file.metadata().map_err(|e| Error::io(path, "open the file", e))?;
         let head = peek(&mut file).map_err(|e| Error::io(path, "read", e))?;
@@ -153,9 +156,13 @@ impl Input {
         Ok(self.lines_of(text))
     }
 
-    /// A text as the formats read it: JSON that is spread over lines has an item on each.
+    /// A text as the formats read it: JSON that is spread over lines has an item on each, and is JSON where Python's is not.
     fn lines_of(&self, text: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
-        if self.items { Box::new(items::Items::new(text)) } else { text }
+        match self.format {
+            Format::JsonLines if self.items => Box::new(python::Bare::new(items::Items::new(text))),
+            Format::JsonLines => Box::new(python::Bare::new(text)),
+            Format::Csv | Format::Parquet => text,
+        }
     }
 
     /// What the text begins with, for telling the columns: until there is `enough`, or as much as two records may have.
@@ -238,7 +245,7 @@ impl Input {
                 file.seek(SeekFrom::Start(0))?;
                 Ok(file)
             }),
-            _ => File::open(&self.path),
+            _ => open_plain(&self.path, None),
         };
         let file = opened.map_err(|e| Error::io(&self.path, "open the file", e))?;
         if let Origin::File(mark) = &self.origin {

@@ -46,6 +46,11 @@ impl Outcomes {
         }
     }
 
+    /// The one reward that there is.
+    pub(super) fn only(&self) -> Option<f64> {
+        if let [(value, _)] = self.counts[..] { Some(value) } else { None }
+    }
+
     /// How often the larger of two rewards occurs, as a share.
     pub(super) fn larger_share(&self) -> Option<f64> {
         let (_, larger) = self.two()?;

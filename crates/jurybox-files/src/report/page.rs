@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::text::moment;
-use jurybox_draw::{counted, escaped, page, warnings};
+use jurybox_draw::{counted, escaped, page, prose, warnings};
 use std::fmt::Write;
 
 /// Evaluators that are shown with all their figures and a picture; where there are more, some of every kind of advice are, and the
@@ -17,7 +17,7 @@ impl Report {
     pub fn to_html(&self) -> String {
         let mut body = format!("<p class=\"lead\">{}</p>", self.head());
         for sentence in &self.summary {
-            let _ = write!(body, "<p class=\"advice\">{}</p>", escaped(sentence));
+            let _ = write!(body, "<p class=\"advice\">{}</p>", prose(sentence));
         }
         body += &self.glance();
         body += &warnings(&self.warnings);

@@ -80,7 +80,12 @@ impl Report {
         if self.top.is_empty() {
             return String::new();
         }
-        format!("<h2>What a top K would catch</h2>{}{}", self.catch_plot(), self.catch_table())
+        let title = if self.labelled > 0 {
+            "What a top K would catch"
+        } else {
+            "How far other rankings agree with the default policy"
+        };
+        format!("<h2>{title}</h2>{}{}", self.catch_plot(), self.catch_table())
     }
 
     fn catch_plot(&self) -> String {

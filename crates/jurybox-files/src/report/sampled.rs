@@ -152,15 +152,14 @@ pub(super) fn catches(gathered: &Gathered, twins: &Twins, names: &Evaluators) ->
         // A row without a score comes last, and minus zero is zero.
         values.iter_mut().for_each(|v| *v = if v.is_nan() { f64::NEG_INFINITY } else { *v + 0.0 });
     }
-    // Without rewards the last way stands in for the truth.
+    // Without rewards the others are held against the last way, which is no contender then.
     let truth: Vec<f64> = if rewarded {
-        rows.iter().map(|&row| sample.rewards[row] + 0.0).collect()
+        let rewards: Vec<f64> = rows.iter().map(|&row| sample.rewards[row] + 0.0).collect();
+        ways.push(("best possible".into(), rewards.clone()));
+        rewards
     } else {
-        ways[ways.len() - 1].1.clone()
+        ways.pop().map(|(_, values)| values).unwrap_or_default()
     };
-    if rewarded {
-        ways.push(("best possible".into(), truth.clone()));
-    }
     let largest =
         gathered.outcomes.two().map(|(_, most)| truth.iter().filter(|&&r| r == most).count() as f64);
     let mut catches = Vec::new();

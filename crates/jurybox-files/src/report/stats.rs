@@ -79,6 +79,9 @@ pub(super) fn evaluators(
     let from = match () {
         () if rewarded => "rewards",
         () if factor.is_some() => "scores alone, by the one-factor model",
+        () if gathered.labelled > 2 => {
+            "nothing: all rewards are the same, and the scores do not move together enough to tell signal from noise"
+        }
         () => {
             "nothing: too few rewards, and the scores do not move together enough to tell signal from noise"
         }

@@ -3,7 +3,7 @@
 use super::alike::{groups_of_near_duplicates, groups_that_are_one};
 use super::gather::Gathered;
 use super::{Advice, EvaluatorReport, Relation, Report, selection, words};
-use jurybox_draw::counted;
+use jurybox_draw::{counted, short};
 
 /// Names in a list before the rest is counted.
 const NAMED: usize = 4;
@@ -37,7 +37,8 @@ pub(super) fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
 
 /// The two sentences.
 pub(super) fn sentences(report: &Report, gathered: &Gathered) -> Vec<String> {
-    let first = if report.rewarded() || report.policy.of_state { whom(report) } else { together(report) };
+    let first =
+        if report.rewarded() || report.policy.of_state { whom(report) } else { together(report, gathered) };
     let mut second = alike(report);
     let of = |advice| named(report, advice);
     second.extend(clause(&of(Advice::Changed), |names, _| format!("{names} changed: ask whoever runs that")));
@@ -57,6 +58,11 @@ pub(super) fn sentences(report: &Report, gathered: &Gathered) -> Vec<String> {
             format!("what {names} can do, these rows do not tell")
         }));
         second.extend(care(report, gathered));
+    } else if report.labelled > 1 && gathered.outcomes.only().is_some() {
+        second.push(
+            "this report can tell more when rows with another reward have come, some of them drawn at random"
+                .into(),
+        );
     } else {
         second.push("have a few hundred rows, drawn at random, reviewed, and this report can tell".into());
     }
@@ -116,13 +122,19 @@ fn whom(report: &Report) -> Vec<String> {
 }
 
 /// Who moves together, where there are no rewards.
-fn together(report: &Report) -> Vec<String> {
+fn together(report: &Report, gathered: &Gathered) -> Vec<String> {
     let with = |relation| {
         let those = report.by_use().into_iter().map(|at| &report.evaluators[at]);
         let those = those.filter(|about| about.relation == relation && about.advice == Advice::Undecided);
         those.map(|about| about.name.as_str()).collect::<Vec<&str>>()
     };
-    let mut clauses = vec!["without rewards nobody can say whom to trust".to_owned()];
+    let why = match gathered.outcomes.only() {
+        Some(value) if report.labelled > 1 => {
+            format!("all {} rewards are {}, and tell nobody apart", report.labelled, short(value))
+        }
+        _ => "without rewards nobody can say whom to trust".into(),
+    };
+    let mut clauses = vec![why];
     clauses.extend(clause(&with(Relation::With), |names, one| {
         format!("{names} {} with the others", if one { "goes" } else { "go" })
     }));

@@ -11,16 +11,16 @@ impl Report {
         let shown = || shown.iter().map(|&at| &self.evaluators[at]);
         let largest =
             shown().filter_map(|e| e.weight).map(|w| w.low.abs().max(w.high.abs())).fold(0.0, f64::max);
-        let mut html = "<div class=\"scroll\"><table><tr><th>evaluator</th><th>what to do</th><th>weight</th><th></th>\
-                        <th>curve</th><th>correlation</th><th>gain</th><th>offset</th><th>noise</th><th>mean</th>\
-                        <th>sd</th><th>coverage</th></tr>"
-            .to_string();
+        let mut html =
+            "<div class=\"scroll\"><table><tr><th>evaluator</th><th>what to do</th><th>weight</th><th></th>\
+                        <th>curve</th><th>correlation</th><th>coverage</th></tr>"
+                .to_string();
         for about in shown() {
             let curve: Vec<f64> = about.curve.iter().map(|bin| bin.reward).collect();
             let _ = write!(
                 html,
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"bar\">{}</td><td class=\"bar\">{}</td><td>{}</td>\
-                 <td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.0}%</td></tr>",
+                 <td>{:.0}%</td></tr>",
                 escaped(&about.name),
                 about.advice.word(),
                 interval(about.weight),
@@ -29,15 +29,11 @@ impl Report {
                     .map_or(String::new(), |w| self.bar(about, w.mean, Some((w.low, w.high))).cell(largest)),
                 sparkline(&about.name, &curve, self.style(about).unwrap_or(0)),
                 interval(about.correlation),
-                some(about.gain),
-                some(about.offset),
-                some(about.noise),
-                short(about.mean),
-                short(about.deviation),
                 100.0 * about.coverage
             );
         }
         html += "</table></div>";
+        html += &in_numbers(shown());
         html += &self.the_others(&folded);
         html += if self.rewarded() {
             "<p class=\"small\">In the order of use: by what to do, then by what an evaluator surely adds. <b>Weight</b>: how much \
@@ -190,11 +186,22 @@ impl Report {
             }
             html += ". The figures have no intervals: small differences between two ways may be chance.</p>";
         } else {
-            html += "<p class=\"small\">The share of the last line's top K that each way of ranking finds too, tied scores averaged over their orders. Without rewards \
-             nobody can say which is right.</p>";
+            html += "<p class=\"small\">The share of the default policy's top K that each other way of ranking finds too, tied scores averaged over their orders. Without \
+             rewards nobody can say which is right.</p>";
         }
         html
     }
+}
+
+/// What only some will want to know of the evaluators: beside the rest of their figures it would leave the page.
+fn in_numbers<'a>(shown: impl Iterator<Item = &'a EvaluatorReport>) -> String {
+    let row = |about: &EvaluatorReport| {
+        let [gain, offset, noise] = [about.gain, about.offset, about.noise].map(some);
+        [about.name.clone(), gain, offset, noise, short(about.mean), short(about.deviation)]
+    };
+    let rows: Vec<[String; 6]> = shown.map(row).collect();
+    let heads = ["evaluator", "gain", "offset", "noise", "mean", "standard deviation"];
+    format!("<details><summary>Gain, offset and noise of each</summary>{}</details>", table(&heads, &rows))
 }
 
 fn some(value: Option<f64>) -> String {

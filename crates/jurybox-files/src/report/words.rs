@@ -45,7 +45,7 @@ pub(super) fn warnings(report: &Report, gathered: &Gathered) -> Vec<String> {
     list.extend(selection::picked(gathered, report));
     if report.from.starts_with("nothing") {
         list.push(
-            "The evaluators' scores do not move together enough to tell signal from noise without rewards: \
+            "The evaluators' scores do not move together enough to tell signal from noise by themselves: \
              no gains, noise levels or weights can be given."
                 .into(),
         );

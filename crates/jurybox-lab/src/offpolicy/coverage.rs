@@ -6,6 +6,7 @@
 //! what the target earns per pick on fresh rounds; for a learner, on fresh rounds for every round of the log. Rare rewards
 //! come by chance, more often the more an item is worth, and are 1 each or of very different sizes.
 
+use super::counted::{Counted, counted};
 use super::estimators::{Evidence, Figures};
 use super::model::out_of_fold;
 use super::outcome::OffPolicyLine;
@@ -13,7 +14,7 @@ use super::over_rounds::OverRounds;
 use super::range::Range;
 use super::target::{Follow, Followed, Target, turn};
 use super::verdict;
-use crate::replay::{Log, ReplayOptions, Scale, seat};
+use crate::replay::{Log, ReplayOptions, Scale, Watch, seat};
 use jurybox::Scores;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -33,6 +34,8 @@ pub(super) struct World {
     pub(super) reward: Reward,
     /// Whether unpicked rows carry their probability too.
     pub(super) all_carry: bool,
+    /// The chance of a pick that brought nothing to have no verdict.
+    pub(super) lost: f64,
 }
 
 /// What a review brings.
@@ -110,7 +113,8 @@ impl World {
             for item in 0..self.items {
                 let greedy = if top[item] { 1.0 - self.eps } else { 0.0 };
                 let probability = greedy + self.eps * self.k as f64 / self.items as f64;
-                log.rewards.push(if picked[item] { rewards[item] } else { f64::NAN });
+                let lost = self.lost > 0.0 && rewards[item] == 0.0 && rng.random::<f64>() < self.lost;
+                log.rewards.push(if picked[item] && !lost { rewards[item] } else { f64::NAN });
                 let carries = picked[item] || (self.all_carry && probability > 0.0);
                 log.probabilities.push(if carries { probability } else { f64::NAN });
             }
@@ -156,7 +160,7 @@ impl World {
             truth = sum / (FRESH * self.rounds * self.k) as f64;
             followed
         } else {
-            follow.along(&Target::Fixed(log.scores.chunks(3).map(Self::mix).collect()))
+            follow.along(&Target::Fixed(log.scores.chunks(3).map(Self::mix).collect()), Watch::NOBODY)
         };
         let Followed::Probabilities(target) = followed.unwrap() else { panic!("the target can be followed") };
         let range = Range::of(&log, &ReplayOptions::default()).unwrap();
@@ -169,6 +173,7 @@ impl World {
             model: &model,
             range: range.ends(),
             range_is_known: range.known,
+            all_came: counted(&log, &log.rounds) == Counted::Enough,
         };
         let logged = super::logged(&log, &log.rounds, range).unwrap();
         (evidence.figures().unwrap(), verdict::line("target", &evidence, &logged), truth)
@@ -254,21 +259,13 @@ struct Covered {
 }
 
 fn plain(items: usize, k: usize, rounds: usize, eps: f64) -> World {
-    World { items, k, rounds, eps, learning: None, reward: Reward::Curve, all_carry: false }
+    World { items, k, rounds, eps, learning: None, reward: Reward::Curve, all_carry: false, lost: 0.0 }
 }
 
 /// Of 100 intervals that hold 95 times of 100, 87 or fewer hold the truth once in 400 times (binomial).
 #[test]
 fn what_is_shown_holds_the_truth_with_overlap() {
-    let world = World {
-        items: 20,
-        k: 5,
-        rounds: 120,
-        eps: 0.5,
-        learning: None,
-        reward: Reward::Curve,
-        all_carry: false,
-    };
+    let world = plain(20, 5, 120, 0.5);
     let covered = world.covered(100);
     assert!(covered.shown > 0.87 && covered.estimators[2] > 0.87, "{covered:?}");
     // A figure is refused without reason at most where the mean weight is two standard errors low: some 3 in 100, and
@@ -279,15 +276,7 @@ fn what_is_shown_holds_the_truth_with_overlap() {
 /// The same for a policy that learns from the log as it goes.
 #[test]
 fn what_is_shown_holds_the_truth_of_a_learner() {
-    let world = World {
-        items: 10,
-        k: 3,
-        rounds: 120,
-        eps: 0.6,
-        learning: Some("lin-ucb"),
-        reward: Reward::YesNo,
-        all_carry: false,
-    };
+    let world = World { learning: Some("lin-ucb"), reward: Reward::YesNo, ..plain(10, 3, 120, 0.6) };
     let covered = world.covered(100);
     assert!(covered.shown > 0.87 && covered.figures > 0.8, "{covered:?}");
 }
@@ -295,15 +284,7 @@ fn what_is_shown_holds_the_truth_of_a_learner() {
 /// Without overlap the old estimates are sure of themselves and wrong; bounds are given, and hold.
 #[test]
 fn without_overlap_there_are_bounds_and_they_hold() {
-    let world = World {
-        items: 10,
-        k: 1,
-        rounds: 200,
-        eps: 0.0,
-        learning: None,
-        reward: Reward::YesNo,
-        all_carry: false,
-    };
+    let world = World { reward: Reward::YesNo, ..plain(10, 1, 200, 0.0) };
     let covered = world.covered(100);
     assert_eq!(covered.figures, 0.0, "{covered:?}");
     assert!(covered.shown > 0.87, "{covered:?}");
@@ -366,6 +347,15 @@ fn what_is_shown_holds_the_truth_of_rare_rewards() {
     assert!(covered.student < 0.9, "the world is too kind to show it: {covered:?}");
     assert!(covered.shown > 0.9 && covered.below < 0.09, "{covered:?}");
     assert!(covered.figures > 0.5, "{covered:?}");
+}
+
+/// A fifth of the no's is never written down. Figures would be too high, and all who miss miss that way; counted, they are not.
+#[test]
+fn verdicts_that_are_missing_for_a_reason_are_counted() {
+    let world = World { reward: Reward::YesNo, all_carry: true, lost: 0.2, ..plain(20, 5, 200, 0.5) };
+    let covered = world.covered(100);
+    assert!(covered.estimators[1] < 0.87, "the world is too kind to show it: {covered:?}");
+    assert!(covered.shown > 0.87, "{covered:?}");
 }
 
 /// The second table of the book: `cargo test -p jurybox-lab --lib offpolicy::coverage -- --ignored --nocapture`.

@@ -19,8 +19,8 @@
 //!
 //! Dudík, Langford, Li (2011) and Swaminathan, Joachims (2015) are the sources of DR and SNIPS.
 
-use super::jump::Jump;
 use super::over_rounds::OverRounds;
+use crate::jump::Jump;
 
 /// What is known of a log and of what a target policy would do with it, row after row.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) range: (f64, f64),
     /// Whether the range is known, and not only that of the rewards that were seen.
     pub(crate) range_is_known: bool,
+    /// Whether every pick has its reward, as far as the log tells.
+    pub(crate) all_came: bool,
 }
 
 /// Every estimate of one target policy.
@@ -206,6 +208,7 @@ mod tests {
             model: &[0.5, 1.0, 2.0, 2.5],
             range: (1.0, 3.0),
             range_is_known: false,
+            all_came: true,
         };
         let figures = evidence.figures().unwrap();
         let near =
@@ -240,6 +243,7 @@ mod tests {
             model: &[3.0; 40],
             range: (0.0, 10.0),
             range_is_known: false,
+            all_came: true,
         };
         let figures = evidence.figures().unwrap();
         let truth = target.iter().zip(&rewards).map(|(pi, r)| pi * r).sum::<f64>() / 10.0;

@@ -5,15 +5,16 @@
 //!
 //! - `target`: a policy is followed along the log, learning as it goes from what the log looked at (`receipts`);
 //! - `estimators`: its picks are weighed against the log's, in five ways and with bounds (`over_rounds`, `jump`, `model`);
+//! - `counted`: whether there are as many rewards as the probabilities say;
 //! - `verdict`: a figure is given only where the log can speak for the policy's picks; elsewhere, bounds;
 //! - `population`: logs that hold nothing but the rows that were looked at, without rounds;
 //! - `coverage` and `population_coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
 
+mod counted;
 #[cfg(test)]
 mod coverage;
 mod estimators;
 mod export;
-mod jump;
 mod model;
 mod outcome;
 mod over_rounds;
@@ -31,10 +32,11 @@ mod verdict;
 pub use outcome::{Bounds, Estimates, OffPolicy, OffPolicyLine};
 
 use crate::error::Error;
-use crate::replay::{Log, Protocol, ReplayOptions, Scale, check_state, in_parallel, seat};
+use crate::jump::Jump;
+use crate::replay::{Log, Protocol, ReplayOptions, Scale, Watch, check_state, in_parallel, seat};
+use counted::{Counted, counted};
 use estimators::Evidence;
-use jump::Jump;
-use jurybox_files::{Progress, Table};
+use jurybox_files::Table;
 use over_rounds::OverRounds;
 use range::Range;
 use std::path::Path;
@@ -78,8 +80,7 @@ pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, E
     }
     let log = Log::read(table)?;
     check(&log, table.path(), table.taken().probability().unwrap_or_default())?;
-    let told = |done, of| table.tell(Progress::Runs { done, of });
-    let (outcome, followed) = estimated(&log, options, table.threads(), &told)?;
+    let (outcome, followed) = estimated(&log, options, table.threads(), Watch(Some(table)))?;
     if let Some(path) = &options.picks {
         export::write(path, &log, &followed)?;
     }
@@ -91,18 +92,29 @@ fn estimated(
     log: &Log,
     options: &ReplayOptions,
     threads: usize,
-    told: &(dyn Fn(usize, usize) + Sync),
+    watch: Watch<'_>,
 ) -> Result<(OffPolicy, export::AllFollowed), Error> {
     if log.rounds.is_empty() && log.labelled() == log.rows() && log.probabilities.iter().any(|&p| p < 1.0) {
-        return Ok((population::estimated(log, options, threads, told)?, export::AllFollowed::default()));
+        return Ok((population::estimated(log, options, threads, watch)?, export::AllFollowed::default()));
     }
     let rounds = rounds(log, options);
     let range = Range::of(log, options)?;
+    let counted = counted(log, &rounds);
+    if let Counted::TooMany { looked_at, expected } = counted {
+        let reason = format!(
+            "{looked_at} rows have a reward, and by the logged probabilities about {expected:.0} were looked at: rows that nobody \
+             looked at were left out of the file. Put them in, or leave the rounds away if there are none but rows that \
+             were looked at"
+        );
+        return Err(Error::setting("rounds", rounds.len(), reason));
+    }
     let model = model::out_of_fold(log, &rounds, range.ends())?;
     let targets = targets(log, options, rounds.len(), &model)?;
     let follow = Follow { log, rounds: &rounds, k: options.k, seed: options.seed };
-    let followed = in_parallel(targets.len(), threads, told, |at| follow.along(&targets[at].target))?;
+    let followed = in_parallel(targets.len(), threads, watch, |at| follow.along(&targets[at].target, watch))?;
     let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds, range)?.estimate(), range);
+    outcome.warnings.extend(missing(counted, log.labelled()));
+    outcome.warnings.extend(range.warning());
     outcome.warnings.extend(warnings(&rounds, options));
     let mut all = export::AllFollowed { rounds, model, policies: Vec::new() };
     for (contender, followed) in targets.into_iter().zip(followed) {
@@ -117,6 +129,7 @@ fn estimated(
                     model: &all.model,
                     range: range.ends(),
                     range_is_known: range.known,
+                    all_came: counted == Counted::Enough,
                 };
                 let mut line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds, range)?);
                 if contender.state {
@@ -131,6 +144,17 @@ fn estimated(
     }
     outcome.warnings.extend(hangs_on_few(&outcome));
     Ok((outcome, all))
+}
+
+/// Picks without a verdict, in words.
+fn missing(counted: Counted, looked_at: usize) -> Option<String> {
+    let Counted::Missing(picks) = counted else { return None };
+    Some(format!(
+        "{picks} {} no reward, by the logged probabilities; {looked_at} have one. Verdicts that are missing for a reason (late \
+         because they are hard, not written down where the answer was no) bend every figure, and what the log earned: intervals \
+         count them at their worst. Better leave out the rounds whose verdicts are not all there",
+        if picks == 1 { "pick has" } else { "picks have" }
+    ))
 }
 
 /// Intervals that are so many times as wide as Student's are a warning.

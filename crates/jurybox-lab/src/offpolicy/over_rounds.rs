@@ -4,7 +4,7 @@
 //! plus a sum of one number a round, and those numbers are all that an interval, or a difference of two figures over the
 //! same rounds, needs. Picks within a round hang together (one draw, one hour, one reviewer), so the round is the unit.
 
-use super::jump::Jump;
+use crate::jump::Jump;
 use jurybox::Interval;
 use jurybox::toolbox::student_95;
 

@@ -9,7 +9,6 @@
 //! Where the weight of a policy's picks is carried by few rows, most rows like them were not met, and no interval knows: there is
 //! no figure then. Rows that could never be looked at are not in such a file, and the estimate does not speak of them.
 
-use super::jump::Jump;
 use super::outcome::{OffPolicy, OffPolicyLine};
 use super::over_rounds::OverRounds;
 use super::range::Range;
@@ -18,7 +17,8 @@ use super::target::{Target, last_if_missing};
 use super::verdict::{cut, wider_than_student};
 use super::{Contender, targets};
 use crate::error::Error;
-use crate::replay::{Log, ReplayOptions, Scale, in_parallel};
+use crate::jump::Jump;
+use crate::replay::{Log, ReplayOptions, Scale, Watch, in_parallel};
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
 /// At most so many groups, of at least so many rounds' worth of rows.
@@ -32,7 +32,7 @@ pub(super) fn estimated(
     log: &Log,
     options: &ReplayOptions,
     threads: usize,
-    told: &(dyn Fn(usize, usize) + Sync),
+    watch: Watch<'_>,
 ) -> Result<OffPolicy, Error> {
     let most_items = log.rows() / (2 * ROUNDS_A_GROUP);
     if options.k > options.items {
@@ -53,7 +53,7 @@ pub(super) fn estimated(
     let model = super::model::out_of_fold(log, &rows, range.ends())?;
     let horizon = log.rows().div_ceil(options.items);
     let contenders = targets(log, options, horizon, &model)?;
-    let values = in_parallel(contenders.len() * groups, threads, told, |task| {
+    let values = in_parallel(contenders.len() * groups, threads, watch, |task| {
         valued(log, options, &contenders[task / groups].target, &rows, task % groups)
     })?;
     let logged = super::logged(log, &rows, range)?.estimate();

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::replay::{Log, ReplayOptions};
+use jurybox_draw::short;
 
 /// The range of the rewards, and how it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,6 +34,18 @@ impl Range {
             return Ok(Range { low: 0.0, high: 1.0, from: "all rewards in the log are 0 or 1", known: true });
         }
         Ok(Range { low, high, from: "the range of the rewards in the log", known: false })
+    }
+
+    /// What a person should know of it.
+    pub(super) fn warning(&self) -> Option<String> {
+        (!self.known).then(|| {
+            format!(
+                "rewards are taken to lie between {} and {}, as those in the log do. One that is rarer and larger, or a rare \
+                 loss, is in no interval: if there may be such, declare the range of the rewards",
+                short(self.low),
+                short(self.high)
+            )
+        })
     }
 
     pub(super) fn ends(&self) -> (f64, f64) {

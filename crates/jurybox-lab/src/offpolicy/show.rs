@@ -2,7 +2,7 @@
 
 use super::{OffPolicy, OffPolicyLine};
 use jurybox::Interval;
-use jurybox_draw::{escaped, page, short, warnings};
+use jurybox_draw::{counted, escaped, page, short, warnings};
 use std::fmt::Write;
 
 impl OffPolicy {
@@ -53,15 +53,15 @@ impl OffPolicy {
 
     fn setting(&self) -> String {
         format!(
-            "{} rows, {} looked at, {} evaluators; {} rounds of {} items, {}{} picks each; the log earned {} a pick\n\
+            "{}, {} looked at, {}; {} of {} items, {}{} each; the log earned {} a pick\n\
              reward per pick: {}, learnt from {}, 95% intervals over {}",
-            self.rows,
+            counted(self.rows as u64, "row"),
             self.looked_at,
-            self.evaluators.len(),
-            self.rounds,
+            counted(self.evaluators.len() as u64, "evaluator"),
+            counted(self.rounds as u64, "round"),
             short(self.items),
             if self.k as f64 > self.items { "at most " } else { "" },
-            self.k,
+            counted(self.k as u64, "pick"),
             with_interval(self.logged),
             self.estimator,
             self.learnt_from,

@@ -6,7 +6,7 @@
 
 use super::receipts::{advice, explored, needs, receipt_of_row};
 use crate::error::Error;
-use crate::replay::{Log, Scale};
+use crate::replay::{Log, Scale, Watch};
 use jurybox::{Example, Jury, Needs, Receipt, Scores, TopK};
 
 /// Who picks.
@@ -39,10 +39,10 @@ pub(crate) enum Followed {
 }
 
 impl Follow<'_> {
-    pub(crate) fn along(&self, target: &Target) -> Result<Followed, Error> {
+    pub(crate) fn along(&self, target: &Target, watch: Watch<'_>) -> Result<Followed, Error> {
         let mut out = vec![0.0; self.log.rows()];
         match target {
-            Target::Policy(jury, scale) => return self.policy(jury, *scale, |_| Ok(())),
+            Target::Policy(jury, scale) => return self.policy(jury, *scale, |_| watch.go_on()),
             Target::Uniform => {
                 for rows in self.rounds {
                     let share = self.picks(rows) as f64 / rows.len() as f64;

@@ -46,7 +46,7 @@ fn ask(policies: &str, k: usize) -> ReplayOptions {
 }
 
 fn run(log: &Log, options: &ReplayOptions) -> OffPolicy {
-    estimated(log, options, 1, &|_, _| {}).unwrap().0
+    estimated(log, options, 1, Watch::NOBODY).unwrap().0
 }
 
 /// A log that takes the top two of a poor evaluator, always. The doubly robust figure is far off and its interval small;
@@ -166,9 +166,21 @@ fn probabilities_count_where_every_row_has_a_reward() {
     assert!(outcome.logged.above(0.45), "{:?}", outcome.logged);
     // In rounds of their own the rows that nobody looked at are missed, and no figure is given.
     let rounds = (0..log.rows() / 10).map(|t| (10 * t..10 * t + 10).collect()).collect();
-    let outcome = run(&Log { rounds, ..log }, &ask("average", 2));
-    assert_eq!((outcome.policies[0].reward_per_pick, outcome.policies[0].bounds), (None, None));
-    assert!(outcome.policies[0].why.as_ref().unwrap().contains("left out of the file"));
+    let refused = estimated(&Log { rounds, ..log }, &ask("average", 2), 1, Watch::NOBODY);
+    assert!(refused.err().unwrap().to_string().contains("left out of the file"));
+}
+
+/// Probabilities that were written with few digits: 5 of 30 is 0.1667, and the weights of a random pick come to 0.9998, in every
+/// round.
+#[test]
+fn probabilities_may_be_rounded() {
+    for off in [1.0002, 0.9998] {
+        let (mut log, _) = log(11, 200, 2, 1.0, true);
+        log.probabilities.iter_mut().for_each(|p| *p *= off);
+        let outcome = run(&log, &ask("average", 2));
+        let uniform = outcome.references.iter().find(|line| line.name == "uniform").unwrap();
+        assert!(uniform.reward_per_pick.is_some() && uniform.why.is_none(), "{uniform:?}");
+    }
 }
 
 #[test]
@@ -266,7 +278,7 @@ fn equal_rewards_bound_nothing() {
     let bounds = run(&log, &declared).policies.remove(0).bounds.unwrap();
     assert!(1.0 <= bounds.low && bounds.low < 3.0 && 3.0 < bounds.high && bounds.high <= 5.0, "{bounds:?}");
     let narrow = ReplayOptions { reward_range: Some((1.0, 2.0)), ..ask("average", 2) };
-    assert!(estimated(&log, &narrow, 1, &|_, _| {}).is_err());
+    assert!(estimated(&log, &narrow, 1, Watch::NOBODY).is_err());
     // Nobody was found: that others could have been is in the bound.
     log.rewards.iter_mut().filter(|r| !r.is_nan()).for_each(|r| *r = 0.0);
     let outcome = run(&log, &ask("average", 2));
@@ -327,6 +339,6 @@ fn too_many_items_for_reviewed_rows_are_named() {
     let scores = reviewed.iter().flat_map(|&row| log.row(row).to_vec()).collect();
     let (rewards, probabilities) = (of(&log.rewards), of(&log.probabilities));
     let log = Log { scores, rewards, probabilities, rounds: vec![], ..log };
-    let error = estimated(&log, &ask("average", 2), 1, &|_, _| {}).err().unwrap().to_string();
+    let error = estimated(&log, &ask("average", 2), 1, Watch::NOBODY).err().unwrap().to_string();
     assert!(error.contains("items") && error.contains("enough for rounds of 12 items"), "{error}");
 }

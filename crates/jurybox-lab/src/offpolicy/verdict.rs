@@ -16,6 +16,7 @@
 //!
 //! A mean weight whose interval lies above one, by half its width, says that the probabilities are not those of the log.
 
+use super::counted::DIGITS;
 use super::estimators::{Evidence, Figures};
 use super::outcome::{Bounds, Estimates, OffPolicyLine};
 use super::over_rounds::OverRounds;
@@ -23,7 +24,7 @@ use jurybox::Interval;
 
 /// The least share of the picks within reach for which a figure is given.
 const LEAST_REACH: f64 = 0.5;
-/// By how much sums of weights that are one, exactly, may miss it.
+/// By how much shares that are one, exactly, may miss it.
 pub(super) const ROUNDING: f64 = 1e-9;
 const NO_BOUND: &str =
     "no bound: every reward in the log is the same, and the range of rewards was not declared";
@@ -67,9 +68,10 @@ pub(super) fn line(name: &str, evidence: &Evidence<'_>, logged: &OverRounds) -> 
     line
 }
 
-/// The share of the picks that may be out of sight; none where the log says that every row could be picked.
+/// The share of the picks that may be out of sight; none where the log says that every row could be picked, and every pick has
+/// its reward.
 pub(super) fn possibly_unseen(evidence: &Evidence<'_>, figures: &Figures) -> f64 {
-    if known_overlap(evidence).is_some_and(|known| known >= 1.0 - ROUNDING) {
+    if evidence.all_came && known_overlap(evidence).is_some_and(|known| known >= 1.0 - ROUNDING) {
         return 0.0;
     }
     figures.possibly_unseen()
@@ -113,7 +115,7 @@ fn estimates(figures: &Figures) -> Estimates {
 
 fn contradiction(figures: &Figures) -> Option<String> {
     let weight = figures.mean_weight.estimate();
-    (weight.mean - 1.5 * weight.half_width() > 1.0 + ROUNDING).then(|| {
+    (weight.mean - 1.5 * weight.half_width() > 1.0 + DIGITS).then(|| {
         format!(
             "the weights of its picks come to {:.2} times what they must: the logged probabilities are too low, or rows \
              that nobody looked at were left out of the file",
@@ -130,9 +132,11 @@ pub(super) fn out_of_reach(evidence: &Evidence<'_>, figures: &Figures) -> Option
             "overlap {known:.2}: {:.0}% of what this policy would pick, the log never looks at",
             100.0 * (1.0 - known)
         )),
-        _ if weight.high < 1.0 - ROUNDING || reach < LEAST_REACH => Some(format!(
-            "overlap {reach:.2}: {:.0}% of what this policy would pick, the log looks at too rarely to tell, or never",
-            100.0 * (1.0 - reach)
+        known if weight.high < 1.0 - DIGITS || reach < LEAST_REACH => Some(format!(
+            "overlap {reach:.2}: {:.0}% of what this policy would pick, the log looks at too rarely to tell{}{}",
+            100.0 * (1.0 - reach),
+            if known.is_some() { "" } else { ", or never" },
+            if evidence.all_came { "" } else { ", or its verdicts are missing" }
         )),
         _ => None,
     }

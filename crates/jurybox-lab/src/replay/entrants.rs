@@ -49,6 +49,11 @@ impl Entrant {
         jury.spec().entry().is_some_and(|entry| entry.needs != Needs::Nothing)
     }
 
+    /// Whether it knows the rewards, so that its picks are the best by construction.
+    pub(crate) fn knows_all(&self) -> bool {
+        matches!(self.who, Who::Reference(Value::Known(_)))
+    }
+
     /// The evaluator that plays alone.
     pub(crate) fn single(&self) -> Option<usize> {
         if let Who::Single(evaluator) = self.who { Some(evaluator) } else { None }

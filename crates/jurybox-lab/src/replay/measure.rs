@@ -6,15 +6,20 @@
 //! possible_u` of each unit u, it is Student's t times the standard error of the sum of the d, over the sum of the possible.
 //! Differences between two players are differences of gains over the same sum, unit by unit.
 //!
-//! Two players who earned the same in every unit leave no spread to measure, but other rows could still part them: one row
-//! picked otherwise moves the figure by about the rewards' standard deviation over what could be gained, the size of a jump
-//! that none of the units has met. Their interval is as wide as such jumps can make it.
+//! Where intervals are of other rows, what no unit has met counts too. A player whose few picks were all hits, or all
+//! misses, leaves no spread to measure, but on other rows a pick could miss. The figure then has the score interval of a count
+//! (`jump`): for n picks that were all right it is Wilson's. Two players who earned the same in every unit are not certain
+//! to be equal on other rows either: one row picked otherwise moves their difference by about the rewards' standard deviation
+//! over what could be gained.
 
 use super::course::Offered;
 use super::play::Played;
+use crate::jump::Jump;
 use jurybox::Interval;
 use jurybox::toolbox::student_95;
 
+/// The 97.5% quantile of the normal law.
+const Z: f64 = 1.959_963_984_540_054;
 /// Units below which no interval is given: from two or three, a spread is a guess.
 const LEAST_UNITS: usize = 4;
 
@@ -44,7 +49,10 @@ impl Over {
     pub(crate) fn covers(self) -> &'static str {
         match self {
             Over::Runs => "over runs: the draws of rows and their order, not other files",
-            Over::Rounds => "over rounds: other rounds like these, if one round does not depend on another",
+            Over::Rounds => {
+                "over rounds: other rounds like these, if one round does not depend on another; a learner's rounds do, \
+                 through what it has learnt"
+            }
             Over::Folds => {
                 "over folds: other rows like these, roughly, because folds share what they learn from"
             }
@@ -52,49 +60,77 @@ impl Over {
     }
 }
 
-/// A ratio of sums with its interval, from units in one or several groups. Several groups are repetitions on the same rows:
-/// they make the ratio steadier, but each of them is as uncertain as the other, so that their variances are averaged.
-///
-/// `jump` is what one row more or less moves the numerator by, for where nothing above the line differs from zero; 0 where
-/// that is exact.
-pub(crate) fn ratio(groups: &[Vec<(f64, f64)>], jump: f64) -> Option<Interval> {
-    let sum =
-        |units: &[(f64, f64)]| units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1));
-    let total =
-        groups.iter().map(|units| sum(units)).fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-    let mean = total.0 / total.1;
-    if total.1 <= 0.0 || !mean.is_finite() {
-        return None;
+/// A ratio of sums, with the variance that its units show.
+struct Ratio {
+    mean: f64,
+    /// Infinite from fewer units than tell a spread.
+    variance: f64,
+    /// Student's t for so many units.
+    t: f64,
+    /// Whether nothing above the line differs from zero.
+    nothing: bool,
+}
+
+impl Ratio {
+    /// From units in one or several groups; None where there is nothing to divide by. Several groups are repetitions on the
+    /// same rows: they make the ratio steadier, but each of them is as uncertain as the other, so that their variances are averaged.
+    fn of(groups: &[Vec<(f64, f64)>]) -> Option<Ratio> {
+        let sum = |units: &[(f64, f64)]| {
+            units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1))
+        };
+        let total =
+            groups.iter().map(|units| sum(units)).fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        let mean = total.0 / total.1;
+        if total.1 <= 0.0 || !mean.is_finite() {
+            return None;
+        }
+        let nothing = groups.iter().flatten().all(|unit| unit.0 == 0.0);
+        let smallest = groups.iter().map(Vec::len).min().unwrap_or(0);
+        if smallest < LEAST_UNITS {
+            return Some(Ratio { mean, variance: f64::INFINITY, t: 1.0, nothing });
+        }
+        let t = student_95(smallest - 1);
+        let variance = groups.iter().map(|units| {
+            let (n, below) = (units.len() as f64, sum(units).1);
+            // The d of a group add up to zero but for what the group differs from the others.
+            let off: Vec<f64> = units.iter().map(|unit| unit.0 - mean * unit.1).collect();
+            let centre = off.iter().sum::<f64>() / n;
+            n / (n - 1.0) * off.iter().map(|d| (d - centre).powi(2)).sum::<f64>() / (below * below)
+        });
+        let variance = variance.sum::<f64>() / groups.len() as f64;
+        // What is the same in every unit shows no spread; what is left of it by rounding is nothing.
+        let size =
+            groups.iter().flatten().map(|unit| unit.0.abs() + (mean * unit.1).abs()).sum::<f64>() / total.1;
+        let spread = t * variance.sqrt() > 1e-12 * size;
+        Some(Ratio { mean, variance: if spread { variance } else { 0.0 }, t, nothing })
     }
-    let smallest = groups.iter().map(Vec::len).min().unwrap_or(0);
-    if smallest < LEAST_UNITS {
-        return Some(Interval::around(mean, f64::INFINITY));
+
+    /// Student's interval.
+    fn student(&self) -> Interval {
+        Interval::around(self.mean, self.t * self.variance.sqrt())
     }
-    let t = student_95(smallest - 1);
-    if groups.iter().flatten().all(|unit| unit.0 == 0.0) {
-        // The reach t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) of jumps of size b around a figure of variance V, at V = 0.
-        let size = jump * groups.len() as f64 / total.1;
-        return Some(Interval::around(mean, t * t * size));
+
+    /// The interval that also counts a jump of this size among so many picks, and none where `jump` is 0.
+    ///
+    /// With the size `s = b^3 / (V + b^2)` of one unmet jump b beside the variance V that was met, and z of the normal law, it reaches
+    /// `h + sqrt(t^2 V + h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)`. With V = 0 that is the score interval of a count.
+    fn counting(&self, jump: f64, picks: f64) -> Interval {
+        if jump <= 0.0 || !self.variance.is_finite() {
+            return self.student();
+        }
+        let size = jump.powi(3) / (self.variance + jump * jump);
+        let square = Z * Z;
+        let half = 0.5 * square * size / (1.0 + square / picks);
+        Interval::around(self.mean, half + (self.t * self.variance.sqrt()).hypot(half))
     }
-    let variance = groups.iter().map(|units| {
-        let (n, below) = (units.len() as f64, sum(units).1);
-        // The d of a group add up to zero but for what the group differs from the others.
-        let off: Vec<f64> = units.iter().map(|unit| unit.0 - mean * unit.1).collect();
-        let centre = off.iter().sum::<f64>() / n;
-        n / (n - 1.0) * off.iter().map(|d| (d - centre).powi(2)).sum::<f64>() / (below * below)
-    });
-    let variance = variance.sum::<f64>() / groups.len() as f64;
-    let half_width = t * variance.sqrt();
-    // What is the same in every unit is exact; what is left of it by rounding is nothing.
-    let size =
-        groups.iter().flatten().map(|unit| unit.0.abs() + (mean * unit.1).abs()).sum::<f64>() / total.1;
-    Some(Interval::around(mean, if half_width > 1e-12 * size { half_width } else { 0.0 }))
 }
 
 /// Sums of one quantity, run by run and label by label.
 pub(crate) struct Sums {
     /// For each run, the sum up to each label, beginning with none.
     runs: Vec<Vec<f64>>,
+    /// Whether these are the rewards of picks, each of which could have been another; expectations have no such picks.
+    picked: bool,
 }
 
 impl Sums {
@@ -108,11 +144,12 @@ impl Sums {
             }));
             sums
         };
-        Sums { runs: runs.map(up_to).collect() }
+        Sums { runs: runs.map(up_to).collect(), picked: false }
     }
 
-    pub(crate) fn of_played(played: &[Played]) -> Sums {
-        Sums::of(played.iter().map(|run| &run.rewards[..]))
+    /// Of what a player earned; `uncertain` unless its picks are right by construction.
+    pub(crate) fn of_played(played: &[Played], uncertain: bool) -> Sums {
+        Sums { picked: uncertain, ..Sums::of(played.iter().map(|run| &run.rewards[..])) }
     }
 
     /// The sum over all runs.
@@ -152,8 +189,9 @@ pub(crate) struct Measures<'a> {
     pub(crate) uniform: Sums,
     pub(crate) best: Sums,
     pub(crate) picks: Sums,
-    /// The standard deviation of the rewards, where the intervals are of other rows; else 0.
-    jump: f64,
+    /// The standard deviation of the rewards, and the least and the greatest of them.
+    spread: f64,
+    ends: (f64, f64),
 }
 
 impl<'a> Measures<'a> {
@@ -168,17 +206,14 @@ impl<'a> Measures<'a> {
             uniform: Sums::of(offered.iter().map(|run| &run.uniform[..])),
             best: Sums::of(offered.iter().map(|run| &run.best[..])),
             picks: Sums::of(ones.iter().map(|run| &run[..])),
-            jump: if over.are_of_other_rows() { spread } else { 0.0 },
+            spread,
+            ends: rewards.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &reward| {
+                (low.min(reward), high.max(reward))
+            }),
         }
     }
 
-    fn paired(
-        &self,
-        above: (&Sums, &Sums),
-        below: (&Sums, Option<&Sums>),
-        labels: usize,
-        jump: f64,
-    ) -> Option<Interval> {
+    fn paired(&self, above: (&Sums, &Sums), below: (&Sums, Option<&Sums>), labels: usize) -> Option<Ratio> {
         let units = |sums: &Sums| sums.units(self.over, self.offered, labels);
         let (a, b, c, d) = (units(above.0), units(above.1), units(below.0), below.1.map(units));
         let groups: Vec<Vec<(f64, f64)>> = (0..a.len())
@@ -194,24 +229,53 @@ impl<'a> Measures<'a> {
                 (0..a[g].len()).map(unit).collect()
             })
             .collect();
-        ratio(&groups, jump)
+        Ratio::of(&groups)
+    }
+
+    /// How far one pick that went otherwise could move the sum of a player's rewards; 0 where picks are not drawn anew.
+    fn jump(&self, earned: &Sums, labels: usize) -> f64 {
+        if !earned.picked || !self.over.are_of_other_rows() {
+            return 0.0;
+        }
+        let rewards =
+            || earned.runs.iter().flat_map(|run| run[..=labels].windows(2).map(|two| two[1] - two[0]));
+        let mean = earned.total(labels) / (labels * earned.runs.len()) as f64;
+        let ends = (mean - self.ends.0, self.ends.1 - mean);
+        let Jump { down, up } = Jump::of(std::iter::once((1.0, 1.0)), rewards().map(|r| r - mean), ends);
+        down.max(up)
+    }
+
+    /// What could be gained by the picks of one run.
+    fn possible(&self, labels: usize) -> f64 {
+        (self.best.total(labels) - self.uniform.total(labels)) / self.offered.len() as f64
     }
 
     /// `(reward - uniform) / (best possible - uniform)` after so many labels; None where there is nothing to gain.
     pub(crate) fn best_share(&self, earned: &Sums, labels: usize) -> Option<Interval> {
-        self.paired((earned, &self.uniform), (&self.best, Some(&self.uniform)), labels, 0.0)
+        let share = self.paired((earned, &self.uniform), (&self.best, Some(&self.uniform)), labels)?;
+        Some(share.counting(self.jump(earned, labels) / self.possible(labels), labels as f64))
     }
 
     /// The best share of one minus that of another, unit by unit.
     pub(crate) fn difference(&self, one: &Sums, other: &Sums, labels: usize) -> Option<Interval> {
-        self.paired((one, other), (&self.best, Some(&self.uniform)), labels, self.jump)
+        let difference = self.paired((one, other), (&self.best, Some(&self.uniform)), labels)?;
+        if difference.nothing && difference.variance == 0.0 && self.over.are_of_other_rows() {
+            // The reach t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) of jumps of size b around a figure of variance V, at V = 0.
+            let reach = difference.t * difference.t * self.spread / self.possible(labels);
+            return Some(Interval::around(difference.mean, reach));
+        }
+        let jump = self.jump(one, labels).max(self.jump(other, labels));
+        Some(difference.counting(jump / self.possible(labels), labels as f64))
     }
 
     /// What a pick was worth.
     pub(crate) fn reward_per_pick(&self, earned: &Sums, labels: usize) -> Interval {
-        let nothing = Sums { runs: earned.runs.iter().map(|run| vec![0.0; run.len()]).collect() };
-        let estimate = self.paired((earned, &nothing), (&self.picks, None), labels, 0.0);
-        estimate.unwrap_or(Interval::around(f64::NAN, f64::INFINITY))
+        let nothing =
+            Sums { runs: earned.runs.iter().map(|run| vec![0.0; run.len()]).collect(), picked: false };
+        let worth = self.paired((earned, &nothing), (&self.picks, None), labels);
+        worth.map_or(Interval::around(f64::NAN, f64::INFINITY), |worth| {
+            worth.counting(self.jump(earned, labels) / labels as f64, labels as f64)
+        })
     }
 }
 
@@ -219,10 +283,15 @@ impl<'a> Measures<'a> {
 mod tests {
     use super::*;
 
+    /// Student's interval of a ratio.
+    fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Interval> {
+        Ratio::of(groups).map(|ratio| ratio.student())
+    }
+
     #[test]
     fn a_ratio_of_equal_denominators_is_a_mean_with_students_interval() {
         let units = vec![(1.0, 2.0), (2.0, 2.0), (6.0, 2.0), (4.0, 2.0)];
-        let (found, expected) = (ratio(&[units], 0.0).unwrap(), Interval::of(&[0.5, 1.0, 3.0, 2.0]));
+        let (found, expected) = (ratio(&[units]).unwrap(), Interval::of(&[0.5, 1.0, 3.0, 2.0]));
         assert!((found.mean - expected.mean).abs() < 1e-12);
         assert!((found.half_width() - expected.half_width()).abs() < 1e-12);
     }
@@ -231,7 +300,7 @@ mod tests {
     fn repetitions_do_not_narrow_an_interval_over_rows() {
         let units = vec![(1.0, 2.0), (2.0, 3.0), (6.0, 4.0), (5.0, 4.0)];
         let (once, thrice) =
-            (ratio(std::slice::from_ref(&units), 0.0).unwrap(), ratio(&vec![units.clone(); 3], 0.0).unwrap());
+            (ratio(std::slice::from_ref(&units)).unwrap(), ratio(&vec![units.clone(); 3]).unwrap());
         assert!(
             (once.half_width() - thrice.half_width()).abs() < 1e-12
                 && (once.mean - thrice.mean).abs() < 1e-12
@@ -240,31 +309,36 @@ mod tests {
 
     #[test]
     fn nothing_to_gain_is_no_share_and_few_units_no_interval() {
-        assert_eq!(ratio(&[vec![(0.0, 0.0), (0.0, 0.0)]], 0.0), None);
+        assert_eq!(ratio(&[vec![(0.0, 0.0), (0.0, 0.0)]]), None);
         for few in [vec![(1.0, 2.0)], vec![(0.0, 2.0), (3.0, 4.0)], vec![(0.0, 2.0), (2.0, 2.0), (1.0, 2.0)]]
         {
-            assert_eq!(ratio(&[few], 0.0).unwrap(), Interval::around(0.5, f64::INFINITY));
+            assert_eq!(ratio(&[few]).unwrap(), Interval::around(0.5, f64::INFINITY));
         }
     }
 
     #[test]
     fn what_is_equal_but_for_rounding_is_exact() {
         let units = vec![(0.1 + 0.2, 1.0), (0.3, 1.0), (0.3, 1.0), (0.3, 1.0), (0.3, 1.0)];
-        assert_eq!(ratio(&[units], 0.0).unwrap().half_width(), 0.0);
+        assert_eq!(ratio(&[units]).unwrap().half_width(), 0.0);
     }
 
+    /// Five picks of one fold each, all hits: the lower end is Wilson's for 5 of 5.
     #[test]
-    fn nothing_met_is_not_nothing_possible() {
-        let zeros = vec![(0.0, 4.0); 5];
-        let t = student_95(4);
-        // One row of spread 2 of the 20 that could be gained; repetitions do not change that.
-        for groups in [vec![zeros.clone()], vec![zeros.clone(); 3]] {
-            let found = ratio(&groups, 2.0).unwrap();
-            assert!(found.mean == 0.0 && (found.half_width() - t * t * 0.1).abs() < 1e-12, "{found:?}");
-            assert_eq!(ratio(&groups, 0.0).unwrap().half_width(), 0.0);
-        }
-        // A spread that was met is Student's, as ever.
-        let met = vec![(1.0, 4.0), (0.0, 4.0), (0.0, 4.0), (0.0, 4.0)];
-        assert_eq!(ratio(std::slice::from_ref(&met), 2.0), ratio(&[met], 0.0));
+    fn all_right_has_the_interval_of_a_count() {
+        let found = Ratio::of(&[vec![(1.0, 1.0); 5]]).unwrap().counting(1.0 / 5.0, 5.0);
+        assert!((found.low - 5.0 / (5.0 + Z * Z)).abs() < 1e-12, "{found:?}");
+        // Repetitions on the same rows do not narrow it, and without picks that could go otherwise it is exact.
+        let thrice = Ratio::of(&vec![vec![(1.0, 1.0); 5]; 3]).unwrap();
+        assert_eq!(thrice.counting(1.0 / 5.0, 5.0), found);
+        assert_eq!(thrice.counting(0.0, 5.0), Interval::around(1.0, 0.0));
+    }
+
+    /// Where many jumps were met, one more is nothing: Student's interval.
+    #[test]
+    fn what_was_met_is_students() {
+        let met: Vec<(f64, f64)> = (0..50).map(|i| (f64::from(i % 7), 4.0)).collect();
+        let ratio = Ratio::of(&[met]).unwrap();
+        let (counted, student) = (ratio.counting(1.0 / 200.0, 50.0), ratio.student());
+        assert!(counted.half_width() / student.half_width() < 1.01, "{counted:?} {student:?}");
     }
 }

@@ -27,14 +27,14 @@ pub(crate) use dataset::{Dataset, Replay};
 pub(crate) use log::{Log, filled};
 pub use options::{Protocol, ReplayOptions};
 pub use outcome::{CurvePoint, Line, Outcome};
-pub(crate) use parallel::in_parallel;
+pub(crate) use parallel::{Watch, in_parallel};
 pub(crate) use player::{Scale, seat};
 
 use crate::error::Error;
 use course::{Course, Extent, Offered};
 pub(crate) use entrants::check_state;
 use entrants::{Entrant, entrants};
-use jurybox_files::{Progress, Table};
+use jurybox_files::Table;
 use measure::{Measures, Over};
 use play::Played;
 use rand::SeedableRng;
@@ -74,8 +74,7 @@ pub fn replay(table: &Table, options: &ReplayOptions) -> Result<Outcome, Error> 
     if log.labelled() < log.rows() {
         return Ok(unknown(&log, options));
     }
-    let told = |done, of| table.tell(Progress::Runs { done, of });
-    let (outcome, chosen) = replayed(&log, options, table.threads(), &told)?;
+    let (outcome, chosen) = replayed(&log, options, table.threads(), Watch(Some(table)))?;
     if let Some(path) = &options.picks {
         picks::write(path, &chosen)?;
     }
@@ -106,16 +105,17 @@ pub(crate) fn replayed(
     log: &Log,
     options: &ReplayOptions,
     threads: usize,
-    told: &(dyn Fn(usize, usize) + Sync),
+    watch: Watch<'_>,
 ) -> Result<(Outcome, AllChosen), Error> {
     let extent = Extent::of(log, options)?;
     let entrants = entrants(log, options, extent.rounds)?;
     let runs = options.runs;
-    let offered: Vec<Offered> = in_parallel(runs, threads, &|_, _| {}, |run| {
+    let offered: Vec<Offered> = in_parallel(runs, threads, Watch(None), |run| {
+        watch.go_on()?;
         Ok(Course::of(log, options, run).offered(log, options.k))
     })?;
-    let results = in_parallel(entrants.len() * runs, threads, told, |task| {
-        one(log, options, &entrants[task / runs], task % runs)
+    let results = in_parallel(entrants.len() * runs, threads, watch, |task| {
+        one(log, options, &entrants[task / runs], task % runs, watch)
     })?;
     let mut results = results.into_iter();
     let mut played: Vec<(Entrant, Vec<Played>)> =
@@ -142,11 +142,18 @@ fn over(log: &Log, options: &ReplayOptions) -> Over {
 }
 
 /// One run of one entrant: a function of the file, the options and the number of the run, whoever else plays.
-fn one(log: &Log, options: &ReplayOptions, entrant: &Entrant, run: usize) -> Result<Played, Error> {
+fn one(
+    log: &Log,
+    options: &ReplayOptions,
+    entrant: &Entrant,
+    run: usize,
+    watch: Watch<'_>,
+) -> Result<Played, Error> {
     let course = Course::of(log, options, run);
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     rng.set_stream(2 * run as u64 + 1);
-    let desk = play::Table { log, k: options.k, keep: options.picks.is_some() && entrant.is_policy() };
+    let keep = options.picks.is_some() && entrant.is_policy();
+    let desk = play::Table { log, k: options.k, keep, watch };
     let known = entrant.knows_beforehand(log, options, &course, run);
     desk.play(&course, || entrant.player(log, known.as_deref()), &mut rng)
 }

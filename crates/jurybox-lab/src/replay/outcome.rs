@@ -204,7 +204,8 @@ pub(super) fn summed_up(
     (outcome.ci95_over, outcome.ci95_covers) = (measures.over.name(), measures.over.covers());
     outcome.items = items_shown(log, options, extent);
     outcome.warnings.extend(extent.warning.clone());
-    let sums: Vec<Sums> = played.iter().map(|(_, runs)| Sums::of_played(runs)).collect();
+    let sums: Vec<Sums> =
+        played.iter().map(|(entrant, runs)| Sums::of_played(runs, !entrant.knows_all())).collect();
     let (first, labels) = (&sums[0], extent.labels);
     let singles: Vec<usize> = (0..played.len()).filter(|&at| played[at].0.single().is_some()).collect();
     let best_single = Earned::BestOf(singles.iter().map(|&at| &sums[at]).collect());
@@ -330,8 +331,8 @@ fn say(log: &Log, options: &ReplayOptions, measures: &Measures<'_>, outcome: &mu
         let rarer = lower.min(log.rows() - lower);
         if rarer < FEW_OF_A_KIND * folds {
             outcome.warnings.push(format!(
-                "only {rarer} rows have the rarer of the two rewards: intervals over folds are too narrow then. On \
-                 made-up files like that they held the truth in 66 to 88 of 100, not in 95"
+                "only {rarer} rows have the rarer of the two rewards: intervals over folds can be too narrow then. On made-up \
+                 files like that they held the truth in 87 to 100 of 100"
             ));
         }
     }

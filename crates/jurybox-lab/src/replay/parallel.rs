@@ -1,14 +1,38 @@
 //! Tasks on several threads, with results that do not depend on how many.
 
 use crate::error::Error;
+use jurybox_files::{Progress, Table};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs tasks on so many threads; results in the order of the tasks. `told` hears how many are done, and of how many.
+/// Who hears how far work has come, and may say that it is enough: whoever watches a table, or nobody.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Watch<'a>(pub(crate) Option<&'a Table>);
+
+impl Watch<'_> {
+    #[cfg(test)]
+    pub(crate) const NOBODY: Watch<'static> = Watch(None);
+
+    fn tell(self, done: usize, of: usize) {
+        if let Some(table) = self.0 {
+            table.tell(Progress::Runs { done, of });
+        }
+    }
+
+    /// Refuses to go on where it is enough.
+    pub(crate) fn go_on(self) -> Result<(), Error> {
+        match self.0 {
+            Some(table) if table.is_stopped() => Err(jurybox_files::Error::Stopped.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Runs tasks on so many threads; results in the order of the tasks.
 pub(crate) fn in_parallel<T: Send>(
     tasks: usize,
     threads: usize,
-    told: &(dyn Fn(usize, usize) + Sync),
+    watch: Watch<'_>,
     work: impl Fn(usize) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     let threads = threads.clamp(1, tasks.max(1));
@@ -21,10 +45,10 @@ pub(crate) fn in_parallel<T: Send>(
                     if task >= tasks {
                         return;
                     }
-                    let result = work(task);
+                    let result = watch.go_on().and_then(|()| work(task));
                     let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     done.push((task, result));
-                    told(done.len(), tasks);
+                    watch.tell(done.len(), tasks);
                 }
             });
         }

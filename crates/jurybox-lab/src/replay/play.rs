@@ -2,6 +2,7 @@
 
 use super::Log;
 use super::course::{Course, Stage};
+use super::parallel::Watch;
 use super::picks::Chosen;
 use super::player::{Desk, Player, Turn};
 use crate::error::Error;
@@ -28,6 +29,8 @@ pub(crate) struct Table<'a> {
     pub(crate) k: usize,
     /// Whether to keep every pick.
     pub(crate) keep: bool,
+    /// Who may say that it is enough.
+    pub(crate) watch: Watch<'a>,
 }
 
 impl Table<'_> {
@@ -89,6 +92,7 @@ struct Run<'a, 'b> {
 impl Run<'_, '_> {
     /// One step; the places of what was picked.
     fn step(&mut self, player: &mut dyn Player, turn: &Turn<'_>, learns: bool) -> Result<Vec<usize>, Error> {
+        self.table.watch.go_on()?;
         let choices = player.pick(turn, self.rng)?;
         let (desk, log) = (turn.desk, self.table.log);
         let rows: Vec<usize> = choices.iter().map(|choice| desk.rows[choice.place]).collect();

@@ -3,7 +3,7 @@
 use super::entrants::BEST_SINGLE;
 use super::{Line, Outcome};
 use jurybox::Interval;
-use jurybox_draw::{Curve, Frame, Plot, Scale, escaped, page, short, warnings};
+use jurybox_draw::{Curve, Frame, Plot, Scale, counted, escaped, page, short, warnings};
 use std::fmt::Write;
 
 /// What stands in a column of the table for a line.
@@ -52,15 +52,15 @@ impl Outcome {
             },
             _ => "not known",
         };
-        let unit = if self.protocol == "pool" { "steps" } else { "rounds" };
+        let unit = if self.protocol == "pool" { "step" } else { "round" };
         format!(
-            "{} rows, {} evaluators; {} picks of {} items, {} {unit}, {} runs, seed {}; {what}; intervals over {}",
-            self.rows,
-            self.evaluators.len(),
-            self.k,
+            "{}, {}; {} of {} items, {}, {}, seed {}; {what}; intervals over {}",
+            counted(self.rows as u64, "row"),
+            counted(self.evaluators.len() as u64, "evaluator"),
+            counted(self.k as u64, "pick"),
             short(self.items),
-            self.rounds,
-            self.runs,
+            counted(self.rounds as u64, unit),
+            counted(self.runs as u64, "run"),
             self.seed,
             self.ci95_over
         )

@@ -6,7 +6,8 @@
 //! says "of order T^x" is an upper bound: it stands when the exponent is below 0.9 and its interval is not all above
 //! x + 0.1. An error keeps a bias when its log-log slope over the last decade of rounds lies above -0.1, and falls when
 //! below. A bound that picking at random would not exceed either holds, and says little; so does
-//! what is laid to learning from all samples where a policy that learns from random picks alone is not seen to do otherwise.
+//! what is laid to learning from all samples where a policy that learns from random picks alone is not seen to do otherwise, and
+//! linear growth that exploring at a constant rate brings by itself.
 
 use jurybox::Interval;
 use serde::Serialize;

@@ -76,7 +76,12 @@ pub(super) fn add(plan: &Plan, data: &Dataset, how: &Running<'_>, report: &mut R
         let paper = "Jester: EvalBasedUCB and ESAG perform better than LinUCB";
         claim(&format!("{name}-beats-lin-ucb"), paper, name, "lin-ucb");
     }
-    claim("esag-beats-chance", "Jester: RAND is far below the linear algorithms", "esag", "rand");
+    claim(
+        "esag-beats-chance",
+        "Jester, table: ESAG earns more than RAND (0.86 and 0.57 there)",
+        "esag",
+        "rand",
+    );
     Ok(())
 }
 

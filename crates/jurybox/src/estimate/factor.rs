@@ -293,28 +293,17 @@ mod tests {
         assert!(loading[0] > 0.5 && noise[0] > 0.2, "{loading:?} {noise:?}");
     }
 
-    /// The correlations of evaluators with these loadings on one factor.
-    fn correlation_of(loading: &[f64]) -> Symmetric {
-        let mut correlation = Symmetric::zeros(loading.len());
-        for i in 0..loading.len() {
-            for j in 0..=i {
-                correlation.set(i, j, if i == j { 1.0 } else { loading[i] * loading[j] });
-            }
-        }
-        correlation
-    }
-
     /// Why there are two: each is right where the other is not.
     #[test]
     fn least_squares_is_exact_where_there_is_one_answer_and_em_is_even_handed_where_there_is_none() {
         let truth = [0.95, 0.7, 0.3];
-        let correlation = correlation_of(&truth);
+        let correlation = Symmetric::of_one_factor(&truth);
         let off = |found: &[f64]| found.iter().zip(truth).map(|(l, t)| (l - t).abs()).fold(0.0, f64::max);
         assert!(off(&minimum_residual(&correlation)) < 1e-9);
         let by_em = off(&one_factor(&correlation, LEAST_NOISE).0);
         assert!((0.01..0.1).contains(&by_em), "{by_em}");
         // Two that go together at one half: any pair of loadings whose product is that would do.
-        let pair = correlation_of(&[1.0, 0.5]);
+        let pair = Symmetric::of_one_factor(&[1.0, 0.5]);
         assert_eq!(minimum_residual(&pair), [1.0, 0.5]);
         let alike = one_factor(&pair, LEAST_NOISE).0;
         assert!(alike.iter().all(|l| (l - 0.5_f64.sqrt()).abs() < 1e-6), "{alike:?}");

@@ -78,11 +78,14 @@ impl Moments {
         buffers.spread =
             if buffers.spread.order() == width { buffers.spread } else { Symmetric::zeros(width) };
         buffers.spread.clear();
-        buffers.deviations.clear();
-        for row in scores.rows() {
-            buffers.deviations.extend(row.iter().zip(&buffers.mean).map(|(x, m)| x - m));
+        // As many rows at a time as are added at a time anyway: their deviations stay in the cache.
+        for rows in scores.values().chunks(buffers.spread.stretch()) {
+            buffers.deviations.clear();
+            for row in rows.chunks_exact(width) {
+                buffers.deviations.extend(row.iter().zip(&buffers.mean).map(|(x, m)| x - m));
+            }
+            buffers.spread.add_outers(&buffers.deviations);
         }
-        buffers.spread.add_outers(&buffers.deviations);
         for i in 0..width {
             for j in 0..=i {
                 self.absorb(i, j, items, buffers.mean[i], buffers.mean[j], buffers.spread.get(i, j));

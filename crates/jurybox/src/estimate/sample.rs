@@ -88,6 +88,68 @@ impl Sample {
         self.insert(key, 1, clock, row);
     }
 
+    /// Shows many rows to the sample, one behind the other in memory: the same as one by one, and faster.
+    ///
+    /// ```
+    /// use jurybox::estimate::Sample;
+    ///
+    /// let rows: Vec<f64> = (0..2000).map(|i| f64::from(i % 700)).collect();
+    /// let (mut at_once, mut one_by_one) = (Sample::new(2, 8), Sample::new(2, 8));
+    /// at_once.offer_all(&rows, 3);
+    /// rows.chunks(2).for_each(|row| one_by_one.offer(row, 3));
+    /// assert_eq!(at_once, one_by_one);
+    /// ```
+    pub fn offer_all(&mut self, rows: &[f64], clock: u64) {
+        let count = rows.len() / self.width.max(1);
+        if count < MANY {
+            return rows.chunks_exact(self.width.max(1)).for_each(|row| self.offer(row, clock));
+        }
+        let full = self.kept.len() == self.capacity;
+        let most = if full { self.kept.last().map_or(0, |last| last.key) } else { u64::MAX };
+        let mut keys: Vec<(u64, usize)> =
+            rows.chunks_exact(self.width).map(key_of).zip(0..).filter(|(key, _)| *key <= most).collect();
+        // Keys are spread evenly: nearly always those that stay lie below this, and the others need no sorting.
+        let share = (1.3 * self.capacity as f64 + 64.0) / count as f64;
+        let below = (share * u64::MAX as f64) as u64;
+        let low = keys.iter().filter(|(key, _)| *key <= below).copied();
+        let mut low: Vec<(u64, usize)> = low.collect();
+        low.sort_unstable();
+        if low.chunk_by(|a, b| a.0 == b.0).count() >= self.capacity {
+            keys = low;
+        } else {
+            keys.sort_unstable();
+        }
+        self.take_in(&keys, rows, clock);
+    }
+
+    /// Merges rows into the sample, by their keys in ascending order.
+    fn take_in(&mut self, keys: &[(u64, usize)], rows: &[f64], clock: u64) {
+        let mut old = std::mem::take(&mut self.kept).into_iter().peekable();
+        let mut new = keys.chunk_by(|a, b| a.0 == b.0).peekable();
+        while self.kept.len() < self.capacity {
+            let (mine, theirs) = (old.peek().map(|kept| kept.key), new.peek().map(|same| same[0].0));
+            let first = match (mine, theirs) {
+                (Some(mine), Some(theirs)) => mine.min(theirs),
+                (Some(key), None) | (None, Some(key)) => key,
+                (None, None) => break,
+            };
+            let same = new.next_if(|same| same[0].0 == first);
+            let (count, at) = same.map_or((0, 0), |same| (same.len() as u64, same[0].1));
+            self.kept.push(match old.next_if(|kept| kept.key == first) {
+                Some(kept) if count == 0 => kept,
+                Some(kept) => Kept {
+                    count: kept.count.saturating_add(count).min(MOST_COUNTED),
+                    clock: kept.clock.max(clock),
+                    ..kept
+                },
+                None => {
+                    let values = rows[at * self.width..(at + 1) * self.width].to_vec();
+                    Kept { key: first, count, clock, values }
+                }
+            });
+        }
+    }
+
     fn insert(&mut self, key: u64, count: u64, clock: u64, row: &[f64]) {
         match self.kept.binary_search_by_key(&key, |kept| kept.key) {
             Ok(at) => {
@@ -106,6 +168,9 @@ impl Sample {
         }
     }
 }
+
+/// From so many rows on, they are worth being sorted.
+const MANY: usize = 256;
 
 /// A hash of the numbers; all missing values are alike, and so are the two zeros.
 fn key_of(row: &[f64]) -> u64 {
@@ -191,6 +256,25 @@ mod tests {
                 prop_assert_eq!(serde_json::to_string(&merged).unwrap(), serde_json::to_string(&whole).unwrap());
             }
             prop_assert!(whole.is_sound(2));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn many_at_once_are_one_by_one(
+            rows in prop::collection::vec(0_u32..400, 0..1500), distinct in prop::sample::select(vec![1_u32, 7, 400]),
+            capacity in prop::sample::select(vec![1_usize, 20, 600]), before in 0_usize..900,
+        ) {
+            let value = |i: u32| if i.is_multiple_of(11) { f64::NAN } else { f64::from(i % distinct) };
+            let table: Vec<f64> = rows.iter().flat_map(|&i| [value(i), f64::from(i % 3)]).collect();
+            let (first, second) = table.split_at(2 * before.min(rows.len()));
+            let (mut at_once, mut one_by_one) = (Sample::new(2, capacity), Sample::new(2, capacity));
+            for (part, clock) in [(first, 5), (second, 2)] {
+                at_once.offer_all(part, clock);
+                part.chunks(2).for_each(|row| one_by_one.offer(row, clock));
+            }
+            let text = |sample: &Sample| serde_json::to_string(sample).unwrap();
+            prop_assert_eq!(text(&at_once), text(&one_by_one));
         }
     }
 

@@ -5,6 +5,7 @@
 
 use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::contributions::Contributions;
+use crate::form::Form;
 use crate::link::Link;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
@@ -61,6 +62,11 @@ impl Rank for Mean {
             let (sum, present) = sum_of_present(row.iter().copied());
             if present > 0.0 { sum / present } else { f64::NEG_INFINITY }
         }));
+    }
+
+    fn form(&self) -> Option<Form> {
+        let width = self.weights.len();
+        Some(Form::weighted(&vec![1.0; width]).over(width as f64))
     }
 
     fn contributions(&self, row: &[f64]) -> Option<Contributions> {

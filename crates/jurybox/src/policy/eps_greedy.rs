@@ -216,6 +216,10 @@ impl Policy for EpsGreedy {
         self.state.noise.observe(scores)
     }
 
+    fn learns_from_scores(&self) -> bool {
+        self.state.noise.learns_from_scores()
+    }
+
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         // Without a receipt nobody can say that the item was not chosen for its scores.
         let explored = example.receipt.is_some_and(|receipt| receipt.explored);

@@ -127,6 +127,10 @@ impl Policy for Esag {
         true
     }
 
+    fn learns_from_scores(&self) -> bool {
+        true
+    }
+
     /// The rewards are not looked at, unless the noise levels are to come from them.
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         self.state.noise.learn(example.scores, example.reward)

@@ -108,6 +108,10 @@ impl Policy for EvalUcb {
         self.state.noise.observe(scores)
     }
 
+    fn learns_from_scores(&self) -> bool {
+        self.state.noise.learns_from_scores()
+    }
+
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         self.row.clear();
         self.link.inverse_into(example.scores, &mut self.row);

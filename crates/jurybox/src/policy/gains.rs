@@ -6,6 +6,7 @@
 use super::{Exploration, OptionEntry, OptionKind, Rank, inverted};
 use crate::contributions::Contributions;
 use crate::estimate::{Factor, MleEquation, Moments, Noise, Statistic};
+use crate::form::Form;
 use crate::link::Link;
 use crate::options::{Positive, Sigma};
 use crate::scores::Scores;
@@ -47,6 +48,11 @@ impl NoiseState {
             return true;
         }
         false
+    }
+
+    /// Whether they are estimated from scores.
+    pub(crate) fn learns_from_scores(&self) -> bool {
+        matches!(self, NoiseState::Unlabelled(_))
     }
 
     pub(crate) fn learn(&mut self, scores: &[f64], reward: f64) -> bool {
@@ -222,6 +228,12 @@ impl Rank for ByGains {
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         let x = inverted(self.link, scores, &mut scratch.inverse);
         self.gains.weights.values(&x, &mut scratch.values);
+    }
+
+    fn form(&self) -> Option<Form> {
+        let dots = Form::inverse_dots(self.link, self.gains.weights.as_slice());
+        let line = self.gains.weights.line();
+        Some(line.map_or(dots.clone(), |(base, slope)| dots.on_line(base, slope)))
     }
 
     fn exploration(&self) -> Exploration {

@@ -38,6 +38,7 @@ pub(crate) use table::{AnyPolicy, AnyRank};
 
 use crate::contributions::Contributions;
 use crate::estimate::Statistic;
+use crate::form::Form;
 use crate::link::Link;
 use crate::pick::Example;
 use crate::schedule::Renewal;
@@ -98,9 +99,26 @@ pub(crate) trait Policy: Clone {
         false
     }
 
+    /// Whether what it observes can change what `fit` gives; otherwise its rounds are only counted.
+    fn learns_from_scores(&self) -> bool {
+        false
+    }
+
     /// Learns from an example; false if this policy does not learn from such a one.
     fn learn(&mut self, _example: &Example<'_>, _at: u64) -> bool {
         false
+    }
+
+    /// Learns from examples as from one after the other; says how many were used, and how many of those lie outside.
+    fn learn_all(&mut self, examples: &[Example<'_>], at: u64) -> (u64, u64) {
+        let (mut used, mut outside) = (0, 0);
+        for example in examples {
+            if self.learn(example, at) {
+                used += 1;
+                outside += u64::from(self.is_outside(example.reward));
+            }
+        }
+        (used, outside)
     }
 
     /// Whether a reward lies outside the range that the policy was told, so that `learn` moves it to the nearest end.
@@ -129,6 +147,11 @@ pub(crate) trait Policy: Clone {
 pub(crate) trait Rank: Clone + Send + Sync {
     /// The value of each item, into `scratch.values`.
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch);
+
+    /// How the value of an item with all of its scores adds up over them, where it does: the sums of `values`, to the last bit.
+    fn form(&self) -> Option<Form> {
+        None
+    }
 
     /// How much of a round is given to chance.
     fn exploration(&self) -> Exploration {

@@ -4,6 +4,7 @@ use super::{Alarm, Entry, Exploration, Links, Policy, Rank, SigmaOrigin};
 use crate::contributions::Contributions;
 use crate::error::Error;
 use crate::estimate::Statistic;
+use crate::form::Form;
 use crate::link::Link;
 use crate::nearest::nearest;
 use crate::pick::Example;
@@ -186,12 +187,12 @@ impl AnyPolicy {
         each!(self, p => p.observe(scores, at))
     }
 
-    pub(crate) fn learn(&mut self, example: &Example<'_>, at: u64) -> bool {
-        each!(self, p => p.learn(example, at))
+    pub(crate) fn learns_from_scores(&self) -> bool {
+        each!(self, p => p.learns_from_scores())
     }
 
-    pub(crate) fn is_outside(&self, reward: f64) -> bool {
-        each!(self, p => p.is_outside(reward))
+    pub(crate) fn learn_all(&mut self, examples: &[Example<'_>], at: u64) -> (u64, u64) {
+        each!(self, p => p.learn_all(examples, at))
     }
 
     pub(crate) fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
@@ -223,6 +224,10 @@ impl AnyRank {
 
     pub(crate) fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         each_rank!(self, r => r.values(scores, scratch));
+    }
+
+    pub(crate) fn form(&self) -> Option<Form> {
+        each_rank!(self, r => r.form())
     }
 
     pub(crate) fn choose<R: Rng + ?Sized>(

@@ -4,10 +4,11 @@ mod numbers;
 mod text;
 
 pub(crate) use numbers::{fits_a_number, is_numeric, of_numbers};
-pub(crate) use text::{json, shortest, text};
+pub use text::json;
+pub(crate) use text::{shortest, text};
 
 use super::{Show, distinct};
-use crate::ask::{Ask, Batch, Layout, Use};
+use crate::ask::{Ask, Batch, Layout, Use, begin_sums};
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
 use crate::look::{ROWS, Whole};
@@ -28,12 +29,13 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error>
         data_type: Some(field.data_type().clone()),
         decimal: Decimal::Either,
         no_shares: false,
+        shares: false,
         nested: false,
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())
 }
 
-/// Takes columns of whole numbers that are all different, in the first rows, for names of things.
+/// Takes columns of whole numbers that are all different, or all long, in the first rows for names of things and times.
 pub(crate) fn look<'a>(columns: &mut [Found], batches: impl Iterator<Item = &'a RecordBatch>) {
     let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
     let mut looks: Vec<(usize, Whole)> =
@@ -62,9 +64,7 @@ pub(crate) fn look<'a>(columns: &mut [Found], batches: impl Iterator<Item = &'a 
         }
     }
     for (column, look) in looks {
-        if look.is_serial() {
-            columns[column].kind = Kind::Serial;
-        }
+        columns[column].kind = look.kind();
     }
 }
 
@@ -107,12 +107,15 @@ pub(crate) fn batch(
         }
     }
     // Evaluators in their own order: sums add up in the order in which the other formats add them.
-    let mut sums = vec![0.0; if ask.weights.is_some() { rows } else { 0 }];
+    let mut sums = Vec::new();
+    if let Some(form) = &ask.form {
+        begin_sums(&mut sums, form, rows, 0.0);
+    }
     let mut columns = Vec::with_capacity(ask.evaluators);
     for (evaluator, numbers) in scores.into_iter().enumerate() {
         let numbers = numbers.unwrap_or_else(|| Numbers::missing(rows));
-        let bad = match &ask.weights {
-            Some(weights) => numbers.add_to(&mut sums, weights[evaluator]),
+        let bad = match &ask.form {
+            Some(form) => numbers.add_to(form, evaluator, &mut sums[form.lane(evaluator)]),
             None => numbers.unusable(),
         };
         if let Some(row) = bad {
@@ -124,7 +127,10 @@ pub(crate) fn batch(
         columns.push(numbers);
     }
     batch.scores = Layout::Columns(columns);
-    batch.sums = sums;
+    if let Some(form) = &ask.form {
+        form.finish(&mut sums);
+    }
+    batch.values = sums.into_iter().next().unwrap_or_default();
     Ok(batch)
 }
 

@@ -113,8 +113,14 @@ pub(crate) fn shortest(value: f64) -> String {
     if value.is_nan() { String::new() } else { format!("{value:?}") }
 }
 
-/// A cell as JSON text.
-pub(crate) fn json(array: &dyn Array, row: usize) -> String {
+/// A cell of an array as JSON text.
+///
+/// ```
+/// use arrow_array::Float64Array;
+/// let scores = Float64Array::from(vec![Some(0.5), None]);
+/// assert_eq!((jurybox_files::cell_json(&scores, 0), jurybox_files::cell_json(&scores, 1)), ("0.5".into(), "null".into()));
+/// ```
+pub fn json(array: &dyn Array, row: usize) -> String {
     if array.is_null(row) {
         return "null".into();
     }

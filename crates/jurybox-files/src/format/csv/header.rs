@@ -4,6 +4,7 @@ use super::cells::cells;
 use crate::error::{Error, Place};
 use crate::format::blocks::record_end;
 use crate::format::{MOST_COLUMNS, distinct};
+use crate::number::{self, Cell};
 use memchr::{memchr, memchr_iter};
 use std::path::Path;
 
@@ -15,6 +16,18 @@ pub(super) struct Header {
     /// Bytes and lines until the first row.
     pub(super) bytes: usize,
     pub(super) lines: u64,
+}
+
+impl Header {
+    /// Whether it may be a row: it has fractions for names. Whole numbers are names that programs give, 0, 1 and so on.
+    pub(super) fn is_of_numbers(&self) -> bool {
+        let number = |name: &&String| matches!(number::parse(name.as_bytes()), Cell::Number(_));
+        let fraction = |name: &String| match number::parse(name.as_bytes()) {
+            Cell::Number(value) => value.fract() != 0.0,
+            _ => false,
+        };
+        2 * self.names.iter().filter(number).count() >= self.names.len() && self.names.iter().any(fraction)
+    }
 }
 
 /// What a person said about it.
@@ -33,7 +46,26 @@ impl Says {
     /// Where the header begins, and by what its cells are separated.
     fn begin(self, text: &[u8]) -> (usize, u8) {
         let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
-        (start, self.delimiter.unwrap_or_else(|| delimiter(&text[start..])))
+        let (start, said) = match excels(&text[start..]) {
+            Some((delimiter, length)) => (start + length, Some(delimiter)),
+            None => (start, None),
+        };
+        let first = start + lines_of_comments(&text[start..]);
+        let delimiter = self.delimiter.or(said).unwrap_or_else(|| delimiter(&text[first..]));
+        // `#` may also begin the header itself: then it is cut into as many cells as the first line that has none.
+        let count = |from: usize| {
+            let end = record_end(text, from, delimiter).unwrap_or(text.len());
+            cells(&text[from..end], delimiter).count()
+        };
+        let columns = count(first);
+        let mut at = start;
+        while at < first {
+            if count(at) == columns && (columns > 1 || !text[at..].starts_with(b"# ")) {
+                break;
+            }
+            at = memchr(b'\n', &text[at..first]).map_or(first, |end| at + end + 1);
+        }
+        (at, delimiter)
     }
 
     /// Whether a text holds a whole header and a whole row.
@@ -47,6 +79,10 @@ impl Says {
         let (start, delimiter) = self.begin(text);
         let end = record_end(text, start, delimiter).unwrap_or(text.len());
         let record = &text[start..end];
+        if memchr(b'\n', text).is_none() && memchr(b'\r', record.trim_ascii_end()).is_some() {
+            let what = "text whose lines end in a carriage return alone, as on old Macs";
+            return Err(Error::Foreign { path: path.into(), what });
+        }
         std::str::from_utf8(record)
             .map_err(|_| Error::NotUtf8 { path: path.into(), place: Place::Line(1) })?;
         // One more than there may be is enough to refuse them.
@@ -62,11 +98,38 @@ impl Says {
         let names: Vec<String> = names.into_iter().enumerate().map(named).collect();
         distinct(path, names.iter().map(String::as_str))?;
         if self.header == Some(false) {
-            return Ok(Header { names, delimiter, bytes: start, lines: 0 });
+            let lines = memchr_iter(b'\n', &text[..start]).count() as u64;
+            return Ok(Header { names, delimiter, bytes: start, lines });
         }
         let lines = memchr_iter(b'\n', &text[..end]).count() as u64;
         Ok(Header { names, delimiter, bytes: end, lines })
     }
+}
+
+/// What a first line such as `sep=;` says, which Excel writes and reads, and how long it is.
+fn excels(text: &[u8]) -> Option<(u8, usize)> {
+    let end = memchr(b'\n', text)?;
+    match text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]) {
+        [s, e, p, b'=', delimiter]
+            if [s, e, p].map(u8::to_ascii_lowercase) == *b"sep" && *delimiter != b'"' =>
+        {
+            Some((*delimiter, end + 1))
+        }
+        _ => None,
+    }
+}
+
+/// How long the lines at the beginning are together that begin with `#`.
+fn lines_of_comments(text: &[u8]) -> usize {
+    let mut at = 0;
+    while text[at..].starts_with(b"#") {
+        match memchr(b'\n', &text[at..]) {
+            Some(end) => at += end + 1,
+            // Nothing but comments: the last of them is taken for the header.
+            None => return at,
+        }
+    }
+    if at == text.len() { 0 } else { at }
 }
 
 /// A column without a name, such as the index that pandas writes, gets the one that pandas reads it under.
@@ -103,6 +166,32 @@ fn delimiter(text: &[u8]) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_before_the_header_is_passed_over() {
+        let says = Says { delimiter: None, header: None };
+        let read = |text: &str| says.read(Path::new("a.csv"), text.as_bytes()).unwrap();
+        for (text, names, delimiter, lines) in [
+            ("sep=;\r\npost;spam\r\np1;0,5\r\n", vec!["post", "spam"], b';', 2),
+            ("SEP=,\npost,spam\np1,1\n", vec!["post", "spam"], b',', 2),
+            ("# made, by me, today\n#\npost,spam\np1,1\n", vec!["post", "spam"], b',', 3),
+            ("##v1\n#post\tspam\np1\t0.5\n", vec!["#post", "spam"], b'\t', 2),
+            ("#,spam\n1,0.5\n", vec!["#", "spam"], b',', 1),
+            ("# one score\nspam\n0.5\n", vec!["spam"], b',', 2),
+            ("#spam\n0.5\n", vec!["#spam"], b',', 1),
+            ("#by, \"me, today\npost,spam\np1,1\n", vec!["post", "spam"], b',', 2),
+        ] {
+            let header = read(text);
+            assert_eq!(
+                (header.names, header.delimiter, header.lines),
+                (names.iter().map(ToString::to_string).collect(), delimiter, lines),
+                "{text}"
+            );
+        }
+        let says = Says { delimiter: None, header: Some(false) };
+        let header = says.read(Path::new("a.csv"), b"sep=;\n0,5;1\n").unwrap();
+        assert_eq!((header.names.len(), header.bytes, header.lines), (2, 6, 1));
+    }
 
     #[test]
     fn cells_are_separated_by_what_fits_the_first_two_records() {

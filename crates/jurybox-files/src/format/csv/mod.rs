@@ -14,6 +14,7 @@ use crate::input::{Beginning, Input};
 use crate::look::{Look, ROWS};
 use crate::roles::Found;
 use crate::scan::Part;
+use crate::warning::Warning;
 use header::Header;
 use memchr::{memchr, memchr_iter};
 use std::collections::HashMap;
@@ -80,6 +81,14 @@ impl Source for Csv {
 
     fn columns(&self) -> &[Found] {
         &self.columns
+    }
+
+    fn doubt(&self) -> Option<Warning> {
+        let named = self.input.reading.header != Some(false) && self.header.is_of_numbers();
+        named.then(|| Warning::HeaderOfNumbers {
+            path: self.input.path.clone(),
+            header: self.header.names.iter().take(4).cloned().collect(),
+        })
     }
 
     fn size(&self) -> Option<u64> {

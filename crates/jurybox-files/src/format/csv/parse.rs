@@ -17,7 +17,8 @@ pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Resu
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
         return Err(Error::NotUtf8 { path: path.into(), place: Place::Line(line) });
     }
-    let mut batch = Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, Layout::default()) };
+    let mut batch =
+        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, Layout::default()) };
     let plain = ask.notations.iter().map(Notation::is_plain).collect();
     let mut sink = Sink { path, delimiter, ask, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
     sink.scores.reserve(block.len() / 64 * ask.evaluators);

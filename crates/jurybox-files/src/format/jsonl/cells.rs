@@ -35,9 +35,7 @@ impl Cells for JsonCells {
             return Arc::new(cells.map(|cell| cell.and_then(number)).collect::<Float64Array>());
         }
         let text = |raw: &RawValue| plain(raw.get());
-        Arc::new(
-            cells.map(|cell| cell.filter(|raw| raw.get() != "null").map(text)).collect::<StringArray>(),
-        )
+        Arc::new(cells.map(|cell| cell.filter(|raw| raw.get() != "null").map(text)).collect::<StringArray>())
     }
 
     fn slice(&self, from: usize, to: usize) -> Arc<dyn Cells> {

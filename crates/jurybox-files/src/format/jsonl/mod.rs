@@ -201,7 +201,9 @@ fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
         let refuse = |reason: String| Error::Json { path: path.clone(), place, reason };
         let fields = fields::fields(line).map_err(|e| refuse(parse::reason(&e)))?;
         if number == 1 && begun.whole && is_by_columns(&fields) && lines_after(&begun.text, line) == 0 {
-            return Err(refuse("it is one object that holds columns, and rows are wanted: one object each".into()));
+            return Err(refuse(
+                "it is one object that holds columns, and rows are wanted: one object each".into(),
+            ));
         }
         head.see(&fields, &[], path)?;
     }
@@ -230,7 +232,8 @@ fn is_by_columns(fields: &fields::Fields<'_>) -> bool {
     let by_row = |value: &RawValue| {
         fields::is_object(value)
             && fields::fields(value.get().as_bytes()).is_ok_and(|cells| {
-                !cells.is_empty() && cells.iter().all(|(key, _)| key.bytes().all(|byte| byte.is_ascii_digit()))
+                !cells.is_empty()
+                    && cells.iter().all(|(key, _)| key.bytes().all(|byte| byte.is_ascii_digit()))
             })
     };
     !fields.is_empty() && fields.iter().all(|(_, value)| by_row(value))

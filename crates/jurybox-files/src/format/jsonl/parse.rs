@@ -175,27 +175,33 @@ impl<'de> Visitor<'de> for Takes<'_, '_, 'de> {
                 return Err(de::Error::custom(format!("the key `{key}` stands twice")));
             }
             if goes_on && is_object(value) {
-                within(way, self.ask, value, self.cells).map_err(de::Error::custom)?;
+                within(way, self.ask, (value, &key), self.cells, self.stranger).map_err(de::Error::custom)?;
             }
         }
         Ok(())
     }
 }
 
-/// Takes the wanted values out of an object within.
+/// Takes the wanted values out of an object within, whose dotted name is told; numbers that are no columns are strangers.
 fn within<'de>(
     ways: &Ways,
     ask: &Ask,
-    object: &'de RawValue,
+    (object, name): (&'de RawValue, &str),
     cells: &mut [Option<&'de RawValue>],
+    stranger: &mut dyn FnMut(&str),
 ) -> Result<(), serde_json::Error> {
     for (key, value) in fields(object.get().as_bytes())? {
-        let Some(way) = ways.on.get(&*key) else { continue };
+        let Some(way) = ways.on.get(&*key) else {
+            if value.get().starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
+                stranger(&format!("{name}.{key}"));
+            }
+            continue;
+        };
         if let Some(column) = way.column.filter(|&column| ask.uses[column] != Use::Skip) {
             cells[column] = Some(value);
         }
         if way.wants(ask) && is_object(value) {
-            within(way, ask, value, cells)?;
+            within(way, ask, (value, &format!("{name}.{key}")), cells, stranger)?;
         }
     }
     Ok(())

@@ -16,6 +16,7 @@ use crate::roles::Found;
 use crate::scan::Part;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,6 +102,14 @@ impl Source for Memory {
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         let rows = self.firsts[self.batches.len()];
         Ok(Box::new(Stretches { rows, next: 0, width: self.width, bytes: bytes.clone() }))
+    }
+
+    fn rows(&self) -> Option<u64> {
+        Some(self.firsts[self.batches.len()] as u64)
+    }
+
+    fn cut_some(&self, rows: &[Range<u64>], _bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+        Ok(Box::new(SomeRows(rows.iter().rev().cloned().collect())))
     }
 
     fn lines(&self, unit: &Unit) -> u64 {
@@ -193,6 +202,22 @@ fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), 
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
 fn unusable(error: ArrowError) -> Error {
     Error::Arrow { path: NAME.into(), reason: error.to_string() }
+}
+
+/// Some stretches of a table, the last one first.
+struct SomeRows(Vec<Range<u64>>);
+
+impl Cut for SomeRows {
+    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+        let Some(rows) = self.0.pop() else { return Ok(false) };
+        unit.stretch = Stretch {
+            piece: 0,
+            start: rows.start as usize,
+            rows: (rows.end - rows.start) as usize,
+            bytes: 0,
+        };
+        Ok(true)
+    }
 }
 
 /// The stretches of a table, in order.

@@ -5,9 +5,10 @@ use crate::ask::Ask;
 use crate::column::Slab;
 use crate::error::Error;
 use crate::format::{Cut, Each, Fetch, Format, Record, Show, Source, Unit, arrow};
+use crate::look::ROWS;
 use crate::roles::Found;
 use crate::scan::Part;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use std::fmt;
 use std::path::Path;
@@ -24,9 +25,21 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(reader: Reader) -> Result<Stream, Error> {
+    /// Reads as much of it as is looked at to tell what columns hold; that is not lost.
+    pub(crate) fn new(mut reader: Reader) -> Result<Stream, Error> {
         let schema = reader.schema();
-        let columns = arrow::columns(Path::new(NAME), &schema)?;
+        let mut columns = arrow::columns(Path::new(NAME), &schema)?;
+        let (mut first, mut rows) = (Vec::new(), 0);
+        while rows < ROWS {
+            let Some(batch) = reader.next() else { break };
+            let batch = batch.map_err(unusable)?;
+            same_columns(&schema, &batch.schema(), first.len())?;
+            rows += batch.num_rows();
+            first.push(batch);
+        }
+        arrow::look(&mut columns, first.iter());
+        let all = first.into_iter().map(Ok).chain(reader);
+        let reader: Reader = Box::new(RecordBatchIterator::new(all, schema.clone()));
         Ok(Stream { reader: Mutex::new(Some(reader)), schema, columns })
     }
 

@@ -5,8 +5,8 @@ mod guard;
 mod pages;
 mod positioned;
 mod shelf;
-mod strip;
 mod stretch;
+mod strip;
 mod write;
 
 pub use guard::panic_is_caught;
@@ -20,12 +20,13 @@ use crate::input::Input;
 use crate::look::ROWS;
 use crate::roles::Found;
 use crate::scan::Part;
-use guard::{broken, guarded, unreadable};
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection, RowSelector};
 use ::parquet::file::reader::Length;
+use arrow_schema::DataType;
+use guard::{broken, guarded, unreadable};
 use positioned::Positioned;
 use shelf::Shelf;
-use arrow_schema::DataType;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -108,6 +109,19 @@ impl Source for Parquet {
         Ok(Box::new(Stretches { list, bytes: bytes.clone() }))
     }
 
+    fn rows(&self) -> Option<u64> {
+        // By what is there to be read, not by what the file says of itself as a whole.
+        let groups = self.metadata.metadata().row_groups().iter();
+        groups
+            .map(|group| u64::try_from(group.num_rows()).ok())
+            .try_fold(0, |sum: u64, rows| sum.checked_add(rows?))
+    }
+
+    fn cut_some(&self, rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+        let list = stretch::some_stretches(&self.metadata, rows).into_iter();
+        Ok(Box::new(Stretches { list, bytes: bytes.clone() }))
+    }
+
     fn lines(&self, unit: &Unit) -> u64 {
         unit.stretch.rows as u64
     }
@@ -151,7 +165,15 @@ impl Source for Parquet {
 fn look(columns: &mut [Found], from: &stretch::From<'_>) {
     let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
     let wanted: Vec<usize> = (0..columns.len()).filter(|&at| whole(&columns[at])).collect();
-    let Some(rows) = from.metadata.metadata().row_groups().first().map(parquet::file::metadata::RowGroupMetaData::num_rows) else { return };
+    let Some(rows) = from
+        .metadata
+        .metadata()
+        .row_groups()
+        .first()
+        .map(parquet::file::metadata::RowGroupMetaData::num_rows)
+    else {
+        return;
+    };
     if wanted.is_empty() || rows <= 0 {
         return;
     }

@@ -3,16 +3,16 @@
 //! Flat columns of doubles, floats and integers in the plain and dictionary encodings, which is how nearly every writer
 //! writes scores. For any other column the caller goes through Arrow arrays, which know all encodings.
 
-use crate::numbers::Numbers;
 use super::positioned::Positioned;
 use super::shelf::Shelf;
-use arrow_schema::DataType;
-use bytes::Bytes;
+use crate::numbers::Numbers;
 use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use ::parquet::basic::{Compression, Encoding, Type};
 use ::parquet::column::page::{Page, PageReader};
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::serialized_reader::SerializedPageReader;
+use arrow_schema::DataType;
+use bytes::Bytes;
 use std::sync::Arc;
 
 /// The numbers of one column of a row group, page after page.

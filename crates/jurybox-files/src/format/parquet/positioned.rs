@@ -1,8 +1,8 @@
 //! A file read by position: many threads share it, and none moves another's place.
 
-use bytes::Bytes;
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::reader::{ChunkReader, Length};
+use bytes::Bytes;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //! A page is a megabyte or so. Fresh memory for each costs the kernel more time (clearing it) than scoring takes, so a
 //! thread keeps what it has: a page goes back on the shelf when nobody looks at it any more.
 
-use bytes::Bytes;
 use ::parquet::errors::{ParquetError, Result};
+use bytes::Bytes;
 use std::sync::{Arc, Mutex, PoisonError};
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
@@ -12,6 +12,8 @@ use zstd::zstd_safe::get_frame_content_size;
 /// A thread's memory for pages, and its decompressor.
 #[derive(Default)]
 pub(super) struct Shelf {
+    /// Running sums of a stretch.
+    pub(super) sums: Vec<Vec<f64>>,
     spare: Spare,
     zstd: Option<Decompressor<'static>>,
 }

@@ -13,6 +13,7 @@ use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
 use ::parquet::errors::ParquetError;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,6 +45,23 @@ pub(super) fn stretches(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Ve
     list
 }
 
+/// Some rows, cut where row groups end.
+pub(super) fn some_stretches(metadata: &ArrowReaderMetadata, wanted: &[Range<u64>]) -> Vec<Stretch> {
+    let (mut list, mut first) = (Vec::new(), 0_u64);
+    for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
+        let end = first + u64::try_from(about.num_rows()).unwrap_or(0);
+        for rows in wanted {
+            let (from, to) = (rows.start.max(first), rows.end.min(end));
+            if to > from {
+                let (start, rows) = ((from - first) as usize, (to - from) as usize);
+                list.push(Stretch { piece: group, start, rows, bytes: 0 });
+            }
+        }
+        first = end;
+    }
+    list
+}
+
 /// A file to read from.
 #[derive(Clone, Copy)]
 pub(super) struct From<'a> {
@@ -69,7 +87,8 @@ impl From<'_> {
         let wanted = arrow::wanted(ask);
         if !ask.records
             && !ask.has_missing_numbers()
-            && let Some(pages) = guarded(|| self.pages(stretch, &wanted, ask)).map_err(|e| broken(path, &e))?
+            && let Some(pages) =
+                guarded(|| self.pages(stretch, &wanted, ask)).map_err(|e| broken(path, &e))?
         {
             return strip::read(path, pages, stretch, ask, shelf, each);
         }
@@ -79,8 +98,8 @@ impl From<'_> {
         let mut row = 0;
         while let Some(arrays) = next()? {
             let piece = |at: usize| vec![arrays.column(at).clone()];
-            let batch = arrow::batch(path, arrays.num_rows(), &wanted, ask, piece)
-                .map_err(|e| e.moved_down(row))?;
+            let batch =
+                arrow::batch(path, arrays.num_rows(), &wanted, ask, piece).map_err(|e| e.moved_down(row))?;
             row += batch.rows as u64;
             each(Parsed { batch, text: &[], arrays: ask.records.then_some(arrays) })?;
         }

@@ -4,7 +4,7 @@ use super::guard::{broken, guarded};
 use super::pages::Pages;
 use super::shelf::Shelf;
 use super::stretch::BATCH;
-use crate::ask::{Ask, Batch, Layout, Use};
+use crate::ask::{Ask, Batch, Layout, Use, begin_sums};
 use crate::error::Error;
 use crate::format::arrow::infinite;
 use crate::format::{Each, Parsed, Stretch};
@@ -28,16 +28,21 @@ pub(super) fn read(
     shelf: &mut Shelf,
     each: &mut Each<'_>,
 ) -> Result<(), Error> {
-    // Where an evaluator has no column here, every sum lacks a term.
-    let begin = if ask.lacks_a_score() { f64::NAN } else { 0.0 };
-    let mut sums = vec![begin; if ask.weights.is_some() { stretch.rows } else { 0 }];
+    let mut sums = std::mem::take(&mut shelf.sums);
+    if let Some(form) = &ask.form {
+        // Where an evaluator has no column here, every sum lacks a term.
+        let begin = if ask.lacks_a_score() { f64::NAN } else { 0.0 };
+        begin_sums(&mut sums, form, stretch.rows, begin);
+    }
     let mut strips = Vec::new();
     for (column, mut pages) in pages {
         let (mut row, mut parts) = (0, VecDeque::new());
         while let Some(part) = guarded(|| pages.next(shelf)).map_err(|e| broken(path, &e))? {
             // Added up and checked while the page is still in the cache.
-            let bad = match ask.weight(column) {
-                Some(weight) => part.add_to(&mut sums[row..], weight),
+            let bad = match ask.term(column) {
+                Some((form, evaluator)) => {
+                    part.add_to(form, evaluator, &mut sums[form.lane(evaluator)][row..])
+                }
                 None => part.unusable(),
             };
             if let Some(bad) = bad {
@@ -48,6 +53,10 @@ pub(super) fn read(
         }
         strips.push(Strip { column, parts, used: 0 });
     }
+    if let Some(form) = &ask.form {
+        form.finish(&mut sums);
+    }
+    let values = sums.first().filter(|_| ask.form.is_some()).map(Vec::as_slice).unwrap_or_default();
     let mut row = 0;
     while row < stretch.rows {
         let ready = |strip: &Strip| strip.parts.front().map_or(0, |part| part.len() - strip.used);
@@ -69,10 +78,11 @@ pub(super) fn read(
         }
         let column = |numbers: Option<Numbers>| numbers.unwrap_or_else(|| Numbers::missing(rows));
         batch.scores = Layout::Columns(scores.into_iter().map(column).collect());
-        batch.sums = sums.get(row..row + rows).unwrap_or_default().to_vec();
+        batch.values = values.get(row..row + rows).unwrap_or_default().to_vec();
         row += rows;
         each(Parsed { batch, text: &[], arrays: None })?;
     }
+    shelf.sums = sums;
     Ok(())
 }
 

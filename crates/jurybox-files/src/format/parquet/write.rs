@@ -1,17 +1,14 @@
 //! Parquet on its way out.
 
-use crate::column::{Column, Slab};
+use crate::column::Slab;
 use crate::error::Error;
 use crate::write::{Aside, Sink};
-use arrow_array::RecordBatch;
-use arrow_schema::{Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub(super) struct ParquetSink {
     path: PathBuf,
@@ -29,19 +26,14 @@ impl ParquetSink {
 impl Sink for ParquetSink {
     fn write(&mut self, slab: &Slab) -> Result<(), Error> {
         let refused = |e: ParquetError| failed(&self.path, e);
-        let arrays: Vec<_> = slab.columns.iter().map(Column::array).collect();
-        let fields = slab.names.iter().zip(&arrays);
-        let fields: Vec<Field> =
-            fields.map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
-        let schema = Arc::new(Schema::new(fields));
+        let arrays =
+            slab.batch().map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
         if let Some(aside) = self.aside.take() {
             let level = ZstdLevel::try_new(3).map_err(refused)?;
             let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-            let begun = ArrowWriter::try_new(aside, schema.clone(), Some(properties));
+            let begun = ArrowWriter::try_new(aside, arrays.schema(), Some(properties));
             self.writer = Some(begun.map_err(refused)?);
         }
-        let arrays = RecordBatch::try_new(schema, arrays)
-            .map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
         match &mut self.writer {
             Some(writer) => writer.write(&arrays).map_err(refused),
             None => Ok(()),

@@ -24,7 +24,7 @@ fn nothing_depends_on_threads() {
         let ask =
             ReplayOptions { runs: 3, rounds: Some(3), ..options(protocol, &["adaptive", "eps-greedy-all"]) };
         let text = |threads: usize| {
-            let (outcome, _) = replayed(&log, &ask, threads, &|_, _| {}).unwrap();
+            let (outcome, _) = replayed(&log, &ask, threads, Watch::NOBODY).unwrap();
             serde_json::to_string(&outcome).unwrap()
         };
         assert_eq!(text(1), text(5), "{protocol:?}");
@@ -52,7 +52,7 @@ fn states_and_weights_enter() {
     )
     .unwrap();
     ask.states = vec![("state(b)".into(), other)];
-    let error = replayed(&log, &ask, 1, &|_, _| {}).unwrap_err().to_string();
+    let error = replayed(&log, &ask, 1, Watch::NOBODY).unwrap_err().to_string();
     assert!(error.contains("state = state(b)") && error.contains('x'), "{error}");
 }
 
@@ -86,7 +86,7 @@ fn the_files_own_rounds_come_in_their_order_and_stay_together() {
         assert_eq!(rest.len() + shown.concat().len(), 100);
         assert!(shown.concat().iter().all(|row| !rest.contains(row)));
     }
-    let error = replayed(&log, &options(Protocol::Pool { budget: 5 }, &["average"]), 1, &|_, _| {});
+    let error = replayed(&log, &options(Protocol::Pool { budget: 5 }, &["average"]), 1, Watch::NOBODY);
     assert!(error.unwrap_err().to_string().contains("a pool has no rounds"));
 }
 
@@ -118,7 +118,7 @@ fn what_cannot_be_played_or_shown_is_refused_or_shortened() {
         (ReplayOptions { rounds: Some(usize::MAX), ..options(Protocol::Reuse, &["average"]) }, "rounds = "),
         (ReplayOptions { rounds: Some(1 << 40), ..options(Protocol::Reuse, &["average"]) }, "rounds = "),
     ] {
-        let error = replayed(&log, &ask, 1, &|_, _| {}).unwrap_err().to_string();
+        let error = replayed(&log, &ask, 1, Watch::NOBODY).unwrap_err().to_string();
         assert!(error.contains(named) && error.contains("at most"), "{error}");
     }
     let names = ["x".repeat(70_000), "b".into(), "c".into(), "d".into()];

@@ -43,7 +43,7 @@ fn no_row_is_looked_at_twice_and_every_pick_is_told_of() {
         let mut ask =
             ReplayOptions { runs: 2, picks: Some("kept".into()), ..options(protocol, &["adaptive"]) };
         ask.k = 3;
-        let (outcome, chosen) = replayed(&log, &ask, 1, &|_, _| {}).unwrap();
+        let (outcome, chosen) = replayed(&log, &ask, 1, Watch::NOBODY).unwrap();
         for (_, _, picks) in &chosen {
             let mut rows: Vec<usize> = picks.iter().map(|pick| pick.row).collect();
             assert_eq!(rows.len(), outcome.labels, "{protocol:?}");

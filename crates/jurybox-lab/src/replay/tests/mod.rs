@@ -4,6 +4,7 @@ mod asked;
 mod figures;
 mod intervals;
 mod leaks;
+mod stopped;
 
 use super::*;
 use jurybox::Interval;
@@ -39,7 +40,7 @@ fn options(protocol: Protocol, policies: &[&str]) -> ReplayOptions {
 }
 
 fn run(log: &Log, options: &ReplayOptions) -> Outcome {
-    replayed(log, options, 2, &|_, _| {}).unwrap().0
+    replayed(log, options, 2, Watch::NOBODY).unwrap().0
 }
 
 fn share(outcome: &Outcome, name: &str) -> Interval {

@@ -12,6 +12,9 @@ use crate::matrix::{Cholesky, Symmetric};
 /// Least share of an evaluator's variance that is called its own: a factor never explains a score entirely.
 const LEAST_NOISE: f64 = 0.002;
 
+/// Loadings below this are none.
+const LEAST_LOADING: f64 = 1e-8;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Landscape {
     pub(crate) centre: Vec<f64>,
@@ -46,7 +49,9 @@ impl Landscape {
             })
             .collect();
         let correlation = shrunk_correlation(moments, &scale);
-        let (loading, noise) = one_factor(&correlation, LEAST_NOISE);
+        let (mut loading, noise) = one_factor(&correlation, LEAST_NOISE);
+        // What is left of no loading by rounding would give whoever is missing a spread, too small to divide by.
+        loading.iter_mut().filter(|loading| loading.abs() < LEAST_LOADING).for_each(|loading| *loading = 0.0);
         let mut quantiles = Quantiles::default();
         let mut neutral = Some(Vec::with_capacity(width));
         let mut curves = Vec::with_capacity(width);
@@ -217,23 +222,13 @@ fn shrunk_correlation(moments: &Moments, scale: &[f64]) -> Symmetric {
 mod tests {
     use super::*;
 
-    fn correlation_of(loading: &[f64]) -> Symmetric {
-        let mut correlation = Symmetric::zeros(loading.len());
-        for i in 0..loading.len() {
-            for j in 0..=i {
-                correlation.set(i, j, if i == j { 1.0 } else { loading[i] * loading[j] });
-            }
-        }
-        correlation
-    }
-
     #[test]
     fn a_missing_score_is_its_expectation_given_the_others() {
         let loading = vec![0.8, 0.6, 0.5];
         let landscape = Landscape {
             centre: vec![10.0, 0.0, 5.0],
             scale: vec![0.5, 1.0, 2.0],
-            correlation: correlation_of(&loading),
+            correlation: Symmetric::of_one_factor(&loading),
             noise: loading.iter().map(|l| 1.0 - l * l).collect(),
             loading,
             curves: vec![NormalScore::default(); 3],
@@ -247,6 +242,22 @@ mod tests {
         let (c, a, b) = (0.48, 0.4, 0.3);
         let expected = ((a - b * c) * 1.0 + (b - a * c) * -0.5) / (1.0 - c * c);
         assert!((features[2] - expected).abs() < 1e-9, "{} {expected}", features[2]);
+    }
+
+    /// An evaluator that never scores has no share in the common factor, and none that rounding leaves it either: its features
+    /// are 0 in every row, and not 1e-161.
+    #[test]
+    fn an_evaluator_that_never_scores_has_no_features() {
+        let row = |i: u32| [f64::from(i * 7 % 50), f64::from(i * 7 % 50 + i % 5), f64::NAN];
+        let table: Vec<f64> = (0..200).flat_map(row).collect();
+        let mut moments = Moments::new(3);
+        moments.observe(&crate::Scores::new(&table, 3).unwrap());
+        let rows = table.chunks_exact(3).map(|values| SampledRow { values, count: 1, clock: 0 });
+        let landscape = Landscape::new(&moments, &rows, 4);
+        assert!(landscape.loading[0] > 0.5);
+        let mut features = Vec::new();
+        landscape.features(&table[..3], &mut features);
+        assert!(features.iter().skip(2).step_by(3).take(2).all(|&feature| feature == 0.0), "{features:?}");
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub(crate) struct Adaptive {
     row: Vec<f64>,
 }
 
+/// From so many examples on, the sample is shown all of them at once.
+const MANY: usize = 256;
 /// Beyond this many evaluators a fit costs more than the few labels of one more round can change it.
 const WIDE: usize = 32;
 
@@ -139,9 +141,11 @@ impl Policy for Adaptive {
         if self.options.forget {
             block.pulse.observe(scores);
         }
-        for row in scores.rows() {
-            self.state.unlabelled.offer(row, time);
-        }
+        self.state.unlabelled.offer_all(scores.values(), time);
+        true
+    }
+
+    fn learns_from_scores(&self) -> bool {
         true
     }
 
@@ -156,6 +160,30 @@ impl Policy for Adaptive {
             block.labelled.add(&self.row, 1.0);
         }
         true
+    }
+
+    /// The sample takes many rows at once for less than one by one.
+    fn learn_all(&mut self, examples: &[Example<'_>], at: u64) -> (u64, u64) {
+        let width = self.evaluators + 1;
+        let mut rows = Vec::new();
+        if examples.len() >= MANY {
+            rows.reserve_exact(examples.len() * width);
+            for example in examples {
+                rows.extend_from_slice(example.scores);
+                rows.push(example.reward);
+            }
+        } else {
+            for example in examples {
+                self.learn(example, at);
+            }
+        }
+        let time = self.time(at);
+        self.state.labelled.offer_all(&rows, time);
+        let block = self.state.ladder.at(time, &self.empty);
+        for row in rows.chunks_exact(width).filter(|row| row.iter().all(|x| !x.is_nan())) {
+            block.labelled.add(row, 1.0);
+        }
+        (examples.len() as u64, 0)
     }
 
     fn buffer(&self) -> Posterior {

@@ -18,9 +18,11 @@ use super::regression::{Examples, Regression, log_sum};
 use super::tails;
 use super::uncertainty::Uncertainty;
 use crate::estimate::{Joint, SampledRow};
+use crate::form::Form;
 use crate::kernel::{dot, dot_rows};
 use crate::scores::Scores;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A feature set that the evidence gives less than this is left out.
 const LEAST_SHARE: f64 = 1e-3;
@@ -39,7 +41,7 @@ pub(crate) struct Model {
     /// Other weights to choose by, drawn from the posterior; none unless asked for.
     draws: Vec<Vec<f64>>,
     /// None where the value is linear in the scores.
-    tables: Option<Tables>,
+    tables: Option<Arc<Tables>>,
 }
 
 /// One feature set's share of the answer.
@@ -114,7 +116,7 @@ impl Model {
 
     fn tabulate(&mut self) {
         let curved = self.weights[self.landscape.width()..].iter().any(|&w| w != 0.0);
-        self.tables = curved.then(|| Tables::new(&self.landscape, &self.weights));
+        self.tables = curved.then(|| Arc::new(Tables::new(&self.landscape, &self.weights)));
     }
 
     /// The expected reward of each item.
@@ -123,16 +125,31 @@ impl Model {
         if let Some(tables) = &self.tables {
             return tables.values(self.intercept, scores, out);
         }
-        let (landscape, width) = (&self.landscape, self.landscape.width());
-        let weights: Vec<f64> = (0..width).map(|j| self.weights[j] * landscape.scale[j]).collect();
-        let shift = dot(&weights, &landscape.centre);
+        let (base, weights) = self.straight();
         dot_rows(scores.values(), &weights, out);
-        out.iter_mut().for_each(|value| *value += self.intercept - shift);
+        out.iter_mut().for_each(|value| *value += base);
         if !scores.is_complete() {
             // A row with a gap has come out as NaN.
             let gaps = out.iter_mut().zip(scores.rows()).filter(|(value, _)| value.is_nan());
             gaps.for_each(|(value, row)| *value = self.intercept + self.linear_with_gaps(row));
         }
+    }
+
+    /// How the value of a complete row adds up over its scores.
+    pub(crate) fn form(&self) -> Form {
+        if let Some(tables) = &self.tables {
+            return Form::curved(tables.clone()).on_line(self.intercept, 1.0);
+        }
+        let (base, weights) = self.straight();
+        Form::dots(&weights).on_line(base, 1.0)
+    }
+
+    /// Where the value is linear in the scores: what it is where they are all 0, and what a unit of each adds to it.
+    fn straight(&self) -> (f64, Vec<f64>) {
+        let landscape = &self.landscape;
+        let weights = self.weights.iter().zip(&landscape.scale).map(|(weight, scale)| weight * scale);
+        let weights: Vec<f64> = weights.collect();
+        (self.intercept - dot(&weights, &landscape.centre), weights)
     }
 
     /// The straight part of a row's value, its missing scores replaced by what the present ones lead to expect.

@@ -4,6 +4,7 @@ use super::drift::Alarm;
 use super::model::Model;
 use super::uncertainty::Uncertainty;
 use crate::contributions::Contributions;
+use crate::form::Form;
 use crate::policy::{Exploration, Rank, explore};
 use crate::scores::Scores;
 use crate::scratch::Scratch;
@@ -60,6 +61,10 @@ impl Rank for Posterior {
             scratch.values.clear();
             scratch.values.resize(scores.items(), 0.0);
         }
+    }
+
+    fn form(&self) -> Option<Form> {
+        self.model.as_ref().map(|model| model.form())
     }
 
     fn exploration(&self) -> Exploration {

@@ -7,6 +7,7 @@
 
 use super::super::landscape::{self, Landscape};
 use crate::estimate::grid::{Grid, MOST_KNOTS, PIECES, with_halvings};
+use crate::form::Curves;
 use crate::scores::Scores;
 
 /// One table per evaluator.
@@ -83,6 +84,16 @@ impl Tables {
         sum
     }
 
+    /// Column by column: the additions of [`complete`](Self::complete) in their order.
+    #[inline]
+    fn add_column<const HALVINGS: usize>(column: &Column, scores: &[f64], sums: &mut [f64]) {
+        for (&x, sum) in scores.iter().zip(sums) {
+            let piece = column.grid.piece::<HALVINGS>(x);
+            let [value, slope] = column.value[piece % PIECES];
+            *sum += value + slope * (x - column.grid.knot(piece));
+        }
+    }
+
     /// Without branches on what is missing: they would be guessed wrong as often as not.
     #[inline]
     fn with_gaps<const HALVINGS: usize>(&self, row: &[f64]) -> f64 {
@@ -114,6 +125,13 @@ impl Tables {
             sum += if x.is_nan() { bent } else { 0.0 };
         }
         sum
+    }
+}
+
+impl Curves for Tables {
+    fn add(&self, evaluator: usize, scores: &[f64], sums: &mut [f64]) {
+        let column = &self.columns[evaluator];
+        with_halvings!(column.grid.halvings(), N => Self::add_column::<N>(column, scores, sums));
     }
 }
 

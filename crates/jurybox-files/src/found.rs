@@ -1,0 +1,86 @@
+//! Columns as they were found: what their first cells are, over all sources.
+
+use crate::number::Decimal;
+use arrow_schema::DataType;
+use std::collections::HashMap;
+
+/// A column of a source as it was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) name: String,
+    /// What the rows looked at hold.
+    pub(crate) kind: Kind,
+    /// Its type, where columns have one.
+    pub(crate) data_type: Option<DataType>,
+    /// What its decimals follow.
+    pub(crate) decimal: Decimal,
+    /// Whether it has numbers beyond 0 to 1, among which a share is an odd cell.
+    pub(crate) no_shares: bool,
+    /// Whether it has shares and none of those, among which they are odd cells.
+    pub(crate) shares: bool,
+    /// Whether it is a field within a column: it is written out only where it was read.
+    pub(crate) nested: bool,
+}
+
+/// What the cells of a column are, as far as they were looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// All of them are missing.
+    Empty,
+    Text,
+    /// Yes all the way down, or no.
+    OneWord,
+    /// Whole numbers, no two the same: names of things.
+    Serial,
+    /// Whole numbers that all are as long as times and telephone numbers.
+    Long,
+    /// Cells such as `1,234`, which may be thousands or decimals.
+    TwoNumbers,
+    Number,
+}
+
+impl Kind {
+    /// What a column is that holds the one here and the other there. The first source that can tell tells it for all; what
+    /// only looks like names of things in one is numbers if it is so in another.
+    pub(crate) fn and(self, other: Kind) -> Kind {
+        match (self, other) {
+            (Kind::Empty, other) => other,
+            (Kind::Serial | Kind::OneWord | Kind::Long, Kind::Number) => Kind::Number,
+            (mine, _) => mine,
+        }
+    }
+}
+
+impl Found {
+    /// A column of text, in which cells have no type.
+    pub(crate) fn new(name: String, kind: Kind) -> Self {
+        Found {
+            name,
+            kind,
+            data_type: None,
+            decimal: Decimal::Either,
+            no_shares: false,
+            shares: false,
+            nested: false,
+        }
+    }
+}
+
+/// The columns of several sources: those of the first, then what the others have beside them.
+pub(crate) fn together<'a>(columns: impl Iterator<Item = &'a Found>) -> Vec<Found> {
+    let mut all: Vec<Found> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for column in columns {
+        match places.get(&*column.name).map(|&at| &mut all[at]) {
+            None => {
+                places.insert(&column.name, all.len());
+                all.push(column.clone());
+            }
+            Some(known) => {
+                known.kind = known.kind.and(column.kind);
+                known.nested &= column.nested;
+            }
+        }
+    }
+    all
+}

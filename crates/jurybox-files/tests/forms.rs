@@ -1,0 +1,182 @@
+//! Whatever the policy, the format and the rows beside it: a row's value in a file is its value alone, bit for bit.
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+use jurybox::{Evaluators, Jury, Spec, policies};
+use jurybox_files::{Judge, Look, RankOptions, Roles, Surveyed, Table, rank, seat, survey, teach};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const J: usize = 3;
+
+/// A number within (0, 1) that looks like chance.
+fn chance(row: usize, column: usize) -> f64 {
+    let mixed = (row as u64 * 7 + column as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+}
+
+/// Rows of which the last tenth has gaps, and one no score at all.
+fn with_late_gaps(rows: usize) -> Vec<Option<f64>> {
+    let score = |row: usize, column: usize| {
+        let gap = row >= rows * 9 / 10 && (row + column).is_multiple_of(4) || row + 2 == rows;
+        (!gap).then(|| 0.5 * chance(row, 0) + 0.5 * chance(row, column + 1))
+    };
+    (0..rows).flat_map(|row| (0..J).map(move |column| score(row, column))).collect()
+}
+
+fn csv(folder: &Path, scores: &[Option<f64>]) -> PathBuf {
+    let mut text = "a,b,c\n".to_string();
+    for row in scores.chunks(J) {
+        for (at, score) in row.iter().enumerate() {
+            let _ = write!(text, "{}", score.map_or(String::new(), |score| score.to_string()));
+            text.push(if at + 1 < J { ',' } else { '\n' });
+        }
+    }
+    let path = folder.join("rows.csv");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn batch(scores: &[Option<f64>]) -> RecordBatch {
+    let column = |at: usize| -> ArrayRef {
+        Arc::new(scores.iter().skip(at).step_by(J).copied().collect::<Float64Array>())
+    };
+    let columns = ["a", "b", "c"].into_iter().enumerate().map(|(at, name)| (name, column(at), true));
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+fn parquet(folder: &Path, scores: &[Option<f64>], group: usize) -> PathBuf {
+    let (path, batch) = (folder.join("rows.parquet"), batch(scores));
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(group)).build();
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    path
+}
+
+/// The same rows in every format.
+fn tables(folder: &Path, scores: &[Option<f64>], group: usize) -> Vec<Table> {
+    let roles = Roles::default();
+    vec![
+        Table::open(&[csv(folder, scores)], &roles, true).unwrap(),
+        Table::open(&[parquet(folder, scores, group)], &roles, true).unwrap(),
+        Table::from_batches(vec![batch(scores)], &roles).unwrap(),
+    ]
+}
+
+#[test]
+fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
+    const ROWS: usize = 12_000;
+    let folder = tempfile::tempdir().unwrap();
+    let scores = with_late_gaps(ROWS);
+    let rows: Vec<f64> = scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();
+    let tables = tables(folder.path(), &scores, 5_000);
+    let mut judges = vec![("weights".to_string(), Judge::Weights(vec![0.5, -0.25, 2.0]))];
+    // Places among the others are no question about a row alone.
+    let known = policies().iter().filter(|entry| !["rand", "exp4p"].contains(&entry.name));
+    for entry in known {
+        for inverted in [None, Some(vec![1])] {
+            let mut spec = Spec::new(entry.name);
+            if entry.name == "oracle" {
+                spec = spec.with("alpha", vec![1.0, 0.5, 2.0]).with("sigma", vec![0.3, 0.2, 0.7]);
+            }
+            if let Some(columns) = inverted {
+                spec = spec.with("inverted", columns);
+            }
+            let evaluators = Evaluators::new(["a", "b", "c"]).unwrap();
+            let mut jury = Jury::new(&spec, evaluators).unwrap();
+            teach(&tables[2], &mut jury, 0).unwrap();
+            judges.push((spec.to_string(), Judge::jury(&jury)));
+        }
+    }
+    for (policy, judge) in judges {
+        let alone: Vec<u64> =
+            rows.chunks(J).map(|row| judge.values_of(row, J).unwrap()[0].to_bits()).collect();
+        for table in &tables {
+            let ranking = rank(table, &judge, RankOptions { k: ROWS, ..RankOptions::default() }).unwrap();
+            assert_eq!(ranking.winners().len(), ROWS);
+            for winner in ranking.winners() {
+                let expected = alone[winner.row as usize];
+                assert_eq!(winner.score.to_bits(), expected, "{policy}, row {}", winner.row);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sample_is_of_the_same_rows_in_every_format_and_small_tables_are_looked_at_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    for (rows, places) in [(262_144, 0), (300_001, 9)] {
+        let scores: Vec<Option<f64>> =
+            (0..rows * J).map(|at| (at % 41 != 7).then(|| chance(at / J, at % J))).collect();
+        for policy in ["esag", "adaptive"] {
+            let mut states = Vec::new();
+            for (table, threads) in tables(folder.path(), &scores, 70_000).into_iter().zip([3, 1, 2]) {
+                let table = table.with_threads(threads);
+                let fresh = || seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
+                let (mut jury, mut every) = (fresh(), fresh());
+                let seen = survey(&table, &mut jury, Look::Sample).unwrap();
+                assert_eq!((seen.rows, seen.places, seen.uneven), (rows as u64, places, false), "{policy}");
+                assert_eq!(jury.seen().items, seen.shown);
+                let all = survey(&table, &mut every, Look::EveryRow).unwrap();
+                assert_eq!((all.shown, all.is_sample()), (rows as u64, false));
+                assert_eq!(every.to_bytes() == jury.to_bytes(), places == 0);
+                states.push(jury.to_bytes());
+            }
+            assert!(states.iter().all(|state| *state == states[0]), "{policy}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_change_over_the_table_are_all_looked_at() {
+    const ROWS: usize = 290_000;
+    // Sorted by one evaluator; and one that stops half way.
+    let sorted =
+        |at: usize| Some(if at % J == 1 { at as f64 / (ROWS * J) as f64 } else { chance(at / J, at % J) });
+    let stops = |at: usize| (at % J != 2 || at < ROWS * J / 2).then(|| chance(at / J, at % J));
+    let cases: [Vec<Option<f64>>; 2] =
+        [(0..ROWS * J).map(sorted).collect(), (0..ROWS * J).map(stops).collect()];
+    for scores in cases {
+        let table = Table::from_batches(vec![batch(&scores)], &Roles::default()).unwrap();
+        let fresh = || seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap();
+        let (mut looked, mut every) = (fresh(), fresh());
+        let seen = survey(&table, &mut looked, Look::Sample).unwrap();
+        assert_eq!(seen, Surveyed { rows: ROWS as u64, shown: ROWS as u64, places: 0, uneven: true });
+        survey(&table, &mut every, Look::EveryRow).unwrap();
+        assert_eq!(looked.to_bytes(), every.to_bytes());
+    }
+}
+
+/// Files that end in the middle of a place: the same places, in text and in Parquet, and no file of one row is a place by itself.
+#[test]
+fn places_go_on_from_file_to_file_and_rewards_are_not_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let scores: Vec<Option<f64>> = (0..300_001 * J).map(|at| Some(chance(at / J, at % J))).collect();
+    let parts = [&scores[..150_000 * J], &scores[150_000 * J..150_001 * J], &scores[150_001 * J..]];
+    let (mut text, mut pages) = (Vec::new(), Vec::new());
+    for (at, part) in parts.iter().enumerate() {
+        let own = folder.path().join(at.to_string());
+        std::fs::create_dir(&own).unwrap();
+        text.push(csv(&own, part));
+        pages.push(parquet(&own, part, 40_000));
+    }
+    // The last column as a reward: what is looked at is the other two.
+    let roles = Roles { reward: Some("c".into()), ..Roles::default() };
+    for look in [Look::Sample, Look::EveryRow] {
+        let mut states = Vec::new();
+        for paths in [&text, &pages] {
+            let table = Table::open(paths, &roles, true).unwrap();
+            let mut jury = seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap();
+            let seen = survey(&table, &mut jury, look).unwrap();
+            assert_eq!(seen.places, if look == Look::Sample { 9 } else { 0 });
+            assert_eq!((jury.seen().rounds, jury.seen().used), (3, 0));
+            states.push(jury.to_bytes());
+        }
+        assert_eq!(states[0], states[1]);
+    }
+}

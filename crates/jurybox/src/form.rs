@@ -1,0 +1,199 @@
+//! A value that adds up over the scores: what lets whoever has columns value them column by column.
+//!
+//! Most policies value an item that has all of its scores by a sum of one term per score. A file of columns is then ranked
+//! as fast as by weights that a person gives, without ever putting an item's scores side by side. The additions are those of
+//! [`Fitted::values`](crate::Fitted::values), in their order: the same values to the last bit.
+
+use crate::evaluators::Evaluators;
+use crate::link::Link;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// How the value of an item with all of its scores adds up over them; cheap to clone.
+///
+/// Running sums begin at zero, one for each item and [lane](Self::lanes). Each evaluator's scores are [added](Self::add) to its
+/// lane, in the order of the evaluators; [`finish`](Self::finish) makes values of the sums. An item with a missing score comes out
+/// as NaN, and is to be valued by itself.
+///
+/// ```
+/// use jurybox::{Evaluators, Jury};
+///
+/// let fitted = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?.fit();
+/// let form = fitted.form().unwrap();
+/// let (first, second) = ([1.0, 3.0], [2.0, f64::NAN]);
+/// let mut sums = vec![vec![0.0; 2]; form.lanes()];
+/// form.add(0, first.into_iter(), &mut sums[form.lane(0)]);
+/// form.add(1, second.into_iter(), &mut sums[form.lane(1)]);
+/// form.finish(&mut sums);
+/// assert_eq!(sums[0][0], 1.5);
+/// assert!(sums[0][1].is_nan());
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Form {
+    lanes: usize,
+    terms: Terms,
+    line: Line,
+}
+
+#[derive(Debug, Clone)]
+enum Terms {
+    /// The score times a weight.
+    Weights(Arc<[f64]>),
+    /// Anything else, of scores that are turned round first where the evaluator's direction is low: `mirror - x`.
+    Curves { curves: Arc<dyn Curves>, low: Arc<[bool]>, mirror: f64 },
+}
+
+/// A term per score that is no multiple of it.
+pub(crate) trait Curves: Debug + Send + Sync {
+    /// Adds the term of each of an evaluator's scores; NaN for one that is missing.
+    fn add(&self, evaluator: usize, scores: &[f64], sums: &mut [f64]);
+}
+
+/// What becomes of a sum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Line {
+    AsItIs,
+    Over(f64),
+    Straight { base: f64, slope: f64 },
+}
+
+/// Scores that are handed to curves at a time.
+const STRETCH: usize = 512;
+
+impl Form {
+    /// The sum of weights times scores, whatever the evaluators' directions: added up one after the other.
+    ///
+    /// ```
+    /// let form = jurybox::Form::weighted(&[1.0, 3.0]);
+    /// let mut sums = vec![vec![0.0]];
+    /// form.add(0, [2.0].into_iter(), &mut sums[0]);
+    /// form.add(1, [5.0].into_iter(), &mut sums[0]);
+    /// form.finish(&mut sums);
+    /// assert_eq!(sums, [[17.0]]);
+    /// ```
+    pub fn weighted(weights: &[f64]) -> Form {
+        Form { lanes: 1, terms: Terms::Weights(weights.into()), line: Line::AsItIs }
+    }
+
+    /// As `kernel::dot_rows` adds: evaluators of even and of odd number apart, then the two.
+    pub(crate) fn dots(weights: &[f64]) -> Form {
+        Form { lanes: 2, ..Form::weighted(weights) }
+    }
+
+    /// Terms of another kind, added up one after the other.
+    pub(crate) fn curved(curves: Arc<dyn Curves>) -> Form {
+        Form { lanes: 1, terms: Terms::Curves { curves, low: [].into(), mirror: 0.0 }, line: Line::AsItIs }
+    }
+
+    /// As [`dots`](Self::dots), of scores on the inverse link's scale.
+    pub(crate) fn inverse_dots(link: Link, weights: &[f64]) -> Form {
+        if link == Link::Identity {
+            return Form::dots(weights);
+        }
+        Form { lanes: 2, ..Form::curved(Arc::new(ByLink { link, weights: weights.into() })) }
+    }
+
+    /// The sum, divided.
+    pub(crate) fn over(self, divisor: f64) -> Form {
+        Form { line: Line::Over(divisor), ..self }
+    }
+
+    /// `base + slope * sum`.
+    pub(crate) fn on_line(self, base: f64, slope: f64) -> Form {
+        Form { line: Line::Straight { base, slope }, ..self }
+    }
+
+    /// The form for scores as they come, some of whose evaluators point the other way.
+    pub(crate) fn turned(self, evaluators: &Evaluators, link: Link) -> Form {
+        if !evaluators.any_low() {
+            return self;
+        }
+        let low = evaluators.are_low();
+        let terms = match self.terms {
+            Terms::Weights(weights) => {
+                Terms::Weights(weights.iter().zip(low).map(|(w, low)| if low { -w } else { *w }).collect())
+            }
+            Terms::Curves { curves, .. } => {
+                Terms::Curves { curves, low: low.collect(), mirror: Evaluators::mirror(link) }
+            }
+        };
+        Form { terms, ..self }
+    }
+
+    /// How many running sums an item has: 1 or 2.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Which of them an evaluator's term is added to.
+    pub fn lane(&self, evaluator: usize) -> usize {
+        evaluator % self.lanes
+    }
+
+    /// Adds the terms of an evaluator's scores to the running sums of its lane, item after item; NaN = missing.
+    #[inline]
+    pub fn add(&self, evaluator: usize, scores: impl Iterator<Item = f64>, sums: &mut [f64]) {
+        match &self.terms {
+            Terms::Weights(weights) => {
+                let weight = weights[evaluator];
+                sums.iter_mut().zip(scores).for_each(|(sum, x)| *sum += x * weight);
+            }
+            Terms::Curves { curves, low, mirror } => {
+                let turn = low.get(evaluator).copied().unwrap_or(false).then_some(*mirror);
+                add_curved(&**curves, evaluator, turn, scores, sums);
+            }
+        }
+    }
+
+    /// Makes the value of each item of its running sums, in the first lane.
+    pub fn finish(&self, sums: &mut [Vec<f64>]) {
+        let Some((values, others)) = sums.split_first_mut() else { return };
+        for other in others {
+            values.iter_mut().zip(other).for_each(|(value, more)| *value += *more);
+        }
+        match self.line {
+            Line::AsItIs => {}
+            Line::Over(divisor) => values.iter_mut().for_each(|value| *value /= divisor),
+            Line::Straight { base, slope } => {
+                values.iter_mut().for_each(|value| *value = base + slope * *value);
+            }
+        }
+    }
+}
+
+/// In stretches, so that what knows the curves is called once for many scores.
+fn add_curved(
+    curves: &dyn Curves,
+    evaluator: usize,
+    turn: Option<f64>,
+    mut scores: impl Iterator<Item = f64>,
+    sums: &mut [f64],
+) {
+    let mut buffer = [0.0; STRETCH];
+    for sums in sums.chunks_mut(STRETCH) {
+        let mut count = 0;
+        for (place, x) in buffer[..sums.len()].iter_mut().zip(&mut scores) {
+            *place = x;
+            count += 1;
+        }
+        if let Some(mirror) = turn {
+            buffer[..count].iter_mut().for_each(|x| *x = mirror - *x);
+        }
+        curves.add(evaluator, &buffer[..count], &mut sums[..count]);
+    }
+}
+
+/// Weights times scores on the inverse link's scale.
+#[derive(Debug)]
+struct ByLink {
+    link: Link,
+    weights: Box<[f64]>,
+}
+
+impl Curves for ByLink {
+    fn add(&self, evaluator: usize, scores: &[f64], sums: &mut [f64]) {
+        let weight = self.weights[evaluator];
+        self.link.for_each_inverse(scores, sums, |sum, x| *sum += x * weight);
+    }
+}

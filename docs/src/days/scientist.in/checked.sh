@@ -1,0 +1,3 @@
+#!/bin/sh
+# The rows that somebody checked.
+grep -v '"correct": null' grades.jsonl > checked.jsonl

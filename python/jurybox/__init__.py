@@ -1,0 +1,77 @@
+"""Of all these items, which K deserve a person's time?
+
+Items arrive with scores from many evaluators: classifiers, rules, LLM judges. The scores are noisy, biased, sometimes missing.
+Jurybox picks the K, learns from what people find whom to trust, and says how sure it can be.
+
+Tables, as the ``jurybox`` command has them::
+
+    import jurybox as jb
+
+    jb.rank(df, k=20)                                  # the twenty rows worth a look, no labels needed
+    jury = jb.learn(past, reward="verdict")            # learn from past verdicts ...
+    jb.rank(df, k=20, state=jury, explain=True)        # ... and rank by what was learnt
+    jb.report(past, reward="verdict")                  # whom to trust, and how far
+    jb.replay(past, reward="verdict")                  # what each policy would have earned
+
+Round by round, in a program of your own::
+
+    jury = jb.Jury(["toxicity", "spam"], policy="adaptive", seed=7)
+    picks = jury.round(scores, k=10)                   # one row per item, one column per evaluator, NaN where missing
+    jury.learn(picks, rewards)                         # whenever they come
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import policies
+from ._core import Fitted, Jury, Learnt, Picks, Rows, __version__
+from ._errors import DataWarning, Error, NoFileError
+from ._learn import learn
+from ._pick import pick
+from ._rank import rank
+from ._show import Replay, Report
+from ._states import merge
+from ._study import replay, report
+from ._wide import wide
+
+if TYPE_CHECKING:
+    from . import ray, sklearn, spark
+
+__all__ = [
+    "DataWarning",
+    "Error",
+    "Fitted",
+    "Jury",
+    "Learnt",
+    "NoFileError",
+    "Picks",
+    "Replay",
+    "Report",
+    "Rows",
+    "__version__",
+    "learn",
+    "merge",
+    "pick",
+    "policies",
+    "rank",
+    "ray",
+    "replay",
+    "report",
+    "sklearn",
+    "spark",
+    "wide",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # What stands on other packages is loaded when it is asked for.
+    if name in ("ray", "sklearn", "spark"):
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,165 @@
+"""Scores and rewards as numpy has them: whatever comes in is made a plain array of doubles, or refused with its reason.
+
+``None``, ``NaN``, ``pandas.NA`` and masked values are missing scores. Text is never taken for a number, even where it would read
+like one: a column of text among scores is a mistake that should be heard of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ._errors import Error
+
+Doubles = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def scores(given: Any, names: Sequence[str]) -> Doubles:
+    """One row per item and one column per evaluator, C-contiguous doubles; NaN where a score is missing."""
+    width = len(names)
+    table = _by_name(given, names)
+    if table is not None:
+        return table
+    array = _array(given, "scores")
+    if array.ndim != 2:
+        raise Error(
+            f"scores have {array.ndim} dimension{'' if array.ndim == 1 else 's'}: pass one row per item and one column for each of "
+            f"{', '.join(names)}",
+            code="shape",
+        )
+    if array.shape[1] != width:
+        raise Error(f"the round has {array.shape[1]} scores, but the jury has {width} evaluators", code="width")
+    return _doubles(array, lambda at: {"item": int(at[0]), "evaluator": names[int(at[1])], "column": names[int(at[1])]})
+
+
+def numbers(given: Any, what: str) -> Doubles:
+    """One number for each of some things."""
+    column = _column_of(given)
+    array = _array(given if column is None else column, what)
+    if array.ndim != 1:
+        raise Error(f"{what} have {array.ndim} dimensions: pass one number for each item", code="shape")
+    return _doubles(array, lambda at: {"item": int(at[0])})
+
+
+def rows(given: Any, of: int, what: str) -> list[int]:
+    """Which rows are meant: by a mask with one flag for each of them, or by their numbers."""
+    array = _array(given, what)
+    if array.ndim != 1:
+        raise Error(f"{what} has {array.ndim} dimensions: pass a mask, or the numbers of rows", code="shape")
+    if array.dtype.kind == "b":
+        if len(array) != of:
+            raise Error(f"{what} has {len(array)} flags for {of} rows", code="shape")
+        return [int(row) for row in np.flatnonzero(array)]
+    if array.size == 0:
+        return []
+    if array.dtype.kind not in "iu":
+        raise Error(f"{what} is neither a mask nor the numbers of rows", code="shape")
+    for row in array:
+        if not 0 <= row < of:
+            raise Error(f"{what}: there is no row {row} among {of}", code="shape", item=int(row))
+    numbers = [int(row) for row in array]
+    twice = next((row for at, row in enumerate(numbers) if row in numbers[:at]), None) if len(set(numbers)) < len(numbers) else None
+    if twice is not None:
+        raise Error(f"{what} names row {twice} twice; a mask is made of bools, not of 0 and 1", code="shape", item=twice)
+    return numbers
+
+
+def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
+    """Scores that have names: a frame, columns by name, or one mapping per item. None where they have not."""
+    if isinstance(given, Mapping):
+        columns: Mapping[Any, Any] = given
+    elif isinstance(given, (list, tuple)) and given and all(isinstance(row, Mapping) for row in given):
+        known = set().union(*given)
+        _all_there(names, known)
+        columns = {name: [row.get(name) for row in given] for name in names}
+    else:
+        from ._frames import columns_of
+
+        found = columns_of(given)
+        if found is None:
+            return None
+        columns = found
+    _all_there(names, columns)
+    first = _array(columns[names[0]], f"`{names[0]}`")
+    table = np.empty((len(first) if first.ndim else 0, len(names)), dtype=np.float64)
+    for at, name in enumerate(names):
+        column = _array(columns[name], f"`{name}`")
+        if column.ndim != 1 or len(column) != len(table):
+            raise Error(f"`{name}` has other items than `{names[0]}`", code="shape", evaluator=name, column=name)
+        table[:, at] = _doubles(column, lambda row, name=name: {"item": int(row[0]), "evaluator": name, "column": name})
+    return table
+
+
+def _all_there(names: Sequence[str], known: Any) -> None:
+    for name in names:
+        if name not in known:
+            raise Error(
+                f"there are no scores of `{name}`; there are {', '.join(map(str, known))}",
+                code="evaluators",
+                evaluator=name,
+                column=name,
+            )
+
+
+def _column_of(given: Any) -> Any:
+    """The numbers of a series, whatever library it is of."""
+    if isinstance(given, (np.ndarray, list, tuple)):
+        return None
+    import narwhals.stable.v2 as nw
+
+    series = nw.from_native(given, series_only=True, pass_through=True)
+    return series.to_numpy() if isinstance(series, nw.Series) else None
+
+
+def _array(given: Any, what: str) -> np.ndarray[Any, Any]:
+    if isinstance(given, np.ndarray):
+        return given
+    column = _column_of(given)
+    if column is not None:
+        return np.asarray(column)
+    try:
+        return np.asarray(given)
+    except (ValueError, TypeError) as error:
+        raise Error(f"{what} cannot be made an array: {error}", code="shape") from None
+
+
+def _doubles(array: np.ndarray[Any, Any], where: Any) -> Doubles:
+    """The same numbers as doubles; `where` says of an index whose number it is."""
+    kind = array.dtype.kind
+    masked = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+    plain = np.asarray(array)
+    if kind in "fiub":
+        with np.errstate(over="ignore"):
+            made = np.array(plain, dtype=np.float64, order="C")
+    elif kind == "O":
+        made = np.empty(plain.shape, dtype=np.float64)
+        for at in np.ndindex(plain.shape):
+            if masked is not None and masked[at]:
+                continue
+            try:
+                made[at] = number(plain[at])
+            except TypeError:
+                facts = where(at)
+                name = facts.get("evaluator")
+                by = f", evaluator `{name}`" if name else ""
+                raise Error(
+                    f"item {facts['item']}{by}: {plain[at]!r} is not a number", code="score", value=plain[at], **facts
+                ) from None
+    else:
+        raise Error(f"numbers are wanted, and these are of type {array.dtype}", code="score")
+    if masked is not None:
+        made[masked] = np.nan
+    return made
+
+
+def number(cell: Any) -> float:
+    """A number, NaN where it is missing; a TypeError for anything else."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return float("nan")
+    if isinstance(cell, (Real, Decimal, np.number, np.bool_)):
+        return float(cell)
+    raise TypeError

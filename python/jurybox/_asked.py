@@ -1,0 +1,114 @@
+"""What is asked of tables, in the words of the commands: which column is what, how rows are written, and what is told of them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+from . import _core
+from ._errors import DataWarning, Error
+
+Path = str | PathLike[str]
+Names = str | Iterable[str] | None
+Numbers = Mapping[str, float] | None
+#: Words and numbers that mean "missing".
+Missing = str | float | Iterable[str | float] | None
+#: The columns of the item, of who graded it, and of the grade.
+Long = str | tuple[str, str, str] | None
+
+logger = logging.getLogger("jurybox")
+
+
+def asked(
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    reward: str | None = None,
+    probability: str | None = None,
+    key: str | None = None,
+    threads: int | None = None,
+    written: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Which column is what, for the compiled part."""
+    return {
+        "evaluators": names(evaluators),
+        "id": names(id),
+        "ignore": names(ignore),
+        "invert": names(invert),
+        "reward": reward,
+        "probability": probability,
+        "key": key,
+        "threads": threads,
+        "written": dict(written or as_written()),
+    }
+
+
+def as_written(
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    long: Long = None,
+) -> dict[str, Any]:
+    """How rows are written, for the compiled part."""
+    if input_format is not None and input_format.removeprefix(".") not in ("csv", "jsonl", "parquet"):
+        raise Error(f"input_format={input_format!r}: it is one of csv, jsonl and parquet", code="input-format", value=input_format)
+    if delimiter is not None and delimiter != "tab" and (len(delimiter.encode()) != 1 or delimiter in '"\n\r'):
+        raise Error(f"delimiter={delimiter!r}: it is one character, such as ';', or 'tab'", code="delimiter", value=delimiter)
+    if decimal is not None and decimal not in (",", "."):
+        raise Error(f"decimal={decimal!r}: it is ',' or '.'", code="decimal", value=decimal)
+    columns = tuple(part.strip() for part in long.split(",")) if isinstance(long, str) else long
+    if columns is not None and len(columns) != 3:
+        raise Error(f"long={long!r}: it names three columns: of the item, of who graded it, and of the grade", code="long", value=str(long))
+    missing = [] if na is None else [na] if isinstance(na, (str, int, float)) else list(na)
+    return {
+        "input_format": input_format,
+        "delimiter": delimiter,
+        "header": header,
+        "decimal": decimal,
+        "na": [_word(word) for word in missing],
+        "long": columns,
+    }
+
+
+def _word(word: str | float) -> str:
+    return word if isinstance(word, str) else repr(float(word)) if isinstance(word, float) else str(word)
+
+
+def default_policy() -> str:
+    """The one that a jury has where none is named."""
+    return _core.Jury(["anyone"]).policy
+
+
+def names(given: Names) -> list[str]:
+    """One name, or several."""
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else [str(name) for name in given]
+
+
+def named(name: str | None) -> list[str]:
+    return [] if name is None else [name]
+
+
+def out_path(out: Path | None, *read: object) -> str | None:
+    """Where to write; never over a file that is read."""
+    if out is None:
+        return None
+    paths = [os.fspath(one) for one in read if isinstance(one, (str, PathLike))]
+    _core.not_over(paths, os.fspath(out))
+    return os.fspath(out)
+
+
+def tell(found: Mapping[str, Any]) -> None:
+    """What was taken as what goes to the log; what a person should know is a warning."""
+    for line in found["said"]:
+        logger.info(line)
+    for line in found["warned"]:
+        warnings.warn(line, DataWarning, stacklevel=3)

@@ -1,0 +1,103 @@
+"""What the columns of frames hold, and their cells as arrays that can cross the border."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import number
+from ._errors import Error
+
+
+def holds(numbers: bool | None) -> str:
+    return "empty" if numbers is None else "number" if numbers else "text"
+
+
+def pandas_numeric(dtype: Any) -> bool | None:
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in "fiub"
+    categories = getattr(dtype, "categories", None)
+    if categories is not None:
+        return pandas_numeric(categories.dtype)
+    # Timestamps of pyarrow have a kind of their own, decimals are objects to numpy.
+    if getattr(dtype, "kind", "O") in "fiub":
+        return True
+    arrow = getattr(dtype, "pyarrow_dtype", None)
+    return arrow is not None and bool(arrow_numeric(arrow))
+
+
+def pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
+    """A column of scores or rewards: an array in one piece, and what is missing."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+        return in_one_piece(series.to_numpy()), None
+    if pandas_numeric(dtype):
+        try:
+            return in_one_piece(series.to_numpy(dtype="float64", na_value=np.nan)), None
+        except TypeError:
+            pass  # categories, which know no na_value
+    cells = series.to_numpy()
+    if any(isinstance(cell, str) for cell in cells):
+        return [cell_text(cell) for cell in cells], None  # numbers as people write them
+    made = np.empty(len(cells), dtype=np.float64)
+    for row, cell in enumerate(cells):
+        try:
+            made[row] = number(cell)
+        except TypeError:
+            raise Error(
+                f"row {row + 1}, column `{name}`: {cell!r} is not a number", code="not-a-number", column=name, row=row + 1, value=cell
+            ) from None
+    return made, None
+
+
+def pandas_key(series: Any) -> tuple[Any, Any]:
+    """A column that names items, rounds or groups: whole numbers as they are, everything else as text."""
+    kind = getattr(series.dtype, "kind", "O")
+    if kind in "iu" and isinstance(series.dtype, np.dtype):
+        return in_one_piece(series.to_numpy()), None
+    if kind in "iu":
+        missing = series.isna().to_numpy()
+        return in_one_piece(series.to_numpy(dtype="int64", na_value=0)), missing
+    if kind == "f" and isinstance(series.dtype, np.dtype):
+        return in_one_piece(series.to_numpy()), None
+    return [cell_text(cell) for cell in series.tolist()], None
+
+
+def cell_text(cell: Any) -> str | None:
+    if isinstance(cell, str):
+        return cell
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell):
+        return None
+    if isinstance(cell, (bool, np.bool_)):
+        return "true" if cell else "false"
+    isoformat = getattr(cell, "isoformat", None)
+    return str(isoformat() if callable(isoformat) else cell)
+
+
+def in_one_piece(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same numbers in one piece, aligned, in this machine's order of bytes, of a width that Arrow has; copied only if need be."""
+    if array.dtype.kind == "b":
+        array = array.view(np.uint8)
+    elif array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        array = array.astype(np.float32 if array.dtype.itemsize == 2 else np.float64)
+    return np.require(array, dtype=array.dtype.newbyteorder("="), requirements=["C", "A"])
+
+
+def polars_numeric(dtype: Any) -> bool | None:
+    import polars as pl
+
+    if dtype == pl.Null:
+        return None
+    return bool(dtype.is_numeric() or dtype == pl.Boolean)
+
+
+def arrow_numeric(kind: Any) -> bool | None:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return arrow_numeric(kind.value_type)
+    if pa.types.is_null(kind):
+        return None
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))

@@ -1,0 +1,355 @@
+"""The compiled part of `jurybox`. Use the package, not this module."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._types import Alarm, Seen
+
+__all__ = [
+    "Fitted",
+    "Jury",
+    "Learnt",
+    "Lock",
+    "Picks",
+    "Rows",
+    "__version__",
+    "are_of_picks",
+    "fingerprints",
+    "jury_from_parts",
+    "learn",
+    "learn_picks",
+    "merge",
+    "needed",
+    "not_over",
+    "pick",
+    "picks_from_parts",
+    "policy_table",
+    "rank",
+    "replay",
+    "report",
+    "rounds",
+    "spec_text",
+    "taken",
+    "top",
+]
+
+__version__: str
+
+_Path = str | PathLike[str]
+_Watch = Callable[[int, int, int | None, str], object] | None
+_Column = tuple[str, str, Any, Any]
+
+@final
+class Learnt:
+    """What became of a batch of examples."""
+
+    @property
+    def used(self) -> int:
+        """Examples that changed the state."""
+    @property
+    def passed_over(self) -> int:
+        """Examples that this policy does not learn from."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Jury:
+    """A policy that learns over named evaluators: it picks, takes in what picks were worth, and weighs its evaluators by it.
+
+    What it has learnt is a value: it can be pickled, copied, saved, and merged (``a + b``) with what another learnt elsewhere. There
+    is no memory of "the last round": rewards come back with their `Picks`, late, in any order, in part or never. Threads may share
+    one; the interpreter is let go while it works.
+
+    Parameters
+    ----------
+    evaluators : their names, in the order of the columns of scores
+    policy : its name, with its options or without (``"eps-greedy(eps=0.1)"``); see `jurybox.policies`
+    seed : of its draws: the same picks as ``ChaCha8Rng::seed_from_u64`` gives in Rust
+    invert : evaluators whose low scores speak for a high reward
+    options : of the policy; what is one number per evaluator may be a dict by name
+
+    >>> import jurybox as jb
+    >>> jury = jb.Jury(["toxicity", "spam"], policy="lin-ucb", seed=7)
+    >>> picks = jury.round([[0.9, 0.8], [0.1, None], [0.7, 0.2]], k=2)
+    >>> sorted(picks.items.tolist())
+    [0, 2]
+    >>> jury.learn(picks, [1.0, 0.0])
+    Learnt(used=2, passed_over=0)
+    """
+
+    def __new__(
+        cls, evaluators: Sequence[str], policy: str | None = None, *, seed: int = 0, invert: Sequence[str] = ..., **options: Any
+    ) -> Jury: ...
+    @property
+    def policy(self) -> str:
+        """The policy with its options, as text."""
+    @property
+    def evaluators(self) -> list[str]:
+        """The names of the evaluators, in the order of the columns."""
+    @property
+    def inverted(self) -> list[str]:
+        """Evaluators whose low scores speak for a high reward."""
+    @property
+    def seen(self) -> Seen:
+        """How much has been seen: a dict of counts."""
+    def round(self, scores: Any, k: int, *, at: int | None = None, new: ArrayLike | None = None) -> Picks:
+        """One round: picks `k` items and sees the scores of all of them.
+
+        Parameters
+        ----------
+        scores : one row per item and one column per evaluator: an array, nested lists, a frame with columns of those names, or one
+            mapping per item. NaN, None and null are missing
+        k : how many to pick
+        at : the time of the round, a whole number: its number (the default, counting on) or a timestamp
+        new : where items stay until they are picked, which of them are new: a mask, or their numbers. The others have been seen
+        """
+    def choose(self, scores: Any, k: int, *, seed: int | None = None, at: int | None = None) -> Picks:
+        """Picks `k` items by what has been learnt, and changes nothing but the generator; with `seed`, not even that."""
+    def observe(self, scores: Any, *, at: int | None = None) -> None:
+        """Sees a round's scores, each item once, whatever was chosen from it."""
+    def learn(self, picks: Any, rewards: Any, *, at: int | None = None) -> Learnt:
+        """Learns what picks were worth: all of them, or none where something is wrong.
+
+        `picks` are `Picks`, any part of them; or the scores of items that nobody picked, which policies learn from where that is
+        sound. A reward that is not a finite number is an error: leave out what has no verdict yet (``picks[mask]``).
+        """
+    def fit(self) -> Fitted:
+        """What ranks, by all that has been learnt up to now: a pure function of the state."""
+    def values(self, scores: Any) -> NDArray[np.float64]:
+        """The value that each item is ranked by, exploration aside."""
+    def probabilities(self, scores: Any, k: int) -> NDArray[np.float64]:
+        """The probability of each item to be picked by `choose`; they sum to `k`."""
+    def predict(
+        self, scores: Any, *, level: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The reward of each item: mean, low and high of an interval that holds it with probability `level`."""
+    def contributions(self, scores: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value."""
+    @overload
+    def weights(self, *, level: None = None) -> dict[str, float]:
+        """The weights of the evaluators by name."""
+    @overload
+    def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]:
+        """The same, each as mean, low and high of an interval that holds it with probability `level`."""
+    def alarms(self) -> list[Alarm]:
+        """Evaluators that are not what they were, where the policy watches for that: ``adaptive(forget=true)``."""
+    def reseat(self, evaluators: Sequence[str], *, invert: Sequence[str] = ...) -> None:
+        """Seats other evaluators in place of these: what was learnt stays with the names, newcomers begin with nothing."""
+    def to_json(self) -> str:
+        """The whole jury as one JSON document, without what it was taught with and without the state of its generator."""
+    @staticmethod
+    def from_json(text: str, *, seed: int = 0) -> Jury:
+        """Reads what `to_json` wrote."""
+    def save(self, path: _Path) -> None:
+        """Writes a state file, whole or not at all: what the commands' ``--state`` reads. Its generator is not part of it."""
+    @staticmethod
+    def load(path: _Path, *, seed: int = 0) -> Jury:
+        """Reads a state file, as `save` and the commands write it."""
+    def __add__(self, other: Jury, /) -> Jury: ...
+    def __radd__(self, value: Jury, /) -> Jury: ...
+    def __copy__(self) -> Jury: ...
+    def __deepcopy__(self, _memo: Any) -> Jury: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def _knows_file(self, fingerprint: str) -> bool: ...
+    def _reward(self) -> tuple[str, bool] | None: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Fitted:
+    """What ranks: made by `Jury.fit`, immutable, shared by any number of threads."""
+
+    @property
+    def policy(self) -> str:
+        """The policy with its options, as text."""
+    @property
+    def evaluators(self) -> list[str]:
+        """The names of the evaluators, in the order of the columns."""
+    def values(self, scores: Any) -> NDArray[np.float64]:
+        """The value that each item is ranked by, exploration aside."""
+    def choose(self, scores: Any, k: int, *, seed: int = 0, at: int = 0) -> Picks:
+        """Picks `k` items, best first, explored ones last; nothing is learnt or remembered."""
+    def probabilities(self, scores: Any, k: int) -> NDArray[np.float64]:
+        """The probability of each item to be picked by `choose`; they sum to `k`."""
+    def predict(
+        self, scores: Any, *, level: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The reward of each item: mean, low and high of an interval that holds it with probability `level`."""
+    def contributions(self, scores: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value."""
+    @overload
+    def weights(self, *, level: None = None) -> dict[str, float]:
+        """The weights of the evaluators by name."""
+    @overload
+    def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]:
+        """The same, each as mean, low and high of an interval that holds it with probability `level`."""
+    def sigma(self) -> dict[str, float] | None:
+        """The noise levels in use by name, where the policy uses any; otherwise nothing."""
+    def alarms(self) -> list[Alarm]:
+        """Evaluators that are not what they were, where the policy watches for that."""
+    def to_sql(self, dialect: str = "duckdb") -> str:
+        """The value of an item as an expression of SQL over columns named as the evaluators: ``duckdb`` or ``postgresql``.
+
+        It equals `values` to 1e-9 for items without missing scores, and is NULL where one is missing. Policies that are no weighted
+        sum of their scores (``adaptive``, ``lin-ucb``, ``exp4p``, ``rand``), and the probit link, are refused by name.
+        """
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def _form(self) -> tuple[str, list[bool]]: ...
+    @staticmethod
+    def _from_bytes(bytes: bytes) -> Fitted: ...
+
+@final
+class Picks:
+    """Items that were picked, with all that it takes to learn from them later: their numbers, scores, probabilities and receipts.
+
+    Parts of them are picks too: ``picks[2]``, ``picks[:5]``, ``picks[mask]``; and ``a + b`` are both.
+    """
+
+    @property
+    def items(self) -> NDArray[np.int64]:
+        """The number of each picked item in its round, from 0: best first, explored ones last."""
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The probability with which each was to be picked, before any draw was made."""
+    @property
+    def explored(self) -> NDArray[np.bool_]:
+        """Whether each was drawn at random in an explore slot."""
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The scores of each, one row per pick; NaN where missing."""
+    @property
+    def at(self) -> NDArray[np.int64]:
+        """The time of the round of each."""
+    @property
+    def evaluators(self) -> list[str]:
+        """The evaluators whose scores these are, in the order of the columns."""
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict per pick, of plain numbers and text: for a database, or a JSON document."""
+    @staticmethod
+    def from_dicts(rows: Iterable[Mapping[str, Any]]) -> Picks:
+        """Picks from what `to_dicts` gave: in any order, any part of them, of any rounds."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, which: Any, /) -> Picks: ...
+    def __add__(self, other: Picks, /) -> Picks: ...
+    def __radd__(self, value: Picks, /) -> Picks: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Rows:
+    """A small table of results, for whoever takes Arrow: ``polars.DataFrame(rows)``, ``pyarrow.table(rows)``, DuckDB."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+    @staticmethod
+    def from_arrow(data: Any) -> Rows:
+        """A copy of anything that streams Arrow."""
+    def to_dict(self) -> dict[str, list[Any]]:
+        """One list per column, of plain Python objects."""
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict per row, of plain Python objects."""
+    def head(self, rows: int = 5) -> Rows:
+        """The first rows."""
+    def to_pandas(self) -> Any:
+        """The same as a DataFrame of pandas."""
+    def to_polars(self) -> Any:
+        """The same as a DataFrame of polars."""
+    def to_arrow(self) -> Any:
+        """The same as a table of pyarrow."""
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, column: str, /) -> list[Any]: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Lock:
+    """The right to change a state file, held from reading to writing."""
+
+    def __new__(cls, path: _Path, wait: float) -> Lock: ...
+    def release(self) -> None:
+        """Lets go of it."""
+
+def rank(
+    source: tuple[str, Any],
+    asked: Mapping[str, Any],
+    k: int,
+    seed: int,
+    explain: bool,
+    every: bool,
+    out: _Path | None,
+    safe_csv: bool,
+    state: Jury | None,
+    policy: str | None,
+    options: dict[str, Any],
+    sigma: dict[str, float],
+    weights: dict[str, float],
+    every_row: bool,
+    watch: _Watch,
+    first_row: int,
+) -> dict[str, Any]: ...
+def pick(
+    source: tuple[str, Any],
+    asked: Mapping[str, Any],
+    state: Jury | None,
+    policy: str | None,
+    options: dict[str, Any],
+    k: int,
+    seed: int,
+    at: int | None,
+    observe: bool,
+    every: bool,
+    out: _Path | None,
+    safe_csv: bool,
+    watch: _Watch,
+) -> tuple[dict[str, Any], Jury]: ...
+def learn(
+    source: tuple[str, Any],
+    asked: Mapping[str, Any],
+    state: Jury | None,
+    policy: str | None,
+    options: dict[str, Any],
+    at: int | None,
+    drop: Sequence[str],
+    again: bool,
+    watch: _Watch,
+) -> tuple[dict[str, Any], Jury]: ...
+def learn_picks(
+    picks: tuple[str, Any],
+    verdicts: tuple[str, Any],
+    asked: Mapping[str, Any],
+    reward: str,
+    state: Jury,
+    together: bool,
+    again: bool,
+    watch: _Watch,
+) -> dict[str, Any]: ...
+def replay(
+    source: tuple[str, Any],
+    asked: Mapping[str, Any],
+    how: Mapping[str, Any],
+    states: Sequence[tuple[str, Jury]],
+    weights: dict[str, float],
+    watch: _Watch,
+) -> dict[str, Any]: ...
+def report(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None, made_at: int, watch: _Watch) -> dict[str, Any]: ...
+def are_of_picks(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury) -> bool: ...
+def rounds(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None) -> tuple[int, str | None, str | None]: ...
+def taken(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None) -> list[tuple[str, bool]]: ...
+def top(rows: Sequence[int], values: Sequence[float], k: int, seed: int) -> list[int]: ...
+def needed(
+    frames: Sequence[Sequence[_Column]], asked: Mapping[str, Any], state: Jury | None
+) -> tuple[list[str], list[tuple[str, bool]]]: ...
+def not_over(read: Sequence[_Path], out: _Path) -> None: ...
+def fingerprints(patterns: Sequence[str]) -> list[tuple[PathLike[str], str | None]]: ...
+def merge(juries: Sequence[Jury], *, again: bool = False) -> Jury: ...
+def policy_table() -> list[dict[str, Any]]: ...
+def spec_text(policy: str, options: dict[str, Any]) -> str: ...
+def jury_from_parts(bytes: bytes, memory: str, seed: bytes, stream: int, place: int) -> Jury: ...
+def picks_from_parts(
+    names: Sequence[str], items: Sequence[int], receipts: Sequence[str], at: Sequence[int], scores: Sequence[float]
+) -> Picks: ...

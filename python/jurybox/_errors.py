@@ -1,0 +1,66 @@
+"""What can go wrong: one error for all that was asked wrongly, with the facts as attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["DataWarning", "Error", "NoFileError"]
+
+
+class Error(ValueError):
+    """Input that cannot be used, or a question that cannot be answered. Nothing has been changed.
+
+    The message says what, where and which value. For programs the same is in attributes, ``None`` where it does not apply:
+
+    - ``code``: a word for the kind of error that stays the same from version to version, such as ``"score"``;
+    - ``item``: the number of the item in its round, from 0;
+    - ``evaluator``, ``column``: names;
+    - ``value``: the offending value;
+    - ``path``, ``row``: the file, and its line or row, from 1.
+
+    >>> import jurybox as jb
+    >>> try:
+    ...     jb.Jury(["toxicity", "spam"]).round([[0.1, float("inf")]], k=1)
+    ... except jb.Error as error:
+    ...     print(error.code, error.item, error.evaluator, error.value)
+    score 0 spam inf
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "",
+        item: int | None = None,
+        evaluator: str | None = None,
+        value: Any = None,
+        column: str | None = None,
+        path: str | None = None,
+        row: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.item = item
+        self.evaluator = evaluator
+        self.value = value
+        self.column = column
+        self.path = path
+        self.row = row
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self),), dict(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any] | None, /) -> None:
+        self.__dict__.update(state or {})
+
+    def __str__(self) -> str:
+        # An OSError among the ancestors would show its number instead.
+        return str(self.args[0]) if self.args else ""
+
+
+class NoFileError(Error, FileNotFoundError):
+    """There is no such file, or no file matches a pattern."""
+
+
+class DataWarning(UserWarning):
+    """What a person should know about the data before believing a result."""

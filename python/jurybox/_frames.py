@@ -1,0 +1,332 @@
+"""Tables of all kinds: what was given, which of its columns cross the border, and results as the same kind of table.
+
+Frames of pandas, polars and pyarrow are known by name, because each has a way that costs nothing; others go by narwhals. Only the
+columns that are needed cross, and winners are taken from the caller's own frame.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._cells import arrow_numeric, holds, pandas_key, pandas_numbers, pandas_numeric, polars_numeric
+from ._errors import Error
+
+#: What results are written as; never evaluators unless a person says so.
+OURS = ("rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt")
+
+#: A column before it crosses: its name, what it holds (``number``, ``text`` or ``empty``), and the first of its whole numbers with what
+#: is missing among them. Those may be names of things, or times, which is told by looking at them.
+Column = tuple[str, str, Any, Any]
+#: How many rows are looked at.
+FIRST = 1000
+
+
+def _is_of(given: Any, module: str, name: str) -> bool:
+    """Whether something is of a class, without importing its module: whoever has one has imported it."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(given, getattr(loaded, name, ()))
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike))
+
+
+class Given:
+    """Rows that were handed over."""
+
+    #: Whether results are to be rows of the caller's own frame.
+    is_frame = True
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+        """What is handed to the compiled part: all columns that are needed, and no others."""
+        needed, _ = _core.needed([self.columns()], dict(asked), state)
+        return self.export(needed, asked)
+
+    def columns(self) -> list[Column]:
+        """Every column as it is before it crosses."""
+        raise NotImplementedError
+
+    def all_columns(self) -> tuple[str, Any]:
+        """All of it, for the compiled part: where rows will become others."""
+        return "stream", self.native
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        raise NotImplementedError
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        """Some of its rows (all, in their order, where none are named), with columns put before the others."""
+        raise NotImplementedError
+
+    def result(self, rows: _core.Rows) -> Any:
+        """Rows that the compiled part made, as whoever handed these over would have them."""
+        return rows
+
+
+class Paths(Given):
+    """Files, by their names and patterns."""
+
+    is_frame = False
+
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+        return "paths", self.native
+
+
+class Stream(Given):
+    """Anything that streams Arrow: a relation of DuckDB, `Rows`, a reader."""
+
+    is_frame = False
+
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+        return "stream", self.native
+
+
+class Pandas(Given):
+    """A DataFrame of pandas. Its columns cross one by one: the export of a whole frame would need pyarrow, and fail for all of
+    it where one column is mixed."""
+
+    def __init__(self, native: Any) -> None:
+        super().__init__(native)
+        self.names = [str(name) for name in native.columns]
+
+    def _series(self, name: str) -> Any:
+        return self.native.iloc[:, self.names.index(name)]
+
+    def columns(self) -> list[Column]:
+        head = self.native.iloc[:FIRST]
+        made = []
+        for at, (name, dtype) in enumerate(zip(self.names, self.native.dtypes, strict=True)):
+            first, missing = None, None
+            if getattr(dtype, "kind", "O") in "iu":
+                first, missing = pandas_key(head.iloc[:, at])
+            made.append((name, holds(pandas_numeric(dtype)), first, missing))
+        return made
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        made = []
+        for name in names:
+            series = self._series(name)
+            as_key = name == asked["key"] or bare(name) in OURS
+            values, missing = pandas_key(series) if as_key else pandas_numbers(series, name)
+            made.append((name, values, missing))
+        return "frame-columns", made
+
+    def all_columns(self) -> tuple[str, Any]:
+        made = []
+        for at, name in enumerate(self.names):
+            series = self.native.iloc[:, at]
+            numbers = pandas_numeric(series.dtype) and getattr(series.dtype, "kind", "O") not in "iu"
+            values, missing = pandas_numbers(series, name) if numbers else pandas_key(series)
+            made.append((name, values, missing))
+        return "columns", made
+
+    def result(self, rows: _core.Rows) -> Any:
+        return rows.to_pandas()
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        frame = self.native.copy(deep=False) if rows is None else self.native.iloc[rows].copy()
+        for at, (name, values) in enumerate(front.items()):
+            frame.insert(at, free_name(self.names, name), values)
+        return frame
+
+
+class Polars(Given):
+    """A DataFrame of polars: its chunks cross as they are."""
+
+    def columns(self) -> list[Column]:
+        head = self.native.head(FIRST)
+        whole = [name for name, dtype in self.native.schema.items() if dtype.is_integer() and "128" not in str(dtype)]
+        first = {name: (head[name].fill_null(0).to_numpy(), head[name].is_null().to_numpy()) for name in whole}
+        return [(name, holds(polars_numeric(dtype)), *first.get(name, (None, None))) for name, dtype in self.native.schema.items()]
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        return "frame-stream", self.native.select(list(names))
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        import polars as pl
+
+        frame = self.native if rows is None else self.native[rows]
+        names = self.native.columns
+        made = [pl.Series(free_name(names, name), _listed(values)) for name, values in front.items()]
+        return pl.DataFrame(made).hstack(frame)
+
+    def result(self, rows: _core.Rows) -> Any:
+        return rows.to_polars()
+
+
+class Arrow(Given):
+    """A table or a batch of pyarrow."""
+
+    def columns(self) -> list[Column]:
+        import pyarrow as pa
+
+        made = []
+        for at, field in enumerate(self.native.schema):
+            first, missing = None, None
+            if pa.types.is_integer(field.type):
+                head = pa.chunked_array([self.native.column(at).slice(0, FIRST)]) if isinstance(self.native, pa.RecordBatch) else self.native.column(at).slice(0, FIRST)
+                first = np.ascontiguousarray(head.fill_null(0).to_numpy())
+                missing = np.ascontiguousarray(head.is_null().to_numpy())
+            made.append((field.name, holds(arrow_numeric(field.type)), first, missing))
+        return made
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        return "frame-stream", self.native.select(list(names))
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        import pyarrow as pa
+
+        frame = self.native if rows is None else self.native.take(pa.array(rows))
+        names = self.native.schema.names
+        for at, (name, values) in enumerate(front.items()):
+            frame = frame.add_column(at, free_name(names, name), pa.array(_listed(values)))
+        return frame
+
+    def result(self, rows: _core.Rows) -> Any:
+        return rows.to_arrow()
+
+
+class Other(Given):
+    """A frame of another library that narwhals knows."""
+
+    def __init__(self, native: Any, frame: Any) -> None:
+        super().__init__(native)
+        self.frame = frame
+
+    def columns(self) -> list[Column]:
+        import narwhals.stable.v2 as nw
+
+        head = self.frame.head(FIRST)
+        made = []
+        for name, dtype in self.frame.schema.items():
+            first, missing = None, None
+            if dtype.is_integer():
+                first = np.ascontiguousarray(head[name].fill_null(0).to_numpy())
+                missing = np.ascontiguousarray(head[name].is_null().to_numpy())
+            made.append((name, holds(bool(dtype.is_numeric() or dtype == nw.Boolean)), first, missing))
+        return made
+
+    def all_columns(self) -> tuple[str, Any]:
+        return "stream", self.frame.to_arrow()
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        return "frame-stream", self.frame.select(list(names)).to_arrow()
+
+    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+        import narwhals.stable.v2 as nw
+
+        frame = self.frame if rows is None else self.frame[rows.tolist()]
+        names = list(frame.columns)
+        backend = frame.implementation
+        made = [nw.new_series(free_name(names, name), _listed(values), backend=backend) for name, values in front.items()]
+        return frame.with_columns(*made).select([series.name for series in made] + names).to_native()
+
+
+class Grades(Given):
+    """A frame whose rows are grades: the rows of results are others, made of them."""
+
+    is_frame = False
+
+    def __init__(self, frame: Given) -> None:
+        super().__init__(frame.native)
+        self.frame = frame
+
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+        return self.frame.all_columns()
+
+    def result(self, rows: _core.Rows) -> Any:
+        return self.frame.result(rows)
+
+
+def given(data: Any, *, long: Any = None) -> Given:
+    """What kind of rows these are, where they are grades if so."""
+    rows = _given(data)
+    return Grades(rows) if long is not None and rows.is_frame else rows
+
+
+def _given(data: Any) -> Given:
+    native: Any = data
+    if _is_path(data):
+        return Paths([os.fspath(data)])
+    if isinstance(data, (list, tuple)) and data and all(_is_path(one) for one in data):
+        return Paths([os.fspath(one) for one in data])
+    if _is_of(data, "pandas", "DataFrame"):
+        return Pandas(data)
+    if _is_of(data, "polars", "LazyFrame"):
+        return Polars(native.collect())
+    if _is_of(data, "polars", "DataFrame"):
+        return Polars(data)
+    if _is_of(data, "pyarrow", "Table") or _is_of(data, "pyarrow", "RecordBatch"):
+        return Arrow(data)
+    import narwhals.stable.v2 as nw
+
+    if isinstance(data, (nw.DataFrame, nw.LazyFrame)):
+        return _given(data.to_native())
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return Other(data, frame)
+    if hasattr(data, "__arrow_c_stream__"):
+        return Stream(data)
+    raise Error(
+        f"{type(data).__module__}.{type(data).__qualname__} is no table: pass a frame of pandas, polars or pyarrow, a DuckDB relation, "
+        "anything that streams Arrow, or the names of files",
+        code="source",
+    )
+
+
+def columns_of(data: Any) -> Mapping[str, Any] | None:
+    """The columns of a frame by name, as things that numpy takes; None where it is no frame."""
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return None
+    if _is_of(data, "pandas", "DataFrame"):
+        names = [str(name) for name in data.columns]
+        if len(set(names)) < len(names):
+            twice = next(name for at, name in enumerate(names) if name in names[:at])
+            raise Error(f"two columns are named `{twice}`", code="duplicate-column", column=twice)
+        return {name: _PandasColumn(data, at) for at, name in enumerate(names)}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    return {name: frame[name] for name in frame.columns}
+
+
+class _PandasColumn:
+    """A column that is made an array when it is asked for."""
+
+    def __init__(self, frame: Any, at: int) -> None:
+        self.frame, self.at = frame, at
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        series = self.frame.iloc[:, self.at]
+        if pandas_numeric(series.dtype) and not isinstance(series.dtype, np.dtype):
+            return np.asarray(series.to_numpy(dtype="float64", na_value=np.nan))
+        return np.asarray(series.to_numpy())
+
+
+def bare(name: str) -> str:
+    """A name without what is put before it where a table has one like it."""
+    while name.startswith("jurybox_"):
+        name = name.removeprefix("jurybox_")
+    return name
+
+
+def free_name(taken: Iterable[str], name: str) -> str:
+    """A name that the table does not use already."""
+    names = set(taken)
+    while name in names:
+        name = f"jurybox_{name}"
+    return name
+
+
+def _listed(values: Any) -> Any:
+    return values.tolist() if isinstance(values, np.ma.MaskedArray) else values

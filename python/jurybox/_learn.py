@@ -1,0 +1,148 @@
+"""`learn`: from the scores of rows and their rewards, or from the verdicts on picks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import _core
+from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, logger, names, tell
+from ._core import Jury
+from ._errors import Error
+from ._frames import OURS, Given, bare, given
+from ._progress import Bar, Watch
+from ._states import turn
+
+
+def learn(
+    data: Any = None,
+    *,
+    reward: str | None = None,
+    state: Jury | Path | None = None,
+    picks: Any = None,
+    verdicts: Any = None,
+    id: str | None = None,
+    round: str | None = None,
+    policy: str | None = None,
+    at: int | None = None,
+    again: bool = False,
+    drop: Names = None,
+    evaluators: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    wait: float = 60,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    long: Long = None,
+    threads: int | None = None,
+    progress: bool | Watch | None = None,
+    **options: Any,
+) -> Jury:
+    """Learns from the scores of rows and from their rewards where they have any, or from the verdicts on picks: ``jurybox learn``.
+
+    Returns the jury: a new one, or the one that was given, which has then learnt. With the name of a state file, what is there is
+    added to, and written back; it is locked meanwhile. A state remembers which files it has learnt, and passes over those that
+    come again; frames it cannot know again.
+
+    With ``picks``, verdicts are joined by ``id`` to what `pick` gave. They may come late and in parts: each is learnt once, with the
+    scores, the probability and the time of its pick. An empty cell is a verdict that has not been given yet.
+
+    Parameters
+    ----------
+    data : as for `rank`
+    reward : the column of rewards; empty where there is no verdict
+    state : a `Jury` or a state file to add to
+    picks, verdicts : what `pick` gave, and the verdicts on it; by default a column of the picks themselves
+    id : the column by which verdicts are joined to picks
+    round : the column that names the round of each row; by default each file or frame is one round
+    policy : which policy learns, where a jury is begun; its options are further keywords
+    at : the time of the first round; by default one after the latest that the state has seen
+    again : learn also what the state has learnt already, and count it twice
+    drop : evaluators of the state to forget
+
+    The other parameters are those of `rank`.
+
+    >>> import jurybox as jb, polars as pl
+    >>> past = pl.DataFrame({"spam": [0.9, 0.2, 0.8], "abuse": [0.1, 0.3, 0.9], "verdict": [0, 0, 1]})
+    >>> jury = jb.learn(past, reward="verdict", policy="lin-ucb")
+    >>> jury.seen["used"]
+    3
+    """
+    if (data is None) == (picks is None):
+        raise Error("learn from rows, or from the verdicts on picks: pass data or picks=", code="two-ways")
+    if options and policy is None:
+        policy = default_policy()
+    written = as_written(input_format, delimiter, header, decimal, na, long)
+    with turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
+        if picks is not None:
+            if jury is None:
+                raise Error("picks are learnt by the state that they were picked by: pass state=", code="state")
+            if long is not None:
+                raise Error("picks are one item a row: long= does not go with them", code="two-ways")
+            found, after = _learn_picks(picks, verdicts, id, reward, invert, jury, again, threads, written, bar), jury
+        else:
+            rows = given(data, long=written["long"])
+            _no_picks(rows)
+            if rows.is_frame and jury is not None and not again:
+                _no_rows_of_picks(rows, names(id), jury, written)
+            ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written)
+            found, after = _core.learn(rows.source(ask, jury), ask, jury, policy, options, at, names(drop), again, bar.watch)
+        write(after)
+    tell(found)
+    logger.info("learnt: %s", found["taught"])
+    return after
+
+
+def _no_picks(rows: Given) -> None:
+    """Refuses what `pick` gave: its rows have been seen. Files and streams are looked at by the compiled part."""
+    if not rows.is_frame:
+        return
+    here = {bare(name): name for name, *_ in rows.columns()}
+    if {"receipt", "round", "row", "picked_at"} <= here.keys():
+        column = here["receipt"]
+        raise Error(
+            f"these are picks: there are receipts in `{column}`, and their rows have been seen by picking from them. Pass them as picks=",
+            code="are-picks", column=column,
+        )  # fmt: skip
+
+
+def _no_rows_of_picks(rows: Given, id: list[str], jury: Jury, written: Mapping[str, Any]) -> None:
+    """Refuses rows that were picked from, though they have gained a column of verdicts since. Files are looked at by the compiled part."""
+    if len(id) != 1:
+        return
+    ask = asked(key=id[0], written=written)
+    if _core.are_of_picks(rows.source(ask, jury), ask, jury):
+        raise Error("these rows were picked from, and have been seen: learn the verdicts on the picks, or pass again=True", code="picked-from")
+
+
+def _learn_picks(
+    picks: Any, verdicts: Any, id: str | None, reward: str | None, invert: Names, jury: Jury, again: bool, threads: int | None,
+    written: Mapping[str, Any], bar: Bar,
+) -> Any:  # fmt: skip
+    if id is None:
+        raise Error("verdicts are joined to picks by one column: pass id=", code="id")
+    known = jury._reward()
+    name = reward or (known[0] if known else None)
+    if name is None:
+        raise Error("which column is the verdict? Pass reward=", code="reward")
+    shown = given(picks)
+    told = given(picks if verdicts is None else verdicts)
+    ask = asked([name], None, None, invert, None, None, id, threads, written)
+    return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name), ask, name, jury, verdicts is None, again, bar.watch)
+
+
+def _of_picks(rows: Given, jury: Jury, id: str) -> tuple[str, Any]:
+    """The columns of a table of picks: those that `pick` put there, the id and the scores."""
+    if not rows.is_frame:
+        return rows.source(asked(), None)
+    here = [name for name, *_ in rows.columns()]
+    ours = [name for name in here if bare(name) in OURS]
+    wanted = [*jury.evaluators, id, *ours]
+    return rows.export([name for name in dict.fromkeys(wanted) if name in here], {"key": id})
+
+
+def _of_verdicts(rows: Given, id: str, reward: str) -> tuple[str, Any]:
+    return rows.source(asked([reward], key=id), None)

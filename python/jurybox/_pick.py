@@ -1,0 +1,124 @@
+"""`pick`: the rows that a person should look at now, with what it takes to learn from it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, out_path, tell
+from ._core import Jury
+from ._errors import DataWarning
+from ._frames import Given, given
+from ._progress import Bar, Watch
+from ._states import turn
+
+
+def pick(
+    data: Any,
+    k: int = 100,
+    *,
+    id: str,
+    state: Jury | Path,
+    policy: str | None = None,
+    at: int | None = None,
+    observe: bool = True,
+    all: bool = False,
+    evaluators: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    out: Path | None = None,
+    safe_csv: bool = False,
+    seed: int = 0,
+    wait: float = 60,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    long: Long = None,
+    threads: int | None = None,
+    progress: bool | Watch | None = None,
+    **options: Any,
+) -> Any:
+    """The `k` rows that a person should look at now, as the policy picks them: ``jurybox pick``.
+
+    All rows are one round. The picks come back as `rank` gives rows, with ``rank``, ``value``, ``probability`` (of having been
+    picked), ``explored``, ``picked_at``, ``round``, ``row`` and ``receipt`` before their columns. Keep them: ``learn(picks=...)`` joins
+    the verdicts to them, whenever they come.
+
+    The items are shown to the state at the same time, each round once: a call that is repeated makes the same draws and counts
+    nothing twice. A state file that is not there yet is begun, and it is locked meanwhile.
+
+    Parameters
+    ----------
+    data : as for `rank`
+    k : how many rows to pick
+    id : the column that names items
+    state : a `Jury`, which then has seen the items; or a state file
+    policy : where a state file is begun; its options are further keywords
+    at : the time of the round; by default the number of rounds that the state has seen
+    observe : whether to show the items to the state; False is ``--no-observe``
+    all : every row in its order, with the probability of having been picked: a log for ``replay(probability=...)``
+    out : a file to write the picks to as well
+    seed : of the draws, which are other ones in every round all the same
+    wait : seconds to wait for a state file that another process is changing
+
+    The other parameters are those of `rank`.
+    """
+    written = as_written(input_format, delimiter, header, decimal, na, long)
+    rows = given(data, long=written["long"])
+    ask = asked(evaluators, None, ignore, invert, key=id, threads=threads, written=written)
+    where = out_path(out, state)
+    if options and policy is None:
+        policy = default_policy()
+    with turn(state, wait, changes=observe) as (jury, write), Bar(progress) as bar:
+        found, after = _core.pick(
+            rows.source(ask, jury), ask, jury, policy, options, int(k), int(seed), at, observe, all, where, safe_csv, bar.watch
+        )
+        if observe:
+            write(after)
+    tell(found)
+    if found["total"] < k:
+        warnings.warn(f"k = {k} is more than there are rows ({found['total']}): all of them are picked", DataWarning, stacklevel=2)
+    if not rows.is_frame:
+        return rows.result(found["rows"])
+    return _picked(rows, found, all)
+
+
+def _picked(rows: Given, found: Mapping[str, Any], every: bool) -> Any:
+    which = found["row"]
+    places = np.arange(1, len(which) + 1)
+    ranks: Any
+    explored: Any
+    if not every:
+        shown, ranks, explored = which, places, found["explored"]
+        receipts = list(found["receipt"])
+    else:
+        shown = np.arange(found["total"])
+        ranks, explored = _holes(len(shown), which, places), _holes(len(shown), which, found["explored"])
+        receipts = [None] * len(shown)
+        for row, receipt in zip(which, found["receipt"], strict=True):
+            receipts[row] = receipt
+    front = {
+        "rank": ranks,
+        "value": found["values"][shown],
+        "probability": found["probabilities"][shown],
+        "explored": explored,
+        "picked_at": np.full(len(shown), found["at"], dtype=np.int64),
+        "round": [found["round"]] * len(shown),
+        "row": shown + 1,
+        "receipt": receipts,
+    }
+    return rows.rows(None if every else shown, front)
+
+
+def _holes(rows: int, at: Any, values: Any) -> list[Any]:
+    """Values at some rows, nothing at the others."""
+    cells: list[Any] = [None] * rows
+    for row, value in zip(at.tolist(), values.tolist(), strict=True):
+        cells[row] = value
+    return cells

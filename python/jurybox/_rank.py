@@ -1,0 +1,193 @@
+"""`rank`: the rows most worth a look."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, overload
+
+from . import _core
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, named, names, out_path, tell
+from ._core import Jury, Rows
+from ._errors import DataWarning, Error
+from ._frames import given
+from ._progress import Bar, Watch
+from ._states import read
+
+Frame = TypeVar("Frame")
+
+
+@overload
+def rank(
+    data: Path | Sequence[Path],
+    k: int = 100,
+    *,
+    policy: str | None = None,
+    state: Jury | Path | None = None,
+    sigma: Any = None,
+    weights: Numbers = None,
+    every_row: bool = False,
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    reward: str | None = None,
+    round: str | None = None,
+    group: str | None = None,
+    explain: bool = False,
+    all: bool = False,
+    out: Path | None = None,
+    safe_csv: bool = False,
+    seed: int = 0,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    long: Long = None,
+    threads: int | None = None,
+    progress: bool | Watch | None = None,
+    **options: Any,
+) -> Rows: ...
+@overload
+def rank(
+    data: Frame,
+    k: int = 100,
+    *,
+    policy: str | None = None,
+    state: Jury | Path | None = None,
+    sigma: Any = None,
+    weights: Numbers = None,
+    every_row: bool = False,
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    reward: str | None = None,
+    round: str | None = None,
+    group: str | None = None,
+    explain: bool = False,
+    all: bool = False,
+    out: Path | None = None,
+    safe_csv: bool = False,
+    seed: int = 0,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    long: Long = None,
+    threads: int | None = None,
+    progress: bool | Watch | None = None,
+    **options: Any,
+) -> Frame: ...
+def rank(
+    data: Any,
+    k: int = 100,
+    *,
+    policy: str | None = None,
+    state: Jury | Path | None = None,
+    sigma: Any = None,
+    weights: Numbers = None,
+    every_row: bool = False,
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    reward: str | None = None,
+    round: str | None = None,
+    group: str | None = None,
+    explain: bool = False,
+    all: bool = False,
+    out: Path | None = None,
+    safe_csv: bool = False,
+    seed: int = 0,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    long: Long = None,
+    threads: int | None = None,
+    progress: bool | Watch | None = None,
+    **options: Any,
+) -> Any:
+    """The `k` rows most worth a look, best first: ``jurybox rank``.
+
+    A frame of pandas, polars or pyarrow gives rows of that very frame, with its index and types, and ``rank`` and ``score`` before
+    its columns. Files (names, patterns, lists of them), DuckDB relations and whatever streams Arrow give `Rows`.
+
+    Every numeric column that is not named otherwise is an evaluator. Without labels the policy looks at the scores themselves first;
+    with ``state`` it ranks by what was learnt. This is a plain list: it explores nothing and remembers nothing. To learn from what
+    people find in it, use `pick`.
+
+    Parameters
+    ----------
+    data : frame, relation, stream, or names of files
+    k : how many rows to keep; within each group where there is a ``group``
+    policy : how to rank, such as ``"esag"``; see `jurybox.policies`. Its options are further keywords
+    state : a `Jury`, or a state file as `learn` writes it
+    sigma : noise levels of the evaluators, by name, for policies that take them; without a policy, ``esag`` then ranks
+    weights : fixed weights by name, instead of a policy
+    every_row : let the policy measure the scores on every row before it ranks; of more than 262,144 rows it takes a sample, where the
+        scores are the same all over
+    evaluators : their columns; a name with ``-`` before it is one where low means high
+    id, ignore, reward, round : columns that are no evaluators; they travel along
+    invert : evaluators where low means high
+    group : top `k` within each value of this column
+    explain : what each evaluator adds to a row's score: ``base`` and the columns ``by_NAME`` sum to it
+    all : every row with its score, in its order, instead of the best
+    out : a file to write the result to as well; its name tells the format
+    safe_csv : in CSV, begin text that a spreadsheet would run as a formula with an apostrophe
+    seed : of the rule that orders equal scores
+    input_format : ``"csv"``, ``"jsonl"`` or ``"parquet"``; by default told by the first bytes and the name of a file
+    delimiter : what separates the cells of CSV; by default told by the first two lines
+    header : False where CSV has none: columns are named ``column1``, ``column2`` and so on
+    decimal : what stands before the decimals in text, ``","`` or ``"."``; by default a point, and a comma where it can be nothing else
+    na : words and numbers that mean "missing" too, such as ``-99``
+    long : where rows are grades: the columns of the item, of who graded it, and of the grade; they are made wide, as `wide` does
+    threads : how many threads read; the result is the same
+    progress : True or False to show it or not, or a function to be told; by itself on terminals and in notebooks
+
+    >>> import jurybox as jb, polars as pl
+    >>> posts = pl.DataFrame({"post": ["a", "b", "c"], "spam": [0.9, 0.2, 0.8], "abuse": [0.1, 0.3, 0.9]})
+    >>> jb.rank(posts, k=1, policy="average")["post"].to_list()
+    ['c']
+    """
+    if state is not None and (policy is not None or weights or sigma is not None or options):
+        raise Error("state= ranks by what was learnt: policy, options, weights and sigma do not go with it", code="two-ways")
+    if every_row and (state is not None or weights):
+        raise Error("every_row= is for a policy that measures first: it goes neither with state= nor with weights=", code="two-ways")
+    if weights and (policy is not None or sigma is not None or options):
+        raise Error("weights= takes the place of a policy: neither it nor its options go with them", code="two-ways")
+    if sigma is not None and not isinstance(sigma, Mapping):
+        policy, options, sigma = policy or "esag", {**options, "sigma": sigma}, None
+    if options and policy is None:
+        policy = default_policy()
+    written = as_written(input_format, delimiter, header, decimal, na, long)
+    rows = given(data, long=written["long"])
+    if all and (explain or group is not None):
+        raise Error("all= goes neither with explain= nor with group=", code="two-ways")
+    if all and not rows.is_frame and out is None:
+        raise Error("all= of files and streams is written to a file as it streams by: pass out=", code="two-ways")
+    aside = [*names(ignore), *named(reward), *named(round)]
+    ask = asked(evaluators, id, aside, invert, key=group, threads=threads, written=written)
+    where = out_path(out, state)
+    jury = read(state)
+    with Bar(progress) as bar:
+        found = _core.rank(
+            rows.source(ask, jury), ask, int(k), int(seed), explain, all, where, safe_csv, jury, policy, options,
+            dict(sigma or {}), dict(weights or {}), every_row, bar.watch, 0,
+        )  # fmt: skip
+    tell(found)
+    if all:
+        return rows.rows(None, {"score": found["score"]}) if "score" in found else None
+    if found["total"] < k and group is None:
+        warnings.warn(f"k = {k} is more than there are rows ({found['total']}): all of them are ranked", DataWarning, stacklevel=2)
+    if not rows.is_frame:
+        return rows.result(found["rows"])
+    front: dict[str, Any] = {"rank": found["rank"], "score": found["score"]}
+    if explain:
+        front["base"] = found["base"]
+        front.update((f"by_{name}", each) for name, each in found["each"].items())
+    return rows.rows(found["row"], front)

@@ -1,0 +1,194 @@
+"""Results that show themselves: reports, replays and juries, as text and in notebooks."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from ._errors import Error
+
+if TYPE_CHECKING:
+    from ._core import Fitted, Jury, Rows
+
+__all__ = ["Replay", "Report"]
+
+
+class _Document:
+    """A document for programs, which is a page for people."""
+
+    def __init__(self, document: dict[str, Any], page: str, text: str) -> None:
+        self._document, self._page, self._text = document, page, text
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should know before believing any of it."""
+        return list(self._document["warnings"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole document, as the command's ``--json`` prints it."""
+        copied: dict[str, Any] = json.loads(json.dumps(self._document))
+        return copied
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return json.dumps(self._document, indent=2)
+
+    def to_html(self) -> str:
+        """A page of its own, that loads nothing and runs nothing."""
+        return self._page
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the page, or the document where the name ends in ``.json``."""
+        name = os.fspath(path)
+        text = self.to_json() if name.endswith(".json") else self._page
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def __getitem__(self, field: str) -> Any:
+        return self._document[field]
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return framed(self._page)
+
+
+class Report(_Document):
+    """Which evaluators to trust; made by `jurybox.report`."""
+
+    @property
+    def evaluators(self) -> list[dict[str, Any]]:
+        """What is known of each evaluator: name, weight, gain, noise, correlation and more."""
+        return list(self.to_dict()["evaluators"])
+
+
+class Replay(_Document):
+    """What each policy would have earned; made by `jurybox.replay`."""
+
+    def __init__(self, document: dict[str, Any], page: str, text: str, picture: str | None = None) -> None:
+        super().__init__(document, page, text)
+        self._picture = picture
+
+    def to_svg(self) -> str:
+        """A picture of what was found against labels; there is none of estimates from a log."""
+        if self._picture is None:
+            raise Error("there is no picture of estimates from a log: see to_html()", code="svg")
+        return self._picture
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the page, the document where the name ends in ``.json``, or the picture where it ends in ``.svg``."""
+        if not os.fspath(path).endswith(".svg"):
+            return super().save(path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.to_svg())
+
+    @property
+    def policies(self) -> list[dict[str, Any]]:
+        """One entry per policy: its name, what a pick was worth, and with which interval."""
+        return list(self.to_dict()["policies"])
+
+
+def framed(page: str, height: int = 640) -> str:
+    """A whole page inside a cell: in a frame of its own, so that neither's style touches the other."""
+    return (
+        f'<iframe srcdoc="{html.escape(page, quote=True)}" sandbox="" '
+        f'style="width:100%;height:{height}px;border:0" title="Jurybox"></iframe>'
+    )
+
+
+def jury_text(jury: Jury) -> str:
+    seen = jury.seen
+    return (
+        f"Jury([{', '.join(jury.evaluators)}], {jury.policy!r}: {seen['rounds']} rounds, {seen['items']} items, "
+        f"{seen['used']} rewards)"
+    )
+
+
+def jury_html(jury: Jury) -> str:
+    """What a jury has learnt, as a table."""
+    fitted, seen = jury.fit(), jury.seen
+    weights = _weights(fitted)
+    largest = max((abs(weight) for weight in weights.values()), default=0.0) or 1.0
+    lines = []
+    for name in jury.evaluators:
+        weight = weights.get(name)
+        direction = " (low means high)" if name in jury.inverted else ""
+        shown = "–" if weight is None else f"{weight:.4g}"
+        width = 0.0 if weight is None else 100 * abs(weight) / largest
+        colour = "#b5493c" if weight is not None and weight < 0 else "#2f6f9f"
+        lines.append(
+            f"<tr><td>{html.escape(name)}{direction}</td><td style='text-align:right'>{shown}</td>"
+            f"<td style='min-width:8em'><div style='height:0.7em;width:{width:.0f}%;background:{colour}'></div></td></tr>"
+        )
+    alarms = "".join(
+        f"<li>{html.escape(str(alarm['evaluator']))}: its {html.escape(str(alarm['reading']))} is another since {alarm['since']}</li>"
+        for alarm in fitted.alarms()
+    )
+    return (
+        f"<div><b>Jury</b> by <code>{html.escape(jury.policy)}</code>: {seen['rounds']:,} rounds, {seen['items']:,} items, "
+        f"{seen['used']:,} rewards<table><tr><th>evaluator</th><th>weight</th><th></th></tr>{''.join(lines)}</table>"
+        f"{f'<ul>{alarms}</ul>' if alarms else ''}</div>"
+    )
+
+
+def _weights(fitted: Fitted) -> dict[str, float]:
+    try:
+        return fitted.weights()
+    except Error:
+        return {}
+
+
+def rows_text(rows: Rows, most: int = 20) -> str:
+    """A table for the terminal."""
+    names = rows.columns
+    cells = [[_cell(row[name]) for name in names] for row in rows.head(most).to_dicts()]
+    widths = [max([len(name), *(len(row[at]) for row in cells)]) for at, name in enumerate(names)]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in [names, *cells]]
+    more = [f"... and {len(rows) - most} more rows"] if len(rows) > most else []
+    return "\n".join([*lines, *more])
+
+
+def rows_html(rows: Rows, most: int = 50) -> str:
+    names = rows.columns
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(_cell(row[name]))}</td>" for name in names) + "</tr>" for row in rows.head(most).to_dicts()
+    )
+    more = f"<p>... and {len(rows) - most} more rows</p>" if len(rows) > most else ""
+    return f"<table><tr>{head}</tr>{body}</table>{more}"
+
+
+def _cell(cell: Any) -> str:
+    if cell is None:
+        return ""
+    text = f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def to_pandas(rows: Rows) -> Any:
+    import pandas as pd
+
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return pd.DataFrame(rows.to_dict(), columns=rows.columns)
+    return pa.table(rows).to_pandas()
+
+
+def to_polars(rows: Rows) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(rows)
+
+
+def to_arrow(rows: Rows) -> Any:
+    import pyarrow as pa
+
+    return pa.table(rows)

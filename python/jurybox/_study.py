@@ -1,0 +1,179 @@
+"""`replay` and `report`: what policies would have earned, and whom to trust."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from . import _core
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, named, names, out_path, tell
+from ._core import Jury
+from ._errors import Error
+from ._frames import given
+from ._progress import Bar, Watch
+from ._show import Replay, Report
+from ._states import read
+
+
+#: Ways to replay, and what each has no use for.
+NOT_TOGETHER = {
+    "probability": ("pool", "folds", "reuse"),
+    "pool": ("round", "items", "rounds", "folds", "reuse"),
+    "folds": ("rounds", "reuse"),
+    "reuse": ("round",),
+}
+
+
+def replay(
+    data: Any,
+    *,
+    reward: str,
+    round: str | None = None,
+    probability: str | None = None,
+    pool: bool = False,
+    budget: int | None = None,
+    folds: int | None = None,
+    reuse: bool = False,
+    items: int | None = None,
+    k: int = 10,
+    rounds: int | None = None,
+    runs: int | None = None,
+    seed: int = 1,
+    policies: str | Iterable[str] | None = None,
+    state: Jury | Path | Sequence[Jury | Path] | Mapping[str, Jury | Path] | None = None,
+    weights: Numbers = None,
+    reward_range: tuple[float, float] | None = None,
+    picks: Path | None = None,
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    long: Long = None,
+    threads: int | None = None,
+    progress: bool | Watch | None = None,
+) -> Replay:
+    """What each policy would have earned on a history of scores and rewards: ``jurybox replay``.
+
+    A row is looked at at most once in a run: a reward that was learnt is never also counted as found. Rows are shuffled and dealt out
+    in rounds, or come in their own rounds with ``round``, or lie in one ``pool`` until they are picked, or are ranked out of fold with
+    ``folds``. With ``probability``, the column with the logged probability of each pick, what policies would have earned is estimated
+    from what the log looked at.
+
+    Parameters
+    ----------
+    data : as for `rank`
+    reward : the column of rewards
+    items, k, rounds, runs, seed : the size of a round, the picks of it, how many rounds, how many runs, the seed of every draw
+    budget : labels of a run in a pool; 200 where it is not said
+    reuse : let rows come back, which flatters whoever remembers
+    policies : to try, each once, in a list or in one text with commas; differences are to the first
+    state : a jury that has learnt already, or several, by name or in a list; they go on learning
+    weights : fixed weights by name to try beside the policies
+    reward_range : the least and the greatest that a reward can be, for what a log did not look at
+    picks : a file to write every pick to; with ``probability``, every row with each policy's probability for it
+
+    The other parameters are those of `rank`.
+    """
+    said = {
+        "probability": probability is not None, "pool": pool, "folds": folds is not None, "reuse": reuse, "round": round is not None,
+        "items": items is not None, "rounds": rounds is not None,
+    }  # fmt: skip
+    for one, others in NOT_TOGETHER.items():
+        for other in others:
+            if said[one] and said[other]:
+                raise Error(f"{one}= and {other}= do not go together", code="two-ways")
+    if budget is not None and not pool:
+        raise Error("budget= is the labels of a run in a pool: it goes with pool=True", code="two-ways")
+    if reward_range is not None and probability is None:
+        raise Error("reward_range= is for what a log did not look at: it goes with probability=", code="two-ways")
+    written = as_written(input_format, delimiter, header, decimal, na, long)
+    rows = given(data, long=written["long"])
+    ask = asked(evaluators, id, ignore, invert, reward, probability, round, threads, written)
+    states = _named_states(state)
+    where = out_path(picks, *(state if isinstance(state, (list, tuple)) else state.values() if isinstance(state, Mapping) else [state]))
+    how = {
+        "pool": pool, "budget": 200 if budget is None else budget, "folds": folds, "reuse": reuse, "items": items, "k": k, "rounds": rounds, "runs": runs,
+        "seed": seed, "policies": None if policies is None else names(policies), "reward_range": reward_range, "picks": where,
+    }  # fmt: skip
+    with Bar(progress) as bar:
+        found = _core.replay(rows.source(ask, states[0][1] if states else None), ask, how, states, dict(weights or {}), bar.watch)
+    tell(found)
+    return Replay(found["document"], found["html"], found["text"], found["svg"])
+
+
+def report(
+    data: Any,
+    *,
+    reward: str | None = None,
+    round: str | None = None,
+    state: Jury | Path | None = None,
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    long: Long = None,
+    threads: int | None = None,
+    progress: bool | Watch | None = None,
+) -> Report:
+    """Which evaluators to trust: gain, noise, weight, redundancy, and what a top K would catch: ``jurybox report``.
+
+    With rewards, the report measures against them; without, it says what the scores alone can tell. In a notebook it shows itself.
+
+    Parameters
+    ----------
+    data : as for `rank`
+    reward : the column of rewards; empty where there is no verdict
+    round : the column of rounds, where there is one: no evaluator
+    state : a jury or a state file: its weights with their intervals, and what has changed
+
+    The other parameters are those of `rank`.
+    """
+    written = as_written(input_format, delimiter, header, decimal, na, long)
+    rows = given(data, long=written["long"])
+    aside = [*names(ignore), *named(round)]
+    ask = asked(evaluators, id, aside, invert, reward, threads=threads, written=written)
+    jury = read(state)
+    with Bar(progress) as bar:
+        found = _core.report(rows.source(ask, jury), ask, jury, _now(), bar.watch)
+    tell(found)
+    return Report(found["document"], found["html"], found["text"])
+
+
+def _now() -> int:
+    """The time of day, or what ``SOURCE_DATE_EPOCH`` says it is: for whoever needs the same bytes again."""
+    said = os.environ.get("SOURCE_DATE_EPOCH")
+    if said is None:
+        return int(time.time())
+    if not said.isdecimal():
+        raise Error(f"SOURCE_DATE_EPOCH is {said!r}, not a number of seconds", code="setting", value=said)
+    return int(said)
+
+
+def _named_states(state: Any) -> list[tuple[str, Jury]]:
+    """Juries by name: a file's name is that of the command."""
+    if state is None:
+        return []
+    if isinstance(state, Mapping):
+        pairs = list(state.items())
+    else:
+        several = list(state) if isinstance(state, (list, tuple)) else [state]
+        pairs = [(_state_name(one, at if len(several) > 1 else None), one) for at, one in enumerate(several)]
+    return [(name, jury) for name, one in pairs if (jury := read(one)) is not None]
+
+
+def _state_name(state: Jury | Path, at: int | None) -> str:
+    if not isinstance(state, Jury):
+        return f"state({os.fspath(state)})"
+    return "state" if at is None else f"state {at + 1}"

@@ -1,0 +1,376 @@
+"""Clusters: `learn` and `rank` over many files with Ray, one task per file.
+
+What juries have learnt merges, so a job is one map over files and one small fold: the state of each file is learnt where a core is
+free, and folded here in the order of the files. The result is that of one process. A task that is lost with its node is run again by
+Ray; an error in a task arrives as the `jurybox.Error` it is.
+
+    import jurybox as jb
+
+    jury = jb.ray.learn("s3://bucket/day-*.parquet", reward="verdict")
+    best = jb.ray.rank("s3://bucket/day-*.parquet", k=1000, state=jury)
+
+A cluster that runs is used by ``address=`` (or ``ray.init`` beforehand); otherwise one is started on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pyarrow as pa
+
+import ray as _ray
+from ray.exceptions import RayTaskError
+
+from . import _core
+from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names
+from ._core import Jury, Rows
+from ._errors import Error, NoFileError
+from ._frames import Arrow, Given, Paths
+from ._states import read
+from ._stores import expanded, opened
+
+__all__ = ["learn", "rank"]
+
+#: A file, or a block of a Ray dataset.
+Part = Any
+#: Called in a task before it begins, with what it is about to read.
+Before = Callable[[Any], object]
+
+
+def learn(
+    data: Any,
+    *,
+    reward: str | None = None,
+    state: Jury | Path | None = None,
+    round: str | None = None,
+    policy: str | None = None,
+    at: int | None = None,
+    again: bool = False,
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    address: str | None = None,
+    cpus: float = 1,
+    window: int | None = None,
+    before: Before | None = None,
+    **options: Any,
+) -> Jury:
+    """As `jurybox.learn`, one Ray task per file; each file is a round, unless ``round`` names the column that tells.
+
+    Parameters
+    ----------
+    data : names of files and patterns, on disks that all nodes share or in object stores (``s3://``, ``gs://``, whatever
+        `pyarrow.fs` knows); or a dataset of Ray's, each block of which is then taken as a file
+    reward, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`
+    round : the column that names the round of each row; rounds are counted first, so that each has the time that it would have in one
+        process. A round must lie in one file
+    input_format, delimiter, header, decimal, na : as for `jurybox.rank`
+    state : a `Jury` or a state file to go on from; it is not changed
+    address : of a cluster that runs; by default the one that Ray is connected to, or a new one on this machine
+    cpus : of a task, which then works with so many threads
+    window : how many tasks are under way or waiting to be folded, at most; by default two for each core of the cluster
+    before : called in each task before it begins, with the file it is about to read
+    """
+    _connect(address)
+    parts = _parts(data)
+    written = as_written(input_format, delimiter, header, decimal, na)
+    ask = asked(evaluators, id, ignore, invert, reward, key=round, written=written)
+    jury = read(state)
+    blank = _seated(parts, ask, jury, policy, options)
+    time = at if at is not None else (0 if jury is None or jury.seen["latest"] is None else jury.seen["latest"] + 1)
+    times = list(range(time, time + len(parts)))
+    if round is not None or jury is not None:
+        parts, times = _surveyed(parts, ask, blank, None if again else jury, time, cpus, window)
+    summed = jury
+
+    def start(task: tuple[Part, int]) -> Any:
+        part, time = task
+        return _learn_part.options(num_cpus=cpus).remote(part, time, blank, ask, before)
+
+    for learnt, files in _in_order(start, iter(zip(parts, times, strict=True)), window):
+        if summed is None:
+            summed = learnt
+        elif files and not again and all(summed._knows_file(name) for name in files):
+            logger.info("a file that comes twice is counted once; again=True would count it again")
+        else:
+            summed = _core.merge([summed, learnt], again=again)
+    assert summed is not None  # there is at least one part, or a state
+    return summed
+
+
+def _surveyed(
+    parts: Sequence[Part], ask: Mapping[str, Any], blank: Jury, jury: Jury | None, time: int, cpus: float, window: int | None
+) -> tuple[list[Part], list[int]]:
+    """The files that a jury does not know yet, and the time of the first round of each: as one process would have them."""
+
+    def start(part: Part) -> Any:
+        return _survey.options(num_cpus=cpus).remote(part, dict(ask), blank)
+
+    kept: list[Part] = []
+    times: list[int] = []
+    last: tuple[Part, str] | None = None
+    for part, (files, rounds, first, final) in zip(parts, _in_order(start, iter(parts), window), strict=True):
+        if jury is not None and files and all(jury._knows_file(name) for name in files):
+            logger.info("%s: learnt already, and not counted again; again=True would", part)
+            continue
+        if last is not None and first is not None and last[1] == first:
+            raise Error(
+                f"round `{first}` goes on from {last[0]} to {part}: a round is learnt in one piece, so it must lie in one file", code="round",
+                value=first,
+            )  # fmt: skip
+        last = None if final is None else (part, final)
+        kept.append(part)
+        times.append(time)
+        time += rounds
+    return kept, times
+
+
+def rank(
+    data: Any,
+    k: int = 100,
+    *,
+    policy: str | None = None,
+    state: Jury | Path | None = None,
+    weights: Numbers = None,
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    reward: str | None = None,
+    round: str | None = None,
+    seed: int = 0,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    address: str | None = None,
+    cpus: float = 1,
+    window: int | None = None,
+    before: Before | None = None,
+    **options: Any,
+) -> Rows:
+    """As `jurybox.rank`, one Ray task per file: each gives its best `k` rows, and the best of them are the best of all.
+
+    Without ``state`` and ``weights`` the policy first looks at all scores, as `jurybox.rank` does with ``every_row=True``. The parameters are those of `learn` and of
+    `jurybox.rank`.
+    """
+    if int(k) < 1:
+        raise Error("k = 0: at least one row must be asked for", code="none-wanted")
+    if state is not None and (policy is not None or weights or options):
+        raise Error("state= ranks by what was learnt: policy, options and weights do not go with it", code="two-ways")
+    if weights and (policy is not None or options):
+        raise Error("weights= takes the place of a policy: neither it nor its options go with them", code="two-ways")
+    _connect(address)
+    parts = _parts(data)
+    aside = [*names(ignore), *named(reward), *named(round)]
+    written = as_written(input_format, delimiter, header, decimal, na)
+    jury = read(state)
+    if jury is None and not weights:
+        jury = learn(
+            parts, policy=policy, evaluators=evaluators, id=id, ignore=aside, invert=invert, input_format=input_format,
+            delimiter=delimiter, header=header, decimal=decimal, na=na, cpus=cpus, window=window, before=before, **options,
+        )  # fmt: skip
+    ask = asked(evaluators, id, aside, invert, written=written)
+    if jury is None:
+        ask["evaluators"] = [f"-{name}" if low else name for name, low in _taken(parts, ask)]
+        ask["invert"] = []
+
+    def start(task: tuple[Part, int, int]) -> Any:
+        part, first, wanted = task
+        return _rank_part.options(num_cpus=cpus).remote(part, wanted, first, ask, jury, dict(weights or {}), seed, before)
+
+    # One more than is asked for: where it ties with the last, it matters which number a row has, and that is known only when the
+    # rows of the files before it have been counted.
+    best: list[tuple[pa.Table, int, int]] = []
+    total = 0
+    unsure: list[int] = []
+    for number, (table, rows) in enumerate(_in_order(start, ((part, 0, int(k) + 1) for part in parts), window)):
+        scores = table["score"].to_pylist()
+        if len(scores) > k and scores[int(k) - 1] == scores[int(k)]:
+            unsure.append(number)
+        best.append((table, total, rows))
+        total += rows
+    again = ((parts[number], best[number][1], int(k)) for number in unsure)
+    for number, (table, rows) in zip(unsure, _in_order(start, again, window), strict=True):
+        shifted = table.set_column(table.schema.get_field_index(_ROW), _ROW, pa.array([row - best[number][1] for row in table[_ROW].to_pylist()]))
+        best[number] = (shifted, best[number][1], rows)
+    return _best(best, int(k), int(seed))
+
+
+#: The number of a row in its file, while results travel.
+_ROW = "jurybox row"
+
+
+def _best(parts: Sequence[tuple[pa.Table, int, int]], k: int, seed: int) -> Rows:
+    """The best of the best of all parts, in the order that one process would have."""
+    numbers: list[int] = []
+    values: list[float] = []
+    for table, first, _ in parts:
+        numbers += [first + row for row in table[_ROW].to_pylist()]
+        values += [float("-inf") if score is None else score for score in table["score"].to_pylist()]
+    places = {number: at for at, number in enumerate(numbers)}
+    order = [places[number] for number in _core.top(numbers, values, k, seed)]
+    every = pa.concat_tables([table for table, _, _ in parts], promote_options="permissive").drop_columns([_ROW])
+    chosen = every.take(pa.array(order, type=pa.int64()))
+    ranks = pa.array(range(1, len(order) + 1), type=pa.uint64())
+    return Rows.from_arrow(chosen.set_column(chosen.schema.get_field_index("rank"), "rank", ranks))
+
+
+def _connect(address: str | None) -> None:
+    if not _ray.is_initialized():
+        _ray.init(address=address, include_dashboard=False if address is None else None, log_to_driver=False)
+
+
+def _in_order(start: Callable[[Any], Any], tasks: Iterator[Any], window: int | None) -> Iterator[Any]:
+    """The results of tasks in their order, with no more of them under way than the window."""
+    cores = _ray.cluster_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
+    most = window or max(2, 2 * int(cores))
+    under_way: deque[Any] = deque()
+    for task in tasks:
+        if len(under_way) >= most:
+            yield _result(under_way.popleft())
+        under_way.append(start(task))
+    while under_way:
+        yield _result(under_way.popleft())
+
+
+def _result(reference: Any) -> Any:
+    """What a task gives; its error as the one it was."""
+    try:
+        return _ray.get(reference)
+    except RayTaskError as failed:
+        cause = failed.cause
+        if isinstance(cause, Exception):
+            raise cause from failed
+        raise
+
+
+def _parts(data: Any) -> list[Part]:
+    """Files by their full names, in order; or the blocks of a dataset."""
+    if hasattr(data, "to_arrow_refs"):
+        blocks = list(data.to_arrow_refs())
+        if not blocks:
+            raise Error("this dataset has no blocks", code="no-rows")
+        return blocks
+    named = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    parts: list[Part] = []
+    for one in named:
+        if isinstance(one, _ray.ObjectRef):
+            parts.append(one)
+            continue
+        found = expanded(os.fspath(one))
+        if not found:
+            raise NoFileError(f"{one}: no file matches this pattern", code="no-match", path=str(one))
+        parts += found
+    if not parts:
+        raise Error("no file is named", code="no-files")
+    return parts
+
+
+def _threads() -> int:
+    """As many as Ray gives the task."""
+    given = _ray.get_runtime_context().get_assigned_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
+    return max(1, int(given))
+
+
+def _seated(parts: Sequence[Part], ask: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any]) -> Jury:
+    """A jury that has learnt nothing, over the evaluators that one process would find in all files together."""
+    if jury is not None:
+        low = set(jury.inverted)
+        if policy is not None or options:
+            raise Error("state= goes on with the policy that it has", code="two-ways")
+        return Jury(jury.evaluators, jury.policy, invert=[name for name in jury.evaluators if name in low])
+    found = _taken(parts, ask)
+    return Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options)
+
+
+def _taken(parts: Sequence[Part], ask: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    found: list[tuple[str, bool]] = _result(_taken_of.remote(list(parts), dict(ask)))
+    return found
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def _taken_of(parts: list[Part], ask: dict[str, Any]) -> list[tuple[str, bool]]:
+    """The decision over the columns of all files; only their beginnings are read."""
+    blocks = [_ray.get(part) if isinstance(part, _ray.ObjectRef) else part for part in parts]
+    if isinstance(blocks[0], (pa.Table, pa.RecordBatch)):
+        return _core.needed([Arrow(block).columns() for block in blocks], ask, None)[1]
+    with ExitStack() as stack:
+        files = [stack.enter_context(opened(part)).native[0] for part in blocks]
+        return _core.taken(("paths", files), ask, None)
+
+
+def _known_by(given: Given) -> list[str]:
+    """What the file is known by when it comes again; a block has nothing."""
+    return [name for _, name in _core.fingerprints(given.native) if name] if isinstance(given, Paths) else []
+
+
+def _of_blank(ask: Mapping[str, Any], *, reward: bool = True) -> dict[str, Any]:
+    """What is asked of one file where the evaluators are those of a jury."""
+    column = ask["reward"] if reward else None
+    turned = [name for name in ask["invert"] if name == column]
+    return asked(None, None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"])
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def _survey(part: Part, ask: dict[str, Any], blank: Jury) -> tuple[list[str], int, str | None, str | None]:
+    """What the file is known by, and its rounds: how many, the first and the last."""
+    with opened(part) as given:
+        if ask["key"] is None:
+            return _known_by(given), 1, None, None
+        own = _of_blank(ask, reward=False)
+        return (_known_by(given), *_core.rounds(given.source(own, blank), own, blank))
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def _learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str]]:
+    if before is not None:
+        before(part)
+    with opened(part) as given:
+
+        def learnt(*, reward: bool) -> Jury:
+            own = _of_blank(ask, reward=reward)
+            jury = blank.__copy__()
+            _core.learn(given.source(own, jury), own, jury, None, {}, at, [], False, None)
+            return jury
+
+        files = _known_by(given)
+        if ask["reward"] is None:
+            return learnt(reward=False), files
+        try:
+            return learnt(reward=True), files
+        except Error as error:
+            # Another file may have what this one lacks: rewards, or the whole column of them.
+            if error.code != "no-reward" and not (error.code == "unknown-column" and error.column == ask["reward"]):
+                raise
+            return learnt(reward=False), files
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def _rank_part(
+    part: Part, k: int, first: int, ask: dict[str, Any], jury: Jury | None, weights: dict[str, float], seed: int, before: Before | None
+) -> tuple[pa.Table, int]:
+    if before is not None:
+        before(part)
+    with opened(part) as given:
+        own = {**ask, "threads": _threads()}
+        if jury is not None:
+            own.update(evaluators=[], id=[], ignore=[], invert=[])
+        source = given.source(own, jury)
+        found = _core.rank(source, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, True, None, first)
+        if given.is_frame:
+            table = given.rows(found["row"] - first, {"rank": found["rank"], "score": found["score"]})
+        else:
+            table = found["rows"].to_arrow()
+        return table.append_column(_ROW, pa.array(found["row"].tolist(), type=pa.int64())), found["total"]

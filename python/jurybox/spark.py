@@ -1,0 +1,103 @@
+"""Spark: `learn` over the partitions of a DataFrame, and values beside its rows, by ``mapInArrow``.
+
+What juries have learnt merges, so each partition is learnt where it lies, and only states travel.
+
+    jury = jb.spark.learn(df, reward="verdict")
+    best = jb.spark.values(df, jury).orderBy("value", ascending=False).limit(20)
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from . import _core
+from ._asked import Names, asked
+from ._core import Jury
+from ._errors import Error
+from ._frames import FIRST, Arrow, Column, free_name
+
+__all__ = ["learn", "values"]
+
+#: The types of Spark that hold numbers.
+_NUMBERS = ("float", "double", "boolean")
+_WHOLE = ("byte", "short", "integer", "long")
+
+
+def learn(
+    data: Any,
+    *,
+    reward: str | None = None,
+    policy: str | None = None,
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    **options: Any,
+) -> Jury:
+    """As `jurybox.learn`, one task per partition of a DataFrame of Spark's; each partition is a round. The keywords are the same."""
+    ask = asked(evaluators, id, ignore, invert, reward)
+    needed, found = _core.needed([_columns(data)], ask, None)
+    blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options))
+    turned = [reward] if reward is not None and reward in ask["invert"] else []
+
+    def of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held = [batch for batch in batches if batch.num_rows]
+        if not held:
+            return
+        table = Arrow(pa.Table.from_batches(held))
+        jury: Jury = pickle.loads(blank)
+
+        def learnt(reward: str | None) -> None:
+            own = asked(invert=turned if reward else [], reward=reward, threads=1)
+            _core.learn(table.source(own, jury), own, jury, None, {}, 0, [], False, None)
+
+        try:
+            learnt(reward)
+        except Error as error:
+            if error.code != "no-reward":  # another partition may have rewards
+                raise
+            learnt(None)
+        yield pa.RecordBatch.from_pydict({"state": pa.array([pickle.dumps(jury)], type=pa.binary())})
+
+    states = data.select(*[f"`{name}`" for name in needed]).mapInArrow(of_partition, "state binary").collect()
+    if not states:
+        raise Error("this DataFrame has no rows", code="no-rows")
+    return _core.merge([pickle.loads(bytes(row["state"])) for row in states])
+
+
+def values(data: Any, state: Jury, *, name: str = "value") -> Any:
+    """The same rows with the value that each is ranked by, in a column of that name."""
+    from pyspark.sql.types import DoubleType, StructField, StructType  # pyright: ignore[reportMissingImports]
+
+    fitted = state.fit()
+    saved, wanted = pickle.dumps(fitted), fitted.evaluators
+    name = free_name(data.columns, name)
+
+    def of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        fitted = pickle.loads(saved)
+        for batch in batches:
+            found = fitted.values(batch.select(wanted))
+            yield pa.RecordBatch.from_arrays([*batch.columns, pa.array(found)], names=[*batch.schema.names, name])
+
+    schema = StructType([*data.schema.fields, StructField(name, DoubleType())])
+    return data.mapInArrow(of_partition, schema)
+
+
+def _columns(data: Any) -> list[Column]:
+    kinds = {field.name: field.dataType.typeName() for field in data.schema.fields}
+    whole = [name for name, kind in kinds.items() if kind in _WHOLE]
+    # Whole numbers may be names of things, which is told by looking at the first of them.
+    rows = data.select(*[f"`{name}`" for name in whole]).limit(FIRST).collect() if whole else []
+    made: list[Column] = []
+    for name, kind in kinds.items():
+        cells = [row[name] for row in rows] if name in whole else []
+        first = np.array([0 if cell is None else cell for cell in cells], dtype=np.int64) if cells else None
+        missing = np.array([cell is None for cell in cells]) if cells else None
+        numbers = kind in _NUMBERS or kind in _WHOLE or kind.startswith("decimal")
+        made.append((name, "number" if numbers else "text", first, missing))
+    return made

@@ -1,0 +1,89 @@
+//! The Arrow C interface: streams in and out as capsules, and columns of numpy as arrays without a copy.
+#![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
+
+use crate::errors::{Result, refused};
+use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch, RecordBatchIterator, StringArray};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
+use arrow_schema::SchemaRef;
+use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyList};
+use std::panic::AssertUnwindSafe;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// The stream of something that has one (`__arrow_c_stream__`).
+pub(crate) fn reader(given: &Bound<'_, PyAny>) -> Result<ArrowArrayStreamReader> {
+    let capsule = given.call_method0("__arrow_c_stream__")?;
+    let capsule = capsule.cast::<PyCapsule>().map_err(PyErr::from)?;
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    // SAFETY: a capsule of this name holds an ArrowArrayStream, by the PyCapsule interface of Arrow; the struct is moved out
+    // of it, and left marked as released.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
+    ArrowArrayStreamReader::try_new(stream)
+        .map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
+}
+
+/// Batches as a stream, in a capsule.
+pub(crate) fn stream(
+    py: Python<'_>,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let batches = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
+    // The capsule drops the stream, which releases itself unless a consumer has taken it over.
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+}
+
+/// A column as Python hands it over: an array of numpy's, with a mask of what is missing, or a list of text.
+pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny>>) -> Result<ArrayRef> {
+    if let Ok(list) = values.cast::<PyList>() {
+        let cells: Vec<Option<String>> = list.extract()?;
+        return Ok(Arc::new(StringArray::from(cells)));
+    }
+    let present = match missing {
+        None => None,
+        Some(mask) => {
+            let mask = mask.cast::<PyArray1<bool>>().map_err(PyErr::from)?.readonly();
+            let mask = mask.as_array();
+            Some(NullBuffer::new(mask.iter().map(|missing| !missing).collect::<BooleanBuffer>()))
+        }
+    };
+    macro_rules! of {
+        ($($native:ty => $arrow:ty),*) => {
+            $(if let Ok(array) = values.cast::<PyArray1<$native>>() {
+                return primitive::<$native, $arrow>(array, present);
+            })*
+        };
+    }
+    of!(f64 => Float64Type, f32 => Float32Type, i64 => Int64Type, i32 => Int32Type, i16 => Int16Type, i8 => Int8Type,
+        u64 => UInt64Type, u32 => UInt32Type, u16 => UInt16Type, u8 => UInt8Type);
+    let kind = values.get_type();
+    Err(refused("arrow", &format!("a column of {kind} cannot be read")))
+}
+
+fn primitive<N: Element + ArrowNativeType, T: ArrowPrimitiveType<Native = N>>(
+    array: &Bound<'_, PyArray1<N>>,
+    present: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let (rows, data) = (array.len(), array.data());
+    if !array.is_c_contiguous() || !data.is_aligned() {
+        return Err(refused("arrow", "a column must lie in one piece"));
+    }
+    if present.as_ref().is_some_and(|present| present.len() != rows) {
+        return Err(refused("arrow", "a column and the mask of what is missing differ in length"));
+    }
+    let Some(pointer) = NonNull::new(data.cast::<u8>()).filter(|_| rows > 0) else {
+        return Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(std::iter::empty())));
+    };
+    let owner = Arc::new(AssertUnwindSafe(array.clone().unbind()));
+    // SAFETY: the array has `rows` values in one piece from there on, aligned, and lives as long as its owner, which the buffer
+    // keeps. Whoever writes to it meanwhile can change numbers that are read, and nothing else: every bit pattern is one.
+    let buffer = unsafe { Buffer::from_custom_allocation(pointer, rows * size_of::<N>(), owner) };
+    Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::new(buffer, 0, rows), present)))
+}

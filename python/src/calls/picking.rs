@@ -1,0 +1,101 @@
+//! Picking, as `jurybox pick` does.
+
+use super::{Told, check_policy, finite, held, jury_of, layout};
+use crate::errors::Result;
+use crate::jury::{Jury, lock};
+use crate::policies::spec;
+use crate::rows::Rows;
+use crate::tables::{Asked, Source, seated};
+use crate::work::{self, Reins};
+use jurybox_files::{Error, May, PickOptions, Picking, Seated, State, choose, seat};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// Picks from rows as the policy does, and shows them to the jury, once. Returns a dict: `row`, `value`, `probability`,
+/// `explored`, `receipt` of the picks, `round` and `at`; of every row, `values` and `probabilities`.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the options of the command")]
+pub(crate) fn pick<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    asked: Asked,
+    state: Option<&Bound<'py, Jury>>,
+    policy: Option<&str>,
+    options: &Bound<'py, PyDict>,
+    k: usize,
+    seed: u64,
+    at: Option<u64>,
+    observe: bool,
+    every: bool,
+    out: Option<PathBuf>,
+    safe_csv: bool,
+    watch: Option<&Bound<'py, PyAny>>,
+) -> Result<(Bound<'py, PyDict>, Bound<'py, Jury>)> {
+    let source = Source::from_python(source)?;
+    let seated = seated(py, state);
+    let spec = policy.map(|policy| spec(policy, options, None)).transpose()?;
+    let jury = held(state);
+    let work = move |reins: &Reins| -> std::result::Result<_, Error> {
+        let frame = source.is_frame();
+        let table = source.open(&asked, &seated, true, reins)?;
+        if let Some(out) = &out {
+            table.check_output(out)?;
+        }
+        let mut told = Told::of(&table);
+        let mut held = jury.as_deref().map(lock);
+        let mut state = match &held {
+            Some(inner) => inner.state.clone(),
+            None => State::from(seat(&spec.clone().unwrap_or_default(), table.taken().evaluators())?),
+        };
+        check_policy(&state, spec.as_ref())?;
+        Seated::again(&mut state.jury, table.taken().evaluators(), May::Same)?;
+        let picking = choose(&table, &mut state, PickOptions { k, seed, at, only_choose: !observe })?;
+        if picking.observed_before {
+            told.said.push("these rows were picked from before, and are not counted again".into());
+        }
+        if let Some(asked) = at.filter(|asked| *asked != picking.at) {
+            told.warned.push(format!(
+                "the state has seen this round at {}, and there it stays: at={asked} changes nothing",
+                picking.at
+            ));
+        }
+        if let Some(out) = &out {
+            picking.write(&table, out, layout(&table, safe_csv), every)?;
+        }
+        let batches = if frame { None } else { Some(picking.to_batches(&table, every)?) };
+        reins.still_wanted()?;
+        let begun = match &mut held {
+            Some(inner) => {
+                inner.replace(state);
+                None
+            }
+            None => Some(state),
+        };
+        Ok((picking, batches, told.heard(reins), begun))
+    };
+    let (picking, batches, told, begun) = work::run(py, watch, work)?;
+    let dict = picked(py, &picking)?;
+    if let Some(batches) = batches {
+        dict.set_item("rows", Bound::new(py, Rows::of(batches)?)?)?;
+    }
+    told.into_python(&dict)?;
+    Ok((dict, jury_of(py, state, begun)?))
+}
+
+fn picked<'py>(py: Python<'py>, picking: &Picking) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let rows = || picking.picks.iter().map(|pick| pick.row);
+    dict.set_item("total", picking.rows)?;
+    dict.set_item("round", &picking.round)?;
+    dict.set_item("at", picking.at)?;
+    dict.set_item("row", PyArray1::from_iter(py, rows().map(u64::cast_signed)))?;
+    let explored = picking.picks.iter().map(|pick| pick.receipt.explored);
+    dict.set_item("explored", PyArray1::from_iter(py, explored))?;
+    let receipts = picking.picks.iter().map(|pick| serde_json::to_string(&pick.receipt).unwrap_or_default());
+    dict.set_item("receipt", receipts.collect::<Vec<String>>())?;
+    dict.set_item("values", PyArray1::from_iter(py, picking.values().iter().map(|&value| finite(value))))?;
+    dict.set_item("probabilities", PyArray1::from_slice(py, picking.probabilities()))?;
+    Ok(dict)
+}

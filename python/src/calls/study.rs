@@ -1,0 +1,173 @@
+//! Reports and replays, as `jurybox report` and `jurybox replay` make them.
+
+use super::{Told, state_of};
+use crate::errors::Result;
+use crate::json;
+use crate::jury::Jury;
+use crate::policies::pairs;
+use crate::tables::{Asked, Source, seated};
+use crate::work::{self, Reins};
+use jurybox::Spec;
+use jurybox_files::{Error, May, Seated, State, by_evaluator};
+use jurybox_lab::{Protocol, ReplayOptions};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A report: a dict with the document, the page and the table.
+#[pyfunction]
+pub(crate) fn report<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    asked: Asked,
+    state: Option<&Bound<'py, Jury>>,
+    made_at: u64,
+    watch: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyDict>> {
+    let source = Source::from_python(source)?;
+    let (known, seated) = (state_of(py, state), seated(py, state));
+    let work = move |reins: &Reins| -> std::result::Result<_, Error> {
+        let table = source.open(&asked, &seated, false, reins)?;
+        let told = Told::of(&table);
+        let jury = known
+            .map(|State { mut jury, .. }| {
+                Seated::again(&mut jury, table.taken().evaluators(), May::Lack).map(|_| jury)
+            })
+            .transpose()?;
+        let report =
+            jurybox_files::report(&table, jury.as_ref())?.dated(UNIX_EPOCH + Duration::from_secs(made_at));
+        let document = named("report", Some(2), serde_json::to_value(&report).unwrap_or_default());
+        let shown = Shown { document, html: report.to_html(), svg: None, text: report.to_table() };
+        Ok((shown, told.heard(reins)))
+    };
+    shown(py, work::run(py, watch, work)?)
+}
+
+/// What a study shows of itself.
+struct Shown {
+    document: Value,
+    html: String,
+    svg: Option<String>,
+    text: String,
+}
+
+/// A document that says what it is, as the command prints it; one that knows its version keeps it.
+fn named(command: &str, version: Option<u32>, mut document: Value) -> Value {
+    if let Value::Object(fields) = &mut document {
+        fields.insert("format".into(), json!(format!("jurybox-{command}")));
+        if let Some(version) = version {
+            fields.insert("version".into(), json!(version));
+        }
+    }
+    document
+}
+
+fn shown(py: Python<'_>, (shown, told): (Shown, Told)) -> Result<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("document", json::to_python(py, &shown.document)?)?;
+    dict.set_item("html", shown.html)?;
+    dict.set_item("svg", shown.svg)?;
+    dict.set_item("text", shown.text)?;
+    told.into_python(&dict)?;
+    Ok(dict)
+}
+
+/// How to replay.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Replaying {
+    pool: bool,
+    budget: usize,
+    folds: Option<usize>,
+    reuse: bool,
+    items: Option<usize>,
+    k: usize,
+    rounds: Option<usize>,
+    runs: Option<usize>,
+    seed: u64,
+    policies: Option<Vec<String>>,
+    reward_range: Option<(f64, f64)>,
+    picks: Option<PathBuf>,
+}
+
+/// A replay: a dict with the document, the page and the table.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+pub(crate) fn replay<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    asked: Asked,
+    how: Replaying,
+    states: Vec<(String, Bound<'py, Jury>)>,
+    weights: &Bound<'py, PyDict>,
+    watch: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyDict>> {
+    let source = Source::from_python(source)?;
+    let seated = seated(py, states.first().map(|(_, jury)| jury));
+    let juries = states
+        .iter()
+        .map(|(name, jury)| (name.clone(), jury.get().with(py, |inner| inner.state.jury.clone())));
+    let mut options = how.options(juries.collect())?;
+    let weights = pairs(weights)?;
+    let work = move |reins: &Reins| -> std::result::Result<_, jurybox_lab::Error> {
+        let off_policy = asked.is_logged();
+        let table = source.open(&asked, &seated, false, reins)?;
+        if !weights.is_empty() {
+            options.weights = Some(by_evaluator(table.taken().evaluators(), &weights, Some(0.0))?);
+        }
+        for (_, jury) in &mut options.states {
+            Seated::again(jury, table.taken().evaluators(), May::Lack)?;
+        }
+        if let Some(picks) = &options.picks {
+            table.check_output(picks)?;
+        }
+        let told = Told::of(&table);
+        let shown = if off_policy {
+            let outcome = jurybox_lab::off_policy(&table, &options)?;
+            let document = named("off-policy", None, serde_json::to_value(&outcome).unwrap_or_default());
+            Shown { document, html: outcome.to_html(), svg: None, text: outcome.to_table() }
+        } else {
+            let outcome = jurybox_lab::replay(&table, &options)?;
+            let document = serde_json::to_value(&outcome).unwrap_or_default();
+            Shown { document, html: outcome.to_html(), svg: Some(outcome.to_svg()), text: outcome.to_table() }
+        };
+        Ok((shown, told.heard(reins)))
+    };
+    shown(py, work::run(py, watch, work)?)
+}
+
+impl Replaying {
+    fn options(self, states: Vec<(String, jurybox::Jury)>) -> Result<ReplayOptions> {
+        let defaults = ReplayOptions::default();
+        let folds = self.folds.is_some();
+        let protocol = match self.folds {
+            Some(folds) => Protocol::Folds(folds),
+            None if self.pool => Protocol::Pool { budget: self.budget },
+            None if self.reuse => Protocol::Reuse,
+            None => Protocol::Rounds,
+        };
+        let policies = match self.policies {
+            None => defaults.policies,
+            Some(list) => {
+                let each =
+                    list.iter().map(|some| Spec::list(some)).collect::<std::result::Result<Vec<_>, _>>()?;
+                each.into_iter().flatten().collect()
+            }
+        };
+        Ok(ReplayOptions {
+            protocol,
+            items: self.items.unwrap_or(if folds { 0 } else { defaults.items }),
+            k: self.k,
+            rounds: self.rounds,
+            runs: self.runs.unwrap_or(if folds { 3 } else { defaults.runs }),
+            seed: self.seed,
+            policies,
+            states,
+            weights: None,
+            reward_range: self.reward_range,
+            picks: self.picks,
+        })
+    }
+}

@@ -1,0 +1,199 @@
+//! Errors of the libraries as `jurybox.Error`: the message, the code that stays, and the facts as attributes.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
+
+/// An error on its way to the border. It becomes Python's there and not before: where it arises, locks may be held, and nobody waits
+/// for the interpreter while holding one.
+pub(crate) enum Error {
+    /// Ours.
+    Ours(Box<Ours>),
+    /// One of Python's own.
+    Python(PyErr),
+}
+
+/// What is to be said, and what is known.
+pub(crate) struct Ours {
+    message: String,
+    code: &'static str,
+    facts: Facts,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> PyErr {
+        match error {
+            Error::Python(error) => error,
+            Error::Ours(ours) => new(&ours),
+        }
+    }
+}
+
+impl From<PyErr> for Error {
+    fn from(error: PyErr) -> Error {
+        Error::Python(error)
+    }
+}
+
+fn ours(message: String, code: &'static str, facts: Facts) -> Error {
+    Error::Ours(Box::new(Ours { message, code, facts }))
+}
+
+/// What is known of an error beside its message.
+#[derive(Default)]
+struct Facts {
+    item: Option<usize>,
+    evaluator: Option<String>,
+    value: Option<Value>,
+    column: Option<String>,
+    path: Option<String>,
+    row: Option<u64>,
+}
+
+enum Value {
+    Number(f64),
+    Text(String),
+}
+
+impl From<jurybox::Error> for Error {
+    fn from(error: jurybox::Error) -> Error {
+        let message = error.to_string();
+        let code = error.code();
+        ours(message, code, facts(error))
+    }
+}
+
+impl From<jurybox_files::Error> for Error {
+    fn from(error: jurybox_files::Error) -> Error {
+        use jurybox_files::Error as E;
+        let mut message = error.to_string();
+        let mut code = error.code();
+        let facts = match error {
+            E::Jury(inner) => {
+                code = inner.code();
+                facts(inner)
+            }
+            E::State { path, source } => {
+                message = format!("{message}: {source}");
+                Facts { path: Some(path.display().to_string()), ..facts(source) }
+            }
+            E::Io { path, source, .. } => {
+                message = format!("{message}: {source}");
+                Facts { path: Some(path.display().to_string()), ..Facts::default() }
+            }
+            E::NotANumber { path, place, column, value }
+            | E::Infinite { path, place, column, value }
+            | E::BadPick { path, place, column, value } => Facts {
+                path: Some(path.display().to_string()),
+                row: Some(row_of(place)),
+                column: Some(column),
+                value: Some(Value::Text(value)),
+                ..Facts::default()
+            },
+            E::UnknownColumn { path, column, .. }
+            | E::DuplicateColumn { path, column, .. }
+            | E::ArePicks { path, column } => {
+                Facts { path: Some(path.display().to_string()), column: Some(column), ..Facts::default() }
+            }
+            E::TwoRoles { column, .. } | E::Turned { column } | E::NotInvertible { column } => {
+                Facts { column: Some(column), ..Facts::default() }
+            }
+            E::UnknownEvaluator { evaluator, .. }
+            | E::SetTwice { evaluator }
+            | E::NoValue { evaluator }
+            | E::WouldForget { evaluator } => Facts { evaluator: Some(evaluator), ..Facts::default() },
+            E::NoFile { path }
+            | E::Directory { path }
+            | E::Empty { path }
+            | E::NoRows { path }
+            | E::PickedFrom { path } => Facts { path: Some(path.display().to_string()), ..Facts::default() },
+            E::OddCells(odd) => {
+                let (row, value) = match odd.first.into_iter().next() {
+                    Some((place, cell)) => (Some(row_of(place)), Some(Value::Text(cell))),
+                    None => (None, None),
+                };
+                let (path, column) = (Some(odd.path.display().to_string()), Some(odd.column));
+                Facts { value, column, path, row, ..Facts::default() }
+            }
+            E::Verdict { path, place, .. } => {
+                let path = Some(path.display().to_string());
+                Facts { path, row: Some(row_of(place)), ..Facts::default() }
+            }
+            _ => Facts::default(),
+        };
+        ours(message, code, facts)
+    }
+}
+
+impl From<jurybox_lab::Error> for Error {
+    fn from(error: jurybox_lab::Error) -> Error {
+        match error {
+            jurybox_lab::Error::Jury(error) => error.into(),
+            jurybox_lab::Error::Table(error) => error.into(),
+            other => ours(other.to_string(), other.code(), Facts::default()),
+        }
+    }
+}
+
+/// An error of this package's own.
+pub(crate) fn refused(code: &'static str, message: &str) -> Error {
+    ours(message.into(), code, Facts::default())
+}
+
+fn row_of(place: jurybox_files::Place) -> u64 {
+    match place {
+        jurybox_files::Place::Line(n) | jurybox_files::Place::Row(n) => n,
+    }
+}
+
+fn facts(error: jurybox::Error) -> Facts {
+    use jurybox::Error as E;
+    match error {
+        E::Score { item, evaluator, value } => Facts {
+            item: Some(item),
+            column: Some(evaluator.name.clone().unwrap_or_else(|| evaluator.column.to_string())),
+            evaluator: evaluator.name.or_else(|| Some(evaluator.column.to_string())),
+            value: Some(Value::Number(value)),
+            ..Facts::default()
+        },
+        E::Reward { example, value } => {
+            Facts { item: Some(example), value: Some(Value::Number(value)), ..Facts::default() }
+        }
+        E::Receipt { example, .. } => Facts { item: Some(example), ..Facts::default() },
+        E::Policy { policy, .. } => Facts { value: Some(Value::Text(policy)), ..Facts::default() },
+        _ => Facts::default(),
+    }
+}
+
+fn new(ours: &Ours) -> PyErr {
+    static CLASSES: PyOnceLock<(Py<PyType>, Py<PyType>)> = PyOnceLock::new();
+    let Ours { message, code, facts } = ours;
+    Python::attach(|py| {
+        let made = || -> PyResult<PyErr> {
+            let (error, no_file) = CLASSES.get_or_try_init(py, || -> PyResult<_> {
+                let module = py.import("jurybox._errors")?;
+                let class = |name: &str| -> PyResult<Py<PyType>> {
+                    Ok(module.getattr(name)?.cast_into::<PyType>()?.unbind())
+                };
+                Ok((class("Error")?, class("NoFileError")?))
+            })?;
+            let known = PyDict::new(py);
+            known.set_item("code", code)?;
+            known.set_item("item", facts.item)?;
+            known.set_item("evaluator", &facts.evaluator)?;
+            match &facts.value {
+                Some(Value::Number(value)) => known.set_item("value", value)?,
+                Some(Value::Text(value)) => known.set_item("value", value)?,
+                None => {}
+            }
+            known.set_item("column", &facts.column)?;
+            known.set_item("path", &facts.path)?;
+            known.set_item("row", facts.row)?;
+            let class = if ["no-file", "no-match"].contains(code) { no_file } else { error };
+            Ok(PyErr::from_value(class.bind(py).call((message,), Some(&known))?))
+        };
+        made().unwrap_or_else(|error| error)
+    })
+}

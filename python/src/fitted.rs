@@ -1,0 +1,217 @@
+//! What ranks: a fit that never changes.
+
+use crate::arrays;
+use crate::errors::{Error, Result, refused};
+use crate::jury::generator;
+use crate::picks::Picks;
+use jurybox::options::Fraction;
+use jurybox::{Direction, Interval, Links};
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::sync::Arc;
+
+/// What ranks: made by `Jury.fit`, immutable, shared by any number of threads.
+#[pyclass(frozen, module = "jurybox")]
+#[derive(Clone)]
+pub(crate) struct Fitted {
+    pub(crate) fitted: jurybox::Fitted,
+    pub(crate) names: Arc<Vec<String>>,
+    /// What it was made from, so that it can be pickled: a fit is a pure function of it.
+    pub(crate) bytes: Arc<Vec<u8>>,
+}
+
+/// What an item's value begins with, and what each evaluator adds to it.
+pub(crate) type BaseAndEach<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
+/// The mean and both ends of an interval, for each of some things.
+pub(crate) type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+#[pymethods]
+impl Fitted {
+    /// The policy with its options, as text.
+    #[getter]
+    fn policy(&self) -> String {
+        self.fitted.spec().to_string()
+    }
+
+    /// The names of the evaluators, in the order of the columns.
+    #[getter]
+    fn evaluators(&self) -> Vec<String> {
+        self.names.to_vec()
+    }
+
+    /// The value that each item is ranked by, exploration aside.
+    pub(crate) fn values<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+    ) -> Result<Bound<'py, PyArray1<f64>>> {
+        let table = arrays::scores(scores, self.fitted.evaluators())?;
+        let values = py.detach(|| self.fitted.values(&self.fitted.scores(&table.values)?))?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// Picks `k` items, best first, explored ones last; nothing is learnt or remembered.
+    #[pyo3(signature = (scores, k, *, seed = 0, at = 0))]
+    fn choose(
+        &self,
+        py: Python<'_>,
+        scores: &Bound<'_, PyAny>,
+        k: usize,
+        seed: u64,
+        at: u64,
+    ) -> Result<Picks> {
+        let table = arrays::scores(scores, self.fitted.evaluators())?;
+        let picks = py.detach(|| -> Result<_> {
+            let scores = self.fitted.scores(&table.values)?;
+            Ok(self.fitted.choose(&scores, k, &mut generator(seed))?)
+        })?;
+        Ok(Picks::new(self.names.clone(), picks, at, &table.values))
+    }
+
+    /// The probability of each item to be picked by `choose`; they sum to `k`.
+    pub(crate) fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+        k: usize,
+    ) -> Result<Bound<'py, PyArray1<f64>>> {
+        let table = arrays::scores(scores, self.fitted.evaluators())?;
+        let all =
+            py.detach(|| self.fitted.inclusion_probabilities(&self.fitted.scores(&table.values)?, k))?;
+        Ok(PyArray1::from_vec(py, all))
+    }
+
+    /// The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+    #[pyo3(signature = (scores, *, level = 0.9))]
+    pub(crate) fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+        level: f64,
+    ) -> Result<Ends<'py>> {
+        let level = fraction(level)?;
+        let table = arrays::scores(scores, self.fitted.evaluators())?;
+        let predicted = py.detach(|| self.fitted.predict(&self.fitted.scores(&table.values)?, level))?;
+        Ok(ends(py, &predicted.ok_or_else(|| self.cannot("predict rewards"))?))
+    }
+
+    /// What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value.
+    pub(crate) fn contributions<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+    ) -> Result<BaseAndEach<'py>> {
+        let width = self.names.len();
+        let table = arrays::scores(scores, self.fitted.evaluators())?;
+        let told = py.detach(|| -> Result<Option<(Vec<f64>, Vec<f64>)>> {
+            let (mut base, mut each) = (Vec::new(), Vec::new());
+            for row in self.fitted.scores(&table.values)?.rows() {
+                let Some(why) = self.fitted.contributions(row)? else { return Ok(None) };
+                base.push(why.base);
+                each.extend(why.each);
+            }
+            Ok(Some((base, each)))
+        })?;
+        let (base, each) =
+            told.ok_or_else(|| self.cannot("say what each evaluator adds to an item's value"))?;
+        Ok((PyArray1::from_vec(py, base), arrays::table(py, each, width)?))
+    }
+
+    /// The weights of the evaluators by name; with `level`, each with an interval that holds it with that probability.
+    #[pyo3(signature = (*, level = None))]
+    pub(crate) fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        if let Some(level) = level {
+            let intervals = self.fitted.weight_intervals(fraction(level)?);
+            let intervals = intervals.ok_or_else(|| self.cannot("say how sure its weights are"))?;
+            for (name, Interval { mean, low, high }) in self.names.iter().zip(intervals) {
+                dict.set_item(name, (mean, low, high))?;
+            }
+            return Ok(dict);
+        }
+        let weights = self.fitted.weights().ok_or_else(|| self.cannot("weigh its evaluators"))?;
+        for (name, weight) in self.names.iter().zip(weights) {
+            dict.set_item(name, weight)?;
+        }
+        Ok(dict)
+    }
+
+    /// The noise levels in use by name, where the policy uses any; otherwise nothing.
+    fn sigma<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some((sigma, _)) = self.fitted.sigma() else { return Ok(None) };
+        let dict = PyDict::new(py);
+        for (name, sigma) in self.names.iter().zip(sigma) {
+            dict.set_item(name, sigma)?;
+        }
+        Ok(Some(dict))
+    }
+
+    /// Evaluators that are not what they were: one dict each.
+    pub(crate) fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for alarm in self.fitted.alarms() {
+            let about = serde_json::to_value(alarm).unwrap_or_default();
+            let dict = crate::json::to_python(py, &about)?;
+            dict.set_item("evaluator", &self.names[alarm.evaluator])?;
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
+    /// The value of an item as an expression of SQL over columns named as the evaluators, for items without missing scores.
+    #[pyo3(signature = (dialect = "duckdb"))]
+    fn to_sql<'py>(slf: &Bound<'py, Self>, dialect: &str) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("jurybox._sql")?.call_method1("to_sql", (slf, dialect))
+    }
+
+    /// For `to_sql`: the link, and which columns are turned.
+    fn _form(&self) -> (String, Vec<bool>) {
+        let spec = self.fitted.spec();
+        let entry = jurybox::policies().iter().find(|entry| entry.name == spec.name());
+        let default = entry.map_or(Links::Identity, |entry| entry.links).default_link();
+        let default = serde_json::to_value(default).ok().and_then(|link| link.as_str().map(Into::into));
+        let set = spec.options().get("link").and_then(|link| link.as_str().map(Into::into));
+        let low = |evaluator: &jurybox::Evaluator| evaluator.direction == Direction::Low;
+        let turned = self.fitted.evaluators().as_slice().iter().map(low).collect();
+        (set.or(default).unwrap_or_else(|| "identity".to_string()), turned)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Fitted({}, [{}])", self.fitted.spec(), self.names.join(", "))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let make = py.get_type::<Fitted>().getattr("_from_bytes")?;
+        Ok((make, (&self.bytes[..],).into_pyobject(py)?))
+    }
+
+    #[staticmethod]
+    fn _from_bytes(bytes: &[u8]) -> Result<Fitted> {
+        Ok(Fitted::of(&jurybox::Jury::from_bytes(bytes)?))
+    }
+}
+
+impl Fitted {
+    pub(crate) fn of(jury: &jurybox::Jury) -> Fitted {
+        Fitted {
+            fitted: jury.fit(),
+            names: Arc::new(jury.evaluators().names().map(Into::into).collect()),
+            bytes: Arc::new(jury.to_bytes()),
+        }
+    }
+
+    fn cannot(&self, what: &str) -> Error {
+        refused("unsupported", &format!("`{}` cannot {what}", self.fitted.spec().name()))
+    }
+}
+
+fn fraction(level: f64) -> Result<Fraction> {
+    Fraction::try_from(level).map_err(|reason| refused("level", &format!("level {reason}")))
+}
+
+fn ends<'py>(py: Python<'py>, intervals: &[Interval]) -> Ends<'py> {
+    let each = |of: fn(&Interval) -> f64| PyArray1::from_iter(py, intervals.iter().map(of));
+    (each(|i| i.mean), each(|i| i.low), each(|i| i.high))
+}

@@ -1,0 +1,387 @@
+//! The jury: what learns, with the generator of its draws.
+
+use crate::arrays;
+use crate::errors::{Result, refused};
+use crate::fitted::{BaseAndEach, Ends, Fitted};
+use crate::picks::Picks;
+use crate::policies::spec;
+use crate::sum::merged;
+use crate::taught::{Learnt, taught};
+use jurybox::rand::SeedableRng;
+use jurybox::{Direction, Evaluator, Evaluators, Example};
+use jurybox_files::{Remembered, State};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use rand_chacha::ChaCha8Rng;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A policy that learns over named evaluators.
+#[pyclass(frozen, module = "jurybox", weakref)]
+pub(crate) struct Jury(pub(crate) Arc<Mutex<Inner>>);
+
+#[derive(Clone)]
+pub(crate) struct Inner {
+    pub(crate) state: State,
+    pub(crate) rng: ChaCha8Rng,
+    evaluators: Arc<Evaluators>,
+    names: Arc<Vec<String>>,
+    /// A fit of the present state, once somebody has asked for one.
+    pub(crate) fitted: Option<Fitted>,
+}
+
+impl Inner {
+    pub(crate) fn new(state: State, rng: ChaCha8Rng) -> Inner {
+        let evaluators = Arc::new(state.jury.evaluators().clone());
+        let names = Arc::new(evaluators.names().map(Into::into).collect());
+        Inner { state, rng, evaluators, names, fitted: None }
+    }
+
+    /// Takes another state, learnt elsewhere from this one.
+    pub(crate) fn replace(&mut self, state: State) {
+        *self = Inner::new(state, self.rng.clone());
+    }
+
+    fn fit(&mut self) -> Fitted {
+        self.fitted.get_or_insert_with(|| Fitted::of(&self.state.jury)).clone()
+    }
+}
+
+fn directed(name: &str, invert: &[String]) -> Evaluator {
+    if invert.iter().any(|low| low == name) { Evaluator::low(name) } else { Evaluator::from(name) }
+}
+
+/// The generator of a seed: the same draws as in Rust.
+pub(crate) fn generator(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+impl Jury {
+    pub(crate) fn of(state: State, rng: ChaCha8Rng) -> Jury {
+        Jury(Arc::new(Mutex::new(Inner::new(state, rng))))
+    }
+
+    /// Works on the jury, detached: nobody waits for the interpreter while holding the lock.
+    pub(crate) fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Inner) -> T + Send) -> T {
+        py.detach(|| work(&mut lock(&self.0)))
+    }
+
+    fn evaluators_now(&self, py: Python<'_>) -> Arc<Evaluators> {
+        self.with(py, |inner| inner.evaluators.clone())
+    }
+}
+
+pub(crate) fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+    inner.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[pymethods]
+impl Jury {
+    #[new]
+    #[pyo3(signature = (evaluators, policy = None, *, seed = 0, invert = Vec::new(), **options))]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn new(
+        evaluators: Vec<String>,
+        policy: Option<&str>,
+        seed: u64,
+        invert: Vec<String>,
+        options: Option<&Bound<'_, PyDict>>,
+        py: Python<'_>,
+    ) -> Result<Jury> {
+        if let Some(name) = invert.iter().find(|name| !evaluators.contains(name)) {
+            return Err(refused("evaluators", &format!("evaluators: there is no `{name}` to invert")));
+        }
+        let evaluators = Evaluators::new(evaluators.iter().map(|name| directed(name, &invert)))?;
+        let none = PyDict::new(py);
+        let default = jurybox::Spec::default().to_string();
+        let spec = spec(policy.unwrap_or(&default), options.unwrap_or(&none), Some(&evaluators))?;
+        Ok(Jury::of(State::from(jurybox::Jury::new(&spec, evaluators)?), generator(seed)))
+    }
+
+    /// The policy with its options, as text.
+    #[getter]
+    fn policy(&self, py: Python<'_>) -> String {
+        self.with(py, |inner| inner.state.jury.spec().to_string())
+    }
+
+    /// The names of the evaluators, in the order of the columns.
+    #[getter]
+    fn evaluators(&self, py: Python<'_>) -> Vec<String> {
+        self.with(py, |inner| inner.names.to_vec())
+    }
+
+    /// Evaluators whose low scores speak for a high reward.
+    #[getter]
+    fn inverted(&self, py: Python<'_>) -> Vec<String> {
+        let evaluators = self.evaluators_now(py);
+        let low = |evaluator: &&Evaluator| evaluator.direction == Direction::Low;
+        evaluators.as_slice().iter().filter(low).map(|evaluator| evaluator.name.clone()).collect()
+    }
+
+    /// How much has been seen: a dict of counts.
+    #[getter]
+    fn seen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let seen = self.with(py, |inner| inner.state.jury.seen());
+        crate::json::to_python(py, &serde_json::to_value(seen).unwrap_or_default())
+    }
+
+    /// One round: picks `k` items and sees the scores of all of them.
+    #[pyo3(signature = (scores, k, *, at = None, new = None))]
+    fn round(
+        &self,
+        py: Python<'_>,
+        scores: &Bound<'_, PyAny>,
+        k: usize,
+        at: Option<u64>,
+        new: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Picks> {
+        let table = arrays::scores(scores, &self.evaluators_now(py))?;
+        let new = new.map(|new| arrays::rows(new, table.rows, "new")).transpose()?;
+        self.with(py, |inner| {
+            let Inner { state, rng, .. } = inner;
+            let jury = &mut state.jury;
+            let width = jury.evaluators().len();
+            let at = at.unwrap_or_else(|| jury.seen().next_time());
+            let pool = jury.scores(&table.values)?;
+            let picks = match &new {
+                None => jury.round(&pool, at, k, rng)?,
+                Some(new) => {
+                    let rows: Vec<f64> = new
+                        .iter()
+                        .flat_map(|&row| &table.values[row * width..(row + 1) * width])
+                        .copied()
+                        .collect();
+                    let fresh = jury.scores(&rows)?;
+                    jury.round_from_pool(&pool, &fresh, at, k, rng)?
+                }
+            };
+            inner.fitted = None;
+            Ok(Picks::new(inner.names.clone(), picks, at, &table.values))
+        })
+    }
+
+    /// Picks `k` items by what has been learnt, and changes nothing but the generator; with `seed`, not even that.
+    #[pyo3(signature = (scores, k, *, seed = None, at = None))]
+    fn choose(
+        &self,
+        py: Python<'_>,
+        scores: &Bound<'_, PyAny>,
+        k: usize,
+        seed: Option<u64>,
+        at: Option<u64>,
+    ) -> Result<Picks> {
+        let table = arrays::scores(scores, &self.evaluators_now(py))?;
+        self.with(py, |inner| {
+            let fitted = inner.fit().fitted;
+            let scores = fitted.scores(&table.values)?;
+            let picks = match seed {
+                Some(seed) => fitted.choose(&scores, k, &mut generator(seed))?,
+                None => fitted.choose(&scores, k, &mut inner.rng)?,
+            };
+            let at = at.unwrap_or_else(|| inner.state.jury.seen().next_time());
+            Ok(Picks::new(inner.names.clone(), picks, at, &table.values))
+        })
+    }
+
+    /// Sees a round's scores, each item once, whatever was chosen from it.
+    #[pyo3(signature = (scores, *, at = None))]
+    fn observe(&self, py: Python<'_>, scores: &Bound<'_, PyAny>, at: Option<u64>) -> Result<()> {
+        let table = arrays::scores(scores, &self.evaluators_now(py))?;
+        self.with(py, |inner| {
+            let jury = &mut inner.state.jury;
+            let at = at.unwrap_or_else(|| jury.seen().next_time());
+            jury.observe(&jury.scores(&table.values)?, at)?;
+            inner.fitted = None;
+            Ok(())
+        })
+    }
+
+    /// Learns what picks were worth; or what items were worth that nobody picked, given by their scores.
+    #[pyo3(signature = (picks, rewards, *, at = None))]
+    fn learn(
+        &self,
+        py: Python<'_>,
+        picks: &Bound<'_, PyAny>,
+        rewards: &Bound<'_, PyAny>,
+        at: Option<u64>,
+    ) -> Result<Learnt> {
+        let rewards = arrays::numbers(rewards, "rewards")?;
+        let many = |found: usize| {
+            let message = format!("{} rewards for {found} items: pass one for each", rewards.len());
+            refused("shape", &message)
+        };
+        if let Ok(picks) = picks.cast::<Picks>() {
+            let picks = picks.get();
+            if picks.picks.len() != rewards.len() {
+                return Err(many(picks.picks.len()));
+            }
+            return self.with(py, |inner| {
+                let Inner { state, names, fitted, .. } = inner;
+                let learnt = taught(&mut state.jury, names, picks, &rewards, at)?;
+                *fitted = None;
+                Ok(learnt)
+            });
+        }
+        let table = arrays::scores(picks, &self.evaluators_now(py))?;
+        if table.rows != rewards.len() {
+            return Err(many(table.rows));
+        }
+        self.with(py, |inner| {
+            let jury = &mut inner.state.jury;
+            let at = at.unwrap_or_else(|| jury.seen().latest.unwrap_or(0));
+            let scores = jury.scores(&table.values)?;
+            let rows = scores.rows().zip(&rewards);
+            let examples: Vec<_> =
+                rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
+            let learnt = jury.learn(&examples, at)?.into();
+            inner.fitted = None;
+            Ok(learnt)
+        })
+    }
+
+    /// What ranks, by all that has been learnt up to now.
+    fn fit(&self, py: Python<'_>) -> Fitted {
+        self.with(py, Inner::fit)
+    }
+
+    /// Seats other evaluators in place of these: what was learnt stays with the names.
+    #[pyo3(signature = (evaluators, *, invert = Vec::new()))]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn reseat(&self, py: Python<'_>, evaluators: Vec<String>, invert: Vec<String>) -> Result<()> {
+        self.with(py, |inner| {
+            let before = inner.state.jury.evaluators().clone();
+            let seated = |name: &String| {
+                let known = before.position(name).map(|at| before.as_slice()[at].clone());
+                known.unwrap_or_else(|| directed(name, &invert))
+            };
+            let mut state = inner.state.clone();
+            state.jury.reseat(Evaluators::new(evaluators.iter().map(seated))?)?;
+            inner.replace(state);
+            Ok(())
+        })
+    }
+
+    /// The whole jury as one JSON document, without what it was taught with.
+    fn to_json(&self, py: Python<'_>) -> String {
+        self.with(py, |inner| inner.state.jury.to_json())
+    }
+
+    /// Reads what `to_json` wrote.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, seed = 0))]
+    fn from_json(text: &str, seed: u64) -> Result<Jury> {
+        Ok(Jury::of(State::from(jurybox::Jury::from_json(text)?), generator(seed)))
+    }
+
+    /// Writes a state file, whole or not at all: what `jurybox --state` reads.
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn save(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
+        Ok(self.with(py, |inner| inner.state.write(&path))?)
+    }
+
+    /// Reads a state file.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, seed = 0))]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn load(py: Python<'_>, path: PathBuf, seed: u64) -> Result<Jury> {
+        Ok(Jury::of(py.detach(|| State::read(&path))?, generator(seed)))
+    }
+
+    /// The reward that was learnt from tables, if any: its column, and whether low means high.
+    fn _reward(&self, py: Python<'_>) -> Option<(String, bool)> {
+        let reward = self.with(py, |inner| inner.state.memory.reward())?;
+        Some((reward.name, reward.direction == Direction::Low))
+    }
+
+    /// Whether a file was learnt from.
+    fn _knows_file(&self, py: Python<'_>, fingerprint: &str) -> bool {
+        self.with(py, |inner| inner.state.memory.knows_file(fingerprint))
+    }
+
+    /// The value that each item is ranked by, exploration aside.
+    fn values<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<Bound<'py, PyArray1<f64>>> {
+        self.fit(py).values(py, scores)
+    }
+
+    /// The probability of each item to be picked by `choose`; they sum to `k`.
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+        k: usize,
+    ) -> Result<Bound<'py, PyArray1<f64>>> {
+        self.fit(py).probabilities(py, scores, k)
+    }
+
+    /// The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+    #[pyo3(signature = (scores, *, level = 0.9))]
+    fn predict<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>, level: f64) -> Result<Ends<'py>> {
+        self.fit(py).predict(py, scores, level)
+    }
+
+    /// What each evaluator adds to the value of each item: a base, and one column per evaluator.
+    fn contributions<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<BaseAndEach<'py>> {
+        self.fit(py).contributions(py, scores)
+    }
+
+    /// The weights of the evaluators by name; with `level`, each with an interval that holds it with that probability.
+    #[pyo3(signature = (*, level = None))]
+    fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
+        self.fit(py).weights(py, level)
+    }
+
+    /// Evaluators that are not what they were: one dict each.
+    fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.fit(py).alarms(py)
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("jurybox._show")?.call_method1("jury_text", (slf,))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("jurybox._show")?.call_method1("jury_html", (slf,))
+    }
+
+    fn __add__(&self, py: Python<'_>, other: &Jury) -> Result<Jury> {
+        merged(py, &[self, other], false)
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> Jury {
+        Jury(Arc::new(Mutex::new(self.with(py, |inner| inner.clone()))))
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Jury {
+        self.__copy__(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let make = py.import("jurybox._core")?.getattr("jury_from_parts")?;
+        let (bytes, memory, rng) = self.with(py, |inner| {
+            let memory = serde_json::to_string(&inner.state.memory).unwrap_or_default();
+            (inner.state.jury.to_bytes(), memory, inner.rng.clone())
+        });
+        let seed = PyBytes::new(py, &rng.get_seed());
+        let parts = (PyBytes::new(py, &bytes), memory, seed, rng.get_stream(), rng.get_word_pos());
+        Ok((make, parts.into_pyobject(py)?))
+    }
+}
+
+/// A jury out of a pickle.
+#[pyfunction]
+pub(crate) fn jury_from_parts(
+    bytes: &[u8],
+    memory: &str,
+    seed: [u8; 32],
+    stream: u64,
+    place: u128,
+) -> Result<Jury> {
+    let jury = jurybox::Jury::from_bytes(bytes)?;
+    let memory: Remembered =
+        serde_json::from_str(memory).map_err(|e| refused("state", &format!("a damaged memory: {e}")))?;
+    let mut rng = ChaCha8Rng::from_seed(seed);
+    rng.set_stream(stream);
+    rng.set_word_pos(place);
+    Ok(Jury::of(State { jury, memory }, rng))
+}

@@ -1,0 +1,266 @@
+//! Picks with their receipts: what goes out, and what comes back with rewards.
+
+use crate::arrays;
+use crate::errors::{Result, refused};
+use jurybox::{Pick, Receipt};
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
+use std::sync::Arc;
+
+/// Items that were picked, with all that it takes to learn from them later.
+#[pyclass(frozen, module = "jurybox", eq)]
+#[derive(Clone)]
+pub(crate) struct Picks {
+    pub(crate) names: Arc<Vec<String>>,
+    pub(crate) picks: Vec<Pick>,
+    /// The time of each.
+    pub(crate) at: Vec<u64>,
+    /// The scores of each, one after the other.
+    pub(crate) scores: Vec<f64>,
+}
+
+impl PartialEq for Picks {
+    fn eq(&self, other: &Picks) -> bool {
+        let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
+        self.names == other.names
+            && self.picks == other.picks
+            && self.at == other.at
+            && self.scores.len() == other.scores.len()
+            && self.scores.iter().zip(&other.scores).all(same)
+    }
+}
+
+impl Picks {
+    pub(crate) fn new(names: Arc<Vec<String>>, picks: Vec<Pick>, at: u64, table: &[f64]) -> Picks {
+        let width = names.len();
+        let mut scores = Vec::with_capacity(picks.len() * width);
+        for pick in &picks {
+            scores.extend_from_slice(&table[pick.item * width..(pick.item + 1) * width]);
+        }
+        let at = vec![at; picks.len()];
+        Picks { names, picks, at, scores }
+    }
+
+    pub(crate) fn row(&self, pick: usize) -> &[f64] {
+        &self.scores[pick * self.names.len()..(pick + 1) * self.names.len()]
+    }
+
+    fn some(&self, which: &[usize]) -> Picks {
+        Picks {
+            names: self.names.clone(),
+            picks: which.iter().map(|&at| self.picks[at].clone()).collect(),
+            at: which.iter().map(|&at| self.at[at]).collect(),
+            scores: which.iter().flat_map(|&at| self.row(at)).copied().collect(),
+        }
+    }
+}
+
+#[pymethods]
+impl Picks {
+    /// The number of each picked item in its round, from 0: best first, explored ones last.
+    #[getter]
+    fn items<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_iter(py, self.picks.iter().map(|pick| (pick.item as u64).cast_signed()))
+    }
+
+    /// The probability with which each was to be picked, before any draw was made.
+    #[getter]
+    fn probabilities<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_iter(py, self.picks.iter().map(|pick| pick.receipt.inclusion_probability))
+    }
+
+    /// Whether each was drawn at random in an explore slot.
+    #[getter]
+    fn explored<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        PyArray1::from_iter(py, self.picks.iter().map(|pick| pick.receipt.explored))
+    }
+
+    /// The scores of each, one row per pick; NaN where missing.
+    #[getter]
+    fn scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        arrays::table(py, self.scores.clone(), self.names.len())
+    }
+
+    /// The time of the round of each.
+    #[getter]
+    fn at<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_iter(py, self.at.iter().map(|&at| at.cast_signed()))
+    }
+
+    /// The evaluators whose scores these are, in the order of the columns.
+    #[getter]
+    fn evaluators(&self) -> Vec<String> {
+        self.names.to_vec()
+    }
+
+    /// One dict per pick, of plain numbers and text: for a database, or a JSON document.
+    fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (at, pick) in self.picks.iter().enumerate() {
+            let dict = PyDict::new(py);
+            dict.set_item("item", pick.item)?;
+            dict.set_item("at", self.at[at])?;
+            dict.set_item("probability", pick.receipt.inclusion_probability)?;
+            dict.set_item("explored", pick.receipt.explored)?;
+            let scores = PyDict::new(py);
+            for (name, &score) in self.names.iter().zip(self.row(at)) {
+                scores.set_item(name, (!score.is_nan()).then_some(score))?;
+            }
+            dict.set_item("scores", scores)?;
+            for (name, numbers) in [("advice", &pick.receipt.advice), ("bonus", &pick.receipt.bonus)] {
+                if !numbers.is_empty() {
+                    dict.set_item(name, numbers)?;
+                }
+            }
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
+    /// Picks from what `to_dicts` gave: in any order, any part of them, of any rounds.
+    #[staticmethod]
+    fn from_dicts(rows: &Bound<'_, PyAny>) -> Result<Picks> {
+        let mut picks =
+            Picks { names: Arc::default(), picks: Vec::new(), at: Vec::new(), scores: Vec::new() };
+        for (number, row) in rows.try_iter()?.enumerate() {
+            add(&mut picks, number, &row?)?;
+        }
+        Ok(picks)
+    }
+
+    fn __len__(&self) -> usize {
+        self.picks.len()
+    }
+
+    /// Some of the picks: by a slice, a mask, or numbers.
+    fn __getitem__(&self, which: &Bound<'_, PyAny>) -> Result<Picks> {
+        let many = self.picks.len();
+        if let Ok(slice) = which.cast::<PySlice>() {
+            let of = slice.indices(many.cast_signed())?;
+            let chosen: Vec<usize> =
+                (0..of.slicelength.cast_signed()).map(|n| (of.start + n * of.step).cast_unsigned()).collect();
+            return Ok(self.some(&chosen));
+        }
+        if let Ok(at) = which.extract::<isize>() {
+            let from_start = if at < 0 { at + many.cast_signed() } else { at };
+            if from_start < 0 || from_start >= many.cast_signed() {
+                let message = format!("pick {at} of {many}");
+                return Err(pyo3::exceptions::PyIndexError::new_err(message).into());
+            }
+            return Ok(self.some(&[from_start.cast_unsigned()]));
+        }
+        Ok(self.some(&arrays::rows(which, many, "picks")?))
+    }
+
+    fn __add__(&self, other: &Picks) -> Result<Picks> {
+        if self.names != other.names && !self.picks.is_empty() && !other.picks.is_empty() {
+            let message = format!(
+                "these picks were scored by other evaluators: {} and {}",
+                self.names.join(", "),
+                other.names.join(", ")
+            );
+            return Err(refused("evaluators", &message));
+        }
+        let mut both = if self.picks.is_empty() { other.clone() } else { self.clone() };
+        if !self.picks.is_empty() {
+            both.picks.extend(other.picks.iter().cloned());
+            both.at.extend(&other.at);
+            both.scores.extend(&other.scores);
+        }
+        Ok(both)
+    }
+
+    fn __repr__(&self) -> String {
+        let explored = self.picks.iter().filter(|pick| pick.receipt.explored).count();
+        let items: Vec<String> = self.picks.iter().take(8).map(|pick| pick.item.to_string()).collect();
+        let more = if self.picks.len() > items.len() { ", ..." } else { "" };
+        format!("Picks([{}{more}], {} of them, {explored} explored)", items.join(", "), self.picks.len())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let make = py.import("jurybox._core")?.getattr("picks_from_parts")?;
+        let receipts: Vec<String> =
+            self.picks.iter().map(|pick| serde_json::to_string(&pick.receipt).unwrap_or_default()).collect();
+        let items: Vec<usize> = self.picks.iter().map(|pick| pick.item).collect();
+        let parts =
+            (self.names.to_vec(), items, receipts, self.at.clone(), self.scores.clone()).into_pyobject(py)?;
+        Ok((make, parts))
+    }
+}
+
+/// Picks out of a pickle.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+pub(crate) fn picks_from_parts(
+    names: Vec<String>,
+    items: Vec<usize>,
+    receipts: Vec<String>,
+    at: Vec<u64>,
+    scores: Vec<f64>,
+) -> Result<Picks> {
+    let whole =
+        items.len() == receipts.len() && items.len() == at.len() && scores.len() == items.len() * names.len();
+    let mut picks = Vec::with_capacity(items.len());
+    for (item, receipt) in items.into_iter().zip(&receipts) {
+        let receipt: Receipt = serde_json::from_str(receipt)
+            .map_err(|e| refused("receipt", &format!("a damaged receipt: {e}")))?;
+        picks.push(Pick { item, receipt });
+    }
+    if !whole {
+        return Err(refused("receipt", "these are no whole picks"));
+    }
+    Ok(Picks { names: Arc::new(names), picks, at, scores })
+}
+
+/// Adds the pick in a dict.
+fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
+    let field = |name: &str| -> Result<Bound<'_, PyAny>> {
+        row.get_item(name).map_err(|_| {
+            refused("receipt", &format!("pick {number}: there is no `{name}`; it is written by `to_dicts`"))
+        })
+    };
+    let optional = |name: &str| -> Result<Vec<f64>> {
+        match row.get_item(name) {
+            Ok(list) if !list.is_none() => Ok(list.extract()?),
+            _ => Ok(Vec::new()),
+        }
+    };
+    let scores = field("scores")?;
+    let scores = scores.cast::<PyDict>().map_err(PyErr::from)?;
+    let mut names = Vec::new();
+    let mut values = Vec::new();
+    for (name, score) in scores {
+        names.push(name.extract::<String>()?);
+        values.push(score.extract::<Option<f64>>()?.unwrap_or(f64::NAN));
+    }
+    if picks.picks.is_empty() {
+        picks.names = Arc::new(names);
+        picks.scores.extend(values);
+    } else {
+        // A database may give its fields back in another order.
+        let place = |name: &String| names.iter().position(|other| other == name);
+        let Some(order) = picks.names.iter().map(place).collect::<Option<Vec<usize>>>() else {
+            return Err(refused(
+                "evaluators",
+                &format!("pick {number}: it has other evaluators than the first"),
+            ));
+        };
+        if order.len() != names.len() {
+            return Err(refused(
+                "evaluators",
+                &format!("pick {number}: it has other evaluators than the first"),
+            ));
+        }
+        picks.scores.extend(order.into_iter().map(|at| values[at]));
+    }
+    let receipt = Receipt {
+        inclusion_probability: field("probability")?.extract()?,
+        explored: field("explored")?.is_truthy()?,
+        advice: optional("advice")?,
+        bonus: optional("bonus")?,
+    };
+    picks.at.push(field("at")?.extract()?);
+    picks.picks.push(Pick { item: field("item")?.extract()?, receipt });
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! The table of policies, and specs made of a name and options.
+
+use crate::errors::{Result, refused};
+use crate::json;
+use jurybox::{Evaluators, Spec, policies};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::{Value, json};
+
+/// Every policy with its options, as data.
+#[pyfunction]
+pub(crate) fn policy_table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let about = |entry: &jurybox::Entry| {
+        let options: Vec<_> = entry.all_options().collect();
+        json!({"name": entry.name, "assumes": entry.assumes, "paper": entry.paper, "options": options})
+    };
+    json::to_python(py, &Value::Array(policies().iter().map(about).collect()))
+}
+
+/// A policy and its options as the one text that names them.
+#[pyfunction]
+pub(crate) fn spec_text(policy: &str, options: &Bound<'_, PyDict>) -> Result<String> {
+    Ok(spec(policy, options, None)?.to_string())
+}
+
+/// A spec from its text and from options set as keywords. A keyword may end in `_` where Python has the word for itself, and
+/// what is one number per evaluator may be a dict by name.
+pub(crate) fn spec(
+    policy: &str,
+    options: &Bound<'_, PyDict>,
+    evaluators: Option<&Evaluators>,
+) -> Result<Spec> {
+    let mut spec: Spec = policy.parse()?;
+    for (name, value) in options {
+        let name: String = name.extract()?;
+        let name = name.strip_suffix('_').unwrap_or(&name);
+        if spec.options().contains_key(name) {
+            return Err(refused("policy", &format!("policy `{policy}`: option `{name}` is set twice")));
+        }
+        let value = match (value.cast::<PyDict>(), evaluators) {
+            (Ok(by_name), Some(evaluators)) => {
+                json!(jurybox_files::by_evaluator(evaluators, &pairs(by_name)?, None)?)
+            }
+            _ if name == "inverted" => columns(&value, evaluators)?,
+            _ => json::from_python(name, &value)?,
+        };
+        if !value.is_null() {
+            spec = spec.with(name, value);
+        }
+    }
+    Ok(spec)
+}
+
+/// Numbers by name.
+pub(crate) fn pairs(by_name: &Bound<'_, PyDict>) -> PyResult<Vec<(String, f64)>> {
+    by_name.iter().map(|(name, number)| Ok((name.extract()?, number.extract()?))).collect()
+}
+
+/// Columns by number or by name.
+fn columns(value: &Bound<'_, PyAny>, evaluators: Option<&Evaluators>) -> Result<Value> {
+    let list = PyList::empty(value.py());
+    for column in value.try_iter()? {
+        let column = column?;
+        let at = column.extract::<String>().ok().and_then(|name| evaluators?.position(&name));
+        match at {
+            Some(at) => list.append(at)?,
+            None => list.append(column)?,
+        }
+    }
+    json::from_python("inverted", list.as_any())
+}

@@ -1,0 +1,170 @@
+//! Rows that came from files, streams or databases: a small table that others take by Arrow's capsule interface.
+
+use crate::arrow;
+use crate::errors::{Result, refused};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_schema::{DataType, Schema, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList};
+use std::sync::Arc;
+
+/// A small table of results.
+#[pyclass(frozen, module = "jurybox")]
+pub(crate) struct Rows {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Rows {
+    /// Batches that have the same columns.
+    pub(crate) fn of(batches: Vec<RecordBatch>) -> Result<Rows> {
+        let schema = batches.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
+        for batch in &batches {
+            for (one, other) in schema.fields().iter().zip(batch.schema_ref().fields()) {
+                if one != other {
+                    let message = format!(
+                        "column `{}` is {} in one file and {} in another: pass out= to write the rows as text",
+                        one.name(),
+                        one.data_type(),
+                        other.data_type()
+                    );
+                    return Err(refused("arrow", &message));
+                }
+            }
+        }
+        Ok(Rows { schema, batches })
+    }
+
+    fn cells<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for batch in &self.batches {
+            for row in 0..batch.num_rows() {
+                list.append(cell(py, batch.column(column), row)?)?;
+            }
+        }
+        Ok(list)
+    }
+}
+
+#[pymethods]
+impl Rows {
+    /// The names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// A copy of anything that streams Arrow.
+    #[staticmethod]
+    fn from_arrow(data: &Bound<'_, PyAny>) -> Result<Rows> {
+        let reader = arrow::reader(data)?;
+        let schema = reader.schema();
+        let batches = reader.collect::<std::result::Result<Vec<_>, _>>();
+        let batches = batches.map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))?;
+        Ok(Rows { schema, batches })
+    }
+
+    /// One list per column, of plain Python objects.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (column, field) in self.schema.fields().iter().enumerate() {
+            dict.set_item(field.name(), self.cells(py, column)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// One dict per row, of plain Python objects.
+    fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for batch in &self.batches {
+            for row in 0..batch.num_rows() {
+                let dict = PyDict::new(py);
+                for (field, array) in self.schema.fields().iter().zip(batch.columns()) {
+                    dict.set_item(field.name(), cell(py, array, row)?)?;
+                }
+                list.append(dict)?;
+            }
+        }
+        Ok(list)
+    }
+
+    /// The first rows.
+    #[pyo3(signature = (rows = 5))]
+    fn head(&self, rows: usize) -> Rows {
+        let (mut batches, mut left) = (Vec::new(), rows);
+        for batch in &self.batches {
+            let some = batch.num_rows().min(left);
+            left -= some;
+            batches.push(batch.slice(0, some));
+        }
+        Rows { schema: self.schema.clone(), batches }
+    }
+
+    /// The same as a DataFrame of pandas.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("jurybox._show")?.call_method1("to_pandas", (slf,))
+    }
+
+    /// The same as a DataFrame of polars.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("jurybox._show")?.call_method1("to_polars", (slf,))
+    }
+
+    /// The same as a table of pyarrow.
+    fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("jurybox._show")?.call_method1("to_arrow", (slf,))
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("jurybox._show")?.call_method1("rows_text", (slf,))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("jurybox._show")?.call_method1("rows_html", (slf,))
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A producer may hand over its own schema whatever is requested.
+        let _ = requested_schema;
+        arrow::stream(py, self.schema.clone(), self.batches.clone())
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// The cells of a column.
+    fn __getitem__<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyList>> {
+        match self.schema.index_of(column) {
+            Ok(at) => self.cells(py, at),
+            Err(_) => Err(pyo3::exceptions::PyKeyError::new_err(column.to_string())),
+        }
+    }
+}
+
+/// A cell as a Python object, as JSON would have it.
+fn cell<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
+    if array.is_null(row) {
+        return Ok(py.None().into_bound(py));
+    }
+    Ok(match array.data_type() {
+        DataType::Float64 => array.as_primitive::<Float64Type>().value(row).into_pyobject(py)?.into_any(),
+        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).into_pyobject(py)?.into_any(),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).into_pyobject(py)?.into_any(),
+        DataType::Boolean => array.as_boolean().value(row).into_pyobject(py)?.to_owned().into_any(),
+        DataType::Utf8 => array.as_string::<i32>().value(row).into_pyobject(py)?.into_any(),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(row).into_pyobject(py)?.into_any(),
+        DataType::Utf8View => array.as_string_view().value(row).into_pyobject(py)?.into_any(),
+        _ => {
+            let value = serde_json::from_str(&jurybox_files::cell_json(array, row)).unwrap_or_default();
+            crate::json::to_python(py, &value)?
+        }
+    })
+}

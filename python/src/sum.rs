@@ -1,0 +1,36 @@
+//! One jury of several that learnt apart.
+
+use crate::errors::{Result, refused};
+use crate::jury::Jury;
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex};
+
+/// One jury of several that learnt apart; what two of them were taught with is refused unless `again`.
+#[pyfunction]
+#[pyo3(signature = (juries, *, again = false))]
+#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+pub(crate) fn merge(py: Python<'_>, juries: Vec<Py<Jury>>, again: bool) -> Result<Jury> {
+    let all: Vec<&Jury> = juries.iter().map(Py::get).collect();
+    merged(py, &all, again)
+}
+
+pub(crate) fn merged(py: Python<'_>, juries: &[&Jury], again: bool) -> Result<Jury> {
+    let Some((first, others)) = juries.split_first() else {
+        return Err(refused("merge", "these states cannot be merged: there is none"));
+    };
+    let mut sum = first.with(py, |inner| inner.clone());
+    for (number, other) in others.iter().enumerate() {
+        let theirs = other.with(py, |inner| inner.state.clone());
+        py.detach(|| -> Result<()> {
+            let shared = sum.state.memory.shared(&theirs.memory);
+            if shared > 0 && !again {
+                let path = format!("state {}", number + 2).into();
+                return Err(jurybox_files::Error::Shared { path, shared }.into());
+            }
+            sum.state.memory.merge(&theirs.memory)?;
+            Ok(sum.state.jury.merge(&theirs.jury)?)
+        })?;
+    }
+    sum.fitted = None;
+    Ok(Jury(Arc::new(Mutex::new(sum))))
+}

@@ -1,0 +1,310 @@
+//! Where rows come from, and which column is what, as Python says it.
+
+use crate::arrow;
+use crate::errors::{Result, refused};
+use crate::jury::Jury;
+use crate::work::{self, Reins};
+use arrow_array::ffi_stream::ArrowArrayStreamReader;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, new_null_array};
+use arrow_schema::{DataType, Field, Schema};
+use jurybox::{Direction, Evaluator};
+use jurybox_files::{
+    Decimal, Error, Format, Long, Reading, Roles, Table, expand, fingerprint, refuse_overwriting,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Which column is what, and how the rows are written.
+#[derive(FromPyObject, Clone)]
+#[pyo3(from_item_all)]
+pub(crate) struct Asked {
+    pub(crate) evaluators: Vec<String>,
+    id: Vec<String>,
+    ignore: Vec<String>,
+    pub(crate) invert: Vec<String>,
+    pub(crate) reward: Option<String>,
+    probability: Option<String>,
+    pub(crate) key: Option<String>,
+    written: Written,
+    threads: Option<usize>,
+}
+
+impl Asked {
+    /// The same rows, with columns that are other things.
+    pub(crate) fn with(&self, roles: Roles, written: Written) -> Asked {
+        let Roles { evaluators, seated: _, id, ignore, invert, reward, probability, key } = roles;
+        let threads = self.threads;
+        Asked { evaluators, id, ignore, invert, reward, probability, key, written, threads }
+    }
+
+    /// Whether rows carry the probability with which they were picked.
+    pub(crate) fn is_logged(&self) -> bool {
+        self.probability.is_some()
+    }
+
+    fn threaded(&self, table: Table) -> Table {
+        match self.threads {
+            Some(threads) => table.with_threads(threads),
+            None => table,
+        }
+    }
+
+    /// The column that names items, where there is one.
+    pub(crate) fn one_id(&self) -> Option<String> {
+        if let [id] = &self.id[..] { Some(id.clone()) } else { None }
+    }
+
+    /// How they are written, as a person said.
+    pub(crate) fn written(&self) -> &Written {
+        &self.written
+    }
+
+    pub(crate) fn roles(&self, seated: &[Evaluator]) -> Roles {
+        Roles {
+            evaluators: self.evaluators.clone(),
+            seated: seated.to_vec(),
+            id: self.id.clone(),
+            ignore: self.ignore.clone(),
+            invert: self.invert.clone(),
+            reward: self.reward.clone(),
+            probability: self.probability.clone(),
+            key: self.key.clone(),
+        }
+    }
+}
+
+/// How rows are written, where that cannot be told from them.
+#[derive(FromPyObject, Clone)]
+#[pyo3(from_item_all)]
+pub(crate) struct Written {
+    input_format: Option<String>,
+    delimiter: Option<String>,
+    header: bool,
+    decimal: Option<String>,
+    na: Vec<String>,
+    long: Option<(String, String, String)>,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        let (input_format, delimiter, decimal, long) = (None, None, None, None);
+        Written { input_format, delimiter, header: true, decimal, na: Vec::new(), long }
+    }
+}
+
+impl Written {
+    /// The same without what a person said of how scores are written.
+    pub(crate) fn without_words(&self) -> Written {
+        Written { decimal: None, na: Vec::new(), ..self.clone() }
+    }
+
+    /// The same for the library; what is none of its words has been refused in Python.
+    fn reading(&self) -> Reading {
+        let format = |name: &String| Format::of_name(&format!("x.{}", name.trim_start_matches('.')));
+        let delimiter = |text: &String| if text == "tab" { Some(b'\t') } else { text.bytes().next() };
+        let decimal = |text: &String| text.parse::<Decimal>().ok();
+        Reading {
+            format: self.input_format.as_ref().and_then(format),
+            delimiter: self.delimiter.as_ref().and_then(delimiter),
+            header: (!self.header).then_some(false),
+            decimal: self.decimal.as_ref().and_then(decimal).unwrap_or_default(),
+            na: self.na.clone(),
+            long: self.long.clone().map(|(item, judge, grade)| Long { item, judge, grade }),
+        }
+    }
+}
+
+/// The rows.
+pub(crate) enum Source {
+    /// Names and patterns.
+    Paths(Vec<String>),
+    /// Files by their very names.
+    Files(Vec<PathBuf>),
+    /// All columns of something that streams.
+    Stream(ArrowArrayStreamReader),
+    /// All columns of a frame: its rows are grades, and become others.
+    Columns(RecordBatch),
+    /// Those columns of a frame that are needed, as a stream.
+    FrameStream(ArrowArrayStreamReader),
+    /// The same as columns.
+    FrameColumns(RecordBatch),
+}
+
+impl Source {
+    /// From `(kind, what)`.
+    pub(crate) fn from_python(given: &Bound<'_, PyAny>) -> Result<Source> {
+        let (kind, what): (String, Bound<'_, PyAny>) = given.extract()?;
+        let columns = |what: &Bound<'_, PyAny>| columns(what.cast::<PyList>().map_err(PyErr::from)?);
+        Ok(match kind.as_str() {
+            "paths" => Source::Paths(what.extract()?),
+            "stream" => Source::Stream(arrow::reader(&what)?),
+            "columns" => Source::Columns(columns(&what)?),
+            "frame-stream" => Source::FrameStream(arrow::reader(&what)?),
+            "frame-columns" => Source::FrameColumns(columns(&what)?),
+            other => return Err(refused("source", &format!("there is no source `{other}`"))),
+        })
+    }
+
+    /// Whether the rows are in the caller's own frame, from which winners are then taken.
+    pub(crate) fn is_frame(&self) -> bool {
+        matches!(self, Source::FrameStream(_) | Source::FrameColumns(_))
+    }
+
+    /// Opens the table; say whether it is read `again`.
+    pub(crate) fn open(
+        self,
+        asked: &Asked,
+        seated: &[Evaluator],
+        again: bool,
+        reins: &Reins,
+    ) -> std::result::Result<Table, Error> {
+        let (roles, reading) = (asked.roles(seated), asked.written.reading());
+        let table = match self {
+            Source::Paths(paths) => Table::open_as(&expand(&paths)?, &reading, &roles, again)?,
+            Source::Files(paths) => Table::open_as(&paths, &reading, &roles, again)?,
+            Source::Stream(stream) => Table::from_stream_as(stream, &reading, &roles, again)?,
+            Source::Columns(batch) => Table::from_batches_as(vec![batch], &reading, &roles)?,
+            Source::FrameStream(stream) => {
+                let schema = stream.schema();
+                let batches = stream.collect::<std::result::Result<Vec<_>, _>>();
+                let mut batches =
+                    batches.map_err(|e| Error::Arrow { path: "frame".into(), reason: e.to_string() })?;
+                // A frame without rows may have no batches either; its columns are known all the same.
+                if batches.is_empty() {
+                    batches.push(RecordBatch::new_empty(schema));
+                }
+                from_frame(batches, &reading, roles)?
+            }
+            Source::FrameColumns(batch) => from_frame(vec![batch], &reading, roles)?,
+        };
+        Ok(asked.threaded(reins.hold(table)))
+    }
+}
+
+/// A table over what crossed the border: columns that were named and are not needed have stayed behind.
+fn from_frame(
+    batches: Vec<RecordBatch>,
+    reading: &Reading,
+    mut roles: Roles,
+) -> std::result::Result<Table, Error> {
+    if let Some(first) = batches.first() {
+        let schema = first.schema();
+        let seated: Vec<String> = roles.seated.iter().map(|seated| seated.name.clone()).collect();
+        let here = |name: &String| schema.index_of(name).is_ok() || seated.contains(name);
+        roles.id.retain(here);
+        roles.ignore.retain(here);
+    }
+    Table::from_batches_as(batches, reading, &roles)
+}
+
+/// A batch of columns: name, values, mask of what is missing or nothing.
+fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
+    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+    for column in list {
+        let (name, values, missing): (String, Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) =
+            column.extract()?;
+        let array = arrow::column(&values, missing.as_ref())?;
+        fields.push(Field::new(name, array.data_type().clone(), true));
+        arrays.push(array);
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
+}
+
+/// A column of a frame as it is told of before it crosses: its name, what it holds (`number`, `text` or `empty`), and of whole numbers
+/// the first of them, with a mask of what is missing.
+type Told<'py> = (String, String, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
+
+/// Evaluators by name, each with whether low means high.
+type Directed = Vec<(String, bool)>;
+
+/// The columns that will be read of a frame, or of several that are like files, decided before any of them crosses; and the
+/// evaluators, each with whether low means high.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+pub(crate) fn needed(
+    py: Python<'_>,
+    frames: Vec<Vec<Told<'_>>>,
+    asked: Asked,
+    state: Option<&Bound<'_, Jury>>,
+) -> Result<(Vec<String>, Directed)> {
+    let known: Vec<String> = frames.iter().flatten().map(|(name, ..)| name.clone()).collect();
+    let sources = frames.iter().map(|frame| first_rows(frame)).collect::<Result<Vec<_>>>()?;
+    let taken = asked.roles(&seated(py, state)).over(&sources)?;
+    let here = |name: &&str| known.iter().any(|column| column == name);
+    let evaluators = taken.evaluators().as_slice().iter();
+    let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
+    Ok((taken.read().filter(here).map(Into::into).collect(), evaluators))
+}
+
+/// What is known of a frame as a batch: whole numbers with their first values, the others without any.
+fn first_rows(columns: &[Told<'_>]) -> Result<RecordBatch> {
+    let (mut fields, mut arrays): (Vec<Field>, Vec<Option<ArrayRef>>) = (Vec::new(), Vec::new());
+    for (at, (name, holds, first, missing)) in columns.iter().enumerate() {
+        if let Some(before) = columns[..at].iter().position(|(other, ..)| other == name) {
+            let (path, column) = ("frame".into(), name.clone());
+            return Err(Error::DuplicateColumn { path, column, first: before + 1, second: at + 1 }.into());
+        }
+        let array = first.as_ref().map(|first| arrow::column(first, missing.as_ref())).transpose()?;
+        let kind = match (&array, holds.as_str()) {
+            (Some(array), _) => array.data_type().clone(),
+            (None, "number") => DataType::Float64,
+            (None, "empty") => DataType::Null,
+            (None, _) => DataType::Utf8,
+        };
+        fields.push(Field::new(name, kind, true));
+        arrays.push(array);
+    }
+    let rows = arrays.iter().flatten().map(|array| array.len()).max().unwrap_or(0);
+    let whole = |(array, field): (Option<ArrayRef>, &Field)| {
+        array.unwrap_or_else(|| new_null_array(field.data_type(), rows))
+    };
+    let arrays = arrays.into_iter().zip(&fields).map(whole).collect();
+    let counted = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &counted)
+        .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
+}
+
+/// The evaluators of a jury.
+pub(crate) fn seated(py: Python<'_>, jury: Option<&Bound<'_, Jury>>) -> Vec<Evaluator> {
+    jury.map_or_else(Vec::new, |jury| {
+        jury.get().with(py, |inner| inner.state.jury.evaluators().as_slice().to_vec())
+    })
+}
+
+/// The fingerprint of each file, none where it has none.
+#[pyfunction]
+pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<(PathBuf, Option<String>)>> {
+    work::run(py, None, move |_| -> std::result::Result<_, Error> {
+        expand(&patterns)?.into_iter().map(|path| fingerprint(&path).map(|name| (path, name))).collect()
+    })
+}
+
+/// Refuses to write over what is read.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+pub(crate) fn not_over(read: Vec<PathBuf>, out: PathBuf) -> Result<()> {
+    Ok(refuse_overwriting(&read, &out)?)
+}
+
+/// The right to change a state file, held from reading to writing.
+#[pyclass(frozen, module = "jurybox._core")]
+pub(crate) struct Lock(Mutex<Option<jurybox_files::Lock>>);
+
+#[pymethods]
+impl Lock {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, wait: f64) -> Result<Lock> {
+        let at_most = Duration::try_from_secs_f64(wait).unwrap_or(Duration::ZERO);
+        let held = work::run(py, None, move |_| jurybox_files::Lock::of(&path, at_most, || {}))?;
+        Ok(Lock(Mutex::new(Some(held))))
+    }
+
+    /// Lets go of it.
+    fn release(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}

@@ -1,0 +1,82 @@
+//! Picks that come back with what they were worth.
+
+use crate::errors::{Result, refused};
+use crate::picks::Picks;
+use jurybox::{Example, Jury};
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+
+/// What became of a batch of examples.
+#[pyclass(frozen, get_all, eq, module = "jurybox")]
+#[derive(PartialEq, Default)]
+pub(crate) struct Learnt {
+    /// Examples that changed the state.
+    pub(crate) used: u64,
+    /// Examples that this policy does not learn from.
+    pub(crate) passed_over: u64,
+}
+
+#[pymethods]
+impl Learnt {
+    fn __repr__(&self) -> String {
+        format!("Learnt(used={}, passed_over={})", self.used, self.passed_over)
+    }
+}
+
+impl From<jurybox::Learnt> for Learnt {
+    fn from(learnt: jurybox::Learnt) -> Learnt {
+        let jurybox::Learnt { used, passed_over } = learnt;
+        Learnt { used, passed_over }
+    }
+}
+
+/// Teaches a jury what picks were worth, each at the time of its round; all of them, or none.
+pub(crate) fn taught(
+    jury: &mut Jury,
+    names: &[String],
+    picks: &Picks,
+    rewards: &[f64],
+    at: Option<u64>,
+) -> Result<Learnt> {
+    let reseated = if picks.names.as_slice() == names { None } else { Some(reseated(names, picks)?) };
+    let example = |pick: usize| Example {
+        scores: reseated.as_ref().map_or_else(|| picks.row(pick), |rows| &rows[pick][..]),
+        reward: rewards[pick],
+        receipt: Some(&picks.picks[pick].receipt),
+    };
+    let all = 0..picks.picks.len();
+    let one_time =
+        at.or_else(|| picks.at.first().copied().filter(|first| picks.at.iter().all(|at| at == first)));
+    if let Some(at) = one_time {
+        return Ok(jury.learn(&all.map(example).collect::<Vec<_>>(), at)?.into());
+    }
+    let mut by_time: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for pick in all {
+        by_time.entry(picks.at[pick]).or_default().push(pick);
+    }
+    let (mut after, mut learnt) = (jury.clone(), Learnt::default());
+    for (at, those) in by_time {
+        let now = after.learn(&those.into_iter().map(example).collect::<Vec<_>>(), at)?;
+        learnt.used += now.used;
+        learnt.passed_over += now.passed_over;
+    }
+    *jury = after;
+    Ok(learnt)
+}
+
+/// The scores of picks in the order of these evaluators. A jury may have gained and lost some since: an old pick teaches with
+/// the scores it has.
+fn reseated(names: &[String], picks: &Picks) -> Result<Vec<Vec<f64>>> {
+    let place = |name: &String| picks.names.iter().position(|other| other == name);
+    let order: Vec<Option<usize>> = names.iter().map(place).collect();
+    if order.iter().all(Option::is_none) && !picks.picks.is_empty() {
+        let message =
+            format!("these picks were scored by {}, not by {}", picks.names.join(", "), names.join(", "));
+        return Err(refused("evaluators", &message));
+    }
+    let row = |pick: usize| {
+        let scores = picks.row(pick);
+        order.iter().map(|at| at.map_or(f64::NAN, |at| scores[at])).collect()
+    };
+    Ok((0..picks.picks.len()).map(row).collect())
+}

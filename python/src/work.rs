@@ -1,0 +1,127 @@
+//! Work that can be long: on a thread of its own, while the caller's thread looks after signals and shows progress.
+//!
+//! After Ctrl-C the work is asked to stop, which it does at the end of the unit it is at. Where that takes longer than a moment
+//! it is left to itself: it ends when it notices, and what it was about to change stays as it was.
+
+use crate::errors::{Error, Result};
+use jurybox_files::{Progress, Table, Warning};
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often the caller's thread looks up.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long work is waited for that was asked to stop.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// What work is given to be watched and stopped by.
+#[derive(Clone, Default)]
+pub(crate) struct Reins {
+    pub(crate) stop: Arc<AtomicBool>,
+    progress: Arc<Mutex<Option<Progress>>>,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Reins {
+    /// Holds a table by them.
+    pub(crate) fn hold(&self, table: Table) -> Table {
+        let progress = self.progress.clone();
+        let table = table.stopped_by(self.stop.clone()).watched(move |now| *lock(&progress) = Some(now));
+        self.hear(table, |_| true)
+    }
+
+    /// Hears of a table only what is worth telling.
+    pub(crate) fn hear(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
+        let heard = self.heard.clone();
+        table.heard(move |warning| {
+            if worth(warning) {
+                lock(&heard).push(warning.to_string());
+            }
+        })
+    }
+
+    /// What only passes over the rows could know, up to now.
+    pub(crate) fn heard(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.heard))
+    }
+
+    /// Refuses to go on where nobody waits any more: for the moment before something is changed for good.
+    pub(crate) fn still_wanted(&self) -> std::result::Result<(), jurybox_files::Error> {
+        if self.stop.load(Ordering::Relaxed) { Err(jurybox_files::Error::Stopped) } else { Ok(()) }
+    }
+}
+
+/// Does the work, detached from the interpreter. `watch` is called with what is done, how much there is (or nothing), and the
+/// unit: `rows` or `runs`.
+pub(crate) fn run<T, E>(
+    py: Python<'_>,
+    watch: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Reins) -> std::result::Result<T, E> + Send + 'static,
+) -> Result<T>
+where
+    T: Send + 'static,
+    E: Into<Error> + Send + 'static,
+{
+    let reins = Reins::default();
+    let (held, (sender, mut receiver)) = (reins.clone(), channel());
+    let worker = py.detach(|| {
+        std::thread::Builder::new().name("jurybox".into()).spawn(move || {
+            // Whoever asked may have gone.
+            let _ = sender.send(work(&held));
+        })
+    });
+    let worker = worker.map_err(PyErr::from)?;
+    let mut shown: Option<Progress> = None;
+    loop {
+        let (waited, returned) = py.detach(move || (receiver.recv_timeout(LOOK), receiver));
+        receiver = returned;
+        match waited {
+            Ok(result) => return result.map_err(Into::into),
+            Err(RecvTimeoutError::Disconnected) => return Err(panicked(py.detach(|| worker.join()))),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let now = *lock(&reins.progress);
+        let told = match (watch, now) {
+            (Some(watch), Some(now)) if Some(now) != shown => tell(watch, now),
+            _ => Ok(()),
+        };
+        shown = now;
+        if let Err(error) = told.and_then(|()| py.check_signals()) {
+            reins.stop.store(true, Ordering::Relaxed);
+            py.detach(move || {
+                let begun = Instant::now();
+                while !worker.is_finished() && begun.elapsed() < PATIENCE {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            });
+            return Err(error.into());
+        }
+    }
+}
+
+fn tell(watch: &Bound<'_, PyAny>, now: Progress) -> PyResult<()> {
+    match now {
+        Progress::Rows { rows, bytes, of } => watch.call1((rows, bytes, of, "rows"))?,
+        Progress::Runs { done, of } => watch.call1((done, done, of, "runs"))?,
+    };
+    Ok(())
+}
+
+/// A defect of ours: said, and not let through as something that nobody catches.
+fn panicked(joined: std::thread::Result<()>) -> Error {
+    let what = match joined {
+        Err(panic) => match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+            (Some(text), _) => text.clone(),
+            (_, Some(text)) => (*text).to_string(),
+            _ => "no reason is known".into(),
+        },
+        Ok(()) => "it ended without a result".into(),
+    };
+    pyo3::exceptions::PyRuntimeError::new_err(format!("a defect of jurybox, please report it: {what}")).into()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

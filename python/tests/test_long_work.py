@@ -1,0 +1,158 @@
+"""Long calls: progress, Ctrl-C, other threads meanwhile, and how much memory they take."""
+
+from __future__ import annotations
+
+import io
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import made_up
+
+import jurybox as jb
+
+
+def in_python(code: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, cwd=tempfile.gettempdir())
+
+
+INTERRUPTED = """
+    import os, signal, threading, time
+    import numpy as np, polars as pl
+    import jurybox as jb
+
+    draws = np.random.default_rng(0)
+    frame = pl.DataFrame(draws.normal(size=({rows}, 8)), schema=[f"e{{j}}" for j in range(8)]).with_columns(verdict=draws.uniform(size={rows}))
+    began = []
+
+    def watch(*progress):
+        began.append(time.monotonic())
+
+    def interrupt():
+        while not began:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        began.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    jury = jb.Jury([f"e{{j}}" for j in range(8)])
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        {call}
+        print("finished")
+    except KeyboardInterrupt:
+        print("stopped after", time.monotonic() - began[-1])
+    print(jury.seen["items"], jury.seen["used"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "rows"),
+    [
+        ("jb.replay(frame, reward='verdict', runs=5000, policies=['lin-ucb', 'average'], progress=watch)", 20_000),
+        (
+            "jb.replay(frame.with_columns(p=pl.lit(0.5), day=pl.int_range(pl.len()) // 20, verdict=pl.when(pl.int_range(pl.len()) % 2 == 0)"
+            ".then('verdict')), reward='verdict', probability='p', round='day', progress=watch, policies=['adaptive', 'esag'])",
+            400_000,
+        ),
+        ("while True: jb.learn(frame, reward='verdict', state=jury.__copy__(), progress=watch)", 2_000_000),
+    ],
+    ids=["replay", "estimate", "learn"],
+)
+def test_ctrl_c_is_heard(call: str, rows: int) -> None:
+    # How soon is printed, and asserted nowhere: on a busy machine a clock says little. The work itself would take minutes.
+    done = in_python(INTERRUPTED.format(call=call, rows=rows))
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first.startswith("stopped after"), done.stdout
+    print(first)
+    assert second == "0 0"  # nothing has changed
+
+
+def test_other_threads_go_on_meanwhile() -> None:
+    scores, rewards = made_up(20_000, 6)
+    frame = pl.DataFrame(scores).with_columns(verdict=rewards)
+    ticks = 0
+    done = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    jb.replay(frame, reward="verdict", runs=4, policies=["adaptive"])
+    done.set()
+    thread.join()
+    assert ticks > 10
+
+
+def test_progress_is_told_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, rewards = made_up(5_000, 4)
+    frame = pl.DataFrame(scores).with_columns(verdict=rewards)
+    told: list[tuple[object, ...]] = []
+    jb.replay(frame, reward="verdict", runs=30, policies=["adaptive"], progress=lambda *now: told.append(now))
+    assert told and all(unit in ("rows", "runs") for *_, unit in told)
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr("jurybox._progress.PATIENCE", 0.0)
+    jb.replay(frame, reward="verdict", runs=30, policies=["adaptive"], progress=True)
+    assert "runs" in shown.getvalue() and shown.getvalue().endswith("\r")
+    shown.truncate(0)
+    jb.replay(frame, reward="verdict", runs=2, policies=["adaptive"], progress=False)
+    jb.replay(frame, reward="verdict", runs=2, policies=["adaptive"])
+    assert "\r" not in shown.getvalue()
+
+
+def test_an_error_in_a_watch_ends_the_work() -> None:
+    scores, rewards = made_up(5_000, 4)
+    frame = pl.DataFrame(scores).with_columns(verdict=rewards)
+
+    def watch(*now: object) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        jb.replay(frame, reward="verdict", runs=1000, policies=["adaptive"], progress=watch)
+
+
+PEAK = """
+    import resource, sys
+    import numpy as np
+    import {library} as lib
+    import jurybox as jb
+
+    rows = 4_000_000
+    draws = np.random.default_rng(0)
+    columns = {{f"e{{j}}": draws.uniform(size=rows) for j in range(8)}}
+    frame = lib.DataFrame(columns{copy})
+    del columns
+    jb.rank(frame[:1000], k=10)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    {call}
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss is another elsewhere")
+@pytest.mark.parametrize("call", ["jb.rank(frame, k=100)", "jb.learn(frame, policy='esag')", "jb.rank(frame, k=100, weights={'e1': 1.0})"])
+@pytest.mark.parametrize(("library", "copy"), [("polars", ""), ("pandas", ", copy=False")])
+def test_a_call_takes_no_more_than_100_mb_beside_the_frame(library: str, copy: str, call: str) -> None:
+    done = in_python(PEAK.format(library=library, copy=copy, call=call))
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 100
+
+
+def test_signals_of_a_notebook_are_left_alone() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    jb.rank(pl.DataFrame(np.ones((3, 2))), k=1)
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,184 @@
+"""Ray: the same as in one process, on a cluster of two nodes, also when one of them dies in the middle of a task."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import made_up, patiently
+
+import jurybox as jb
+
+import ray
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default")]
+
+FILES = 8
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[object]:
+    """Two nodes, each a process of its own with its own workers."""
+    from ray.cluster_utils import Cluster
+
+    def start() -> Cluster:
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        try:
+            made.add_node(num_cpus=1)
+            ray.init(address=made.address, log_to_driver=False)
+        except Exception:
+            made.shutdown()
+            raise
+        return made
+
+    made = patiently(start)
+    made.wait_for_nodes()
+    assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("days")
+    for day in range(FILES):
+        scores, rewards = made_up(1500 + 100 * day, 4, seed=day)
+        frame = pd.DataFrame(np.round(scores, 2), columns=["spam", "abuse", "reports", "age"])
+        frame.insert(0, "post", [f"{day}-{row}" for row in range(len(frame))])
+        frame["verdict"] = np.where(np.arange(len(frame)) % 4 == 0, rewards, np.nan)
+        if day == 3:
+            frame = frame.drop(columns="age")  # one day lacks an evaluator
+        if day == 5:
+            frame = frame.drop(columns="verdict")  # and one has no verdicts
+        pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), folder / f"day-{day}.parquet")
+    return str(folder / "day-*.parquet")
+
+
+def same(found: jb.Rows, expected: jb.Rows) -> None:
+    assert found.columns == expected.columns
+    assert found.to_dicts() == expected.to_dicts()
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "esag", "lin-ucb"])
+def test_learn_and_rank_equal_one_process(cluster, days: str, policy: str) -> None:
+    whole = jb.learn(days, reward="verdict", policy=policy)
+    spread = jb.ray.learn(days, reward="verdict", policy=policy, window=3)
+    assert spread.to_json() == whole.to_json()
+    same(jb.ray.rank(days, k=50, state=spread), jb.rank(days, k=50, state=whole))
+    same(jb.ray.rank(days, k=50, policy=policy, reward="verdict"), jb.rank(days, k=50, policy=policy, reward="verdict"))
+
+
+def test_ties_are_settled_by_the_numbers_of_all_rows(cluster, tmp_path: Path) -> None:
+    for day in range(4):
+        pd.DataFrame({"post": [f"{day}-{row}" for row in range(200)], "spam": np.arange(200) % 3}).to_csv(tmp_path / f"{day}.csv", index=False)
+    files = str(tmp_path / "*.csv")
+    for seed in (0, 1, 2):
+        found = jb.ray.rank(files, k=30, weights={"spam": 1.0}, seed=seed)
+        same(found, jb.rank(files, k=30, weights={"spam": 1.0}, seed=seed))
+
+
+def test_a_dataset_goes_in_as_it_is(cluster, days: str) -> None:
+    frame = pd.concat([pd.read_parquet(path) for path in sorted(Path(days).parent.glob("*.parquet"))], ignore_index=True)
+    blocks = ray.data.from_pandas([frame[:7000], frame[7000:]])
+    jury = jb.ray.learn(blocks, reward="verdict", policy="lin-ucb")
+    whole = jb.learn(frame, reward="verdict", policy="lin-ucb")
+    assert jury.seen["items"] == whole.seen["items"] and jury.seen["used"] == whole.seen["used"]
+    np.testing.assert_allclose(list(jury.weights().values()), list(whole.weights().values()), rtol=1e-9)
+    assert jb.ray.rank(blocks, k=20, state=jury)["post"] == jb.rank(frame, k=20, state=jury)["post"].tolist()
+
+
+def test_object_stores_by_pyarrow(cluster, days: str) -> None:
+    jury = jb.ray.learn("file://" + days, reward="verdict", policy="lin-ucb")
+    assert jury.to_json() == jb.learn(days, reward="verdict", policy="lin-ucb").to_json()
+
+
+def test_goes_on_from_a_state(cluster, days: str) -> None:
+    first = jb.learn(pd.DataFrame(made_up(100, 4)[0], columns=["spam", "abuse", "reports", "age"]), policy="esag")
+    before = first.to_json()
+    jury = jb.ray.learn(days, state=first, ignore="verdict")
+    assert first.to_json() == before
+    assert jury.seen["items"] == 100 + sum(1500 + 100 * day for day in range(FILES))
+
+
+def test_files_that_a_state_knows_are_passed_over(cluster, days: str) -> None:
+    files = sorted(str(path) for path in Path(days).parent.glob("*.parquet"))
+    for some in (files[:3], files):
+        first = jb.learn(files[:3], reward="verdict", policy="lin-ucb")
+        assert jb.ray.learn(some, reward="verdict", state=first).to_json() == jb.learn(some, reward="verdict", state=first).to_json()
+    twice = [files[0], files[1], files[0]]
+    assert jb.ray.learn(twice, policy="esag").to_json() == jb.learn(twice, policy="esag").to_json()
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "lin-ucb"])
+def test_rounds_have_the_times_of_one_process(cluster, tmp_path: Path, policy: str) -> None:
+    for day in range(4):
+        scores, rewards = made_up(300, 3, seed=day)
+        hours = [f"{day}-{row // (40 + 10 * day)}" for row in range(300)]
+        pd.DataFrame(scores, columns=["a", "b", "c"]).assign(hour=hours, verdict=rewards).to_csv(tmp_path / f"{day}.csv", index=False)
+    files = str(tmp_path / "*.csv")
+    whole = jb.learn(files, reward="verdict", round="hour", policy=policy)
+    spread = jb.ray.learn(files, reward="verdict", round="hour", policy=policy)
+    assert spread.seen == whole.seen and spread.seen["rounds"] > 16
+    for name, weight in whole.weights().items():
+        assert spread.weights()[name] == pytest.approx(weight, rel=1e-9)
+    with pytest.raises(jb.Error, match="goes on from") as caught:
+        late = pd.read_csv(tmp_path / "3.csv").assign(hour="3-4")
+        late.to_csv(tmp_path / "4.csv", index=False)
+        jb.ray.learn(files, reward="verdict", round="hour", policy=policy)
+    assert caught.value.code == "round"
+
+
+def test_an_error_in_a_task_arrives_as_it_is(cluster, tmp_path: Path) -> None:
+    (tmp_path / "0.csv").write_text("spam,abuse\n0.1,0.2\n")
+    (tmp_path / "1.csv").write_text("spam,abuse\n0.1,0.2\n0.3,inf\n")
+    with pytest.raises(ValueError, match="abuse") as caught:
+        jb.ray.learn(str(tmp_path / "*.csv"), policy="esag")
+    assert type(caught.value) is jb.Error
+    assert (caught.value.code, caught.value.column, caught.value.row) == ("unusable-number", "abuse", 3)
+    with pytest.raises(FileNotFoundError):
+        jb.ray.learn(str(tmp_path / "nobody-*.csv"))
+    with pytest.raises(jb.Error, match="k = 0"):
+        jb.ray.rank(str(tmp_path / "0.csv"), k=0)
+
+
+def test_a_node_that_dies_in_the_middle_of_a_task(cluster, days: str, tmp_path: Path) -> None:
+    """Every task leaves a marker with its node when it begins. Those on the doomed node wait to be killed, the others until it has
+    one: it is then known to run a task."""
+    node = cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    doomed = node.node_id
+    markers = tmp_path / "markers"
+    markers.mkdir()
+
+    def before(part: str) -> None:
+        import ray
+
+        here = ray.get_runtime_context().get_node_id()
+        name = f"{os.path.basename(part)}.{here}.{time.time_ns()}"
+        (markers / name).write_text(here)
+        while here == doomed or not any(doomed in marker.name for marker in markers.iterdir()):
+            time.sleep(0.05)
+
+    import threading
+
+    def kill() -> None:
+        while not any(doomed in marker.name for marker in markers.iterdir()):
+            time.sleep(0.05)
+        cluster.remove_node(node, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    jury = jb.ray.learn(days, reward="verdict", policy="lin-ucb", before=before)
+    killer.join(60)
+    assert not killer.is_alive()
+    assert jury.to_json() == jb.learn(days, reward="verdict", policy="lin-ucb").to_json()
+    begun = [marker.name.split(".parquet.")[0] for marker in markers.iterdir()]
+    died = {marker.name.split(".parquet.")[0] for marker in markers.iterdir() if doomed in marker.name}
+    assert died and all(begun.count(part) >= 2 for part in died), "no part ran twice"

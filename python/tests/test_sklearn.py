@@ -1,0 +1,63 @@
+"""The regressor among its like."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import made_up
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import jurybox as jb
+from jurybox.sklearn import JuryRegressor
+
+#: Checks that are expected to fail, and why that is right.
+EXPECTED: dict[str, str] = {}
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("policy", ["adaptive", "lin-ucb", "average"])
+def test_scikit_learns_own_checks(policy: str) -> None:
+    results = check_estimator(JuryRegressor(policy), on_skip=None, on_fail=None, expected_failed_checks=dict(EXPECTED))
+    failed = {one["check_name"]: repr(one["exception"]) for one in results if one["status"] == "failed"}
+    assert not failed, failed
+    # What is listed must be true: a check that passes again is taken off the list.
+    known = {one["check_name"] for one in results if one["status"] == "xfail"}
+    assert known == set(EXPECTED) & {one["check_name"] for one in results}
+
+
+def test_in_pipelines_grids_and_cross_validation() -> None:
+    scores, rewards = made_up(400, 4)
+    assert cross_val_score(JuryRegressor(), scores, rewards).mean() > 0.6
+    grid = GridSearchCV(make_pipeline(StandardScaler(), JuryRegressor()), {"juryregressor__policy": ["average", "adaptive"]}, cv=3)
+    grid.fit(scores, rewards)
+    assert grid.best_params_ == {"juryregressor__policy": "adaptive"}
+    assert clone(grid.best_estimator_).get_params()["juryregressor__policy"] == "adaptive"
+
+
+def test_names_of_columns_are_evaluators() -> None:
+    scores, rewards = made_up(200, 3)
+    frame = pd.DataFrame(scores, columns=["spam", "abuse", "reports"])
+    model = JuryRegressor().fit(frame, rewards)
+    assert model.jury_.evaluators == ["spam", "abuse", "reports"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["abuse", "spam", "reports"]])
+
+
+def test_partial_fit_goes_on_and_pickles() -> None:
+    scores, rewards = made_up(300, 3)
+    model = JuryRegressor("lin-ucb").partial_fit(scores[:100], rewards[:100]).partial_fit(scores[100:], rewards[100:])
+    assert model.jury_.seen["used"] == 300
+    jury = jb.Jury(["e1", "e2", "e3"], "lin-ucb")
+    jury.learn(scores, rewards)
+    np.testing.assert_allclose(model.predict(scores), jury.values(scores), rtol=1e-9)
+    twin = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(twin.predict(scores), model.predict(scores))
+    with pytest.raises(ValueError):
+        model.partial_fit(scores, np.full(300, np.nan))
