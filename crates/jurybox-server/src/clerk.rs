@@ -12,7 +12,7 @@ use crate::event::{Event, Source};
 use crate::load::{checkpoint_of, load, refold};
 use crate::replica::Replica;
 use crate::request::{Answer, Call, Claimed, Request};
-use crate::rows::{Remembered, Write};
+use crate::rows::{ItemRow, Remembered, VerdictRow, Write};
 use crate::store::{Head, Store, set_up};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -45,6 +45,31 @@ impl Clerk {
 
     pub(crate) fn queue(&self) -> i64 {
         self.queue
+    }
+
+    /// The connection, between transactions.
+    pub(crate) fn store_to_read(&mut self) -> &mut dyn Store {
+        self.store.as_mut()
+    }
+
+    /// The number of an item, by its id.
+    pub(crate) fn number_of(&mut self, id: &str) -> Result<Option<u64>, Error> {
+        Ok(self.store.find(self.queue, &[id.to_string()])?.pop().map(|(_, found)| found.n))
+    }
+
+    /// The ids of items, and what reviewers are shown; erased ones are left out.
+    pub(crate) fn named(&mut self, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
+        self.store.shown(self.queue, items)
+    }
+
+    /// An item as it is in its table.
+    pub(crate) fn row(&mut self, n: u64) -> Result<Option<ItemRow>, Error> {
+        self.store.item(self.queue, n)
+    }
+
+    /// The verdicts that stand on an item.
+    pub(crate) fn verdicts_on(&mut self, n: u64) -> Result<Vec<VerdictRow>, Error> {
+        self.store.verdicts_on(self.queue, n)
     }
 
     /// Another connection to the same database.

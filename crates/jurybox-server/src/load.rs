@@ -69,9 +69,24 @@ pub(crate) fn refold(
     until: u64,
     each: &mut dyn FnMut(&Learner) -> Result<(), Error>,
 ) -> Result<Learner, Error> {
-    let (seatings, config) = set_up(store, queue, until)?;
-    let mut known =
-        Known { until, seatings: Some(seatings.clone()), config: Some(config), ..Known::default() };
+    refold_as(store, queue, until, None, each)
+}
+
+/// As [`refold`]; where a configuration is named, as if the queue had been set up so after that entry.
+pub(crate) fn refold_as(
+    store: &mut dyn Store,
+    queue: i64,
+    until: u64,
+    changed: Option<&crate::Config>,
+    each: &mut dyn FnMut(&Learner) -> Result<(), Error>,
+) -> Result<Learner, Error> {
+    let (seatings, mut config) = set_up(store, queue, until)?;
+    let mut seated = seatings.clone();
+    if let Some(changed) = changed {
+        seated.change(until, &changed.evaluators);
+        config = changed.clone();
+    }
+    let mut known = Known { until, seatings: Some(seated), config: Some(config), ..Known::default() };
     // The last word on an item comes last.
     known.worth.extend(store.revised(queue, until)?);
     for (_, body) in store.bodies(queue, ["erase", "erase"], until)? {

@@ -1,7 +1,7 @@
 //! What can be asked of a queue, and what it answers.
 
 use crate::board::Filter;
-use crate::config::Doors;
+use crate::config::{Config, Doors};
 use crate::event::{Source, Tags};
 use jurybox::{Evaluators, Spec};
 use serde::{Deserialize, Serialize};
@@ -181,6 +181,54 @@ pub struct Change {
     pub payload_days: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doors: Option<Doors>,
+}
+
+impl Change {
+    /// A configuration with these changes; where payloads are to be kept for 0 days, they are kept for good.
+    ///
+    /// ```
+    /// use jurybox_server::{Change, Config};
+    /// let config = Config::new(jurybox::Evaluators::new(["spam"])?);
+    /// let changed = Change { k: Some(3), ..Change::default() }.onto(config.clone());
+    /// assert_eq!(changed, Config { k: 3, ..config });
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    #[must_use]
+    pub fn onto(self, mut config: Config) -> Config {
+        config.evaluators = self.evaluators.unwrap_or(config.evaluators);
+        config.policy = self.policy.unwrap_or(config.policy);
+        config.k = self.k.unwrap_or(config.k);
+        config.lease_seconds = self.lease_seconds.unwrap_or(config.lease_seconds);
+        config.quorum = self.quorum.unwrap_or(config.quorum);
+        config.ageing_per_day = self.ageing_per_day.unwrap_or(config.ageing_per_day);
+        config.audit_rate = self.audit_rate.unwrap_or(config.audit_rate);
+        config.audit_share = self.audit_share.unwrap_or(config.audit_share);
+        config.settle_seconds = self.settle_seconds.unwrap_or(config.settle_seconds);
+        config.undo_seconds = self.undo_seconds.unwrap_or(config.undo_seconds);
+        config.payload_days = self.payload_days.or(config.payload_days).filter(|days| *days > 0);
+        config.doors = self.doors.unwrap_or(config.doors);
+        config
+    }
+
+    /// What makes any configuration this one.
+    #[must_use]
+    pub fn to(config: &Config) -> Change {
+        let config = config.clone();
+        Change {
+            evaluators: Some(config.evaluators),
+            policy: Some(config.policy),
+            k: Some(config.k),
+            lease_seconds: Some(config.lease_seconds),
+            quorum: Some(config.quorum),
+            ageing_per_day: Some(config.ageing_per_day),
+            audit_rate: Some(config.audit_rate),
+            audit_share: Some(config.audit_share),
+            settle_seconds: Some(config.settle_seconds),
+            undo_seconds: Some(config.undo_seconds),
+            payload_days: Some(config.payload_days.unwrap_or(0)),
+            doors: Some(config.doors),
+        }
+    }
 }
 
 /// What a queue answers.

@@ -33,10 +33,14 @@ const POLL: Duration = Duration::from_millis(50);
 
 type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 
+/// Something to be read on the clerk's thread.
+pub(crate) type Job = Box<dyn FnOnce(&mut Clerk) + Send>;
+
 /// What a clerk is told.
 enum Message {
     Call(Box<Call>, Reply),
     Look(Sender<Standing>),
+    Read(Job),
     Stop,
 }
 
@@ -111,7 +115,16 @@ impl Service {
         Ok(self.store()?.queues()?.into_iter().map(|queue| queue.name).collect())
     }
 
-    fn store(&self) -> Result<std::sync::MutexGuard<'_, Box<dyn Store>>, Error> {
+    /// Stops serving a queue, whoever still holds it.
+    pub(crate) fn forget(&self, id: i64) -> Result<(), Error> {
+        let queue = self.queues.lock().map_err(|_| Error::Closed)?.remove(&id);
+        if let Some(queue) = queue {
+            let _ = queue.0.inbox.send(Message::Stop);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn store(&self) -> Result<std::sync::MutexGuard<'_, Box<dyn Store>>, Error> {
         self.store.lock().map_err(|_| Error::Closed)
     }
 
@@ -153,6 +166,11 @@ impl Queue {
             }
             std::sync::mpsc::TrySendError::Disconnected(_) => Error::Closed,
         })
+    }
+
+    /// Has something read on the clerk's thread.
+    pub(crate) fn peek(&self, job: Job) -> Result<(), Error> {
+        self.0.inbox.send(Message::Read(job)).map_err(|_| Error::Closed)
     }
 
     /// How the queue stands.
@@ -240,6 +258,7 @@ impl Office {
                         replies.push(reply);
                     }
                     Message::Look(reply) => drop(reply.send(self.standing())),
+                    Message::Read(job) => job(&mut self.clerk),
                     Message::Stop => return,
                 }
                 message = if calls.len() < BATCH { inbox.try_recv().ok() } else { None };

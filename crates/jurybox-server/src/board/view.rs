@@ -115,6 +115,11 @@ impl View {
         }
     }
 
+    /// Free items of the order alone, the best first: for one that was made of these very blocks.
+    pub(crate) fn best<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u64> + 'a {
+        self.order.iter().map(|place| place.n).filter(|n| blocks.flags(*n) & (OPEN | FREE) == OPEN | FREE)
+    }
+
     /// Free items, the best first.
     pub(crate) fn walk<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u64> + 'a {
         let mut sorted =

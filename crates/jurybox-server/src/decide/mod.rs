@@ -37,7 +37,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) at: i64,
 }
 
-/// The longest id, name or reason.
+/// The longest id, name or reason, in characters.
 const LONGEST: usize = 512;
 
 /// Refuses names that cannot be meant.
@@ -45,8 +45,9 @@ fn check_name(what: &str, name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err(format!("{what} is empty"));
     }
-    if name.len() > LONGEST {
-        return Err(format!("{what} has {} bytes, more than {LONGEST}", name.len()));
+    // A character has one byte at the least and four at the most.
+    if name.len() > LONGEST && name.chars().count() > LONGEST {
+        return Err(format!("{what} has {} characters, more than {LONGEST}", name.chars().count()));
     }
     if name.contains('\0') {
         return Err(format!("{what} has a zero byte"));
@@ -72,22 +73,7 @@ impl Desk<'_> {
     }
 
     fn configure(&self, change: &Change) -> Result<Decision, Error> {
-        let mut config = (*self.board.config).clone();
-        let Change { evaluators, policy, k, lease_seconds, quorum, .. } = change.clone();
-        let Change { ageing_per_day, audit_rate, audit_share, settle_seconds, undo_seconds, .. } =
-            change.clone();
-        config.evaluators = evaluators.unwrap_or(config.evaluators);
-        config.policy = policy.unwrap_or(config.policy);
-        config.k = k.unwrap_or(config.k);
-        config.lease_seconds = lease_seconds.unwrap_or(config.lease_seconds);
-        config.quorum = quorum.unwrap_or(config.quorum);
-        config.ageing_per_day = ageing_per_day.unwrap_or(config.ageing_per_day);
-        config.audit_rate = audit_rate.unwrap_or(config.audit_rate);
-        config.audit_share = audit_share.unwrap_or(config.audit_share);
-        config.settle_seconds = settle_seconds.unwrap_or(config.settle_seconds);
-        config.undo_seconds = undo_seconds.unwrap_or(config.undo_seconds);
-        config.payload_days = change.payload_days.or(config.payload_days);
-        config.doors = change.doors.unwrap_or(config.doors);
+        let config = change.clone().onto((*self.board.config).clone());
         config.check()?;
         for new in config.evaluators.as_slice() {
             let old = self.board.config.evaluators.position(&new.name);

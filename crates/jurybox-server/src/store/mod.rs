@@ -1,5 +1,7 @@
 //! Where queues are kept: the contract, and SQLite, which keeps it.
 
+pub(crate) mod keys;
+pub(crate) mod lookups;
 pub(crate) mod schema;
 pub(crate) mod sql;
 pub(crate) mod sqlite;
@@ -48,7 +50,7 @@ pub(crate) struct Checkpoint {
 /// Where queues are kept. One connection, one transaction at a time, always about one queue.
 ///
 /// An error of any method but `commit` means that the transaction has not happened.
-pub(crate) trait Store: Send {
+pub(crate) trait Store: Send + keys::KeyStore + lookups::Lookups {
     /// All queues.
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error>;
     /// Makes a queue with its first entry; none if there is one of that name.

@@ -4,10 +4,10 @@
 //! tables; only the names of types differ.
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
-pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND];
+pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 2;
+pub(crate) const VERSION: i64 = 3;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 const FIRST: &str = "
@@ -59,6 +59,13 @@ const SECOND: &str = "
 CREATE INDEX items_open ON items(queue, n) WHERE closed_seq IS NULL;
 CREATE INDEX idempotency_by_age ON idempotency(at);
 CREATE INDEX payloads_by_end ON payloads(expires) WHERE expires IS NOT NULL;
+";
+
+/// Who may ask a server for what.
+const THIRD: &str = "
+CREATE TABLE api_keys(
+  name {text} NOT NULL PRIMARY KEY, roles {text} NOT NULL, queues {text} NOT NULL, made {integer} NOT NULL,
+  hash {bytes} NOT NULL UNIQUE){rowless};
 ";
 
 /// The statements of a version for SQLite.

@@ -182,11 +182,11 @@ impl Sqlite {
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX) + self.ahead.load(Ordering::Relaxed)
     }
 
-    fn execute(&self, statement: &str, values: impl rusqlite::Params) -> Result<usize, Error> {
+    pub(super) fn execute(&self, statement: &str, values: impl rusqlite::Params) -> Result<usize, Error> {
         self.connection.prepare_cached(statement).map_err(db)?.execute(values).map_err(db)
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         statement: &str,
         values: impl rusqlite::Params,

@@ -1,0 +1,188 @@
+//! Errors as clients meet them: `application/problem+json` (RFC 9457) with a code that stays and a word on what to do.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use jurybox_server::Error;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// What went wrong with a request.
+///
+/// ```
+/// let problem = jurybox_http::Problem::from(jurybox_server::Error::NoQueue { name: "posts".into() });
+/// assert_eq!((problem.status(), problem.code()), (404, "no_queue"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Problem {
+    status: StatusCode,
+    code: Cow<'static, str>,
+    detail: String,
+    advice: Cow<'static, str>,
+    /// Seconds after which the same request may succeed.
+    retry_after: Option<u32>,
+    /// What `Allow` says, where the method was wrong.
+    allow: Option<HeaderValue>,
+}
+
+/// The body of a problem, as it is sent.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemBody {
+    /// A name for the kind of problem that stays the same from version to version.
+    #[serde(rename = "type")]
+    #[schema(examples("urn:jurybox:problem:no_queue"))]
+    kind: String,
+    /// The status in words.
+    title: &'static str,
+    /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
+    status: u16,
+    /// The last part of `type`.
+    code: String,
+    /// What was wrong, where and with which value.
+    detail: String,
+    /// What to do about it.
+    advice: String,
+    /// The request, as the server's log has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+}
+
+/// The request's id, put into the body of its problem by whoever answers last.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) String);
+
+impl Problem {
+    pub(crate) fn new(
+        status: StatusCode,
+        code: &'static str,
+        detail: impl Into<String>,
+        advice: &'static str,
+    ) -> Self {
+        let (code, advice) = (Cow::Borrowed(code), Cow::Borrowed(advice));
+        Problem { status, code, detail: detail.into(), advice, retry_after: None, allow: None }
+    }
+
+    /// A request that cannot be read.
+    pub(crate) fn malformed(detail: impl Into<String>) -> Self {
+        Problem::new(
+            StatusCode::BAD_REQUEST,
+            "malformed",
+            detail,
+            "Correct the request; /openapi.json says what is expected.",
+        )
+    }
+
+    /// A request that can be read, and does not make sense.
+    pub(crate) fn unusable(detail: impl Into<String>) -> Self {
+        Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "refused",
+            detail,
+            "Correct the value that is named; /openapi.json says what is expected.",
+        )
+    }
+
+    pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    pub(crate) fn allowing(mut self, methods: &str) -> Self {
+        self.allow = HeaderValue::from_str(methods).ok();
+        self
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
+    /// A word for the kind of problem that stays the same from version to version.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// The response; the id of its request is in it where it is known.
+    pub(crate) fn into_response_for(self, request_id: Option<&RequestId>) -> Response<Body> {
+        let body = ProblemBody {
+            kind: format!("urn:jurybox:problem:{}", self.code),
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            code: self.code.clone().into_owned(),
+            detail: self.detail.clone(),
+            advice: self.advice.clone().into_owned(),
+            request_id: request_id.map(|id| id.0.clone()),
+        };
+        let text = serde_json::to_vec(&body).unwrap_or_default();
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(methods) = self.allow.clone() {
+            headers.insert(header::ALLOW, methods);
+        }
+        // Kept, so that the id can be put in later.
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response<Body> {
+        self.into_response_for(None)
+    }
+}
+
+const AGAIN: &str = "Ask again after the time that Retry-After names, with the same Idempotency-Key.";
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let (status, advice) = match &error {
+            Error::NoQueue { .. } => (StatusCode::NOT_FOUND, "Make it with PUT /v1/queues/{queue}."),
+            Error::QueueExists { .. } => (StatusCode::CONFLICT, "Change it with PATCH /v1/queues/{queue}."),
+            Error::Conflict(_) => {
+                (StatusCode::CONFLICT, "Look at what has happened since, and decide again.")
+            }
+            Error::KeyReused { .. } => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "Use a new Idempotency-Key for every request that is not a repetition.",
+            ),
+            Error::Refused(_) | Error::Library(_) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "Correct the value that is named.")
+            }
+            Error::Corrupt(_) => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "Whoever keeps this server should look at its records: jurybox server verify.",
+            ),
+            _ => (StatusCode::SERVICE_UNAVAILABLE, AGAIN),
+        };
+        let detail = match &error {
+            // What a database says may name hosts and users: that is for the log alone.
+            Error::Database(_) | Error::Unknown(_) | Error::Open(_) | Error::Corrupt(_) => match &error {
+                Error::Corrupt(_) => "the records contradict themselves".into(),
+                Error::Unknown(_) => {
+                    "the database went away while committing: whether it happened is not known yet".into()
+                }
+                _ => "the database cannot be reached, or has too much to do".into(),
+            },
+            _ => error.to_string(),
+        };
+        let passing = status == StatusCode::SERVICE_UNAVAILABLE;
+        Problem {
+            status,
+            code: Cow::Owned(error.code().into()),
+            detail,
+            advice: Cow::Borrowed(advice),
+            retry_after: passing.then_some(1),
+            allow: None,
+        }
+    }
+}

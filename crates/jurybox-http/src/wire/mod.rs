@@ -1,0 +1,74 @@
+//! The wire: what clients send and get, as types. Their limits are in the types, and with them in the OpenAPI document.
+
+mod claims;
+mod items;
+mod queues;
+mod verdicts;
+
+pub(crate) use claims::{Claims, Held, NewClaim, Released, Skip};
+pub(crate) use items::{Close, Items, ItemsAnswer, NewItem, NewScores, RejectedItem};
+pub(crate) use queues::{Evaluator, Policy, QueueChange, QueueList, QueueNow, QueueState, config};
+pub(crate) use verdicts::{Undo, Undone, Verdicts, VerdictsAnswer};
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// The longest id, name or reason, in characters.
+const LONGEST: usize = 512;
+
+/// An id, a name or a reason: 1 to 512 characters, none of them zero.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schema(value_type = String, min_length = 1, max_length = 512, pattern = r"^[^\x00]+$")]
+pub(crate) struct Name(String);
+
+impl TryFrom<String> for Name {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        if name.is_empty() {
+            return Err("an id, a name or a reason is empty".into());
+        }
+        let long = name.chars().count();
+        if long > LONGEST {
+            let begin: String = name.chars().take(20).collect();
+            return Err(format!("`{begin}…` has {long} characters, more than {LONGEST}"));
+        }
+        if name.contains('\0') {
+            return Err(format!("{name:?} has a zero character"));
+        }
+        Ok(Name(name))
+    }
+}
+
+impl From<Name> for String {
+    fn from(name: Name) -> Self {
+        name.0
+    }
+}
+
+impl std::ops::Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Which items are wanted, by their tags: of each name one of the values.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(transparent)]
+pub(crate) struct TagFilter(#[schema(inline)] BTreeMap<String, Vec<String>>);
+
+impl From<TagFilter> for jurybox_server::Filter {
+    fn from(filter: TagFilter) -> Self {
+        jurybox_server::Filter(filter.0)
+    }
+}
+
+/// How many items it came true for.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Changed {
+    pub(crate) changed: u64,
+}

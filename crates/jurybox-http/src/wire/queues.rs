@@ -1,0 +1,193 @@
+//! Queues: how they are set up, and how they stand.
+//!
+//! A queue is set up by the very fields of [`jurybox_server::Change`] and shown by those of [`Config`]; the types here that are never
+//! made say the same with its limits, for the OpenAPI document. A test holds the two together.
+
+use super::Name;
+use crate::problem::Problem;
+use axum::http::StatusCode;
+use jurybox_server::{Change, Config, Counts, Standing};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Who scores.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "for the document")]
+pub(crate) struct Evaluator {
+    name: Name,
+    /// Whether a high or a low score speaks for a high reward.
+    #[schema(required = false)]
+    direction: Direction,
+}
+
+/// Which way an evaluator's scores point; `high` where it is not said.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "for the document")]
+pub(crate) enum Direction {
+    High,
+    Low,
+}
+
+/// A policy: its name, with options in brackets where there are any, or both apart.
+#[derive(ToSchema)]
+#[schema(untagged)]
+#[expect(dead_code, reason = "for the document")]
+pub(crate) enum Policy {
+    /// Such as `adaptive` or `adaptive(forget=true)`.
+    Text(String),
+    /// Such as `{"name": "adaptive", "options": {"forget": true}}`.
+    Parts(PolicyParts),
+}
+
+/// A policy and its options.
+#[derive(ToSchema)]
+#[schema(additional_properties = false)]
+#[expect(dead_code, reason = "for the document")]
+pub(crate) struct PolicyParts {
+    name: String,
+    #[schema(required = false)]
+    options: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Whether a queue takes items and gives them out.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "for the document")]
+pub(crate) enum Doors {
+    /// Items come in and are claimed.
+    Open,
+    /// Items come in; nobody gets one.
+    Paused,
+    /// No item comes in; those there are given out.
+    Draining,
+}
+
+/// What is to change in how a queue is set up; what is left out stays.
+#[derive(ToSchema)]
+#[schema(additional_properties = false)]
+#[expect(dead_code, reason = "for the document")]
+pub(crate) struct QueueChange {
+    /// Who scores. Evaluators can come and go while a queue lives; one that stays keeps its direction.
+    #[schema(required = false, min_items = 1, max_items = 2048)]
+    evaluators: Vec<Evaluator>,
+    #[schema(required = false)]
+    policy: Policy,
+    /// How many items a claim gets that does not say.
+    #[schema(required = false, minimum = 1, maximum = 1000)]
+    k: u32,
+    /// How long an item is a reviewer's own.
+    #[schema(required = false, minimum = 1, maximum = 4_294_967_295_u64)]
+    lease_seconds: u32,
+    /// How many distinct reviewers look at an item; where they disagree, more do.
+    #[schema(required = false, minimum = 1, maximum = 9)]
+    quorum: u8,
+    /// How much an item's value grows a day while it waits.
+    #[schema(required = false, minimum = 0)]
+    ageing_per_day: f64,
+    /// The share of arriving items that are drawn to be looked at whatever their scores.
+    #[schema(required = false, minimum = 0, maximum = 1)]
+    audit_rate: f64,
+    /// How much of a claim audits may take before the best come.
+    #[schema(required = false, minimum = 0, maximum = 1)]
+    audit_share: f64,
+    /// After this many seconds an item is learnt from with the scores it has, though some are still missing.
+    #[schema(required = false, minimum = 0, maximum = 4_294_967_295_u64)]
+    settle_seconds: u32,
+    /// For this many seconds a verdict can be taken back as if it had not been given; then it is learnt from.
+    #[schema(required = false, minimum = 0, maximum = 4_294_967_295_u64)]
+    undo_seconds: u32,
+    /// After this many days payloads are deleted; 0 for never.
+    #[schema(required = false, minimum = 0, maximum = 4_294_967_295_u64)]
+    payload_days: u32,
+    #[schema(required = false)]
+    doors: Doors,
+}
+
+/// The configuration that a PUT asks for: what it says over the defaults.
+pub(crate) fn config(mut change: Change) -> Result<Config, Problem> {
+    let evaluators = change.evaluators.take().ok_or_else(|| {
+        Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "refused",
+            "`evaluators` is missing: a queue must be told who scores",
+            "Name them: {\"evaluators\": [{\"name\": \"spam\"}]}.",
+        )
+    })?;
+    Ok(change.onto(Config::new(evaluators)))
+}
+
+/// How a queue is set up, and how it stands.
+#[derive(Debug, Serialize)]
+pub(crate) struct QueueState {
+    #[serde(flatten)]
+    config: Config,
+    #[serde(flatten)]
+    now: QueueNow,
+}
+
+/// How a queue stands. The fields of its configuration are beside these.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct QueueNow {
+    name: String,
+    counts: QueueCounts,
+    /// The last entry of its log.
+    head: u64,
+    /// The entry up to which the model that ranks has learnt.
+    model: u64,
+    /// Checkpoints that were found to differ. Anything but zero is an alarm.
+    mismatches: u64,
+}
+
+/// How many there are of what.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct QueueCounts {
+    /// Items that ever came in.
+    items: u64,
+    /// Open, and in nobody's hands.
+    pending: u64,
+    /// Open, and in somebody's hands.
+    leased: u64,
+    closed: u64,
+    /// Verdicts that stand.
+    verdicts: u64,
+}
+
+impl QueueState {
+    pub(crate) fn new(name: String, standing: Standing) -> Self {
+        let Standing { config, counts, head, model, mismatches, .. } = standing;
+        let Counts { items, pending, leased, closed, verdicts } = counts;
+        let counts = QueueCounts { items, pending, leased, closed, verdicts };
+        QueueState { config, now: QueueNow { name, counts, head, model, mismatches } }
+    }
+}
+
+/// The queues there are.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct QueueList {
+    /// Their names, as far as the key that asks may see them.
+    pub(crate) queues: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_has_the_fields_that_are_read() {
+        let utoipa::openapi::RefOr::T(utoipa::openapi::schema::Schema::Object(object)) =
+            <QueueChange as utoipa::PartialSchema>::schema()
+        else {
+            panic!("an object")
+        };
+        for name in object.properties.keys() {
+            let refused = serde_json::from_value::<Change>(serde_json::json!({ name: {} })).unwrap_err();
+            assert!(!refused.to_string().contains("unknown field"), "{name}: {refused}");
+        }
+        let every = r#"{"evaluators": [{"name": "a"}], "payload_days": 1}"#;
+        let config: Config = serde_json::from_str(every).unwrap();
+        let shown = serde_json::to_value(config).unwrap();
+        let fields: Vec<&String> = shown.as_object().unwrap().keys().collect();
+        assert_eq!(fields, object.properties.keys().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,109 @@
+//! Verdicts: what people found.
+
+use super::items::RejectedItem;
+use super::Name;
+use crate::time::Time;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Verdicts to take in.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Verdicts {
+    #[schema(max_items = 10_000)]
+    pub(crate) verdicts: Vec<NewVerdict>,
+}
+
+/// A verdict to take in.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewVerdict {
+    /// Your name for it: sent twice, it counts once.
+    id: Name,
+    item: Name,
+    reviewer: Name,
+    /// The claim's token, where there was one.
+    #[schema(minimum = 0, maximum = 9_007_199_254_740_991_u64)]
+    token: Option<u64>,
+    /// What it was worth.
+    #[schema(minimum = -1e100, maximum = 1e100)]
+    reward: f64,
+    /// A word for what was found.
+    label: Option<Name>,
+    #[serde(default)]
+    source: Source,
+    /// The verdict of the same reviewer that it replaces, by its id.
+    revises: Option<Name>,
+    /// When it was given.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    observed_at: Option<Time>,
+}
+
+/// Where a verdict comes from.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Source {
+    /// A person who looked at the item.
+    #[default]
+    Reviewer,
+    /// Somebody who decided over the verdicts there were.
+    Appeal,
+    /// A rule or a program: it closes the item and teaches nothing.
+    Automatic,
+}
+
+impl NewVerdict {
+    pub(crate) fn reviewer(&self) -> &str {
+        &self.reviewer
+    }
+}
+
+impl From<NewVerdict> for jurybox_server::NewVerdict {
+    fn from(verdict: NewVerdict) -> Self {
+        jurybox_server::NewVerdict {
+            id: verdict.id.into(),
+            item: verdict.item.into(),
+            reviewer: verdict.reviewer.into(),
+            token: verdict.token,
+            reward: verdict.reward,
+            label: verdict.label.map(Into::into),
+            source: match verdict.source {
+                Source::Reviewer => jurybox_server::Source::Reviewer,
+                Source::Appeal => jurybox_server::Source::Appeal,
+                Source::Automatic => jurybox_server::Source::Automatic,
+            },
+            revises: verdict.revises.map(Into::into),
+            observed_at: verdict.observed_at.map(|time| time.0),
+        }
+    }
+}
+
+/// What became of verdicts.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct VerdictsAnswer {
+    /// How many are new.
+    pub(crate) accepted: u64,
+    /// How many had come before.
+    pub(crate) repeated: u64,
+    /// Those that were not taken in.
+    pub(crate) rejected: Vec<RejectedItem>,
+}
+
+/// A verdict to take back.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Undo {
+    pub(crate) reviewer: Name,
+    /// Which, by its id.
+    pub(crate) verdict: Name,
+}
+
+/// The item of a verdict that was taken back: the reviewer's own again.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Undone {
+    pub(crate) item: String,
+    /// The token of the new claim.
+    pub(crate) token: u64,
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) until: Time,
+}

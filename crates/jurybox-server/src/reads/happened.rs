@@ -1,0 +1,104 @@
+//! The log as a feed: what happened, with the ids of items.
+
+use crate::clerk::Clerk;
+use crate::event::{Body, Event};
+use crate::service::Queue;
+use crate::store::set_up;
+use crate::{Config, Error, Source};
+use std::collections::HashMap;
+
+/// An entry of the log with the ids of its items; those that were erased are left out.
+#[derive(Debug, Clone)]
+pub struct Happened {
+    /// Its number.
+    pub seq: u64,
+    /// When, in microseconds since 1970.
+    pub at: i64,
+    /// Who asked for it.
+    pub actor: String,
+    /// A word for what happened.
+    pub kind: &'static str,
+    /// The reviewer, where it is about one.
+    pub reviewer: Option<String>,
+    /// The items that it is about, by their ids.
+    pub items: Vec<String>,
+    /// The verdicts that came in: id, item, reviewer, source, reward, and what the item is worth where that decides it.
+    #[expect(clippy::type_complexity, reason = "the fields of a verdict, in the order of the sentence above")]
+    pub verdicts: Vec<(String, String, String, Source, f64, Option<f64>)>,
+    /// How the queue is set up from here on, where that changed.
+    pub config: Option<Config>,
+    /// Why, where somebody said.
+    pub reason: Option<String>,
+}
+
+impl Queue {
+    /// The entries of the log after one, so many at the most.
+    pub fn happened(&self, after: u64, limit: usize) -> Result<Vec<Happened>, Error> {
+        self.read(move |clerk| clerk.happened(after, limit))?
+    }
+}
+
+impl Clerk {
+    fn happened(&mut self, after: u64, limit: usize) -> Result<Vec<Happened>, Error> {
+        let until = self.replica.board.seq.min(after.saturating_add(limit as u64));
+        if after >= until {
+            return Ok(Vec::new());
+        }
+        let queue = self.queue();
+        let store = self.store_to_read();
+        store.begin_reading(queue)?;
+        let read = set_up(store, queue, until).and_then(|(seatings, _)| {
+            let events = store.events(queue, after, until, &seatings)?;
+            let mut numbers: Vec<u64> = events.iter().flat_map(|event| numbers_of(&event.body)).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            let ids = store.shown(queue, &numbers)?.into_iter().map(|(n, id, _)| (n, id)).collect();
+            Ok((events, ids))
+        });
+        store.rollback();
+        let (events, ids): (Vec<Event>, HashMap<u64, String>) = read?;
+        Ok(events.into_iter().map(|event| told(event, &ids)).collect())
+    }
+}
+
+fn numbers_of(body: &Body) -> Vec<u64> {
+    match body {
+        Body::Create { .. } | Body::Configure { .. } | Body::Erase { .. } => Vec::new(),
+        Body::Items { added, rescored } => {
+            added.iter().map(|item| item.n).chain(rescored.iter().map(|item| item.n)).collect()
+        }
+        Body::Claim { picks, .. } => picks.iter().map(|pick| pick.n).collect(),
+        Body::Extend { leases, .. } | Body::Release { leases, .. } => {
+            leases.iter().map(|lease| lease.n).collect()
+        }
+        Body::Verdicts { given } => given.iter().map(|given| given.n).collect(),
+        Body::Undo { item, .. } => vec![item.n],
+        // A whole day's leftovers are counted by their ranges, not named one by one beyond what a page can hold.
+        Body::Close { items, .. } => items.iter().flat_map(|(from, to)| *from..=*to).take(10_000).collect(),
+    }
+}
+
+fn told(event: Event, ids: &HashMap<u64, String>) -> Happened {
+    let items = numbers_of(&event.body).iter().filter_map(|n| ids.get(n).cloned()).collect();
+    let kind = event.body.kind();
+    let (mut reviewer, mut verdicts, mut config, mut reason) = (None, Vec::new(), None, None);
+    match event.body {
+        Body::Create { config: set_up, .. } | Body::Configure { config: set_up } => config = Some(set_up),
+        Body::Claim { reviewer: who, .. }
+        | Body::Extend { reviewer: who, .. }
+        | Body::Undo { reviewer: who, .. } => reviewer = Some(who),
+        Body::Release { reviewer: who, skip, .. } => (reviewer, reason) = (Some(who), skip),
+        Body::Verdicts { given } => {
+            verdicts = given
+                .into_iter()
+                .filter_map(|given| {
+                    let item = ids.get(&given.n)?.clone();
+                    Some((given.id, item, given.reviewer, given.source, given.reward, given.decides))
+                })
+                .collect();
+        }
+        Body::Close { reason: why, .. } => reason = Some(why),
+        Body::Items { .. } | Body::Erase { .. } => {}
+    }
+    Happened { seq: event.seq, at: event.at, actor: event.actor, kind, reviewer, items, verdicts, config, reason }
+}

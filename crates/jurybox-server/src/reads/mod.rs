@@ -1,0 +1,50 @@
+//! Looking at a queue while it is served: nothing here changes anything.
+//!
+//! What needs the board or the clerk's connection runs on the clerk's thread, between transactions, and must be short there; what
+//! takes longer takes a copy along, which is cheap, and works elsewhere.
+
+mod happened;
+mod items;
+mod model;
+
+pub use happened::Happened;
+pub use items::{Explained, Listed, Stands};
+pub use model::{Evaluated, Model};
+
+use crate::Error;
+use crate::clerk::Clerk;
+use crate::keys::Key;
+use crate::request::Claimed;
+use crate::service::{Queue, Service};
+
+impl Queue {
+    /// What a reviewer holds now, oldest claim first.
+    pub fn held(&self, reviewer: &str) -> Result<Vec<Claimed>, Error> {
+        let reviewer = reviewer.to_string();
+        self.read(move |clerk| clerk.held(&reviewer))?
+    }
+
+    /// Has something read on the clerk's thread, and waits for it.
+    fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Clerk) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (reply, answer) = std::sync::mpsc::channel();
+        self.peek(Box::new(move |clerk| drop(reply.send(read(clerk)))))?;
+        answer.recv().map_err(|_| Error::Closed)
+    }
+}
+
+impl Service {
+    /// The keys that open this service.
+    pub fn keys(&self) -> Result<Vec<Key>, Error> {
+        self.store()?.keys()
+    }
+
+    /// Deletes a queue, with everything that belongs to it.
+    pub fn delete(&self, name: &str) -> Result<(), Error> {
+        let (id, _) = crate::desk::find(self.store()?.as_mut(), Some(name))?;
+        self.forget(id)?;
+        self.store()?.delete_queue(id)
+    }
+}

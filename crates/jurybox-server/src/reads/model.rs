@@ -1,0 +1,182 @@
+//! What was learnt about the evaluators, and what another model would do.
+
+use crate::board::Filter;
+use crate::board::blocks::{Blocks, OPEN};
+use crate::board::view::{Ageing, View};
+use crate::load::refold_as;
+use crate::service::Queue;
+use crate::{Change, Config, Error};
+use jurybox::options::Fraction;
+use jurybox::{Alarm, Fitted, Interval, Seen};
+
+/// The model that ranks a queue, as it is now.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// The entry up to which it has learnt.
+    pub model: u64,
+    /// What it has seen.
+    pub seen: Seen,
+    /// How the queue is set up.
+    pub config: Config,
+    fitted: Fitted,
+    blocks: Blocks,
+}
+
+/// What is known of an evaluator.
+#[derive(Debug, Clone)]
+pub struct Evaluated {
+    /// Its name.
+    pub name: String,
+    /// What a unit of its score adds to an item's value, where the policy can say.
+    pub weight: Option<f64>,
+    /// An interval that holds the weight with probability 0.9, where the policy can say.
+    pub interval: Option<Interval>,
+    /// Its noise as the policy reckons it, where it does.
+    pub noise: Option<f64>,
+    /// The share of open items that it has scored; none where nothing is open.
+    pub coverage: Option<f64>,
+    /// The evaluator whose scores go most with its own among the open items, and their correlation.
+    pub closest: Option<(String, f64)>,
+    /// What has changed about it.
+    pub alarms: Vec<Alarm>,
+}
+
+/// Rows that correlations are taken from.
+const SAMPLE: usize = 20_000;
+/// Above so many evaluators pairs are not compared: there are too many.
+const MOST_COMPARED: usize = 100;
+
+impl Queue {
+    /// The model that ranks now.
+    pub fn model(&self) -> Result<Model, Error> {
+        self.read(|clerk| {
+            let board = &clerk.replica.board;
+            let view = board.view.as_ref().ok_or_else(not_ranked)?;
+            Ok(Model {
+                model: view.model,
+                seen: clerk.replica.learner.jury().seen(),
+                config: (*board.config).clone(),
+                fitted: view.fitted.clone(),
+                blocks: board.blocks.clone(),
+            })
+        })?
+    }
+
+    /// The ids of the best free items as the queue is set up, and as they would be if it were set up differently, `k` of each: the
+    /// log is folded again for that, apart from the queue, which goes on meanwhile.
+    pub fn preview(&self, change: Change, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
+        let (_, now) = self.ranked(Filter::default(), 0, k)?;
+        let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |clerk| {
+            let board = &clerk.replica.board;
+            let changed = change.onto((*board.config).clone());
+            let (seated, since) = (board.seatings.current().clone(), board.created);
+            let (until, blocks) = (board.seq, board.blocks.clone());
+            Ok::<_, Error>((changed, clerk.another_store()?, clerk.queue(), until, blocks, seated, since))
+        })??;
+        changed.check()?;
+        let learner = store
+            .begin_reading(queue)
+            .and_then(|_| refold_as(store.as_mut(), queue, until, Some(&changed), &mut |_| Ok(())));
+        store.rollback();
+        let ageing = Ageing { per_day: changed.ageing_per_day, since };
+        let view = View::of(until, learner?.fit(), &blocks, &seated, ageing)?;
+        let numbers: Vec<u64> = view.best(&blocks).take(k).collect();
+        let then = store.shown(queue, &numbers)?;
+        Ok((now.into_iter().map(|item| item.id).collect(), then.into_iter().map(|(_, id, _)| id).collect()))
+    }
+}
+
+fn not_ranked() -> Error {
+    Error::Conflict("the queue is not ranked yet".into())
+}
+
+impl Model {
+    /// What is known of each evaluator.
+    pub fn evaluators(&self) -> Vec<Evaluated> {
+        let evaluators = &self.config.evaluators;
+        // A fit made for others, just before they changed, says nothing about these.
+        let fits = self.fitted.evaluators() == evaluators;
+        let level = Fraction::try_from(0.9).ok();
+        let weights = self.fitted.weights().filter(|_| fits);
+        let intervals = level.filter(|_| fits).and_then(|level| self.fitted.weight_intervals(level));
+        let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
+        let (coverage, closest) = self.compared();
+        evaluators
+            .names()
+            .enumerate()
+            .map(|(j, name)| Evaluated {
+                name: name.into(),
+                weight: weights.and_then(|weights| weights.get(j)).copied(),
+                interval: intervals.as_ref().and_then(|all| all.get(j)).copied(),
+                noise: noise.and_then(|noise| noise.get(j)).copied(),
+                coverage: coverage.get(j).copied().flatten(),
+                closest: closest.get(j).copied().flatten().and_then(|(other, correlation)| {
+                    Some((evaluators.names().nth(other)?.to_string(), correlation))
+                }),
+                alarms: self
+                    .fitted
+                    .alarms()
+                    .iter()
+                    .filter(|alarm| fits && alarm.evaluator == j)
+                    .cloned()
+                    .collect(),
+            })
+            .collect()
+    }
+
+    /// The share of open items that each has scored, and who goes most with whom.
+    #[expect(clippy::type_complexity, reason = "one of each kind for every evaluator")]
+    fn compared(&self) -> (Vec<Option<f64>>, Vec<Option<(usize, f64)>>) {
+        let width = self.config.evaluators.len();
+        let (mut there, mut open) = (vec![0_u64; width], 0_u64);
+        let mut sample: Vec<&[f64]> = Vec::new();
+        let every = (self.blocks.open() / SAMPLE).max(1) as u64;
+        for block in self.blocks.iter() {
+            for (row, scores) in block.scores.chunks_exact(width).enumerate() {
+                if block.flags[row] & OPEN == 0 {
+                    continue;
+                }
+                open += 1;
+                for (count, score) in there.iter_mut().zip(scores) {
+                    *count += u64::from(!score.is_nan());
+                }
+                if open % every == 0 {
+                    sample.push(scores);
+                }
+            }
+        }
+        let coverage = there.iter().map(|count| (open > 0).then(|| *count as f64 / open as f64)).collect();
+        let mut closest: Vec<Option<(usize, f64)>> = vec![None; width];
+        if width <= MOST_COMPARED {
+            for a in 0..width {
+                for b in 0..a {
+                    let Some(r) = correlation(&sample, a, b) else { continue };
+                    for (one, other) in [(a, b), (b, a)] {
+                        if closest[one].is_none_or(|(_, best)| r.abs() > best.abs()) {
+                            closest[one] = Some((other, r));
+                        }
+                    }
+                }
+            }
+        }
+        (coverage, closest)
+    }
+}
+
+/// The correlation of two columns over the rows that have both; none where there are too few, or one does not vary.
+fn correlation(rows: &[&[f64]], a: usize, b: usize) -> Option<f64> {
+    let pairs = || rows.iter().map(|row| (row[a], row[b])).filter(|(x, y)| !x.is_nan() && !y.is_nan());
+    let (mut count, mut mean_x, mut mean_y) = (0.0, 0.0, 0.0);
+    for (x, y) in pairs() {
+        count += 1.0;
+        mean_x += (x - mean_x) / count;
+        mean_y += (y - mean_y) / count;
+    }
+    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
+    for (x, y) in pairs() {
+        let (x, y) = (x - mean_x, y - mean_y);
+        (xx, yy, xy) = (xx + x * x, yy + y * y, xy + x * y);
+    }
+    let r = xy / (xx * yy).sqrt();
+    (count >= 3.0 && r.is_finite()).then_some(r.clamp(-1.0, 1.0))
+}
