@@ -100,7 +100,12 @@ impl Service {
 
     /// Makes a queue. One that is there with the same configuration is that queue.
     pub fn create(&self, name: &str, config: &Config) -> Result<Queue, Error> {
-        let id = crate::create::create(self.store()?.as_mut(), name, config, "service")?.id;
+        self.create_for("service", name, config)
+    }
+
+    /// As [`create`](Self::create), with the name of whoever asks for it in the log.
+    pub fn create_for(&self, actor: &str, name: &str, config: &Config) -> Result<Queue, Error> {
+        let id = crate::create::create(self.store()?.as_mut(), name, config, actor)?.id;
         self.serve(id)
     }
 

@@ -4,6 +4,7 @@ mod columns;
 mod completions;
 mod demo;
 mod desk;
+mod key;
 mod lab;
 mod layout;
 mod learn;
@@ -17,6 +18,7 @@ mod rank;
 mod replay;
 mod report;
 mod reproduce;
+mod serve;
 mod server;
 mod simulate;
 mod state;
@@ -43,6 +45,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Report(report::Args),
     Reproduce(reproduce::Args),
+    Serve(serve::Args),
     Server(server::Args),
     Simulate(simulate::Args),
 }
@@ -62,6 +65,7 @@ impl Command {
             Command::Replay(args) => args.run(),
             Command::Report(args) => args.run(),
             Command::Reproduce(args) => args.run(),
+            Command::Serve(args) => args.run(),
             Command::Server(args) => args.run(),
             Command::Simulate(args) => args.run(),
         }

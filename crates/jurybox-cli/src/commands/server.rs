@@ -57,6 +57,8 @@ enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Make, show and take away the keys with which a server is asked
+    Key(super::key::Args),
     /// Make a desk of a copy
     Restore {
         /// The copy
@@ -97,6 +99,7 @@ impl Args {
                 say(format_args!("{}: a copy of {}", file.display(), folder.display()));
                 Ok(())
             }
+            Command::Key(args) => args.run(),
             Command::Restore { file, folder } => {
                 restore(file, folder)?;
                 say(format_args!("{}: the desk that was copied to {}", folder.display(), file.display()));

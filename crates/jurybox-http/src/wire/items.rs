@@ -24,7 +24,6 @@ pub(crate) struct NewItem {
     payload: Option<serde_json::Value>,
     /// Its tags, such as its language: claims can ask for them.
     #[serde(default)]
-    #[schema(max_properties = 32)]
     tags: BTreeMap<Name, Name>,
     /// From when on it goes before all others.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -44,8 +43,8 @@ impl From<NewItem> for jurybox_server::NewItem {
 }
 
 /// Items to take in: several, or one.
-#[derive(Debug, ToSchema)]
-#[schema(untagged)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
 #[expect(dead_code, reason = "the schema; which of the two it is, is told by its fields when it is read")]
 pub(crate) enum Items {
     Several(SeveralItems),

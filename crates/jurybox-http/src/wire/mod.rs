@@ -7,7 +7,7 @@ mod verdicts;
 
 pub(crate) use claims::{Claims, Held, NewClaim, Released, Skip};
 pub(crate) use items::{Close, Items, ItemsAnswer, NewItem, NewScores, RejectedItem};
-pub(crate) use queues::{Evaluator, Policy, QueueChange, QueueList, QueueNow, QueueState, config};
+pub(crate) use queues::{QueueChange, QueueList, QueueNow, QueueState, config};
 pub(crate) use verdicts::{Undo, Undone, Verdicts, VerdictsAnswer};
 
 use serde::{Deserialize, Serialize};

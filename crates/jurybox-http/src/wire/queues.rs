@@ -7,11 +7,12 @@ use super::Name;
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use jurybox_server::{Change, Config, Counts, Standing};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Who scores.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the document")]
 pub(crate) struct Evaluator {
     name: Name,
@@ -21,8 +22,8 @@ pub(crate) struct Evaluator {
 }
 
 /// Which way an evaluator's scores point; `high` where it is not said.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 #[expect(dead_code, reason = "for the document")]
 pub(crate) enum Direction {
     High,
@@ -30,8 +31,8 @@ pub(crate) enum Direction {
 }
 
 /// A policy: its name, with options in brackets where there are any, or both apart.
-#[derive(ToSchema)]
-#[schema(untagged)]
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
 #[expect(dead_code, reason = "for the document")]
 pub(crate) enum Policy {
     /// Such as `adaptive` or `adaptive(forget=true)`.
@@ -41,8 +42,8 @@ pub(crate) enum Policy {
 }
 
 /// A policy and its options.
-#[derive(ToSchema)]
-#[schema(additional_properties = false)]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the document")]
 pub(crate) struct PolicyParts {
     name: String,
@@ -51,8 +52,8 @@ pub(crate) struct PolicyParts {
 }
 
 /// Whether a queue takes items and gives them out.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
 #[expect(dead_code, reason = "for the document")]
 pub(crate) enum Doors {
     /// Items come in and are claimed.
@@ -64,8 +65,8 @@ pub(crate) enum Doors {
 }
 
 /// What is to change in how a queue is set up; what is left out stays.
-#[derive(ToSchema)]
-#[schema(additional_properties = false)]
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the document")]
 pub(crate) struct QueueChange {
     /// Who scores. Evaluators can come and go while a queue lives; one that stays keeps its direction.

@@ -24,6 +24,12 @@ impl Queue {
         self.read(move |clerk| clerk.held(&reviewer))?
     }
 
+    /// Whether there is an item of that id.
+    pub fn knows(&self, id: &str) -> Result<bool, Error> {
+        let id = id.to_string();
+        self.read(move |clerk| Ok(clerk.number_of(&id)?.is_some()))?
+    }
+
     /// Has something read on the clerk's thread, and waits for it.
     fn read<T: Send + 'static>(
         &self,

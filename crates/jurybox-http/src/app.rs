@@ -1,0 +1,121 @@
+//! What all requests share.
+
+use crate::guard::{Buckets, Keys};
+use crate::metrics::Metrics;
+use crate::problem::Problem;
+use crate::settings::Settings;
+use jurybox_server::{Answer, Call, Error, Queue, Service};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// How long a queue that was found is taken to be there still: another node may delete it.
+const KNOWN_FOR: Duration = Duration::from_secs(1);
+
+/// What all requests share: the service, how it is set up, and what is counted.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let service = jurybox_server::Service::open(folder.path(), std::time::Duration::ZERO)?;
+/// let app = jurybox_http::App::new(service, jurybox_http::Settings::default());
+/// let _router = app.router(); // a service of tower's, to be tested without a socket
+/// # Ok::<(), jurybox_server::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct App(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) service: Service,
+    pub(crate) settings: Settings,
+    pub(crate) keys: Keys,
+    pub(crate) buckets: Buckets,
+    pub(crate) metrics: Metrics,
+    /// Room for requests that are answered at once.
+    pub(crate) room: Semaphore,
+    known: Mutex<HashMap<String, (Queue, Instant)>>,
+    ready: AtomicBool,
+}
+
+impl App {
+    /// A server for these queues. It is not ready before they are [loaded](Self::load).
+    pub fn new(service: Service, settings: Settings) -> Self {
+        App(Arc::new(Inner {
+            keys: Keys::default(),
+            buckets: Buckets::new(settings.limits.per_second),
+            metrics: Metrics::new(),
+            room: Semaphore::new(settings.limits.at_once),
+            known: Mutex::default(),
+            ready: AtomicBool::new(false),
+            service,
+            settings,
+        }))
+    }
+
+    /// All routes, as one service.
+    pub fn router(&self) -> axum::Router {
+        crate::routes::router(self)
+    }
+
+    /// Loads all queues; from then on `/readyz` says so.
+    pub fn load(&self) -> Result<(), Error> {
+        self.0.keys.load(&self.0.service)?;
+        for name in self.0.service.names()? {
+            self.0.service.queue(&name)?;
+        }
+        self.0.ready.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.0.ready.load(Ordering::Acquire)
+    }
+
+    /// Whether anybody may ask: where there are no keys and no proxy, and nobody from elsewhere can come.
+    pub fn is_open(&self) -> bool {
+        let settings = &self.0.settings;
+        settings.listen.ip().is_loopback() && settings.proxy.is_none() && self.0.keys.are_none()
+    }
+
+    /// A queue by its name.
+    pub(crate) async fn queue(&self, name: &str) -> Result<Queue, Problem> {
+        if let Ok(known) = self.0.known.lock()
+            && let Some((queue, since)) = known.get(name)
+            && since.elapsed() < KNOWN_FOR
+        {
+            return Ok(queue.clone());
+        }
+        let (app, wanted) = (self.clone(), name.to_string());
+        let found = self.wait(move || app.0.service.queue(&wanted)).await;
+        if let Ok(mut known) = self.0.known.lock() {
+            match &found {
+                Ok(queue) => drop(known.insert(name.into(), (queue.clone(), Instant::now()))),
+                Err(_) => drop(known.remove(name)),
+            }
+        }
+        Ok(found?)
+    }
+
+    /// A queue that was deleted or made anew is looked up again.
+    pub(crate) fn forget(&self, name: &str) {
+        if let Ok(mut known) = self.0.known.lock() {
+            known.remove(name);
+        }
+    }
+
+    /// Does what waits for something on a thread where that is no harm.
+    pub(crate) async fn wait<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::Closed))
+    }
+
+    /// Asks a queue, and waits for the answer without holding a thread.
+    pub(crate) async fn ask(&self, queue: &Queue, call: Call) -> Result<Answer, Problem> {
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        queue.submit(call, move |said| drop(reply.send(said)))?;
+        Ok(answer.await.unwrap_or(Err(Error::Closed))?)
+    }
+}

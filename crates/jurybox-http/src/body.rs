@@ -1,0 +1,117 @@
+//! Bodies: read within limits of size and time, and understood or refused.
+
+use crate::app::App;
+use crate::problem::Problem;
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A body of JSON: read from a request, or sent.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response<Body> {
+        match serde_json::to_vec(&self.0) {
+            Ok(bytes) => {
+                let mut response = Response::new(Body::from(bytes));
+                let kind = HeaderValue::from_static("application/json");
+                response.headers_mut().insert(header::CONTENT_TYPE, kind);
+                response
+            }
+            Err(error) => Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal",
+                format!("the answer cannot be written: {error}"),
+                "Please report it.",
+            )
+            .into_response(),
+        }
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        expect(request.headers(), &["application/json"])?;
+        let bytes = whole(request, app).await?;
+        read(&bytes).map(Json)
+    }
+}
+
+/// Understands JSON.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| refused(&error))
+}
+
+/// What is wrong with JSON: text that is none, or JSON that is not what was expected.
+pub(crate) fn refused(error: &serde_json::Error) -> Problem {
+    let detail = format!("the body: {error}");
+    if error.is_data() { Problem::unusable(detail) } else { Problem::malformed(detail) }
+}
+
+/// Refuses bodies of another kind, and compressed ones: a small one could become any size.
+pub(crate) fn expect(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Problem> {
+    let unsupported = |detail: String| {
+        Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            detail,
+            "Send JSON, uncompressed, with Content-Type: application/json.",
+        )
+    };
+    if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
+        && encoding != "identity"
+    {
+        return Err(unsupported("the body is compressed, and is not taken so".into()));
+    }
+    let said = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if kinds.contains(&essence.as_str()) {
+        return Ok(essence);
+    }
+    Err(unsupported(match said {
+        "" => format!("there is no Content-Type; {} is expected", kinds.join(" or ")),
+        said => format!("the Content-Type is {said:?}; {} is expected", kinds.join(" or ")),
+    }))
+}
+
+/// Too much.
+pub(crate) fn too_large(limit: u64) -> Problem {
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "too_large",
+        format!("the body has more than {limit} bytes"),
+        "Send it in parts, or as lines (application/x-ndjson).",
+    )
+}
+
+/// Too slow.
+pub(crate) fn too_slow() -> Problem {
+    Problem::new(
+        StatusCode::REQUEST_TIMEOUT,
+        "too_slow",
+        "the body did not arrive in time",
+        "Ask again with the same Idempotency-Key.",
+    )
+}
+
+/// The whole of a body.
+pub(crate) async fn whole(request: Request, app: &App) -> Result<Bytes, Problem> {
+    let limits = &app.0.settings.limits;
+    let said = request.headers().get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse().ok());
+    if said.is_some_and(|said: u64| said > limits.body as u64) {
+        return Err(too_large(limits.body as u64));
+    }
+    let body = Limited::new(request.into_body(), limits.body).collect();
+    match tokio::time::timeout(limits.patience, body).await {
+        Err(_) => Err(too_slow()),
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limits.body as u64)),
+        Ok(Err(_)) => Err(Problem::malformed("the body broke off")),
+    }
+}

@@ -1,0 +1,289 @@
+//! Who asks, whether they may, and whether they ask too often.
+
+use crate::app::App;
+use crate::problem::Problem;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use jurybox_server::{Error, Key, Role, Service, hash_of_secret};
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, Instant};
+
+/// How long keys that were read are taken to be all: one that was revoked works no longer than this.
+const KNOWN_FOR: Duration = Duration::from_secs(1);
+
+/// The address that a connection comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// Who asks.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// The name for the log.
+    pub(crate) actor: String,
+    roles: Vec<Role>,
+    /// The queues that it may ask; all where none is named.
+    queues: Vec<String>,
+    /// The reviewer that it must be, where a proxy says who is there.
+    reviewer: Option<String>,
+}
+
+impl Caller {
+    fn may(&self, role: Role) -> bool {
+        self.roles.iter().any(|own| own.covers(role))
+    }
+
+    pub(crate) fn sees(&self, queue: &str) -> bool {
+        self.queues.is_empty() || self.queues.iter().any(|own| own == queue)
+    }
+
+    /// Refuses a reviewer that is somebody else.
+    pub(crate) fn is(&self, reviewer: &str) -> Result<(), Problem> {
+        match &self.reviewer {
+            Some(own) if own != reviewer && !self.may(Role::Admin) => Err(forbidden(format!(
+                "the proxy says that `{own}` is there, and the request speaks for `{reviewer}`"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get().cloned().ok_or_else(unauthorized)
+    }
+}
+
+/// The keys, read again every second.
+#[derive(Default)]
+pub(crate) struct Keys {
+    by_hash: RwLock<Arc<HashMap<[u8; 32], Key>>>,
+    read: Mutex<Option<Instant>>,
+}
+
+impl Keys {
+    pub(crate) fn load(&self, service: &Service) -> Result<(), Error> {
+        let keys = service.keys()?.into_iter().map(|key| (key.hash, key)).collect();
+        if let Ok(mut there) = self.by_hash.write() {
+            *there = Arc::new(keys);
+        }
+        if let Ok(mut read) = self.read.lock() {
+            *read = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> Arc<HashMap<[u8; 32], Key>> {
+        self.by_hash.read().map(|keys| keys.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn are_none(&self) -> bool {
+        self.all().is_empty()
+    }
+
+    /// Whether it is time to read them again; whoever is told so does it.
+    fn are_old(&self) -> bool {
+        let Ok(mut read) = self.read.lock() else { return false };
+        let old = read.is_none_or(|read| read.elapsed() >= KNOWN_FOR);
+        if old {
+            *read = Some(Instant::now());
+        }
+        old
+    }
+}
+
+/// A bucket for each caller, from which every request takes a drop; it fills as time passes.
+pub(crate) struct Buckets {
+    per_second: Option<f64>,
+    full: f64,
+    levels: Mutex<HashMap<String, (f64, Instant)>>,
+}
+
+/// Buckets that are kept; full ones are no loss.
+const MOST_BUCKETS: usize = 10_000;
+
+impl Buckets {
+    pub(crate) fn new(per_second: Option<u32>) -> Self {
+        let per_second = per_second.map(f64::from);
+        Buckets { per_second, full: per_second.unwrap_or(0.0) * 2.0, levels: Mutex::default() }
+    }
+
+    /// Takes a drop, or says after how many seconds there will be one.
+    fn take(&self, who: &str, now: Instant) -> Result<(), u32> {
+        let (Some(rate), Ok(mut levels)) = (self.per_second, self.levels.lock()) else { return Ok(()) };
+        let filled = |(level, since): (f64, Instant)| {
+            (level + now.saturating_duration_since(since).as_secs_f64() * rate).min(self.full)
+        };
+        if levels.len() >= MOST_BUCKETS && !levels.contains_key(who) {
+            levels.retain(|_, bucket| filled(*bucket) < self.full);
+        }
+        let level = levels.get(who).map_or(self.full, |bucket| filled(*bucket));
+        let enough = level >= 1.0;
+        levels.insert(who.into(), (if enough { level - 1.0 } else { level }, now));
+        if enough { Ok(()) } else { Err(((1.0 - level) / rate).ceil().max(1.0) as u32) }
+    }
+}
+
+fn unauthorized() -> Problem {
+    Problem::new(
+        StatusCode::UNAUTHORIZED,
+        "unauthorized",
+        "the request has no key, or one that does not open anything here",
+        "Send Authorization: Bearer SECRET; jurybox server key add makes one.",
+    )
+}
+
+fn forbidden(detail: impl Into<String>) -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "forbidden",
+        detail,
+        "Use a key with that role, for that queue: jurybox server key list shows them.",
+    )
+}
+
+/// What a route takes.
+#[derive(Clone)]
+pub(crate) struct Need {
+    pub(crate) app: App,
+    /// None: anybody may ask.
+    pub(crate) role: Option<Role>,
+}
+
+/// Lets a request pass that may.
+pub(crate) async fn guard(State(need): State<Need>, mut request: Request, next: Next) -> Response {
+    match admitted(&need, &mut request).await {
+        Ok(()) => next.run(request).await,
+        Err(problem) => axum::response::IntoResponse::into_response(problem),
+    }
+}
+
+async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
+    let app = &need.app;
+    let Some(role) = need.role else { return Ok(()) };
+    if app.0.keys.are_old() {
+        let again = app.clone();
+        // What cannot be read now stays as it was.
+        let _ = app.wait(move || again.0.keys.load(&again.0.service)).await;
+    }
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    let caller = identified(app, request.headers(), peer)?;
+    same_origin(request.method(), request.headers())?;
+    app.0.buckets.take(&caller.actor, Instant::now()).map_err(|seconds| {
+        Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_requests",
+            format!("`{}` asks more often than is allowed", caller.actor),
+            "Ask again after the time that Retry-After names; send items in batches.",
+        )
+        .retry_after(seconds)
+    })?;
+    if !caller.may(role) {
+        return Err(forbidden(format!("`{}` does not have the role `{}`", caller.actor, role.name())));
+    }
+    if let Some(queue) = queue_of(request.uri())
+        && !caller.sees(queue)
+    {
+        return Err(forbidden(format!("`{}` is not for this queue", caller.actor)));
+    }
+    request.extensions_mut().insert(caller);
+    Ok(())
+}
+
+/// The queue that a path is about, as it is written there. Names need no escapes: one that is written with them is nobody's.
+fn queue_of(uri: &Uri) -> Option<&str> {
+    uri.path().strip_prefix("/v1/queues/")?.split('/').next()
+}
+
+fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, Problem> {
+    if let Some(said) = headers.get(header::AUTHORIZATION) {
+        let (scheme, secret) = said.to_str().ok().and_then(|said| said.split_once(' ')).ok_or_else(unauthorized)?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(unauthorized());
+        }
+        // Found by its hash: how long that takes says nothing about the secret.
+        let keys = app.0.keys.all();
+        let key = keys.get(&hash_of_secret(secret.trim())).ok_or_else(unauthorized)?;
+        let Key { name, roles, queues, .. } = key.clone();
+        return Ok(Caller { actor: name, roles, queues, reviewer: None });
+    }
+    if let Some(proxy) = &app.0.settings.proxy
+        && peer.is_some_and(|peer| proxy.from.contains(&peer.to_canonical()))
+        && let Some(who) = headers.get(&proxy.header)
+    {
+        let who = who.to_str().ok().filter(|who| !who.is_empty() && who.len() <= 512).ok_or_else(unauthorized)?;
+        let roles = proxy.roles.clone();
+        return Ok(Caller { actor: who.into(), roles, queues: Vec::new(), reviewer: Some(who.into()) });
+    }
+    if app.is_open() {
+        local_host(headers)?;
+        return Ok(Caller {
+            actor: "local".into(),
+            roles: vec![Role::Admin],
+            queues: Vec::new(),
+            reviewer: None,
+        });
+    }
+    Err(unauthorized())
+}
+
+/// Without keys, a page from elsewhere must not get in by a name that it has let lead here.
+fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return Ok(()) };
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    let local = name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    if local {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "misdirected",
+        "without keys this server answers to localhost alone",
+        "Ask http://127.0.0.1, or make a key with jurybox server key add.",
+    ))
+}
+
+/// No page from elsewhere changes anything here, whoever looks at it.
+fn same_origin(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    if matches!(*method, Method::GET | Method::HEAD) {
+        return Ok(());
+    }
+    let (Some(origin), host) = (headers.get(header::ORIGIN), headers.get(header::HOST)) else { return Ok(()) };
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
+    if origin.is_some() && origin == host.and_then(|host| host.to_str().ok()) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        "cross_origin",
+        "the request comes from a page of another site",
+        "Ask from a page of this server, or from a program.",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_runs_dry_and_fills_again() {
+        let (buckets, start) = (Buckets::new(Some(2)), Instant::now());
+        for _ in 0..4 {
+            assert_eq!(buckets.take("ann", start), Ok(()));
+        }
+        assert_eq!(buckets.take("ann", start), Err(1));
+        assert_eq!(buckets.take("bob", start), Ok(()));
+        assert_eq!(buckets.take("ann", start + Duration::from_millis(600)), Ok(()));
+        assert_eq!(buckets.take("ann", start + Duration::from_millis(600)), Err(1));
+    }
+}

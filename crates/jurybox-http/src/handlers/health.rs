@@ -1,0 +1,54 @@
+//! For those who keep the server: is it there, is it ready, what has it counted.
+
+use crate::app::App;
+use crate::body::Json;
+use crate::problem::Problem;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// That all is well.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Well {
+    status: &'static str,
+}
+
+pub(crate) async fn healthy() -> Json<Well> {
+    Json(Well { status: "ok" })
+}
+
+/// Whether all queues are loaded.
+pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem> {
+    if app.is_ready() {
+        return Ok(Json(Well { status: "ready" }));
+    }
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let advice = "Send requests here once this says that it is ready.";
+    Err(Problem::new(status, "not_ready", "the queues are being loaded", advice).retry_after(1))
+}
+
+pub(crate) async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
+    let asked = app.clone();
+    let standings = app
+        .wait(move || {
+            let service = &asked.0.service;
+            let mut standings = Vec::new();
+            for name in service.names()? {
+                // One that was deleted meanwhile is not told of.
+                if let Ok(standing) = service.queue(&name).and_then(|queue| queue.standing()) {
+                    standings.push((name, standing));
+                }
+            }
+            Ok(standings)
+        })
+        .await?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings)).into_response())
+}
+
+/// What runs here.
+pub(crate) async fn front() -> Html<&'static str> {
+    Html(include_str!("front.html"))
+}

@@ -1,0 +1,93 @@
+//! Items: taken in, given further scores, closed, erased.
+
+use super::{Idempotency, OfItem, OfQueue, ask, look, no_item, stream, unexpected};
+use crate::app::App;
+use crate::body::{self, Json};
+use crate::guard::Caller;
+use crate::problem::Problem;
+use crate::wire::{Changed, Close, Items, ItemsAnswer, NewScores};
+use axum::extract::{Request as HttpRequest, State};
+use axum::http::StatusCode;
+use jurybox_server::{Answer, Error, Request};
+
+pub(crate) const LINES: &str = "application/x-ndjson";
+
+/// Takes in one item, several, or lines without end.
+pub(crate) async fn post(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(name): OfQueue,
+    key: Idempotency,
+    request: HttpRequest,
+) -> Result<Json<ItemsAnswer>, Problem> {
+    let kind = body::expect(request.headers(), &["application/json", LINES])?;
+    if kind == LINES {
+        return stream::items(&app, &caller, &name, &key, request).await.map(Json);
+    }
+    let bytes = body::whole(request, &app).await?;
+    let items = Items::read(&bytes).map_err(|error| body::refused(&error))?;
+    let items = items.into_iter().map(Into::into).collect();
+    answered(ask(&app, &name, &caller, &key, Request::Items(items)).await?).map(Json)
+}
+
+pub(crate) fn answered(answer: Answer) -> Result<ItemsAnswer, Problem> {
+    let Answer::Items { accepted, updated, unchanged, rejected } = answer else { return Err(unexpected()) };
+    let rejected = rejected.into_iter().map(Into::into).collect();
+    Ok(ItemsAnswer { accepted, updated, unchanged, rejected })
+}
+
+/// Gives an item that is there further scores.
+pub(crate) async fn patch_scores(
+    State(app): State<App>,
+    caller: Caller,
+    OfItem(name, item): OfItem,
+    key: Idempotency,
+    Json(scores): Json<NewScores>,
+) -> Result<Json<ItemsAnswer>, Problem> {
+    let wanted = item.clone();
+    if !look(&app, &name, move |queue| queue.knows(&wanted)).await? {
+        return Err(no_item(&item));
+    }
+    let request = Request::Items(vec![scores.of(item)]);
+    let mut answer = answered(ask(&app, &name, &caller, &key, request).await?)?;
+    match answer.rejected.pop() {
+        Some(rejected) if rejected.why.starts_with("it is closed") => {
+            Err(Error::Conflict(rejected.why).into())
+        }
+        Some(rejected) => Err(Problem::unusable(rejected.why)),
+        None => Ok(Json(answer)),
+    }
+}
+
+/// Erases an item: its id, scores, tags and payload, and what was learnt from it.
+pub(crate) async fn erase(
+    State(app): State<App>,
+    caller: Caller,
+    OfItem(name, item): OfItem,
+    key: Idempotency,
+) -> Result<StatusCode, Problem> {
+    match ask(&app, &name, &caller, &key, Request::Erase { items: vec![item.clone()] }).await? {
+        Answer::Changed { changed: 0 } => Err(no_item(&item)),
+        Answer::Changed { .. } => Ok(StatusCode::NO_CONTENT),
+        _ => Err(unexpected()),
+    }
+}
+
+/// Closes items without a verdict.
+pub(crate) async fn close(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(name): OfQueue,
+    key: Idempotency,
+    Json(close): Json<Close>,
+) -> Result<Json<Changed>, Problem> {
+    let Close { tags, before, reason } = close;
+    let request =
+        Request::Close { filter: tags.into(), before: before.map(|time| time.0), reason: reason.into() };
+    changed(ask(&app, &name, &caller, &key, request).await?)
+}
+
+pub(crate) fn changed(answer: Answer) -> Result<Json<Changed>, Problem> {
+    let Answer::Changed { changed } = answer else { return Err(unexpected()) };
+    Ok(Json(Changed { changed }))
+}

@@ -1,0 +1,137 @@
+//! The handlers, by what they are about; and what they share.
+
+pub(crate) mod claims;
+pub(crate) mod health;
+pub(crate) mod items;
+pub(crate) mod queues;
+pub(crate) mod stream;
+pub(crate) mod verdicts;
+
+use crate::app::App;
+use crate::guard::Caller;
+use crate::problem::Problem;
+use axum::extract::{FromRequestParts, Query, RawPathParams};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, StatusCode};
+use jurybox_server::{Answer, Call, Error, Queue, Request};
+use serde::de::DeserializeOwned;
+
+/// The queue that a path names.
+pub(crate) struct OfQueue(pub(crate) String);
+
+/// The queue and the item that a path names.
+pub(crate) struct OfItem(pub(crate) String, pub(crate) String);
+
+async fn params<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathParams, Problem> {
+    RawPathParams::from_request_parts(parts, state)
+        .await
+        .map_err(|_| Problem::malformed("the path is not UTF-8"))
+}
+
+fn param(params: &RawPathParams, wanted: &str) -> String {
+    params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_string()).unwrap_or_default()
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for OfQueue {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Ok(OfQueue(param(&params(parts, state).await?, "queue")))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for OfItem {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let params = params(parts, state).await?;
+        Ok(OfItem(param(&params, "queue"), param(&params, "item")))
+    }
+}
+
+/// What follows the question mark.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Query::<T>::from_request_parts(parts, state).await {
+            Ok(Query(asked)) => Ok(Asked(asked)),
+            Err(error) => Err(Problem::unusable(format!("the query: {}", error.body_text()))),
+        }
+    }
+}
+
+/// The key with which a request can be repeated without being done twice, where there is one.
+pub(crate) struct Idempotency(Option<String>);
+
+/// The longest key.
+const LONGEST_KEY: usize = 200;
+
+impl<S: Send + Sync> FromRequestParts<S> for Idempotency {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let name = HeaderName::from_static("idempotency-key");
+        let Some(key) = parts.headers.get(name) else { return Ok(Idempotency(None)) };
+        let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
+        let key = key.ok_or_else(|| {
+            Problem::malformed(format!("an Idempotency-Key has 1 to {LONGEST_KEY} characters of ASCII"))
+        })?;
+        Ok(Idempotency(Some(key.into())))
+    }
+}
+
+impl Idempotency {
+    /// A request with this key. Each caller has keys of its own; a request in several parts has one for each.
+    pub(crate) fn call(&self, caller: &Caller, request: Request, part: Option<usize>) -> Call {
+        let call = Call::new(caller.actor.clone(), request);
+        match (&self.0, part) {
+            (None, _) => call,
+            (Some(key), None) => call.with_key(format!("{}\u{1f}{key}", caller.actor)),
+            (Some(key), Some(part)) => call.with_key(format!("{}\u{1f}{key}\u{1f}{part}", caller.actor)),
+        }
+    }
+}
+
+/// Asks a queue by its name.
+pub(crate) async fn ask(
+    app: &App,
+    queue: &str,
+    caller: &Caller,
+    key: &Idempotency,
+    request: Request,
+) -> Result<Answer, Problem> {
+    let found = app.queue(queue).await?;
+    app.ask(&found, key.call(caller, request, None)).await
+}
+
+/// Looks at a queue, on a thread that may wait.
+pub(crate) async fn look<T: Send + 'static>(
+    app: &App,
+    queue: &str,
+    look: impl FnOnce(&Queue) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Problem> {
+    let found = app.queue(queue).await?;
+    Ok(app.wait(move || look(&found)).await?)
+}
+
+/// An answer that is not of the kind that was asked for.
+pub(crate) fn unexpected() -> Problem {
+    Problem::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal",
+        "the queue gave an answer to another question",
+        "Please report it.",
+    )
+}
+
+pub(crate) fn no_item(item: &str) -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "no_item",
+        format!("there is no item {item:?} in this queue"),
+        "Send it with POST /v1/queues/{queue}/items.",
+    )
+}

@@ -1,0 +1,87 @@
+//! Queues: made, changed, looked at, deleted.
+
+use super::{Idempotency, OfQueue, ask, look};
+use crate::app::App;
+use crate::body::Json;
+use crate::guard::Caller;
+use crate::problem::Problem;
+use crate::wire::{QueueList, QueueState, config};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use jurybox_server::{Change, Error, Request};
+
+pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<QueueList>, Problem> {
+    let asked = app.clone();
+    let mut queues = app.wait(move || asked.0.service.names()).await?;
+    queues.retain(|name| caller.sees(name));
+    Ok(Json(QueueList { queues }))
+}
+
+/// Makes a queue, or sets it up as the body says.
+pub(crate) async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(name): OfQueue,
+    key: Idempotency,
+    Json(change): Json<Change>,
+) -> Result<Response, Problem> {
+    let config = config(change)?;
+    let (asked, actor, wanted, set_up) = (app.clone(), caller.actor.clone(), name.clone(), config.clone());
+    let made = app
+        .wait(move || {
+            let service = &asked.0.service;
+            if service.names()?.contains(&wanted) {
+                return Ok(false);
+            }
+            match service.create_for(&actor, &wanted, &set_up) {
+                Ok(_) => Ok(true),
+                Err(Error::QueueExists { .. }) => Ok(false),
+                Err(error) => Err(error),
+            }
+        })
+        .await?;
+    if made {
+        app.forget(&name);
+    } else {
+        ask(&app, &name, &caller, &key, Request::Configure(Change::to(&config))).await?;
+    }
+    let status = if made { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, state(&app, name).await?).into_response())
+}
+
+/// Changes what the body names.
+pub(crate) async fn patch(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(name): OfQueue,
+    key: Idempotency,
+    Json(change): Json<Change>,
+) -> Result<Json<QueueState>, Problem> {
+    ask(&app, &name, &caller, &key, Request::Configure(change)).await?;
+    state(&app, name).await
+}
+
+pub(crate) async fn get(
+    State(app): State<App>,
+    OfQueue(name): OfQueue,
+) -> Result<Json<QueueState>, Problem> {
+    state(&app, name).await
+}
+
+async fn state(app: &App, name: String) -> Result<Json<QueueState>, Problem> {
+    let standing = look(app, &name, |queue| queue.standing()).await?;
+    Ok(Json(QueueState::new(name, standing)))
+}
+
+pub(crate) async fn delete(
+    State(app): State<App>,
+    OfQueue(name): OfQueue,
+) -> Result<StatusCode, Problem> {
+    let (asked, wanted) = (app.clone(), name.clone());
+    app.forget(&name);
+    let deleted = app.wait(move || asked.0.service.delete(&wanted)).await;
+    app.forget(&name);
+    deleted?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,52 @@
+//! Verdicts: taken in, revised, taken back.
+
+use super::{Idempotency, OfQueue, ask, unexpected};
+use crate::app::App;
+use crate::body::Json;
+use crate::guard::Caller;
+use crate::problem::Problem;
+use crate::time::Time;
+use crate::wire::{Undo, Undone, Verdicts, VerdictsAnswer};
+use axum::extract::State;
+use jurybox_server::{Answer, Request};
+
+/// Takes in verdicts; one that names another in `revises` takes its place.
+pub(crate) async fn post(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(name): OfQueue,
+    key: Idempotency,
+    Json(Verdicts { verdicts }): Json<Verdicts>,
+) -> Result<Json<VerdictsAnswer>, Problem> {
+    const MOST: usize = 10_000;
+    if verdicts.len() > MOST {
+        let many = verdicts.len();
+        return Err(Problem::unusable(format!("{many} verdicts at once, more than {MOST}: send them in parts")));
+    }
+    for verdict in &verdicts {
+        caller.is(verdict.reviewer())?;
+    }
+    let request = Request::Verdicts(verdicts.into_iter().map(Into::into).collect());
+    let Answer::Verdicts { accepted, repeated, rejected } = ask(&app, &name, &caller, &key, request).await?
+    else {
+        return Err(unexpected());
+    };
+    let rejected = rejected.into_iter().map(Into::into).collect();
+    Ok(Json(VerdictsAnswer { accepted, repeated, rejected }))
+}
+
+/// Takes back a verdict that was just given.
+pub(crate) async fn undo(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(name): OfQueue,
+    key: Idempotency,
+    Json(Undo { reviewer, verdict }): Json<Undo>,
+) -> Result<Json<Undone>, Problem> {
+    caller.is(&reviewer)?;
+    let request = Request::Undo { reviewer: reviewer.into(), verdict: verdict.into() };
+    let Answer::Undone { item, token, until } = ask(&app, &name, &caller, &key, request).await? else {
+        return Err(unexpected());
+    };
+    Ok(Json(Undone { item, token, until: Time(until) }))
+}

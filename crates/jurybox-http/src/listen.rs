@@ -1,0 +1,82 @@
+//! The loop that accepts connections: with time limits for slow clients, and an end that lets answers out.
+
+use crate::app::App;
+use crate::guard::Peer;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tower::ServiceExt;
+
+/// How long answers that are being made may take once the server is to end.
+const LAST_ANSWERS: Duration = Duration::from_secs(25);
+/// The largest head of a request.
+const HEAD: usize = 64 << 10;
+
+/// A server that has its port, and does not answer yet.
+pub struct Listening {
+    listener: TcpListener,
+    app: App,
+}
+
+/// Takes the port.
+pub async fn listen(app: App) -> std::io::Result<Listening> {
+    let listener = TcpListener::bind(app.0.settings.listen).await?;
+    Ok(Listening { listener, app })
+}
+
+impl Listening {
+    /// The address it has; its port is a free one where none was named.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers until the end, and then lets those answers out that are being made.
+    pub async fn run(self, end: impl Future<Output = ()>) {
+        let Listening { listener, app } = self;
+        let (router, limits) = (app.router(), app.0.settings.limits.clone());
+        let connections = Arc::new(Semaphore::new(limits.connections));
+        let graceful = GracefulShutdown::new();
+        let mut protocol = http1::Builder::new();
+        protocol.timer(TokioTimer::new()).header_read_timeout(limits.patience).max_buf_size(HEAD);
+        tokio::pin!(end);
+        loop {
+            let accepted = async {
+                let permit = connections.clone().acquire_owned().await;
+                (listener.accept().await, permit)
+            };
+            let accepted = tokio::select! {
+                accepted = accepted => accepted,
+                () = &mut end => break,
+            };
+            let (Ok((stream, peer)), Ok(permit)) = accepted else {
+                // Too many open files, mostly: others will close theirs.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let _ = stream.set_nodelay(true);
+            let router = router.clone();
+            let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
+                request.extensions_mut().insert(Peer(peer));
+                router.clone().oneshot(request.map(axum::body::Body::new) as Request)
+            });
+            let connection = protocol.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+            let connection = graceful.watch(connection);
+            tokio::spawn(async move {
+                // How a client leaves is its own affair.
+                let _ = connection.await;
+                drop(permit);
+            });
+        }
+        drop(listener);
+        let _ = tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await;
+    }
+}

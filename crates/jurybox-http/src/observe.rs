@@ -1,0 +1,181 @@
+//! What is true of every request: an id, a line in the log, metrics, and headers that keep browsers careful.
+
+use crate::app::App;
+use crate::guard::{Caller, Peer};
+use crate::problem::{Problem, RequestId};
+use crate::settings::Log;
+use crate::time::Time;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::io::Write;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Nothing is loaded from elsewhere, nothing is framed, and what the pages here need is within them.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// A line of the log. Neither ids of items nor queries nor headers are in it: they may be somebody's secret.
+#[derive(Serialize)]
+struct Line<'a> {
+    at: String,
+    level: &'static str,
+    request_id: &'a str,
+    method: &'a str,
+    route: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a str>,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'a str>,
+    ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<String>,
+}
+
+/// Sees a request in and its answer out.
+pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let id = RequestId(sane(&request).unwrap_or_else(new_id));
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_string());
+    let route = route.unwrap_or_else(|| "unknown".into());
+    let queue = route.contains("{queue}").then(|| queue_in(request.uri().path())).flatten();
+    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_string());
+    let who = std::sync::Arc::new(std::sync::Mutex::new(None));
+    request.extensions_mut().insert(Noted(who.clone()));
+    let room = app.0.room.try_acquire();
+    let mut response = if room.is_ok() || route == "/healthz" {
+        next.run(request).await
+    } else {
+        busy().into_response()
+    };
+    drop(room);
+    let mut code = None;
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        code = Some(problem.code().to_string());
+        // The same with the id in it; the headers that others have put on it stay.
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        *response.body_mut() = problem.into_response_for(Some(&id)).into_body();
+    }
+    dress(&mut response, &id);
+    let (status, took) = (response.status(), began.elapsed());
+    app.0.metrics.note(&route, method.as_str(), status.as_u16(), took);
+    let actor = who.lock().ok().and_then(|mut who| who.take());
+    let line = Line {
+        at: now().to_string(),
+        level: if status.is_server_error() { "error" } else { "info" },
+        request_id: &id.0,
+        method: method.as_str(),
+        route: &route,
+        queue: queue.as_deref(),
+        status: status.as_u16(),
+        code: code.as_deref(),
+        ms: (took.as_secs_f64() * 1e6).round() / 1e3,
+        actor: actor.as_deref(),
+        peer,
+    };
+    write(app.0.settings.log, &line);
+    response
+}
+
+/// Where a handler's caller is noted for the log.
+#[derive(Clone)]
+struct Noted(std::sync::Arc<std::sync::Mutex<Option<String>>>);
+
+/// Notes who asks, once that is known.
+pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
+    if let (Some(Noted(who)), Some(caller)) =
+        (request.extensions().get::<Noted>(), request.extensions().get::<Caller>())
+        && let Ok(mut who) = who.lock()
+    {
+        *who = Some(caller.actor.clone());
+    }
+    next.run(request).await
+}
+
+fn busy() -> Problem {
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "busy",
+        "too many requests are being answered",
+        "Ask again after the time that Retry-After names, with the same Idempotency-Key.",
+    )
+    .retry_after(1)
+}
+
+/// What a panic becomes.
+pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    Problem::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal",
+        "this is a fault of the program",
+        "Please report it, with the lines about this request from the server's log.",
+    )
+    .into_response()
+}
+
+/// The queue of a path, where it can be one.
+fn queue_in(path: &str) -> Option<String> {
+    let name = path.strip_prefix("/v1/queues/")?.split('/').next()?;
+    let fits = name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    fits.then(|| name.into())
+}
+
+/// The id that the client gave, where it is one that a log can have.
+fn sane(request: &Request) -> Option<String> {
+    let id = request.headers().get(REQUEST_ID)?.to_str().ok()?;
+    let fits = (1..=128).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    fits.then(|| id.into())
+}
+
+fn new_id() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    format!("{:016x}", RandomState::new().hash_one(Instant::now()))
+}
+
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// The headers of every answer.
+fn dress(response: &mut Response, id: &RequestId) {
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(&id.0) {
+        headers.insert(REQUEST_ID, id);
+    }
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+fn write(log: Log, line: &Line<'_>) {
+    let text = match log {
+        Log::Off => return,
+        Log::Json => serde_json::to_string(line).unwrap_or_default(),
+        Log::Text => format!(
+            "{} {} {} {} {} ms{}{}",
+            line.at,
+            line.status,
+            line.method,
+            line.route,
+            line.ms,
+            line.queue.map(|queue| format!(" queue={queue}")).unwrap_or_default(),
+            line.code.map(|code| format!(" {code}")).unwrap_or_default()
+        ),
+    };
+    // That nobody reads it is no reason to stop.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}

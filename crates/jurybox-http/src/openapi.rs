@@ -1,0 +1,284 @@
+//! The OpenAPI 3.1 document, made of the table of routes; and a page to read it.
+
+use crate::problem::ProblemBody;
+use crate::routes::{Route, table};
+use crate::wire;
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::{Html, Response};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::sync::OnceLock;
+use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+
+type Schemas = Vec<(String, RefOr<Schema>)>;
+
+/// What a body looks like.
+#[derive(Clone)]
+pub(crate) struct Shape {
+    name: Cow<'static, str>,
+    /// Nothing where it is text of this kind.
+    kind: &'static str,
+    collect: fn(&mut Schemas),
+}
+
+impl Shape {
+    /// A schema that is put together here.
+    pub(crate) fn named(name: &'static str) -> Shape {
+        Shape { name: name.into(), kind: "application/json", collect: |_| {} }
+    }
+
+    pub(crate) fn text(kind: &'static str) -> Shape {
+        Shape { name: "".into(), kind, collect: |_| {} }
+    }
+
+    fn content(&self) -> Value {
+        if self.name.is_empty() {
+            return json!({ self.kind: { "schema": { "type": "string" } } });
+        }
+        json!({ self.kind: { "schema": reference(&self.name) } })
+    }
+}
+
+/// The schema of a type.
+pub(crate) fn of<T: ToSchema>() -> Shape {
+    let collect = |schemas: &mut Schemas| {
+        T::schemas(schemas);
+        schemas.push((T::name().into(), T::schema()));
+    };
+    Shape { name: T::name(), kind: "application/json", collect }
+}
+
+/// Something that follows the question mark.
+pub(crate) struct Param {
+    name: &'static str,
+    about: &'static str,
+    schema: &'static str,
+    required: bool,
+}
+
+impl Param {
+    pub(crate) const fn required(name: &'static str, about: &'static str, schema: &'static str) -> Param {
+        Param { name, about, schema, required: true }
+    }
+
+    pub(crate) const fn optional(name: &'static str, about: &'static str, schema: &'static str) -> Param {
+        Param { name, about, schema, required: false }
+    }
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// The document.
+pub(crate) async fn document() -> Response {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    let text = TEXT.get_or_init(|| described().to_string());
+    let mut response = Response::new(Body::from(text.as_str()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// The document as a page.
+pub(crate) async fn page() -> Html<&'static str> {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    Html(TEXT.get_or_init(|| page_of(&described())))
+}
+
+fn described() -> Value {
+    let (mut paths, mut schemas): (Map<String, Value>, Schemas) = (Map::new(), Vec::new());
+    for route in table() {
+        let operation = operation(&route, &mut schemas);
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method.to_ascii_lowercase()] = operation;
+    }
+    (of::<ProblemBody>().collect)(&mut schemas);
+    (of::<wire::QueueNow>().collect)(&mut schemas);
+    let mut named: Map<String, Value> =
+        schemas.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
+    put_together(&mut named);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Jurybox",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Items come in with scores, reviewers claim the next ones, verdicts come back, and the ranking learns whom to trust. Every POST may carry an `Idempotency-Key`: asked twice with the same one, it happens once, and both get the same answer. Every error is `application/problem+json` with a `code` that stays.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "paths": paths,
+        "components": {
+            "schemas": named,
+            "securitySchemes": { "key": { "type": "http", "scheme": "bearer", "description": "A key of `jurybox server key add`. Without keys, only the machine itself may ask." } },
+        },
+        "security": [{ "key": [] }],
+    })
+}
+
+/// The schemas that are others with a little more.
+fn put_together(named: &mut Map<String, Value>) {
+    named["NewItem"]["properties"]["tags"]["maxProperties"] = json!(32);
+    let change = named.get("QueueChange").cloned().unwrap_or_default();
+    let mut settings = change.clone();
+    settings["description"] = json!("How a queue is to be set up. What is left out gets its default.");
+    settings["required"] = json!(["evaluators"]);
+    named.insert("QueueSettings".into(), settings);
+    let Some(mut state) = named.remove("QueueNow") else { return };
+    let (Some(fields), Some(own)) =
+        (change["properties"].as_object().cloned(), state["properties"].as_object_mut())
+    else {
+        return;
+    };
+    let required: Vec<String> =
+        own.keys().chain(fields.keys()).filter(|name| *name != "payload_days").cloned().collect();
+    own.extend(fields);
+    state["required"] = json!(required);
+    state["description"] = json!("How a queue is set up, and how it stands.");
+    named.insert("QueueState".into(), state);
+}
+
+/// Why a status is given.
+fn why(status: u16) -> &'static str {
+    match status {
+        200 => "It is so.",
+        201 => "It was made.",
+        204 => "It is gone.",
+        400 => "The request cannot be read.",
+        401 => "There is no key, or one that opens nothing.",
+        403 => "The key is not for this.",
+        404 => "There is no such queue or item.",
+        408 => "The body did not arrive in time.",
+        409 => "It does not fit what has happened since.",
+        413 => "The body is too large.",
+        415 => "The body is not of a kind that is taken.",
+        421 => "Without keys, only localhost is answered to.",
+        422 => "The request can be read, and does not make sense.",
+        429 => "The key asks too often; Retry-After says when to come again.",
+        503 => "The server has too much to do, or its database is away; Retry-After says when to come again.",
+        _ => "See the problem.",
+    }
+}
+
+fn operation(route: &Route, schemas: &mut Schemas) -> Value {
+    let mut statuses: Vec<u16> = route.also.to_vec();
+    let mut parameters: Vec<Value> = Vec::new();
+    if route.role.is_some() {
+        statuses.extend([401, 403, 421, 429]);
+    }
+    statuses.push(503);
+    if route.path.contains("{queue}") {
+        statuses.extend([400, 404]);
+        parameters.push(json!({
+            "name": "queue", "in": "path", "required": true, "description": "The queue's name",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]{1,64}$" },
+        }));
+    }
+    if route.path.contains("{item}") {
+        parameters.push(json!({
+            "name": "item", "in": "path", "required": true, "description": "The item's id, percent-encoded",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 512 },
+        }));
+    }
+    for Param { name, about, schema, required } in route.query {
+        statuses.push(422);
+        parameters.push(json!({
+            "name": name, "in": "query", "required": required, "description": about,
+            "schema": serde_json::from_str::<Value>(schema).unwrap_or_default(),
+        }));
+    }
+    let mut operation = json!({ "operationId": route.id, "summary": route.summary, "responses": {} });
+    if let Some((shape, lines)) = &route.takes {
+        statuses.extend([400, 408, 413, 415, 422]);
+        (shape.collect)(schemas);
+        let mut content = shape.content();
+        if *lines {
+            content["application/x-ndjson"] =
+                json!({ "schema": { "type": "string", "description": "An item a line; lines that cannot be taken are among `rejected`." } });
+        }
+        operation["requestBody"] = json!({ "required": true, "content": content });
+    }
+    if route.method == "POST" {
+        parameters.push(json!({
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "A key of your own: asked twice with the same one, it happens once.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" },
+        }));
+        statuses.push(400);
+    }
+    match route.role {
+        Some(role) => operation["x-role"] = json!(role.name()),
+        None => operation["security"] = json!([]),
+    }
+    operation["parameters"] = json!(parameters);
+    for (status, shape) in &route.gives {
+        let mut response = json!({ "description": why(*status) });
+        if let Some(shape) = shape {
+            (shape.collect)(schemas);
+            response["content"] = shape.content();
+        }
+        operation["responses"][status.to_string()] = response;
+    }
+    for status in statuses {
+        operation["responses"][status.to_string()] = json!({
+            "description": why(status),
+            "content": { "application/problem+json": { "schema": reference("Problem") } },
+        });
+    }
+    operation
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A page that loads nothing and runs nothing.
+fn page_of(document: &Value) -> String {
+    let mut page = String::from(include_str!("openapi.html"));
+    let text = |value: &Value| escaped(value.as_str().unwrap_or_default());
+    let shown = |value: &Value| escaped(&serde_json::to_string_pretty(value).unwrap_or_default());
+    let none = Map::new();
+    for (path, operations) in document["paths"].as_object().unwrap_or(&none) {
+        for (method, operation) in operations.as_object().unwrap_or(&none) {
+            let (id, method) = (text(&operation["operationId"]), method.to_ascii_uppercase());
+            let _ = write!(
+                page,
+                "<section id=\"{id}\"><h2><code>{method} {}</code></h2><p>{}.</p>",
+                escaped(path),
+                text(&operation["summary"])
+            );
+            if operation["x-role"].is_string() {
+                let _ = write!(page, "<p>Role: <code>{}</code></p>", text(&operation["x-role"]));
+            }
+            for parameter in operation["parameters"].as_array().unwrap_or(&Vec::new()) {
+                let _ = write!(
+                    page,
+                    "<p><code>{}</code> ({}): {}</p>",
+                    text(&parameter["name"]),
+                    text(&parameter["in"]),
+                    text(&parameter["description"])
+                );
+            }
+            for (title, value) in [("Body", &operation["requestBody"]["content"]), ("Answers", &operation["responses"])]
+            {
+                if !value.is_null() {
+                    let _ = write!(page, "<details><summary>{title}</summary><pre>{}</pre></details>", shown(value));
+                }
+            }
+            page.push_str("</section>");
+        }
+    }
+    page.push_str("<h1>Schemas</h1>");
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap_or(&none) {
+        let name = escaped(name);
+        let _ = write!(
+            page,
+            "<details id=\"schema-{name}\"><summary>{name}</summary><pre>{}</pre></details>",
+            shown(schema)
+        );
+    }
+    page.push_str("</html>\n");
+    page
+}

@@ -1,0 +1,159 @@
+//! The table of routes: of it the router, the check of roles and the OpenAPI document are made.
+
+use crate::app::App;
+use crate::guard::{Need, guard};
+use crate::handlers::{claims, health, items, queues, verdicts};
+use crate::observe::{note_caller, observe, panicked};
+use crate::openapi::{self, Param, Shape, of};
+use crate::problem::Problem;
+use crate::wire;
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use jurybox_server::Role;
+use tower_http::catch_panic::CatchPanicLayer;
+
+/// A route: how it is reached, who may ask, what it takes and gives.
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    /// None: anybody may ask.
+    pub(crate) role: Option<Role>,
+    /// The name of the operation in the document.
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) query: &'static [Param],
+    /// The body it takes, and whether lines are taken too.
+    pub(crate) takes: Option<(Shape, bool)>,
+    /// What it gives when all is well.
+    pub(crate) gives: Vec<(u16, Option<Shape>)>,
+    /// Further statuses than those that every route of its kind has.
+    pub(crate) also: &'static [u16],
+    handler: MethodRouter<App>,
+}
+
+impl Route {
+    fn new(
+        method: &'static str,
+        path: &'static str,
+        role: Option<Role>,
+        id: &'static str,
+        summary: &'static str,
+        handler: MethodRouter<App>,
+    ) -> Route {
+        let (takes, gives) = (None, Vec::new());
+        Route { method, path, role, id, summary, query: &[], takes, gives, also: &[], handler }
+    }
+
+    fn takes(mut self, shape: Shape) -> Route {
+        self.takes = Some((shape, false));
+        self
+    }
+
+    fn gives(mut self, status: u16, shape: Shape) -> Route {
+        self.gives.push((status, Some(shape)));
+        self
+    }
+
+    fn asks(mut self, query: &'static [Param]) -> Route {
+        self.query = query;
+        self
+    }
+
+    fn also(mut self, statuses: &'static [u16]) -> Route {
+        self.also = statuses;
+        self
+    }
+}
+
+const REVIEWER: &[Param] =
+    &[Param::required("reviewer", "Who", r#"{"type": "string", "minLength": 1, "maxLength": 512}"#)];
+
+/// Every route there is.
+#[rustfmt::skip]
+pub(crate) fn table() -> Vec<Route> {
+    use Role::{Admin, Read, Review, Write};
+    const QUEUE: &str = "/v1/queues/{queue}";
+    let route = Route::new;
+    let mut table = vec![
+        route("GET", "/v1/queues", Some(Read), "listQueues", "The names of the queues", get(queues::list))
+            .gives(200, of::<wire::QueueList>()),
+        route("PUT", QUEUE, Some(Admin), "putQueue", "Make a queue, or set it up as the body says", put(queues::put))
+            .takes(Shape::named("QueueSettings")).gives(200, Shape::named("QueueState")).gives(201, Shape::named("QueueState")).also(&[409]),
+        route("PATCH", QUEUE, Some(Admin), "patchQueue", "Change what the body names in how a queue is set up", patch(queues::patch))
+            .takes(of::<wire::QueueChange>()).gives(200, Shape::named("QueueState")),
+        route("GET", QUEUE, Some(Read), "getQueue", "How a queue is set up, and how it stands", get(queues::get))
+            .gives(200, Shape::named("QueueState")),
+        Route { gives: vec![(204, None)], ..route("DELETE", QUEUE, Some(Admin), "deleteQueue", "Delete a queue with everything in it", delete(queues::delete)) },
+
+        Route { takes: Some((of::<wire::Items>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Take in items: one, several, or a stream of lines. Those that are there get the scores and payloads that are new", post(items::post)) }
+            .gives(200, of::<wire::ItemsAnswer>()),
+        route("POST", "/v1/queues/{queue}/items/close", Some(Admin), "closeItems", "Close items without a verdict", post(items::close))
+            .takes(of::<wire::Close>()).gives(200, of::<wire::Changed>()),
+        Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/items/{item}", Some(Admin), "eraseItem", "Erase an item: its id, scores, tags and payload, and what was learnt from it", delete(items::erase)) },
+        route("PATCH", "/v1/queues/{queue}/items/{item}/scores", Some(Write), "patchScores", "Give an item further scores", patch(items::patch_scores))
+            .takes(of::<wire::NewScores>()).gives(200, of::<wire::ItemsAnswer>()).also(&[409]),
+
+        route("POST", "/v1/queues/{queue}/claims", Some(Review), "claim", "Give a reviewer the next items: the best there are", post(claims::post))
+            .takes(of::<wire::NewClaim>()).gives(200, of::<wire::Claims>()).also(&[409]),
+        route("GET", "/v1/queues/{queue}/claims", Some(Review), "listClaims", "What a reviewer holds", get(claims::held))
+            .asks(REVIEWER).gives(200, of::<wire::Held>()),
+        route("POST", "/v1/queues/{queue}/claims/extend", Some(Review), "extendClaims", "Let a reviewer keep items for another while", post(claims::extend))
+            .takes(of::<wire::Released>()).gives(200, of::<wire::Changed>()),
+        route("POST", "/v1/queues/{queue}/claims/release", Some(Review), "releaseClaims", "Take items back", post(claims::release))
+            .takes(of::<wire::Released>()).gives(200, of::<wire::Changed>()),
+        route("POST", "/v1/queues/{queue}/claims/skip", Some(Review), "skipClaim", "Take an item back that this reviewer does not want again", post(claims::skip))
+            .takes(of::<wire::Skip>()).gives(200, of::<wire::Changed>()).also(&[409]),
+
+        route("POST", "/v1/queues/{queue}/verdicts", Some(Review), "postVerdicts", "Take in verdicts; one that names another in `revises` takes its place", post(verdicts::post))
+            .takes(of::<wire::Verdicts>()).gives(200, of::<wire::VerdictsAnswer>()),
+        route("POST", "/v1/queues/{queue}/verdicts/undo", Some(Review), "undoVerdict", "Take back a verdict that was just given: the item is the reviewer's own again", post(verdicts::undo))
+            .takes(of::<wire::Undo>()).gives(200, of::<wire::Undone>()).also(&[409]),
+    ];
+    table.extend([
+        route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, of::<health::Well>()),
+        route("GET", "/readyz", None, "readiness", "Whether all queues are loaded", get(health::ready)).gives(200, of::<health::Well>()),
+        route("GET", "/metrics", Some(Read), "metrics", "What is counted, as Prometheus reads it", get(health::metrics)).gives(200, Shape::text("application/openmetrics-text; version=1.0.0; charset=utf-8")),
+    ]);
+    table
+}
+
+/// All routes, with what surrounds them.
+pub(crate) fn router(app: &App) -> Router {
+    let mut router = Router::new();
+    for Route { path, role, handler, .. } in table() {
+        let need = Need { app: app.clone(), role };
+        // The last one is the outermost.
+        let guarded = handler.route_layer(from_fn(note_caller)).route_layer(from_fn_with_state(need, guard));
+        router = router.route(path, guarded);
+    }
+    router
+        .route("/", get(health::front))
+        .route("/openapi.json", get(openapi::document))
+        .route("/api", get(openapi::page))
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_allowed)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(app.clone(), observe))
+        .with_state(app.clone())
+}
+
+async fn not_found() -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "no_route",
+        "there is nothing at this path",
+        "/api shows what there is.",
+    )
+}
+
+async fn not_allowed(request: Request) -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        format!("{} cannot be asked of this path", request.method()),
+        "Allow names the methods that can; /api shows what they do.",
+    )
+}

@@ -1,0 +1,89 @@
+//! How a server is set up.
+
+use jurybox_server::Role;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// How a server is set up.
+///
+/// ```
+/// let settings = jurybox_http::Settings::default();
+/// assert!(settings.listen.ip().is_loopback());
+/// ```
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// What it takes and how much of it.
+    pub limits: Limits,
+    /// A proxy that says who is there, if there is one.
+    pub proxy: Option<Proxy>,
+    /// What it writes to standard error about requests.
+    pub log: Log,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            listen: (Ipv4Addr::LOCALHOST, 8686).into(),
+            limits: Limits::default(),
+            proxy: None,
+            log: Log::Json,
+        }
+    }
+}
+
+/// What is too much.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The largest body, in bytes.
+    pub body: usize,
+    /// The largest body of lines (NDJSON), which is never held in memory as a whole.
+    pub stream: u64,
+    /// The longest line of those.
+    pub line: usize,
+    /// Requests that are answered at once; who comes then is told to come again.
+    pub at_once: usize,
+    /// Connections that are open at once; who comes then waits.
+    pub connections: usize,
+    /// Requests a second for each key, on average; none where nobody counts.
+    pub per_second: Option<u32>,
+    /// How long a client may take to send its headers, and then its body.
+    pub patience: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            body: 16 << 20,
+            stream: 4 << 30,
+            line: 1 << 20,
+            at_once: 1024,
+            connections: 4096,
+            per_second: Some(1000),
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A proxy in front that has let people log in.
+#[derive(Debug, Clone)]
+pub struct Proxy {
+    /// The header in which it says who is there. It must remove what clients send under that name.
+    pub header: String,
+    /// The addresses it comes from; from elsewhere the header is not believed.
+    pub from: Vec<IpAddr>,
+    /// What people who come by it may do.
+    pub roles: Vec<Role>,
+}
+
+/// What is written about requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Log {
+    /// One JSON object a line.
+    Json,
+    /// A line for people.
+    Text,
+    /// Nothing.
+    Off,
+}
