@@ -34,6 +34,8 @@ pub(crate) struct Inner {
     pub(crate) metrics: Metrics,
     /// Room for requests that are answered at once.
     pub(crate) room: Semaphore,
+    /// One preview at a time: each folds a whole log.
+    pub(crate) previews: Semaphore,
     known: Mutex<HashMap<String, (Queue, Instant)>>,
     ready: AtomicBool,
 }
@@ -46,6 +48,7 @@ impl App {
             buckets: Buckets::new(settings.limits.per_second),
             metrics: Metrics::new(),
             room: Semaphore::new(settings.limits.at_once),
+            previews: Semaphore::new(1),
             known: Mutex::default(),
             ready: AtomicBool::new(false),
             service,

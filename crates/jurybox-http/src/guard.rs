@@ -203,7 +203,8 @@ fn queue_of(uri: &Uri) -> Option<&str> {
 
 fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, Problem> {
     if let Some(said) = headers.get(header::AUTHORIZATION) {
-        let (scheme, secret) = said.to_str().ok().and_then(|said| said.split_once(' ')).ok_or_else(unauthorized)?;
+        let (scheme, secret) =
+            said.to_str().ok().and_then(|said| said.split_once(' ')).ok_or_else(unauthorized)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(unauthorized());
         }
@@ -217,7 +218,8 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         && peer.is_some_and(|peer| proxy.from.contains(&peer.to_canonical()))
         && let Some(who) = headers.get(&proxy.header)
     {
-        let who = who.to_str().ok().filter(|who| !who.is_empty() && who.len() <= 512).ok_or_else(unauthorized)?;
+        let who =
+            who.to_str().ok().filter(|who| !who.is_empty() && who.len() <= 512).ok_or_else(unauthorized)?;
         let roles = proxy.roles.clone();
         return Ok(Caller { actor: who.into(), roles, queues: Vec::new(), reviewer: Some(who.into()) });
     }
@@ -258,7 +260,9 @@ fn same_origin(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
     }
-    let (Some(origin), host) = (headers.get(header::ORIGIN), headers.get(header::HOST)) else { return Ok(()) };
+    let (Some(origin), host) = (headers.get(header::ORIGIN), headers.get(header::HOST)) else {
+        return Ok(());
+    };
     let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
     if origin.is_some() && origin == host.and_then(|host| host.to_str().ok()) {
         return Ok(());

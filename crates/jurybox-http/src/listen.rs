@@ -68,7 +68,8 @@ impl Listening {
                 request.extensions_mut().insert(Peer(peer));
                 router.clone().oneshot(request.map(axum::body::Body::new) as Request)
             });
-            let connection = protocol.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+            let connection =
+                protocol.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 // How a client leaves is its own affair.

@@ -69,7 +69,20 @@ impl Metrics {
         let lag = gauge("queue_model_lag", "Entries of the log that the model which ranks has not seen");
         let rankings = gauge("queue_rankings", "Orders made since the queue was opened");
         let mismatches = gauge("queue_mismatches", "Checkpoints found to differ: an alarm");
-        Metrics { registry, answered, seconds, items, pending, leased, closed, verdicts, head, lag, rankings, mismatches }
+        Metrics {
+            registry,
+            answered,
+            seconds,
+            items,
+            pending,
+            leased,
+            closed,
+            verdicts,
+            head,
+            lag,
+            rankings,
+            mismatches,
+        }
     }
 
     pub(crate) fn note(&self, route: &str, method: &str, status: u16, took: Duration) {

@@ -50,11 +50,8 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     let who = std::sync::Arc::new(std::sync::Mutex::new(None));
     request.extensions_mut().insert(Noted(who.clone()));
     let room = app.0.room.try_acquire();
-    let mut response = if room.is_ok() || route == "/healthz" {
-        next.run(request).await
-    } else {
-        busy().into_response()
-    };
+    let mut response =
+        if room.is_ok() || route == "/healthz" { next.run(request).await } else { busy().into_response() };
     drop(room);
     let mut code = None;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
@@ -123,7 +120,8 @@ pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
 /// The queue of a path, where it can be one.
 fn queue_in(path: &str) -> Option<String> {
     let name = path.strip_prefix("/v1/queues/")?.split('/').next()?;
-    let fits = name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let fits =
+        name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     fits.then(|| name.into())
 }
 

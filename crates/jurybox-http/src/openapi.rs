@@ -195,8 +195,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         (shape.collect)(schemas);
         let mut content = shape.content();
         if *lines {
-            content["application/x-ndjson"] =
-                json!({ "schema": { "type": "string", "description": "An item a line; lines that cannot be taken are among `rejected`." } });
+            content["application/x-ndjson"] = json!({ "schema": { "type": "string", "description": "An item a line; lines that cannot be taken are among `rejected`." } });
         }
         operation["requestBody"] = json!({ "required": true, "content": content });
     }
@@ -261,10 +260,15 @@ fn page_of(document: &Value) -> String {
                     text(&parameter["description"])
                 );
             }
-            for (title, value) in [("Body", &operation["requestBody"]["content"]), ("Answers", &operation["responses"])]
+            for (title, value) in
+                [("Body", &operation["requestBody"]["content"]), ("Answers", &operation["responses"])]
             {
                 if !value.is_null() {
-                    let _ = write!(page, "<details><summary>{title}</summary><pre>{}</pre></details>", shown(value));
+                    let _ = write!(
+                        page,
+                        "<details><summary>{title}</summary><pre>{}</pre></details>",
+                        shown(value)
+                    );
                 }
             }
             page.push_str("</section>");

@@ -21,8 +21,6 @@ pub struct Problem {
     advice: Cow<'static, str>,
     /// Seconds after which the same request may succeed.
     retry_after: Option<u32>,
-    /// What `Allow` says, where the method was wrong.
-    allow: Option<HeaderValue>,
 }
 
 /// The body of a problem, as it is sent.
@@ -61,7 +59,7 @@ impl Problem {
         advice: &'static str,
     ) -> Self {
         let (code, advice) = (Cow::Borrowed(code), Cow::Borrowed(advice));
-        Problem { status, code, detail: detail.into(), advice, retry_after: None, allow: None }
+        Problem { status, code, detail: detail.into(), advice, retry_after: None }
     }
 
     /// A request that cannot be read.
@@ -86,11 +84,6 @@ impl Problem {
 
     pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
-        self
-    }
-
-    pub(crate) fn allowing(mut self, methods: &str) -> Self {
-        self.allow = HeaderValue::from_str(methods).ok();
         self
     }
 
@@ -125,9 +118,6 @@ impl Problem {
         }
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        if let Some(methods) = self.allow.clone() {
-            headers.insert(header::ALLOW, methods);
         }
         // Kept, so that the id can be put in later.
         response.extensions_mut().insert(self);
@@ -173,6 +163,11 @@ impl From<Error> for Problem {
                 }
                 _ => "the database cannot be reached, or has too much to do".into(),
             },
+            // Its caller's name goes before it, for the database.
+            Error::KeyReused { key } => {
+                let own = key.split('\u{1f}').nth(1).unwrap_or(key);
+                format!("Idempotency-Key `{own}` was used before, for another request")
+            }
             _ => error.to_string(),
         };
         let passing = status == StatusCode::SERVICE_UNAVAILABLE;
@@ -182,7 +177,6 @@ impl From<Error> for Problem {
             detail,
             advice: Cow::Borrowed(advice),
             retry_after: passing.then_some(1),
-            allow: None,
         }
     }
 }

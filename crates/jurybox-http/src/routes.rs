@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::guard::{Need, guard};
-use crate::handlers::{claims, health, items, queues, verdicts};
+use crate::handlers::{claims, health, insight, items, queues, verdicts};
 use crate::observe::{note_caller, observe, panicked};
 use crate::openapi::{self, Param, Shape, of};
 use crate::problem::Problem;
@@ -71,6 +71,24 @@ impl Route {
 const REVIEWER: &[Param] =
     &[Param::required("reviewer", "Who", r#"{"type": "string", "minLength": 1, "maxLength": 512}"#)];
 
+const AFTER: &str = r#"{"type": "integer", "minimum": 0, "maximum": 9007199254740991, "default": 0}"#;
+const LIMIT: &str = r#"{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}"#;
+const ITEMS: &[Param] = &[
+    Param::optional(
+        "order",
+        "By rank or by arrival",
+        r#"{"type": "string", "enum": ["rank", "arrival"], "default": "rank"}"#,
+    ),
+    Param::optional("after", "`next` of the page before", AFTER),
+    Param::optional("limit", "How many", LIMIT),
+];
+const EXPLAIN: &[Param] =
+    &[Param::optional("explain", "Whether to say why", r#"{"type": "boolean", "default": false}"#)];
+const EVENTS: &[Param] = &[
+    Param::optional("after", "The number of the last entry seen", AFTER),
+    Param::optional("limit", "How many", LIMIT),
+];
+
 /// Every route there is.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<Route> {
@@ -113,6 +131,20 @@ pub(crate) fn table() -> Vec<Route> {
             .takes(of::<wire::Undo>()).gives(200, of::<wire::Undone>()).also(&[409]),
     ];
     table.extend([
+        route("GET", "/v1/queues/{queue}/items", Some(Read), "listItems", "Items by rank (those that can be given out) or by arrival (all)", get(insight::items))
+            .asks(ITEMS).gives(200, of::<wire::ItemPage>()),
+        route("GET", "/v1/queues/{queue}/items/{item}", Some(Read), "getItem", "An item with all that is known of it, and why it has its value", get(insight::item))
+            .asks(EXPLAIN).gives(200, of::<wire::ItemInFull>()),
+        route("POST", "/v1/queues/{queue}/rank", Some(Read), "rank", "Rank items by the queue's model, and keep nothing of them", post(insight::rank))
+            .takes(of::<wire::ToRank>()).gives(200, of::<wire::RankedItems>()).also(&[409]),
+        route("GET", "/v1/queues/{queue}/evaluators", Some(Read), "listEvaluators", "What was learnt about each evaluator", get(insight::evaluators))
+            .gives(200, of::<wire::EvaluatorList>()).also(&[409]),
+        route("POST", "/v1/queues/{queue}/preview", Some(Read), "preview", "Who would enter and leave the best K if the queue were set up differently", post(insight::preview))
+            .takes(of::<wire::Preview>()).gives(200, of::<wire::Previewed>()).also(&[409]),
+        route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "What was found, against random picks and the plain mean, and what may have been missed", get(insight::report))
+            .gives(200, of::<wire::Report>()),
+        route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "What happened after an entry of the log", get(insight::events))
+            .asks(EVENTS).gives(200, of::<wire::Events>()),
         route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, of::<health::Well>()),
         route("GET", "/readyz", None, "readiness", "Whether all queues are loaded", get(health::ready)).gives(200, of::<health::Well>()),
         route("GET", "/metrics", Some(Read), "metrics", "What is counted, as Prometheus reads it", get(health::metrics)).gives(200, Shape::text("application/openmetrics-text; version=1.0.0; charset=utf-8")),

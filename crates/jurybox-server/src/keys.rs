@@ -118,7 +118,9 @@ impl Keyring {
             return Err(Error::Refused(format!("{name:?} is no name for a key: 1 to 64 characters")));
         }
         if roles.is_empty() {
-            return Err(Error::Refused("a key needs a role: one or more of read, write, review, admin".into()));
+            return Err(Error::Refused(
+                "a key needs a role: one or more of read, write, review, admin".into(),
+            ));
         }
         let mut random = [0_u8; 32];
         getrandom::fill(&mut random).map_err(|error| Error::Open(format!("no randomness: {error}")))?;

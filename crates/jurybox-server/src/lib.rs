@@ -40,7 +40,7 @@ pub use error::Error;
 pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
 pub use keep::{Rebuilt, backup, rebuild, restore};
 pub use keys::{Key, Keyring, Role, hash_of_secret};
-pub use reads::{Evaluated, Explained, Happened, Listed, Model, Stands};
+pub use reads::{Evaluated, Explained, Found, Happened, Listed, Model, Share, Stands};
 pub use request::{Answer, Call, Change, Claimed, NewItem, NewVerdict, Rejected, Request};
 pub use service::{Queue, Service, Standing};
 

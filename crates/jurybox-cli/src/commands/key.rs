@@ -68,7 +68,9 @@ impl Args {
                         json!({ "name": name, "roles": role, "queues": queue, "secret": secret }),
                     );
                 }
-                say(format_args!("the secret of `{name}`, shown this once; send it as Authorization: Bearer SECRET"));
+                say(format_args!(
+                    "the secret of `{name}`, shown this once; send it as Authorization: Bearer SECRET"
+                ));
                 output::text_to_stdout(&format!("{secret}\n"))
             }
             Command::List { place } => {
@@ -88,7 +90,9 @@ impl Args {
                 if !Keyring::open(&place.data)?.revoke(name)? {
                     bail!("there is no key `{name}`; jurybox server key list shows those there are");
                 }
-                say(format_args!("`{name}` opens nothing any more; a running server follows within a second"));
+                say(format_args!(
+                    "`{name}` opens nothing any more; a running server follows within a second"
+                ));
                 Ok(())
             }
         }

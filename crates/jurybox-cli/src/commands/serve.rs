@@ -44,7 +44,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESSES", env = "JURYBOX_PROXY_FROM", value_delimiter = ',')]
     proxy_from: Vec<IpAddr>,
     /// What those who come by that proxy may do
-    #[arg(long, value_name = "ROLES", env = "JURYBOX_PROXY_ROLES", value_delimiter = ',', default_value = "read,review")]
+    #[arg(
+        long,
+        value_name = "ROLES",
+        env = "JURYBOX_PROXY_ROLES",
+        value_delimiter = ',',
+        default_value = "read,review"
+    )]
     proxy_roles: Vec<Role>,
     /// How requests are logged on standard error [default: text at a terminal, otherwise json]
     #[arg(long, value_name = "FORM", env = "JURYBOX_LOG")]
@@ -89,8 +95,8 @@ impl Args {
 
     async fn serve(&self, app: App) -> anyhow::Result<()> {
         let listening = listen(app.clone()).await;
-        let listening =
-            listening.with_context(|| format!("cannot listen at {}", SocketAddr::from((self.listen, self.port))))?;
+        let listening = listening
+            .with_context(|| format!("cannot listen at {}", SocketAddr::from((self.listen, self.port))))?;
         let (end, ended) = tokio::sync::oneshot::channel::<()>();
         let address = listening.address()?;
         // It answers while it loads: those who watch over it can see that it does.

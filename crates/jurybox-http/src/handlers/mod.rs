@@ -2,6 +2,7 @@
 
 pub(crate) mod claims;
 pub(crate) mod health;
+pub(crate) mod insight;
 pub(crate) mod items;
 pub(crate) mod queues;
 pub(crate) mod stream;

@@ -62,10 +62,7 @@ pub(crate) async fn patch(
     state(&app, name).await
 }
 
-pub(crate) async fn get(
-    State(app): State<App>,
-    OfQueue(name): OfQueue,
-) -> Result<Json<QueueState>, Problem> {
+pub(crate) async fn get(State(app): State<App>, OfQueue(name): OfQueue) -> Result<Json<QueueState>, Problem> {
     state(&app, name).await
 }
 
@@ -74,10 +71,7 @@ async fn state(app: &App, name: String) -> Result<Json<QueueState>, Problem> {
     Ok(Json(QueueState::new(name, standing)))
 }
 
-pub(crate) async fn delete(
-    State(app): State<App>,
-    OfQueue(name): OfQueue,
-) -> Result<StatusCode, Problem> {
+pub(crate) async fn delete(State(app): State<App>, OfQueue(name): OfQueue) -> Result<StatusCode, Problem> {
     let (asked, wanted) = (app.clone(), name.clone());
     app.forget(&name);
     let deleted = app.wait(move || asked.0.service.delete(&wanted)).await;

@@ -1,7 +1,7 @@
 //! Items as lines of JSON: taken in while they arrive, however many there are.
 
-use super::items::answered;
 use super::Idempotency;
+use super::items::answered;
 use crate::app::App;
 use crate::body::{too_large, too_slow};
 use crate::guard::Caller;

@@ -21,7 +21,9 @@ pub(crate) async fn post(
     const MOST: usize = 10_000;
     if verdicts.len() > MOST {
         let many = verdicts.len();
-        return Err(Problem::unusable(format!("{many} verdicts at once, more than {MOST}: send them in parts")));
+        return Err(Problem::unusable(format!(
+            "{many} verdicts at once, more than {MOST}: send them in parts"
+        )));
     }
     for verdict in &verdicts {
         caller.is(verdict.reviewer())?;

@@ -79,8 +79,9 @@ pub(crate) struct Claimed {
 
 impl From<jurybox_server::Claimed> for Claimed {
     fn from(claim: jurybox_server::Claimed) -> Self {
-        let jurybox_server::Claimed { item, token, until, rank, value, probability, explored, payload, .. } =
-            claim;
+        let jurybox_server::Claimed {
+            item, token, until, rank, value, probability, explored, payload, ..
+        } = claim;
         let value = value.is_finite().then_some(value);
         Claimed { item, token, until: Time(until), rank, value, probability, explored, payload }
     }

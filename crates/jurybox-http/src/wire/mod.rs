@@ -1,11 +1,16 @@
 //! The wire: what clients send and get, as types. Their limits are in the types, and with them in the OpenAPI document.
 
 mod claims;
+mod insight;
 mod items;
 mod queues;
 mod verdicts;
 
 pub(crate) use claims::{Claims, Held, NewClaim, Released, Skip};
+pub(crate) use insight::{
+    EvaluatorList, Events, Item, ItemInFull, ItemPage, Preview, Previewed, RankedItem, RankedItems, Report,
+    ToRank,
+};
 pub(crate) use items::{Close, Items, ItemsAnswer, NewItem, NewScores, RejectedItem};
 pub(crate) use queues::{QueueChange, QueueList, QueueNow, QueueState, config};
 pub(crate) use verdicts::{Undo, Undone, Verdicts, VerdictsAnswer};

@@ -24,7 +24,6 @@ pub(crate) struct Evaluator {
 /// Which way an evaluator's scores point; `high` where it is not said.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-#[expect(dead_code, reason = "for the document")]
 pub(crate) enum Direction {
     High,
     Low,
@@ -54,7 +53,6 @@ pub(crate) struct PolicyParts {
 /// Whether a queue takes items and gives them out.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(dead_code, reason = "for the document")]
 pub(crate) enum Doors {
     /// Items come in and are claimed.
     Open,

@@ -1,7 +1,7 @@
 //! Verdicts: what people found.
 
-use super::items::RejectedItem;
 use super::Name;
+use super::items::RejectedItem;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -23,7 +23,10 @@ pub struct Happened {
     /// The items that it is about, by their ids.
     pub items: Vec<String>,
     /// The verdicts that came in: id, item, reviewer, source, reward, and what the item is worth where that decides it.
-    #[expect(clippy::type_complexity, reason = "the fields of a verdict, in the order of the sentence above")]
+    #[expect(
+        clippy::type_complexity,
+        reason = "the fields of a verdict, in the order of the sentence above"
+    )]
     pub verdicts: Vec<(String, String, String, Source, f64, Option<f64>)>,
     /// How the queue is set up from here on, where that changed.
     pub config: Option<Config>,
@@ -100,5 +103,15 @@ fn told(event: Event, ids: &HashMap<u64, String>) -> Happened {
         Body::Close { reason: why, .. } => reason = Some(why),
         Body::Items { .. } | Body::Erase { .. } => {}
     }
-    Happened { seq: event.seq, at: event.at, actor: event.actor, kind, reviewer, items, verdicts, config, reason }
+    Happened {
+        seq: event.seq,
+        at: event.at,
+        actor: event.actor,
+        kind,
+        reviewer,
+        items,
+        verdicts,
+        config,
+        reason,
+    }
 }

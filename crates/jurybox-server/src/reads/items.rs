@@ -68,8 +68,7 @@ impl Queue {
             let board = &clerk.replica.board;
             let Some(view) = &board.view else { return Ok((0, Vec::new())) };
             let wanted = |n: &u64| board.tags(*n).is_some_and(|tags| filter.takes(tags));
-            let numbers: Vec<u64> =
-                view.walk(&board.blocks).filter(wanted).skip(from).take(limit).collect();
+            let numbers: Vec<u64> = view.walk(&board.blocks).filter(wanted).skip(from).take(limit).collect();
             let model = view.model;
             Ok((model, clerk.listed(&numbers)?.into_iter().map(|(item, ..)| item).collect()))
         })?
@@ -132,8 +131,7 @@ impl Clerk {
         let (mut contributions, mut predicted) = (None, None);
         if let Some(view) = &board.view {
             let row: Vec<f64> = item.scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();
-            let row =
-                crate::seatings::project(&row, board.seatings.current(), view.fitted.evaluators());
+            let row = crate::seatings::project(&row, board.seatings.current(), view.fitted.evaluators());
             contributions = view.fitted.contributions(&row)?;
             let level = Fraction::try_from(0.9).ok();
             let scores = view.fitted.scores(&row)?;

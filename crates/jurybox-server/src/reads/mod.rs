@@ -6,10 +6,12 @@
 mod happened;
 mod items;
 mod model;
+mod report;
 
 pub use happened::Happened;
 pub use items::{Explained, Listed, Stands};
 pub use model::{Evaluated, Model};
+pub use report::{Found, Share};
 
 use crate::Error;
 use crate::clerk::Clerk;

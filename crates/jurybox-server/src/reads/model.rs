@@ -5,9 +5,9 @@ use crate::board::blocks::{Blocks, OPEN};
 use crate::board::view::{Ageing, View};
 use crate::load::refold_as;
 use crate::service::Queue;
-use crate::{Change, Config, Error};
+use crate::{Change, Config, Error, NewItem};
 use jurybox::options::Fraction;
-use jurybox::{Alarm, Fitted, Interval, Seen};
+use jurybox::{Alarm, Direction, Evaluators, Fitted, Interval, Seen};
 
 /// The model that ranks a queue, as it is now.
 #[derive(Debug, Clone)]
@@ -90,7 +90,31 @@ fn not_ranked() -> Error {
     Error::Conflict("the queue is not ranked yet".into())
 }
 
+/// A row with every score pointing up.
+pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
+    let sign =
+        |evaluator: &jurybox::Evaluator| if evaluator.direction == Direction::Low { -1.0 } else { 1.0 };
+    row.iter().zip(evaluators.as_slice()).map(|(score, evaluator)| score * sign(evaluator)).collect()
+}
+
 impl Model {
+    /// The values of rows of scores by this model, by the names of evaluators; a score of somebody unknown is an error.
+    pub fn values(&self, items: &[NewItem]) -> Result<Vec<f64>, Error> {
+        let evaluators = &self.config.evaluators;
+        let mut table = Vec::with_capacity(items.len() * evaluators.len());
+        for item in items {
+            let mut row = vec![f64::NAN; evaluators.len()];
+            for (name, score) in &item.scores {
+                let column = evaluators.position(name).ok_or_else(|| {
+                    Error::Refused(format!("item `{}`: there is no evaluator `{name}`", item.id))
+                })?;
+                row[column] = score.unwrap_or(f64::NAN);
+            }
+            table.extend(crate::seatings::project(&row, evaluators, self.fitted.evaluators()));
+        }
+        Ok(self.fitted.values(&self.fitted.scores(&table)?)?)
+    }
+
     /// What is known of each evaluator.
     pub fn evaluators(&self) -> Vec<Evaluated> {
         let evaluators = &self.config.evaluators;

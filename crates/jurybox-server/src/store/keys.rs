@@ -7,8 +7,7 @@ use crate::keys::Key;
 use rusqlite::params;
 
 pub(crate) const KEYS: &str = "SELECT name, roles, queues, made, hash FROM api_keys ORDER BY made, name";
-pub(crate) const ADD_KEY: &str =
-    "INSERT INTO api_keys(name, roles, queues, made, hash) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
+pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys(name, roles, queues, made, hash) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
 pub(crate) const REVOKE_KEY: &str = "DELETE FROM api_keys WHERE name = ?1";
 
 /// Where keys are kept. Each call is a transaction of its own.
@@ -22,13 +21,7 @@ pub(crate) trait KeyStore {
 }
 
 /// A key from the texts of its row.
-pub(crate) fn key_of(
-    name: String,
-    roles: &str,
-    queues: &str,
-    made: i64,
-    hash: &[u8],
-) -> Result<Key, Error> {
+pub(crate) fn key_of(name: String, roles: &str, queues: &str, made: i64, hash: &[u8]) -> Result<Key, Error> {
     Ok(Key {
         name,
         roles: serde_json::from_str(roles).map_err(corrupt)?,

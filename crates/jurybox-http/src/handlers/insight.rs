@@ -1,0 +1,189 @@
+//! Looking at a queue: nothing here changes anything.
+
+use super::{Asked, OfItem, OfQueue, look, no_item};
+use crate::app::App;
+use crate::body::Json;
+use crate::problem::Problem;
+use crate::wire::{
+    EvaluatorList, Events, Item, ItemInFull, ItemPage, Preview, Previewed, RankedItem, RankedItems, Report,
+    ToRank,
+};
+use axum::extract::State;
+use jurybox_server::{Filter, NewItem, Queue};
+use serde::Deserialize;
+
+/// The most items or entries on a page.
+const PAGE: u64 = 1000;
+
+fn names(queue: &Queue) -> Result<Vec<String>, jurybox_server::Error> {
+    Ok(queue.standing()?.config.evaluators.names().map(String::from).collect())
+}
+
+/// From where on, and how many.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    #[serde(default)]
+    order: Order,
+    #[serde(default)]
+    after: u64,
+    #[serde(default = "hundred")]
+    limit: u64,
+}
+
+#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    #[default]
+    Rank,
+    Arrival,
+}
+
+fn hundred() -> u64 {
+    100
+}
+
+fn check(limit: u64) -> Result<usize, Problem> {
+    if (1..=PAGE).contains(&limit) {
+        return Ok(limit as usize);
+    }
+    Err(Problem::unusable(format!("limit = {limit} is not from 1 to {PAGE}")))
+}
+
+/// Items by rank (those that can be given out) or by arrival (all).
+pub(crate) async fn items(
+    State(app): State<App>,
+    OfQueue(name): OfQueue,
+    Asked(Which { order, after, limit }): Asked<Which>,
+) -> Result<Json<ItemPage>, Problem> {
+    let limit = check(limit)?;
+    let page = look(&app, &name, move |queue| {
+        let names = names(queue)?;
+        let (model, items, next) = if order == Order::Rank {
+            let (model, items) = queue.ranked(Filter::default(), after as usize, limit)?;
+            let next = (items.len() == limit).then(|| after.saturating_add(limit as u64));
+            (model, items, next)
+        } else {
+            let standing = queue.standing()?;
+            let items = queue.listed(after, limit)?;
+            let last = after.saturating_add(limit as u64);
+            (standing.model, items, (last < standing.counts.items).then_some(last))
+        };
+        Ok(ItemPage { items: items.into_iter().map(|item| Item::new(item, &names)).collect(), next, model })
+    });
+    page.await.map(Json)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Explain {
+    #[serde(default)]
+    explain: bool,
+}
+
+pub(crate) async fn item(
+    State(app): State<App>,
+    OfItem(name, item): OfItem,
+    Asked(Explain { explain }): Asked<Explain>,
+) -> Result<Json<ItemInFull>, Problem> {
+    let wanted = item.clone();
+    let told = look(&app, &name, move |queue| {
+        let names = names(queue)?;
+        Ok(queue.explained(&wanted)?.map(|told| ItemInFull::new(told, &names, explain)))
+    });
+    told.await?.map(Json).ok_or_else(|| no_item(&item))
+}
+
+/// Ranks items by the queue's model, and keeps nothing of them.
+pub(crate) async fn rank(
+    State(app): State<App>,
+    OfQueue(name): OfQueue,
+    Json(ToRank { items, k }): Json<ToRank>,
+) -> Result<Json<RankedItems>, Problem> {
+    const MOST: usize = 10_000;
+    if items.len() > MOST {
+        return Err(Problem::unusable(format!("{} items at once, more than {MOST}", items.len())));
+    }
+    let items: Vec<NewItem> = items
+        .into_iter()
+        .map(|item| NewItem {
+            id: item.id.into(),
+            scores: item.scores.into_iter().map(|(name, score)| (name.into(), score)).collect(),
+            ..NewItem::default()
+        })
+        .collect();
+    let ranked = look(&app, &name, move |queue| {
+        let model = queue.model()?;
+        let values = model.values(&items)?;
+        // What cannot be valued comes last; of two alike the first stays first.
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        let key = |at: &usize| if values[*at].is_nan() { f64::NEG_INFINITY } else { values[*at] };
+        order.sort_by(|a, b| key(b).total_cmp(&key(a)));
+        order.truncate(k.map_or(items.len(), |k| k as usize));
+        let order = order.into_iter().enumerate().map(|(place, at)| RankedItem {
+            id: items[at].id.clone(),
+            rank: place as u32 + 1,
+            value: values[at].is_finite().then_some(values[at]),
+        });
+        Ok(RankedItems { model: model.model, order: order.collect() })
+    });
+    ranked.await.map(Json)
+}
+
+pub(crate) async fn evaluators(
+    State(app): State<App>,
+    OfQueue(name): OfQueue,
+) -> Result<Json<EvaluatorList>, Problem> {
+    let told = look(&app, &name, |queue| {
+        let model = queue.model()?;
+        let evaluators = model.evaluators().into_iter().map(Into::into).collect();
+        Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, evaluators })
+    });
+    told.await.map(Json)
+}
+
+/// Who would enter and leave the best K if the queue were set up differently.
+pub(crate) async fn preview(
+    State(app): State<App>,
+    OfQueue(name): OfQueue,
+    Json(Preview { change, k }): Json<Preview>,
+) -> Result<Json<Previewed>, Problem> {
+    if k.is_some_and(|k| !(1..=1000).contains(&k)) {
+        return Err(Problem::unusable(format!("k = {} is not from 1 to 1000", k.unwrap_or_default())));
+    }
+    let _alone = app.0.previews.acquire().await;
+    let told = look(&app, &name, move |queue| {
+        let k = k.map_or_else(|| queue.standing().map(|standing| standing.config.k), Ok)?;
+        let (now, then) = queue.preview(change, k as usize)?;
+        let missing = |from: &[String], of: &[String]| {
+            of.iter().filter(|id| !from.contains(id)).cloned().collect::<Vec<_>>()
+        };
+        Ok(Previewed { k, enter: missing(&now, &then), leave: missing(&then, &now), best: then })
+    });
+    told.await.map(Json)
+}
+
+pub(crate) async fn report(State(app): State<App>, OfQueue(name): OfQueue) -> Result<Json<Report>, Problem> {
+    look(&app, &name, |queue| Ok(queue.found()?.into())).await.map(Json)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Since {
+    #[serde(default)]
+    after: u64,
+    #[serde(default = "hundred")]
+    limit: u64,
+}
+
+/// What happened after an entry of the log.
+pub(crate) async fn events(
+    State(app): State<App>,
+    OfQueue(name): OfQueue,
+    Asked(Since { after, limit }): Asked<Since>,
+) -> Result<Json<Events>, Problem> {
+    let limit = check(limit)?;
+    let happened = look(&app, &name, move |queue| queue.happened(after, limit)).await?;
+    let next = happened.last().map_or(after, |last| last.seq);
+    Ok(Json(Events { events: happened.into_iter().map(Into::into).collect(), next }))
+}

@@ -1,0 +1,392 @@
+//! Looking at a queue: its items in their order, its evaluators, what was found, what happened.
+
+use super::Name;
+use super::items::ScoresByName;
+use super::queues::QueueChange;
+use crate::time::Time;
+use jurybox::Interval;
+use jurybox_server::{Evaluated, Explained, Found, Happened, Listed, Stands};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// How an item stands.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ItemStands {
+    Pending,
+    Leased,
+    Closed,
+}
+
+/// An item.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Item {
+    id: String,
+    state: ItemStands,
+    #[schema(value_type = String, format = DateTime)]
+    arrived: Time,
+    /// What it is ranked by now, where it is open and has a score.
+    value: Option<f64>,
+    /// By the names of evaluators; null where missing.
+    scores: BTreeMap<String, Option<f64>>,
+    tags: BTreeMap<String, String>,
+    /// From when on it goes first.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    due: Option<Time>,
+}
+
+impl Item {
+    pub(crate) fn new(item: Listed, names: &[String]) -> Item {
+        Item {
+            id: item.id,
+            state: match item.stands {
+                Stands::Pending => ItemStands::Pending,
+                Stands::Leased => ItemStands::Leased,
+                Stands::Closed => ItemStands::Closed,
+            },
+            arrived: Time(item.arrived),
+            value: item.value.and_then(finite),
+            scores: names.iter().cloned().zip(item.scores).collect(),
+            tags: item.tags,
+            due: item.due.map(Time),
+        }
+    }
+}
+
+/// Items in an order.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ItemPage {
+    pub(crate) items: Vec<Item>,
+    /// What to pass as `after` for the next ones; null where there are no more.
+    pub(crate) next: Option<u64>,
+    /// The entry of the log up to which the model that ranks has learnt.
+    pub(crate) model: u64,
+}
+
+/// An interval around an estimate.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Estimate {
+    mean: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+impl From<Interval> for Estimate {
+    fn from(interval: Interval) -> Self {
+        Estimate { mean: finite(interval.mean), low: finite(interval.low), high: finite(interval.high) }
+    }
+}
+
+/// A verdict that stands on an item.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ItemVerdict {
+    id: String,
+    reviewer: String,
+    reward: f64,
+    label: Option<String>,
+}
+
+/// Somebody who has an item.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ItemLease {
+    reviewer: String,
+    #[schema(value_type = String, format = DateTime)]
+    until: Time,
+}
+
+/// Why an item has its value.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Explanation {
+    /// The value apart from what any score adds.
+    base: Option<f64>,
+    /// What each evaluator adds; null where the policy cannot say.
+    contributions: Option<BTreeMap<String, Option<f64>>>,
+    /// The reward that is expected, with an interval of 90 %; null where the policy cannot say.
+    predicted: Option<Estimate>,
+}
+
+/// An item with everything that is known of it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ItemInFull {
+    #[serde(flatten)]
+    item: Item,
+    /// What the reviewer is shown.
+    #[schema(value_type = Option<serde_json::Value>)]
+    payload: Option<serde_json::Value>,
+    verdicts: Vec<ItemVerdict>,
+    leases: Vec<ItemLease>,
+    /// The probability with which it was drawn for an audit, where it was.
+    audit: Option<f64>,
+    /// The entry of the log up to which the model that ranks has learnt.
+    model: u64,
+    /// Where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Explanation>,
+}
+
+impl ItemInFull {
+    pub(crate) fn new(told: Explained, names: &[String], explain: bool) -> Self {
+        let Explained { item, payload, verdicts, leases, audit, model, contributions, predicted } = told;
+        let explanation = explain.then(|| Explanation {
+            base: contributions.as_ref().and_then(|told| finite(told.base)),
+            contributions: contributions
+                .map(|told| names.iter().cloned().zip(told.each.into_iter().map(finite)).collect()),
+            predicted: predicted.map(Into::into),
+        });
+        let verdict = |(id, reviewer, reward, label)| ItemVerdict { id, reviewer, reward, label };
+        ItemInFull {
+            item: Item::new(item, names),
+            payload,
+            verdicts: verdicts.into_iter().map(verdict).collect(),
+            leases: leases
+                .into_iter()
+                .map(|(reviewer, until)| ItemLease { reviewer, until: Time(until) })
+                .collect(),
+            audit,
+            model,
+            explanation,
+        }
+    }
+}
+
+/// Items to be ranked and not kept.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ToRank {
+    #[schema(max_items = 10_000)]
+    pub(crate) items: Vec<RankItem>,
+    /// How many of the best to name; all where it is left out.
+    #[schema(minimum = 1, maximum = 10_000)]
+    pub(crate) k: Option<u32>,
+}
+
+/// An item to be ranked.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RankItem {
+    pub(crate) id: Name,
+    /// By the names of evaluators; null or left out where missing.
+    #[serde(default)]
+    pub(crate) scores: ScoresByName,
+}
+
+/// Items in the order of their values.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RankedItems {
+    pub(crate) model: u64,
+    pub(crate) order: Vec<RankedItem>,
+}
+
+/// An item in its place.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RankedItem {
+    pub(crate) id: String,
+    /// From 1.
+    pub(crate) rank: u32,
+    /// Null where it has no score.
+    pub(crate) value: Option<f64>,
+}
+
+/// The evaluators of a queue.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EvaluatorList {
+    /// The entry of the log up to which the model that ranks has learnt.
+    pub(crate) model: u64,
+    /// Verdicts that the model has learnt from.
+    pub(crate) learnt_from: u64,
+    pub(crate) evaluators: Vec<EvaluatorNow>,
+}
+
+/// What is known of an evaluator.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EvaluatorNow {
+    name: String,
+    /// What a unit of its score adds to an item's value; null where the policy cannot say.
+    weight: Option<f64>,
+    /// An interval of 90 % for the weight; null where the policy cannot say.
+    interval: Option<Estimate>,
+    /// Its noise as the policy reckons it; null where it does not.
+    noise: Option<f64>,
+    /// The share of open items that it has scored.
+    coverage: Option<f64>,
+    /// The evaluator whose scores go most with its own among the open items.
+    redundancy: Option<Redundancy>,
+    /// What has changed about it.
+    drift: Vec<Drift>,
+}
+
+/// Another evaluator that says the same.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Redundancy {
+    with: String,
+    correlation: f64,
+}
+
+/// A change in an evaluator.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Drift {
+    /// What changed.
+    #[schema(value_type = String)]
+    reading: serde_json::Value,
+    before: Option<f64>,
+    after: Option<f64>,
+    /// One less the probability that chance alone would show as much.
+    confidence: f64,
+}
+
+impl From<Evaluated> for EvaluatorNow {
+    fn from(evaluator: Evaluated) -> Self {
+        EvaluatorNow {
+            name: evaluator.name,
+            weight: evaluator.weight.and_then(finite),
+            interval: evaluator.interval.map(Into::into),
+            noise: evaluator.noise.and_then(finite),
+            coverage: evaluator.coverage,
+            redundancy: evaluator.closest.map(|(with, correlation)| Redundancy { with, correlation }),
+            drift: evaluator
+                .alarms
+                .into_iter()
+                .map(|alarm| Drift {
+                    reading: serde_json::json!(alarm.reading),
+                    before: finite(alarm.before),
+                    after: finite(alarm.after),
+                    confidence: alarm.confidence,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A change to try without making it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Preview {
+    /// What would change in how the queue is set up, such as its policy or who scores.
+    #[schema(value_type = QueueChange)]
+    pub(crate) change: jurybox_server::Change,
+    /// Of how many of the best; as many as a claim gets where it is left out.
+    #[schema(minimum = 1, maximum = 1000)]
+    pub(crate) k: Option<u32>,
+}
+
+/// Who would enter and leave the best K.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Previewed {
+    pub(crate) k: u32,
+    pub(crate) enter: Vec<String>,
+    pub(crate) leave: Vec<String>,
+    /// The best K as they would be, best first.
+    pub(crate) best: Vec<String>,
+}
+
+/// What was found, and what may have been missed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Report {
+    /// Items that ever came in.
+    items: u64,
+    /// Items that a person has looked at.
+    looked_at: u64,
+    /// The sum of what they were found to be worth.
+    caught: f64,
+    /// The mean worth of the items that were picked by value.
+    picked: MeanOf,
+    /// The mean worth of the items that were drawn on arrival (`audit_rate`): what random picks would find.
+    random: MeanOf,
+    /// The mean worth of the drawn items that the plain mean of the scores would have picked.
+    plain_mean: MeanOf,
+    /// What all items are worth together beyond what was caught, by those that were drawn: an interval of 95 %. Null where too few were drawn.
+    missed: Option<Estimate>,
+}
+
+/// A mean over so many items.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct MeanOf {
+    items: u64,
+    /// With an interval of 95 %; null where they are fewer than 30.
+    mean: Option<Estimate>,
+}
+
+impl From<Found> for Report {
+    fn from(found: Found) -> Self {
+        let mean =
+            |share: jurybox_server::Share| MeanOf { items: share.items, mean: share.mean.map(Into::into) };
+        Report {
+            items: found.items,
+            looked_at: found.looked_at,
+            caught: found.caught,
+            picked: mean(found.picked),
+            random: mean(found.random),
+            plain_mean: mean(found.plain_mean),
+            missed: found.missed.map(Into::into),
+        }
+    }
+}
+
+/// What happened, entry by entry.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Events {
+    pub(crate) events: Vec<Event>,
+    /// The number to pass as `after` for what happens next.
+    pub(crate) next: u64,
+}
+
+/// An entry of the log; items that were erased since are left out.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Event {
+    seq: u64,
+    #[schema(value_type = String, format = DateTime)]
+    at: Time,
+    /// Who asked for it: the name of a key.
+    actor: String,
+    /// What happened: create, configure, items, claim, extend, release, verdicts, undo, close, erase.
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reviewer: Option<String>,
+    /// The items that it is about.
+    items: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    verdicts: Vec<EventVerdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// A verdict that came in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EventVerdict {
+    id: String,
+    item: String,
+    reviewer: String,
+    #[schema(value_type = String)]
+    source: jurybox_server::Source,
+    reward: f64,
+    /// What the item is worth, where this verdict decides it.
+    decides: Option<f64>,
+}
+
+impl From<Happened> for Event {
+    fn from(happened: Happened) -> Self {
+        let verdict = |(id, item, reviewer, source, reward, decides)| EventVerdict {
+            id,
+            item,
+            reviewer,
+            source,
+            reward,
+            decides,
+        };
+        Event {
+            seq: happened.seq,
+            at: Time(happened.at),
+            actor: happened.actor,
+            kind: happened.kind.into(),
+            reviewer: happened.reviewer,
+            items: happened.items,
+            verdicts: happened.verdicts.into_iter().map(verdict).collect(),
+            reason: happened.reason,
+        }
+    }
+}
