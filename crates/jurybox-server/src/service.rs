@@ -78,7 +78,8 @@ pub struct Service {
     queues: Mutex<HashMap<i64, Queue>>,
 }
 
-/// A queue that is served. Cheap to clone; the clerk stops when the last one is gone.
+/// A queue that is served. Cheap to clone; the clerk stops when the last one and the service are gone, and whoever drops that last
+/// one waits for it.
 #[derive(Clone)]
 pub struct Queue(Arc<Inner>);
 
@@ -168,6 +169,8 @@ impl Drop for Inner {
         let _ = self.inbox.send(Message::Stop);
         if let Ok(mut clerk) = self.clerk.lock()
             && let Some(clerk) = clerk.take()
+            // The last one may be dropped by a reply, on the clerk's own thread, which cannot wait for itself.
+            && clerk.thread().id() != std::thread::current().id()
         {
             let _ = clerk.join();
         }
@@ -201,6 +204,7 @@ struct Office {
     clerk: Clerk,
     tasks: Sender<Task>,
     done: Receiver<(Done, Duration)>,
+    helper: JoinHandle<()>,
     busy: bool,
     rests_until: Instant,
     /// What the model in use had seen.
@@ -212,7 +216,7 @@ impl Office {
     fn new(clerk: Clerk) -> Self {
         let (tasks, inbox) = channel::<Task>();
         let (outbox, done) = channel();
-        std::thread::spawn(move || {
+        let helper = std::thread::spawn(move || {
             for task in inbox {
                 let began = Instant::now();
                 let finished = task.run();
@@ -222,10 +226,20 @@ impl Office {
             }
         });
         let seen = clerk.replica.learner.jury().seen();
-        Office { clerk, tasks, done, busy: false, rests_until: Instant::now(), seen, rankings: 1 }
+        Office { clerk, tasks, done, helper, busy: false, rests_until: Instant::now(), seen, rankings: 1 }
     }
 
     fn run(mut self, inbox: &Receiver<Message>) {
+        self.serve(inbox);
+        // The helper may be folding the log with a store of its own: who waits for the clerk waits for that too, so that a folder
+        // is free when its service is gone.
+        let Office { tasks, done, helper, .. } = self;
+        drop((tasks, done));
+        let _ = helper.join();
+    }
+
+    /// Answers until it is told to stop, or nobody is left who could ask.
+    fn serve(&mut self, inbox: &Receiver<Message>) {
         loop {
             let mut message = match inbox.recv_timeout(POLL) {
                 Ok(message) => Some(message),
