@@ -58,6 +58,12 @@ impl Postgres {
         self.ahead.clone()
     }
 
+    /// A setting of the session.
+    #[cfg(test)]
+    pub(crate) fn setting(&mut self, name: &str) -> String {
+        self.ask(&format!("SHOW {name}"), &[]).unwrap()[0].get(0)
+    }
+
     /// Notes what went wrong, and says it.
     fn failed(&mut self, failure: &Failure) -> crate::Error {
         if self.stage == Stage::Open {
