@@ -1,11 +1,11 @@
 //! Keys: who may ask a server for what. Secrets are shown once and kept as hashes.
 
 use crate::Error;
+use crate::place::Place;
 use crate::store::Store;
 use crate::store::sqlite::{FILE, Sqlite};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::path::Path;
 use std::time::Duration;
 
 /// What a key may do. `Admin` may do everything.
@@ -98,8 +98,13 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// Opens the keys of a folder, and makes it where it is not there.
-    pub fn open(folder: &Path) -> Result<Self, Error> {
+    /// Opens the keys of a folder or a database, and makes its tables where there are none.
+    pub fn open(place: impl Into<Place>) -> Result<Self, Error> {
+        let folder = match place.into() {
+            Place::Folder(folder) => folder,
+            database @ Place::Database(_) => return Ok(Keyring { store: database.open(Duration::ZERO)? }),
+        };
+        let folder = folder.as_path();
         if !folder.join(FILE).exists() {
             drop(Sqlite::open(folder, Duration::ZERO)?);
         }

@@ -6,7 +6,8 @@
 //! memory and makes the answers true in one transaction for all that wait; only what has been committed is so, and only then is it
 //! answered. What was learnt at an entry is a pure function of the log up to it, so a claim that names its model can be
 //! proved to have been the exact top K, by anybody, at any time: [`verify`] does, and shares no code with those who picked. A
-//! [`Desk`] is one queue in a folder for one command at a time; a [`Service`] serves all queues of a folder to many callers.
+//! [`Desk`] is one queue for one command at a time; a [`Service`] serves all queues of a [`Place`] to many callers: a folder, or a
+//! PostgreSQL database that several nodes share.
 //! Nothing of HTTP is here.
 #![forbid(unsafe_code)]
 
@@ -23,7 +24,9 @@ mod event;
 mod keep;
 mod keys;
 mod learner;
+mod line;
 mod load;
+mod place;
 mod reads;
 mod replica;
 mod request;
@@ -40,6 +43,7 @@ pub use error::Error;
 pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
 pub use keep::{Rebuilt, backup, rebuild, restore};
 pub use keys::{Key, Keyring, Role, hash_of_secret};
+pub use place::Place;
 pub use reads::{Evaluated, Explained, Found, Happened, Listed, Model, Share, Stands};
 pub use request::{Answer, Call, Change, Claimed, NewItem, NewVerdict, Rejected, Request};
 pub use service::{Queue, Service, Standing};

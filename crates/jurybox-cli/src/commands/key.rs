@@ -7,7 +7,6 @@ use clap::Subcommand;
 use jurybox_server::{Key, Keyring, Role};
 use serde_json::json;
 use std::fmt::Write;
-use std::path::PathBuf;
 
 /// Make, show and take away the keys with which a server is asked.
 ///
@@ -20,9 +19,8 @@ pub(crate) struct Args {
 
 #[derive(clap::Args)]
 struct Place {
-    /// The folder with the records
-    #[arg(long, value_name = "DIR", env = "JURYBOX_DATA", default_value = "jurybox-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    records: super::serve::Records,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -61,7 +59,7 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.command {
             Command::Add { name, role, queue, place } => {
-                let secret = Keyring::open(&place.data)?.add(name, role, queue)?;
+                let secret = Keyring::open(&place.records.place())?.add(name, role, queue)?;
                 if place.json {
                     return output::versioned(
                         "server-key",
@@ -74,7 +72,7 @@ impl Args {
                 output::text_to_stdout(&format!("{secret}\n"))
             }
             Command::List { place } => {
-                let keys = Keyring::open(&place.data)?.list()?;
+                let keys = Keyring::open(&place.records.place())?.list()?;
                 if place.json {
                     return output::versioned("server-keys", json!({ "keys": keys }));
                 }
@@ -87,7 +85,7 @@ impl Args {
                 output::text_to_stdout(&text)
             }
             Command::Revoke { name, place } => {
-                if !Keyring::open(&place.data)?.revoke(name)? {
+                if !Keyring::open(&place.records.place())?.revoke(name)? {
                     bail!("there is no key `{name}`; jurybox server key list shows those there are");
                 }
                 say(format_args!(

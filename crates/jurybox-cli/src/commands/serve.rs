@@ -4,7 +4,7 @@ use crate::messages::{line, say};
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use jurybox_http::{App, Limits, Log, Proxy, Settings, listen};
-use jurybox_server::{Role, Service};
+use jurybox_server::{Place, Role, Service};
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -16,9 +16,8 @@ use std::time::Duration;
 /// others. What it can be asked is at `/api`, and for programs at `/openapi.json`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder with the records; made where it is not there
-    #[arg(long, value_name = "DIR", env = "JURYBOX_DATA", default_value = "jurybox-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    records: Records,
     /// The address to listen at; any but this machine's own takes a key
     #[arg(long, value_name = "ADDRESS", env = "JURYBOX_LISTEN", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
@@ -60,6 +59,31 @@ pub(crate) struct Args {
     wait: u64,
 }
 
+/// Where the records are.
+#[derive(clap::Args)]
+pub(super) struct Records {
+    /// The folder with the records; made where it is not there
+    #[arg(long, value_name = "DIR", env = "JURYBOX_DATA", default_value = "jurybox-data")]
+    data: PathBuf,
+    /// A PostgreSQL database with the records, in place of a folder: any number of servers may share it
+    #[arg(long, value_name = "URL", env = "JURYBOX_DATABASE", hide_env_values = true)]
+    database: Option<String>,
+}
+
+impl Records {
+    pub(super) fn place(&self) -> Place {
+        match &self.database {
+            Some(url) => Place::Database(url.clone()),
+            None => Place::Folder(self.data.clone()),
+        }
+    }
+
+    /// How a command is told of the same records; a database's URL has a password in it, and comes by its variable.
+    fn flag(&self) -> String {
+        if self.database.is_some() { String::new() } else { format!(" --data {}", self.data.display()) }
+    }
+}
+
 /// What is written about requests.
 #[derive(Clone, Copy, ValueEnum)]
 enum LogForm {
@@ -75,13 +99,13 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let settings = self.settings();
         let public = !settings.listen.ip().is_loopback();
-        let service = Service::open(&self.data, Duration::from_secs(self.wait))?;
+        let service = Service::open(&self.records.place(), Duration::from_secs(self.wait))?;
         if public && settings.proxy.is_none() {
             ensure!(
                 !service.keys()?.is_empty(),
-                "--listen {}: without keys only this machine may ask; make one first: jurybox server key add NAME --data {} --role admin",
+                "--listen {}: without keys only this machine may ask; make one first: jurybox server key add NAME{} --role admin",
                 self.listen,
-                self.data.display()
+                self.records.flag()
             );
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -145,10 +169,10 @@ impl Args {
     }
 
     fn say_what_next(&self, app: &App, address: SocketAddr) {
-        let data = self.data.display();
+        let flag = self.records.flag();
         if app.is_open() {
             say(format_args!(
-                "there are no keys: anybody on this machine may ask for anything, and nobody from elsewhere; jurybox server key add NAME --data {data} --role admin makes one"
+                "there are no keys: anybody on this machine may ask for anything, and nobody from elsewhere; jurybox server key add NAME{flag} --role admin makes one"
             ));
             say(format_args!("what it can be asked: http://{address}/api; to begin with a queue:"));
             say(format_args!(

@@ -3,6 +3,7 @@
 use crate::board::Filter;
 use crate::board::blocks::{Blocks, OPEN};
 use crate::board::view::{Ageing, View};
+use crate::clerk::looks::in_order;
 use crate::load::refold_as;
 use crate::service::Queue;
 use crate::{Change, Config, Error, NewItem};
@@ -81,7 +82,7 @@ impl Queue {
         let ageing = Ageing { per_day: changed.ageing_per_day, since };
         let view = View::of(until, learner?.fit(), &blocks, &seated, ageing)?;
         let numbers: Vec<u64> = view.best(&blocks).take(k).collect();
-        let then = store.shown(queue, &numbers)?;
+        let then = in_order(store.as_mut(), queue, &numbers)?;
         Ok((now.into_iter().map(|item| item.id).collect(), then.into_iter().map(|(_, id, _)| id).collect()))
     }
 }

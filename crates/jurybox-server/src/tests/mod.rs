@@ -1,8 +1,12 @@
 //! What crosses files: a random life of a queue, and what must hold of it.
 
+mod away;
+mod home;
 mod keep;
 mod life;
 mod nodes;
+mod proxy;
+mod races;
 mod replicas;
 mod rules;
 mod served;

@@ -1,5 +1,6 @@
 //! However a log is cut and by whatever way it comes, the same replica comes of it, byte for byte.
 
+use super::home::Kind;
 use super::life::{Life, config};
 use crate::event::Event;
 use crate::learner::{Known, Learner};
@@ -39,7 +40,7 @@ fn check(life: &mut Life, cuts: &[usize]) {
     assert!(again.to_bytes() == learner, "a learner folded again is another");
 
     // By those who share no code with the clerk.
-    for checked in crate::verify(life.folder.path()).unwrap() {
+    for checked in crate::verify(&life.home.place).unwrap() {
         assert!(checked.is_sound(), "{checked:#?}");
     }
 
@@ -78,16 +79,26 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
+fn live_and_check(kind: Kind, seed: u64, quorum: u8, cuts: &[usize]) {
+    let mut life = Life::new(kind, seed, &Config { quorum, ..config() });
+    life.live(250);
+    check(&mut life, cuts);
+    life.live(80);
+    check(&mut life, cuts);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
     #[test]
     fn a_log_cut_into_any_batches_gives_the_same_replica(seed: u64, quorum in 1_u8..4, cuts in proptest::collection::vec(0_usize..97, 0..40)) {
-        let mut life = Life::new(seed, &Config { quorum, ..config() });
-        life.live(250);
-        check(&mut life, &cuts);
-        life.live(80);
-        check(&mut life, &cuts);
+        live_and_check(Kind::Sqlite, seed, quorum, &cuts);
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_log_on_postgres_cut_into_any_batches_gives_the_same_replica(seed: u64, quorum in 1_u8..4, cuts in proptest::collection::vec(0_usize..97, 0..40)) {
+        live_and_check(Kind::Postgres, seed, quorum, &cuts);
     }
 }
 
@@ -97,7 +108,7 @@ fn the_random_life_is_a_full_one() {
     let mut kinds = std::collections::BTreeMap::<&str, usize>::new();
     let (mut revised, mut learnt) = (0, 0);
     for seed in 0..6 {
-        let mut life = Life::new(seed, &config());
+        let mut life = Life::new(Kind::Sqlite, seed, &config());
         life.live(500);
         life.clerk.freshen().unwrap();
         learnt += life.clerk.replica.learner.jury().seen().used;

@@ -1,0 +1,239 @@
+//! `jurybox serve`, the real program over real HTTP: the wire as it is written down, retries, the end of a process, and what is
+//! said of every route.
+#![cfg(unix)]
+
+mod server;
+
+use serde_json::json;
+use server::{Server, folder, read};
+use std::io::Write;
+use std::net::TcpStream;
+
+const Q: &str = "/v1/queues/q";
+const SET_UP: &str =
+    r#"{"evaluators": [{"name": "a"}, {"name": "b", "direction": "low"}], "k": 5, "lease_seconds": 60}"#;
+
+fn started(name: &str) -> Server {
+    let server = Server::start(name, &[]);
+    assert_eq!(server.ask("PUT", Q, SET_UP).status, 201);
+    server
+}
+
+#[test]
+fn the_wire_is_as_it_is_written_down() {
+    let server = started("wire");
+    assert_eq!(server.ask("PUT", Q, SET_UP).status, 200, "the same again");
+    let items = r#"{"items": [{"id": "x1", "scores": {"a": 0.3, "b": null}, "payload": {"text": "hi"}, "tags": {"language": "en"}},
+                               {"id": "x2", "scores": {"nobody": 1}}, {"id": "x3", "scores": {"a": 0.9}}]}"#;
+    let answer = server.post("/v1/queues/q/items", items);
+    assert_eq!((&answer["accepted"], &answer["updated"]), (&json!(2), &json!(0)));
+    assert_eq!(answer["rejected"][0]["id"], "x2");
+    assert!(answer["rejected"][0]["why"].as_str().unwrap().contains("`nobody`"));
+
+    let claimed = server.post("/v1/queues/q/claims", r#"{"reviewer": "r1", "k": 5, "tags": {"language": ["en"]}}"#);
+    let [claim] = claimed["claims"].as_array().unwrap().as_slice() else { panic!("{claimed}") };
+    assert_eq!((&claim["item"], &claim["rank"], &claim["payload"]), (&json!("x1"), &json!(1), &json!({"text": "hi"})));
+    assert_eq!((&claim["probability"], &claim["explored"]), (&json!(1.0), &json!(false)));
+    assert!(claim["until"].as_str().unwrap().ends_with('Z'));
+    assert!(claimed["model"].is_u64() && claim["value"].is_number());
+    let token = claim["token"].as_u64().unwrap();
+
+    let verdict = format!(r#"{{"verdicts": [{{"id": "v1", "item": "x1", "reviewer": "r1", "token": {token}, "reward": 1}}]}}"#);
+    assert_eq!(server.post("/v1/queues/q/verdicts", &verdict), json!({"accepted": 1, "repeated": 0, "rejected": []}));
+    assert_eq!(server.post("/v1/queues/q/verdicts", &verdict), json!({"accepted": 0, "repeated": 1, "rejected": []}));
+    let counts = &server.get(Q)["counts"];
+    assert_eq!(*counts, json!({"items": 2, "pending": 1, "leased": 0, "closed": 1, "verdicts": 1}));
+
+    // Taken back, revised, skipped, given back.
+    let undone = server.post("/v1/queues/q/verdicts/undo", r#"{"reviewer": "r1", "verdict": "v1"}"#);
+    assert_eq!(undone["item"], "x1");
+    assert_eq!(server.get("/v1/queues/q/claims?reviewer=r1")["claims"][0]["token"], undone["token"]);
+    let again = r#"{"verdicts": [{"id": "v2", "item": "x1", "reviewer": "r1", "reward": 0}]}"#;
+    assert_eq!(server.post("/v1/queues/q/verdicts", again)["accepted"], 1);
+    let revised = r#"{"verdicts": [{"id": "v3", "item": "x1", "reviewer": "r1", "reward": 1, "revises": "v2"}]}"#;
+    assert_eq!(server.post("/v1/queues/q/verdicts", revised)["accepted"], 1);
+    assert_eq!(server.post("/v1/queues/q/claims", r#"{"reviewer": "r2"}"#)["claims"][0]["item"], "x3");
+    assert_eq!(server.post("/v1/queues/q/claims/extend", r#"{"reviewer": "r2"}"#)["changed"], 1);
+    assert_eq!(server.post("/v1/queues/q/claims/skip", r#"{"reviewer": "r2", "item": "x3", "reason": "mine"}"#)["changed"], 1);
+    assert_eq!(server.post("/v1/queues/q/claims", r#"{"reviewer": "r2"}"#)["claims"], json!([]));
+    assert_eq!(server.post("/v1/queues/q/claims", r#"{"reviewer": "r3"}"#)["claims"][0]["item"], "x3");
+    assert_eq!(server.post("/v1/queues/q/claims/release", r#"{"reviewer": "r3", "items": ["x3"]}"#)["changed"], 1);
+
+    // Looked at.
+    let told = server.get("/v1/queues/q/items/x1?explain=true");
+    assert_eq!((&told["state"], &told["verdicts"][0]["id"], &told["scores"]["b"]), (&json!("closed"), &json!("v3"), &json!(null)));
+    assert!(told["explanation"].is_object());
+    assert_eq!(server.get("/v1/queues/q/items?order=rank")["items"][0]["id"], "x3");
+    let all = server.get("/v1/queues/q/items?order=arrival&limit=1");
+    assert_eq!((&all["items"][0]["id"], &all["next"]), (&json!("x1"), &json!(1)));
+    assert_eq!(server.get("/v1/queues/q/items?order=arrival&after=1")["items"][0]["id"], "x3");
+    let ranked = server.post("/v1/queues/q/rank", r#"{"items": [{"id": "m", "scores": {"a": 1}}, {"id": "n"}], "k": 1}"#);
+    assert_eq!(ranked["order"].as_array().unwrap().len(), 1);
+    let evaluators = server.get("/v1/queues/q/evaluators");
+    assert_eq!((&evaluators["evaluators"][1]["name"], &evaluators["evaluators"][1]["coverage"]), (&json!("b"), &json!(0.0)));
+    let preview = server.post("/v1/queues/q/preview", r#"{"change": {"policy": "average", "evaluators": [{"name": "a"}]}, "k": 1}"#);
+    assert_eq!((&preview["best"], &preview["enter"]), (&json!(["x3"]), &json!([])));
+    assert_eq!(server.get(Q)["policy"], "adaptive", "a preview changes nothing");
+    let report = server.get("/v1/queues/q/report");
+    assert_eq!((&report["looked_at"], &report["caught"], &report["missed"]), (&json!(1), &json!(1.0), &json!(null)));
+    let events = server.get("/v1/queues/q/events?limit=3");
+    let kinds: Vec<_> = events["events"].as_array().unwrap().iter().map(|event| event["kind"].clone()).collect();
+    assert_eq!((kinds, &events["next"]), (vec![json!("create"), json!("items"), json!("claim")], &json!(3)));
+    let next = server.get("/v1/queues/q/events?after=3&limit=1");
+    assert_eq!(next["events"][0]["verdicts"][0]["item"], "x1");
+
+    // Changed, erased, deleted.
+    let patched = server.ask("PATCH", Q, r#"{"doors": "paused", "payload_days": 3}"#).ok();
+    assert_eq!((&patched["doors"], &patched["payload_days"], &patched["k"]), (&json!("paused"), &json!(3), &json!(5)));
+    assert_eq!(server.ask("POST", "/v1/queues/q/claims", r#"{"reviewer": "r2"}"#).problem(409), "conflict");
+    assert_eq!(server.ask("PATCH", "/v1/queues/q/items/x3/scores", r#"{"scores": {"b": 0.2}}"#).ok()["updated"], 1);
+    assert_eq!(server.ask("PATCH", "/v1/queues/q/items/x1/scores", r#"{"scores": {"b": 0.2}}"#).problem(409), "conflict");
+    assert_eq!(server.ask("PATCH", "/v1/queues/q/items/x9/scores", r#"{"scores": {}}"#).problem(404), "no_item");
+    assert_eq!(server.ask("DELETE", "/v1/queues/q/items/x3", "").status, 204);
+    assert_eq!(server.ask("GET", "/v1/queues/q/items/x3", "").problem(404), "no_item");
+    assert_eq!(server.ask("DELETE", Q, "").status, 204);
+    assert_eq!(server.ask("GET", Q, "").problem(404), "no_queue");
+    assert_eq!(server.get("/v1/queues"), json!({"queues": []}));
+    assert_eq!(server.ask("PUT", Q, SET_UP).status, 201, "made anew, it is empty");
+    assert_eq!(server.get(Q)["counts"]["items"], 0);
+}
+
+#[test]
+fn lines_are_taken_in_while_they_come() {
+    let server = started("lines");
+    let mut lines: String =
+        (0..5000).map(|i| format!("{{\"id\": \"i{i}\", \"scores\": {{\"a\": {i}}}}}\r\n")).collect();
+    lines += "nonsense\n\n{\"id\": \"last\"}";
+    let headers = [("Content-Type", "application/x-ndjson"), ("Idempotency-Key", "load")];
+    let answer = server.ask_with("POST", "/v1/queues/q/items", &headers, &lines).ok();
+    assert_eq!((&answer["accepted"], &answer["rejected"][0]["id"]), (&json!(5001), &json!("line 5001")));
+    let again = server.ask_with("POST", "/v1/queues/q/items", &headers, &lines).ok();
+    assert_eq!(again, answer, "with the same key, the same answer");
+    assert_eq!(server.get(Q)["counts"]["items"], 5001);
+    let one = server.post("/v1/queues/q/items", r#"{"id": "one", "scores": {"b": 1}}"#);
+    assert_eq!(one["accepted"], 1);
+}
+
+#[test]
+fn every_error_is_a_problem() {
+    let server = started("problems");
+    let codes = [
+        ("GET", "/nothing", "", 404, "no_route"),
+        ("GET", "/v1/queues/none", "", 404, "no_queue"),
+        ("POST", Q, "{}", 405, "method_not_allowed"),
+        ("PUT", Q, "{", 400, "malformed"),
+        ("PUT", Q, "{}", 422, "refused"),
+        ("PUT", Q, r#"{"evaluators": []}"#, 422, "refused"),
+        ("PUT", Q, r#"{"evaluators": [{"name": "a"}], "policy": "rand"}"#, 422, "refused"),
+        ("PUT", Q, r#"{"evaluators": [{"name": "a"}], "policy": "nonsense"}"#, 422, "policy"),
+        ("PATCH", Q, r#"{"colour": "red"}"#, 422, "refused"),
+        ("PUT", "/v1/queues/a%20b", SET_UP, 422, "refused"),
+        ("POST", "/v1/queues/q/claims", r#"{"reviewer": ""}"#, 422, "refused"),
+        ("POST", "/v1/queues/q/claims", r#"{"reviewer": "r", "k": 0}"#, 422, "refused"),
+        ("GET", "/v1/queues/q/claims", "", 422, "refused"),
+        ("GET", "/v1/queues/q/items?limit=0", "", 422, "refused"),
+        ("GET", "/v1/queues/q/items/%FF", "", 400, "malformed"),
+        ("POST", "/v1/queues/q/verdicts/undo", r#"{"reviewer": "r", "verdict": "none"}"#, 409, "conflict"),
+    ];
+    for (method, path, body, status, code) in codes {
+        assert_eq!(server.ask(method, path, body).problem(status), code, "{method} {path} {body}");
+    }
+    let wrong = server.ask("DELETE", "/v1/queues/q/claims", "");
+    assert_eq!(wrong.problem(405), "method_not_allowed");
+    assert!(wrong.head.contains("allow: post,get,head"), "{wrong:?}");
+    for (name, value) in [("Content-Type", "text/plain"), ("Content-Encoding", "gzip")] {
+        let answer = server.ask_with("POST", "/v1/queues/q/items", &[(name, value)], "{}");
+        assert_eq!(answer.problem(415), "unsupported_media_type");
+    }
+    let key = "k".repeat(201);
+    let answer = server.ask_with("POST", "/v1/queues/q/items", &[("Idempotency-Key", &key)], "{}");
+    assert_eq!(answer.problem(400), "malformed");
+    let answer = server.ask_with("GET", Q, &[("X-Request-Id", "mine-1")], "");
+    assert!(answer.head.contains("x-request-id: mine-1") && answer.head.contains("content-security-policy: default-src 'none'"));
+    assert!(!answer.head.contains("access-control"), "no other site's page may read this");
+}
+
+/// Fifty at once with one key: one effect, and fifty times the same answer.
+#[test]
+fn a_request_repeated_with_its_key_happens_once() {
+    let server = started("once");
+    let items: Vec<String> = (0..200).map(|i| format!("{{\"id\": \"i{i}\"}}")).collect();
+    server.post("/v1/queues/q/items", &format!("{{\"items\": [{}]}}", items.join(",")));
+    let body = r#"{"reviewer": "r1", "k": 3}"#;
+    let ask = || server.ask_with("POST", "/v1/queues/q/claims", &[("Idempotency-Key", "k1")], body).ok();
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..50).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0] && answer["claims"].as_array().unwrap().len() == 3));
+    assert_eq!(server.get(Q)["counts"]["leased"], 3);
+    let other = server.ask_with("POST", "/v1/queues/q/claims", &[("Idempotency-Key", "k1")], r#"{"reviewer": "r2"}"#);
+    assert_eq!(other.problem(422), "key_reused");
+    assert!(other.json()["detail"].as_str().unwrap().contains("`k1`"));
+}
+
+/// Asked to end, it lets a request out that is on its way, and another process finds everything.
+#[test]
+fn it_ends_well_and_begins_where_it_ended() {
+    let mut server = started("end");
+    server.post("/v1/queues/q/items", r#"{"id": "x1", "scores": {"a": 1}}"#);
+    let claim = server.post("/v1/queues/q/claims", r#"{"reviewer": "r1"}"#);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let body = r#"{"id": "x2"}"#;
+    write!(
+        stream,
+        "POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+        body.len(),
+        &body[..5]
+    )
+    .unwrap();
+    // It has begun to read this one once it has answered another that came later.
+    server.get("/readyz");
+    std::thread::scope(|scope| {
+        let ending = scope.spawn(|| server.terminate());
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        stream.write_all(&body.as_bytes()[5..]).unwrap();
+        assert_eq!(read(&mut stream).ok()["accepted"], 1);
+        ending.join().unwrap();
+    });
+    assert!(server.log().contains("ending"));
+    let folder = server.folder.clone();
+    let next = Server::over(&folder, &[]);
+    let counts = &next.get(Q)["counts"];
+    assert_eq!((&counts["items"], &counts["leased"]), (&json!(2), &json!(1)));
+    let held = next.get("/v1/queues/q/claims?reviewer=r1");
+    assert_eq!(held["claims"][0]["token"], claim["claims"][0]["token"]);
+    drop(next);
+    drop(server);
+}
+
+#[test]
+fn a_folder_has_one_server() {
+    let server = Server::start("one", &[]);
+    let data = server.folder.to_str().unwrap().to_string();
+    let other = std::process::Command::new(env!("CARGO_BIN_EXE_jurybox"))
+        .args(["serve", "--port", "0", "--wait", "0", "--data", &data])
+        .output()
+        .unwrap();
+    assert!(!other.status.success());
+    assert!(String::from_utf8_lossy(&other.stderr).contains("another process has this folder"));
+    assert!(!folder("one").join("never").exists());
+}
+
+#[test]
+fn the_document_holds_together() {
+    let server = Server::start("document", &[]);
+    let document = server.get("/openapi.json");
+    assert_eq!(document["openapi"], "3.1.0");
+    let text = document.to_string();
+    for part in text.split("#/components/schemas/").skip(1) {
+        let name = part.split('"').next().unwrap();
+        assert!(document["components"]["schemas"][name].is_object(), "{name}");
+    }
+    let page = server.ask("GET", "/api", "");
+    assert!(page.status == 200 && page.body.contains("POST /v1/queues/{queue}/claims"));
+    assert!(!page.body.contains("<script") && !page.body.contains("://"), "it loads nothing from elsewhere");
+    assert!(server.ask("GET", "/", "").body.contains("/api"));
+    let metrics = server.ask("GET", "/metrics", "");
+    assert!(metrics.body.contains("jurybox_requests_total{") && metrics.body.ends_with("# EOF\n"));
+}

@@ -1,0 +1,47 @@
+//! What a clerk lets others look at, between transactions.
+
+use super::Clerk;
+use crate::Error;
+use crate::rows::{ItemRow, VerdictRow};
+use crate::store::Store;
+
+impl Clerk {
+    /// The connection, between transactions.
+    pub(crate) fn store_to_read(&mut self) -> &mut dyn Store {
+        self.store.as_mut()
+    }
+
+    /// The number of an item, by its id.
+    pub(crate) fn number_of(&mut self, id: &str) -> Result<Option<u64>, Error> {
+        Ok(self.store.find(self.queue, &[id.to_string()])?.pop().map(|(_, found)| found.n))
+    }
+
+    /// The ids of items in the order in which they are named, and what reviewers are shown; erased ones are left out.
+    pub(crate) fn named(&mut self, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
+        in_order(self.store.as_mut(), self.queue, items)
+    }
+
+    /// An item as it is in its table.
+    pub(crate) fn row(&mut self, n: u64) -> Result<Option<ItemRow>, Error> {
+        self.store.item(self.queue, n)
+    }
+
+    /// The verdicts that stand on an item.
+    pub(crate) fn verdicts_on(&mut self, n: u64) -> Result<Vec<VerdictRow>, Error> {
+        self.store.verdicts_on(self.queue, n)
+    }
+}
+
+/// The ids of items in the order in which they are named: a database gives them in its own.
+pub(crate) fn in_order(
+    store: &mut dyn Store,
+    queue: i64,
+    items: &[u64],
+) -> Result<Vec<(u64, String, Option<String>)>, Error> {
+    let mut shown: std::collections::HashMap<u64, (String, Option<String>)> = store
+        .shown(queue, items)?
+        .into_iter()
+        .map(|(n, id, payload)| (n, (id, payload)))
+        .collect();
+    Ok(items.iter().filter_map(|n| shown.remove(n).map(|(id, payload)| (*n, id, payload))).collect())
+}

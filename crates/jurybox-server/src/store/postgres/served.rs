@@ -1,0 +1,45 @@
+//! What a server asks of a store besides what clerks do: keys, and the end of a queue.
+
+use super::Postgres;
+use super::read::get;
+use crate::Error;
+use crate::keys::Key;
+use crate::store::Store;
+use crate::store::keys::{ADD_KEY, KEYS, KeyStore, REVOKE_KEY, key_of, texts_of};
+use crate::store::lookups::{DELETE_QUEUE, Lookups};
+use crate::store::value::values;
+
+impl KeyStore for Postgres {
+    fn keys(&mut self) -> Result<Vec<Key>, Error> {
+        let rows = self.ask(KEYS, &[])?;
+        let read = |row: &tokio_postgres::Row| {
+            let (roles, queues): (String, String) = (get(row, 1)?, get(row, 2)?);
+            key_of(get(row, 0)?, &roles, &queues, get(row, 3)?, &get::<Vec<u8>>(row, 4)?)
+        };
+        rows.iter().map(read).collect()
+    }
+
+    fn add_key(&mut self, key: &Key) -> Result<bool, Error> {
+        let (roles, queues) = texts_of(key);
+        let added = format!("{ADD_KEY} RETURNING name");
+        let values = values![&key.name, roles, queues, key.made, key.hash.to_vec()];
+        Ok(!self.ask(&added, &values)?.is_empty())
+    }
+
+    fn revoke_key(&mut self, name: &str) -> Result<bool, Error> {
+        Ok(!self.ask(&format!("{REVOKE_KEY} RETURNING name"), &values![name])?.is_empty())
+    }
+}
+
+impl Lookups for Postgres {
+    fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {
+        self.begin(queue)?;
+        for statement in DELETE_QUEUE {
+            if let Err(error) = self.ask(statement, &values![queue]) {
+                self.rollback();
+                return Err(error);
+            }
+        }
+        self.commit()
+    }
+}
