@@ -30,17 +30,29 @@ fn the_wire_is_as_it_is_written_down() {
     assert_eq!(answer["rejected"][0]["id"], "x2");
     assert!(answer["rejected"][0]["why"].as_str().unwrap().contains("`nobody`"));
 
-    let claimed = server.post("/v1/queues/q/claims", r#"{"reviewer": "r1", "k": 5, "tags": {"language": ["en"]}}"#);
+    let claimed =
+        server.post("/v1/queues/q/claims", r#"{"reviewer": "r1", "k": 5, "tags": {"language": ["en"]}}"#);
     let [claim] = claimed["claims"].as_array().unwrap().as_slice() else { panic!("{claimed}") };
-    assert_eq!((&claim["item"], &claim["rank"], &claim["payload"]), (&json!("x1"), &json!(1), &json!({"text": "hi"})));
+    assert_eq!(
+        (&claim["item"], &claim["rank"], &claim["payload"]),
+        (&json!("x1"), &json!(1), &json!({"text": "hi"}))
+    );
     assert_eq!((&claim["probability"], &claim["explored"]), (&json!(1.0), &json!(false)));
     assert!(claim["until"].as_str().unwrap().ends_with('Z'));
     assert!(claimed["model"].is_u64() && claim["value"].is_number());
     let token = claim["token"].as_u64().unwrap();
 
-    let verdict = format!(r#"{{"verdicts": [{{"id": "v1", "item": "x1", "reviewer": "r1", "token": {token}, "reward": 1}}]}}"#);
-    assert_eq!(server.post("/v1/queues/q/verdicts", &verdict), json!({"accepted": 1, "repeated": 0, "rejected": []}));
-    assert_eq!(server.post("/v1/queues/q/verdicts", &verdict), json!({"accepted": 0, "repeated": 1, "rejected": []}));
+    let verdict = format!(
+        r#"{{"verdicts": [{{"id": "v1", "item": "x1", "reviewer": "r1", "token": {token}, "reward": 1}}]}}"#
+    );
+    assert_eq!(
+        server.post("/v1/queues/q/verdicts", &verdict),
+        json!({"accepted": 1, "repeated": 0, "rejected": []})
+    );
+    assert_eq!(
+        server.post("/v1/queues/q/verdicts", &verdict),
+        json!({"accepted": 0, "repeated": 1, "rejected": []})
+    );
     let counts = &server.get(Q)["counts"];
     assert_eq!(*counts, json!({"items": 2, "pending": 1, "leased": 0, "closed": 1, "verdicts": 1}));
 
@@ -50,45 +62,78 @@ fn the_wire_is_as_it_is_written_down() {
     assert_eq!(server.get("/v1/queues/q/claims?reviewer=r1")["claims"][0]["token"], undone["token"]);
     let again = r#"{"verdicts": [{"id": "v2", "item": "x1", "reviewer": "r1", "reward": 0}]}"#;
     assert_eq!(server.post("/v1/queues/q/verdicts", again)["accepted"], 1);
-    let revised = r#"{"verdicts": [{"id": "v3", "item": "x1", "reviewer": "r1", "reward": 1, "revises": "v2"}]}"#;
+    let revised =
+        r#"{"verdicts": [{"id": "v3", "item": "x1", "reviewer": "r1", "reward": 1, "revises": "v2"}]}"#;
     assert_eq!(server.post("/v1/queues/q/verdicts", revised)["accepted"], 1);
     assert_eq!(server.post("/v1/queues/q/claims", r#"{"reviewer": "r2"}"#)["claims"][0]["item"], "x3");
     assert_eq!(server.post("/v1/queues/q/claims/extend", r#"{"reviewer": "r2"}"#)["changed"], 1);
-    assert_eq!(server.post("/v1/queues/q/claims/skip", r#"{"reviewer": "r2", "item": "x3", "reason": "mine"}"#)["changed"], 1);
+    assert_eq!(
+        server.post("/v1/queues/q/claims/skip", r#"{"reviewer": "r2", "item": "x3", "reason": "mine"}"#)["changed"],
+        1
+    );
     assert_eq!(server.post("/v1/queues/q/claims", r#"{"reviewer": "r2"}"#)["claims"], json!([]));
     assert_eq!(server.post("/v1/queues/q/claims", r#"{"reviewer": "r3"}"#)["claims"][0]["item"], "x3");
-    assert_eq!(server.post("/v1/queues/q/claims/release", r#"{"reviewer": "r3", "items": ["x3"]}"#)["changed"], 1);
+    assert_eq!(
+        server.post("/v1/queues/q/claims/release", r#"{"reviewer": "r3", "items": ["x3"]}"#)["changed"],
+        1
+    );
 
     // Looked at.
     let told = server.get("/v1/queues/q/items/x1?explain=true");
-    assert_eq!((&told["state"], &told["verdicts"][0]["id"], &told["scores"]["b"]), (&json!("closed"), &json!("v3"), &json!(null)));
+    assert_eq!(
+        (&told["state"], &told["verdicts"][0]["id"], &told["scores"]["b"]),
+        (&json!("closed"), &json!("v3"), &json!(null))
+    );
     assert!(told["explanation"].is_object());
     assert_eq!(server.get("/v1/queues/q/items?order=rank")["items"][0]["id"], "x3");
     let all = server.get("/v1/queues/q/items?order=arrival&limit=1");
     assert_eq!((&all["items"][0]["id"], &all["next"]), (&json!("x1"), &json!(1)));
     assert_eq!(server.get("/v1/queues/q/items?order=arrival&after=1")["items"][0]["id"], "x3");
-    let ranked = server.post("/v1/queues/q/rank", r#"{"items": [{"id": "m", "scores": {"a": 1}}, {"id": "n"}], "k": 1}"#);
+    let ranked = server
+        .post("/v1/queues/q/rank", r#"{"items": [{"id": "m", "scores": {"a": 1}}, {"id": "n"}], "k": 1}"#);
     assert_eq!(ranked["order"].as_array().unwrap().len(), 1);
     let evaluators = server.get("/v1/queues/q/evaluators");
-    assert_eq!((&evaluators["evaluators"][1]["name"], &evaluators["evaluators"][1]["coverage"]), (&json!("b"), &json!(0.0)));
-    let preview = server.post("/v1/queues/q/preview", r#"{"change": {"policy": "average", "evaluators": [{"name": "a"}]}, "k": 1}"#);
+    assert_eq!(
+        (&evaluators["evaluators"][1]["name"], &evaluators["evaluators"][1]["coverage"]),
+        (&json!("b"), &json!(0.0))
+    );
+    let preview = server.post(
+        "/v1/queues/q/preview",
+        r#"{"change": {"policy": "average", "evaluators": [{"name": "a"}]}, "k": 1}"#,
+    );
     assert_eq!((&preview["best"], &preview["enter"]), (&json!(["x3"]), &json!([])));
     assert_eq!(server.get(Q)["policy"], "adaptive", "a preview changes nothing");
     let report = server.get("/v1/queues/q/report");
-    assert_eq!((&report["looked_at"], &report["caught"], &report["missed"]), (&json!(1), &json!(1.0), &json!(null)));
+    assert_eq!(
+        (&report["looked_at"], &report["caught"], &report["missed"]),
+        (&json!(1), &json!(1.0), &json!(null))
+    );
     let events = server.get("/v1/queues/q/events?limit=3");
-    let kinds: Vec<_> = events["events"].as_array().unwrap().iter().map(|event| event["kind"].clone()).collect();
+    let kinds: Vec<_> =
+        events["events"].as_array().unwrap().iter().map(|event| event["kind"].clone()).collect();
     assert_eq!((kinds, &events["next"]), (vec![json!("create"), json!("items"), json!("claim")], &json!(3)));
     let next = server.get("/v1/queues/q/events?after=3&limit=1");
     assert_eq!(next["events"][0]["verdicts"][0]["item"], "x1");
 
     // Changed, erased, deleted.
     let patched = server.ask("PATCH", Q, r#"{"doors": "paused", "payload_days": 3}"#).ok();
-    assert_eq!((&patched["doors"], &patched["payload_days"], &patched["k"]), (&json!("paused"), &json!(3), &json!(5)));
+    assert_eq!(
+        (&patched["doors"], &patched["payload_days"], &patched["k"]),
+        (&json!("paused"), &json!(3), &json!(5))
+    );
     assert_eq!(server.ask("POST", "/v1/queues/q/claims", r#"{"reviewer": "r2"}"#).problem(409), "conflict");
-    assert_eq!(server.ask("PATCH", "/v1/queues/q/items/x3/scores", r#"{"scores": {"b": 0.2}}"#).ok()["updated"], 1);
-    assert_eq!(server.ask("PATCH", "/v1/queues/q/items/x1/scores", r#"{"scores": {"b": 0.2}}"#).problem(409), "conflict");
-    assert_eq!(server.ask("PATCH", "/v1/queues/q/items/x9/scores", r#"{"scores": {}}"#).problem(404), "no_item");
+    assert_eq!(
+        server.ask("PATCH", "/v1/queues/q/items/x3/scores", r#"{"scores": {"b": 0.2}}"#).ok()["updated"],
+        1
+    );
+    assert_eq!(
+        server.ask("PATCH", "/v1/queues/q/items/x1/scores", r#"{"scores": {"b": 0.2}}"#).problem(409),
+        "conflict"
+    );
+    assert_eq!(
+        server.ask("PATCH", "/v1/queues/q/items/x9/scores", r#"{"scores": {}}"#).problem(404),
+        "no_item"
+    );
     assert_eq!(server.ask("DELETE", "/v1/queues/q/items/x3", "").status, 204);
     assert_eq!(server.ask("GET", "/v1/queues/q/items/x3", "").problem(404), "no_item");
     assert_eq!(server.ask("DELETE", Q, "").status, 204);
@@ -149,7 +194,10 @@ fn every_error_is_a_problem() {
     let answer = server.ask_with("POST", "/v1/queues/q/items", &[("Idempotency-Key", &key)], "{}");
     assert_eq!(answer.problem(400), "malformed");
     let answer = server.ask_with("GET", Q, &[("X-Request-Id", "mine-1")], "");
-    assert!(answer.head.contains("x-request-id: mine-1") && answer.head.contains("content-security-policy: default-src 'none'"));
+    assert!(
+        answer.head.contains("x-request-id: mine-1")
+            && answer.head.contains("content-security-policy: default-src 'none'")
+    );
     assert!(!answer.head.contains("access-control"), "no other site's page may read this");
 }
 
@@ -165,9 +213,12 @@ fn a_request_repeated_with_its_key_happens_once() {
         let threads: Vec<_> = (0..50).map(|_| scope.spawn(ask)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(answers.iter().all(|answer| *answer == answers[0] && answer["claims"].as_array().unwrap().len() == 3));
+    assert!(
+        answers.iter().all(|answer| *answer == answers[0] && answer["claims"].as_array().unwrap().len() == 3)
+    );
     assert_eq!(server.get(Q)["counts"]["leased"], 3);
-    let other = server.ask_with("POST", "/v1/queues/q/claims", &[("Idempotency-Key", "k1")], r#"{"reviewer": "r2"}"#);
+    let other =
+        server.ask_with("POST", "/v1/queues/q/claims", &[("Idempotency-Key", "k1")], r#"{"reviewer": "r2"}"#);
     assert_eq!(other.problem(422), "key_reused");
     assert!(other.json()["detail"].as_str().unwrap().contains("`k1`"));
 }

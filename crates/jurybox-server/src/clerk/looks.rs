@@ -38,10 +38,7 @@ pub(crate) fn in_order(
     queue: i64,
     items: &[u64],
 ) -> Result<Vec<(u64, String, Option<String>)>, Error> {
-    let mut shown: std::collections::HashMap<u64, (String, Option<String>)> = store
-        .shown(queue, items)?
-        .into_iter()
-        .map(|(n, id, payload)| (n, (id, payload)))
-        .collect();
+    let mut shown: std::collections::HashMap<u64, (String, Option<String>)> =
+        store.shown(queue, items)?.into_iter().map(|(n, id, payload)| (n, (id, payload))).collect();
     Ok(items.iter().filter_map(|n| shown.remove(n).map(|(id, payload)| (*n, id, payload))).collect())
 }

@@ -198,9 +198,8 @@ impl Sqlite {
 
     fn read_head(&self, queue: i64) -> Result<Head, Error> {
         let mut head = self.connection.prepare_cached(sql::HEAD).map_err(db)?;
-        let (seq, at) = head
-            .query_row([queue], |row| Ok((row.get(0)?, row.get(1)?)))
-            .map_err(|error| match error {
+        let (seq, at) =
+            head.query_row([queue], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| match error {
                 rusqlite::Error::QueryReturnedNoRows => Error::NoQueue { name: "that was here".into() },
                 error => db(error),
             })?;

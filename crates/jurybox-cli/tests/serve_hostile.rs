@@ -1,0 +1,137 @@
+//! What clients send who mean no good, or know no better: it is refused as what it is, and the server goes on.
+#![cfg(unix)]
+
+mod server;
+
+use serde_json::json;
+use server::{Server, read};
+use std::io::Write;
+use std::net::TcpStream;
+
+const ITEMS: &str = "/v1/queues/q/items";
+
+fn started(name: &str, more: &[&str]) -> Server {
+    let server = Server::start(name, more);
+    let set_up = r#"{"evaluators": [{"name": "a"}]}"#;
+    assert_eq!(server.ask("PUT", "/v1/queues/q", set_up).status, 201);
+    server
+}
+
+#[test]
+fn numbers_and_shapes_that_cannot_be() {
+    let server = started("numbers", &[]);
+    let deep = format!(r#"{{"id": "x", "payload": {}1{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
+    let wide = format!(
+        r#"{{"id": "x", "tags": {{{}}}}}"#,
+        (0..33).map(|i| format!("\"t{i}\": \"v\"")).collect::<Vec<_>>().join(",")
+    );
+    for (body, status) in [
+        (r#"{"id": "x", "scores": {"a": NaN}}"#, 400),
+        (r#"{"id": "x", "scores": {"a": Infinity}}"#, 400),
+        (r#"{"id": "x", "scores": {"a": 1e400}}"#, 400),
+        (r#"{"id": "x", "scores": {"a": "1"}}"#, 422),
+        (r#"{"id": "", "scores": {}}"#, 422),
+        (r#"{"id": "a\u0000b"}"#, 422),
+        (r#"{"id": "x", "id": "y"}"#, 422),
+        (r#"{"id": "x", "due": "tomorrow"}"#, 422),
+        (r#"[1, 2, 3]"#, 422),
+        ("\"text\"", 422),
+        ("", 400),
+        (&deep, 400),
+    ] {
+        let answer = server.ask("POST", ITEMS, body);
+        let code = answer.problem(status);
+        assert!(["malformed", "refused"].contains(&code.as_str()), "{code}");
+    }
+    let rejected = server.post(ITEMS, &wide);
+    assert!(rejected["rejected"][0]["why"].as_str().unwrap().contains("33 tags"));
+    let verdict = r#"{"verdicts": [{"id": "v", "item": "x", "reviewer": "r", "reward": 1e300}]}"#;
+    assert!(server.post("/v1/queues/q/verdicts", verdict)["rejected"][0]["why"].is_string());
+    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 0);
+}
+
+#[test]
+fn names_of_all_kinds() {
+    let server = started("names", &[]);
+    let names = [
+        "a/b",
+        "100%",
+        "%2F",
+        "..",
+        "🦀🦀",
+        "a b",
+        "?x=1#y",
+        "e\u{301}",
+        "\u{202e}",
+        "'; DROP TABLE items; --",
+        "<b>",
+    ];
+    let long = "é".repeat(512);
+    for name in names.into_iter().chain([long.as_str()]) {
+        let body = json!({"id": name, "scores": {"a": 1}}).to_string();
+        assert_eq!(server.post(ITEMS, &body)["accepted"], 1, "{name}");
+        let escaped: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        assert_eq!(server.get(&format!("{ITEMS}/{escaped}"))["id"], name);
+        assert_eq!(server.ask("DELETE", &format!("{ITEMS}/{escaped}"), "").status, 204, "{name}");
+    }
+    let too_long = json!({"id": "é".repeat(513)}).to_string();
+    assert_eq!(server.ask("POST", ITEMS, &too_long).problem(422), "refused");
+    assert_eq!(server.ask("GET", &format!("{ITEMS}/%00"), "").problem(404), "no_item");
+    // The same id twice in a batch is one item, and the later scores are added.
+    let twice = r#"{"items": [{"id": "x", "scores": {"a": 1}}, {"id": "x", "scores": {"a": 2}}]}"#;
+    let answer = server.post(ITEMS, twice);
+    assert_eq!((&answer["accepted"], &answer["updated"]), (&json!(1), &json!(1)));
+    assert_eq!(server.get(&format!("{ITEMS}/x"))["scores"]["a"], 2.0);
+}
+
+#[test]
+fn bodies_without_end() {
+    let server = started("bodies", &["--max-body", "100000", "--patience", "2"]);
+    let large = json!({"id": "x", "payload": "y".repeat(100_000)}).to_string();
+    assert_eq!(server.ask("POST", ITEMS, &large).problem(413), "too_large");
+    // Without a length, it is counted while it comes.
+    let mut chunked = b"POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".to_vec();
+    for _ in 0..200 {
+        chunked.extend(b"400\r\n");
+        chunked.extend([b' '; 1024]);
+        chunked.extend(b"\r\n");
+    }
+    chunked.extend(b"0\r\n\r\n");
+    assert_eq!(server.raw(&chunked).problem(413), "too_large");
+    // A bomb is not even looked into.
+    let bomb = [("Content-Encoding", "gzip")];
+    assert_eq!(server.ask_with("POST", ITEMS, &bomb, "\u{1f}\u{8b}").problem(415), "unsupported_media_type");
+    // A line without end.
+    let line = [("Content-Type", "application/x-ndjson")];
+    let endless = "x".repeat((1 << 20) + 70_000);
+    assert_eq!(server.ask_with("POST", ITEMS, &line, &endless).problem(413), "too_large");
+    // A head without end.
+    let mut head = b"GET / HTTP/1.1\r\nHost: localhost\r\n".to_vec();
+    head.extend(format!("X: {}\r\n", "y".repeat(200_000)).into_bytes());
+    let answer = server.raw(&head);
+    assert!([400, 431, 0].contains(&answer.status), "{}", answer.status);
+    // Clients that begin and then wait: one with its body, one with its head, one that says nothing.
+    let waiting: Vec<TcpStream> = ["POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", "GET / HTTP/1.1\r\nHo", ""]
+        .iter()
+        .map(|begin| {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream.write_all(begin.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 0, "others are answered meanwhile");
+    let ends: Vec<u16> = waiting.into_iter().map(|mut stream| read(&mut stream).status).collect();
+    assert_eq!(ends[0], 408);
+    assert!(ends[1..].iter().all(|status| [0, 400, 408].contains(status)), "{ends:?}");
+}
+
+#[test]
+fn what_is_no_http() {
+    let server = started("nonsense", &[]);
+    for bytes in [&b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc"[..], b"GET\r\n\r\n", b"\0\0\0\0\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"] {
+        let answer = server.raw(bytes);
+        assert!(answer.status < 500, "{answer:?}");
+    }
+    assert_eq!(server.get("/healthz")["status"], "ok");
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+}

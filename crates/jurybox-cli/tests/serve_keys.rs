@@ -1,0 +1,230 @@
+//! Who may ask a server for what: every role on every route, keys for single queues, a company's proxy, and that no secret is told.
+#![cfg(unix)]
+
+mod server;
+
+use serde_json::json;
+use server::{Answer, Server};
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const SET_UP: &str = r#"{"evaluators": [{"name": "a"}]}"#;
+
+/// What each operation takes, as it was meant. An operation that is not here fails the test.
+const ROLES: &[(&str, &str)] = &[
+    ("listQueues", "read"),
+    ("putQueue", "admin"),
+    ("patchQueue", "admin"),
+    ("getQueue", "read"),
+    ("deleteQueue", "admin"),
+    ("postItems", "write"),
+    ("closeItems", "admin"),
+    ("eraseItem", "admin"),
+    ("patchScores", "write"),
+    ("claim", "review"),
+    ("listClaims", "review"),
+    ("extendClaims", "review"),
+    ("releaseClaims", "review"),
+    ("skipClaim", "review"),
+    ("postVerdicts", "review"),
+    ("undoVerdict", "review"),
+    ("listItems", "read"),
+    ("getItem", "read"),
+    ("rank", "read"),
+    ("listEvaluators", "read"),
+    ("preview", "read"),
+    ("report", "read"),
+    ("listEvents", "read"),
+    ("metrics", "read"),
+    ("health", ""),
+    ("readiness", ""),
+];
+
+fn bearer(secret: &str) -> String {
+    format!("Bearer {secret}")
+}
+
+/// Asks with a key until the server has taken notice of it, or for five seconds.
+fn once_known(ask: impl Fn() -> Answer, known: impl Fn(&Answer) -> bool) -> Answer {
+    let began = Instant::now();
+    loop {
+        let answer = ask();
+        if known(&answer) || began.elapsed() > Duration::from_secs(5) {
+            return answer;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn every_role_on_every_route() {
+    let server = Server::start("roles", &[]);
+    let names = ["read", "write", "review", "admin"];
+    let keys: Vec<(&str, String)> = names.iter().map(|role| (*role, server.key(role, role, &[]))).collect();
+    let nobody = |method: &str, path: &str| server.ask(method, path, "{}");
+    let closed = once_known(|| nobody("GET", "/v1/queues"), |answer| answer.status == 401);
+    assert_eq!(closed.problem(401), "unauthorized");
+    assert!(closed.head.contains("www-authenticate: bearer"));
+    let document = server.get("/openapi.json");
+    let meant: BTreeMap<&str, &str> = ROLES.iter().copied().collect();
+    let mut seen = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let id = operation["operationId"].as_str().unwrap();
+            let role = meant.get(id).unwrap_or_else(|| panic!("{id} is not in the table"));
+            let method = method.to_ascii_uppercase();
+            // What is asked for is not there: nothing is changed, and only whether one may ask is told apart.
+            let path = path.replace("{queue}", "nowhere").replace("{item}", "x");
+            seen += 1;
+            if role.is_empty() {
+                assert_eq!(nobody(&method, &path).status, 200, "{id}");
+                continue;
+            }
+            assert_eq!(operation["x-role"], *role, "{id}");
+            assert_eq!(nobody(&method, &path).problem(401), "unauthorized", "{id}");
+            for (own, secret) in &keys {
+                let answer = server.ask_with(&method, &path, &[("Authorization", &bearer(secret))], "{}");
+                if own == role || *own == "admin" {
+                    assert!(![401, 403].contains(&answer.status), "{own} {id}: {answer:?}");
+                } else {
+                    assert_eq!(answer.problem(403), "forbidden", "{own} {id}");
+                }
+            }
+        }
+    }
+    assert_eq!(seen, ROLES.len());
+    for said in ["Basic abc", "Bearer", "Bearer jury_0000", "bearer  "] {
+        let answer = server.ask_with("GET", "/v1/queues", &[("Authorization", said)], "");
+        assert_eq!(answer.problem(401), "unauthorized", "{said}");
+    }
+}
+
+#[test]
+fn a_key_is_for_its_queues_and_can_be_taken_away() {
+    let server = Server::start("queues", &[]);
+    for queue in ["one", "two"] {
+        assert_eq!(server.ask("PUT", &format!("/v1/queues/{queue}"), SET_UP).status, 201);
+    }
+    let secret = bearer(&server.key("only-one", "read,write", &["--queue", "one"]));
+    let ask = |method: &str, path: &str, body: &str| {
+        server.ask_with(method, path, &[("Authorization", &secret)], body)
+    };
+    let listed = once_known(|| ask("GET", "/v1/queues", ""), |answer| answer.status == 200);
+    assert_eq!(listed.ok(), json!({"queues": ["one"]}));
+    assert_eq!(ask("GET", "/v1/queues/one", "").status, 200);
+    assert_eq!(ask("GET", "/v1/queues/two", "").problem(403), "forbidden");
+    assert_eq!(ask("GET", "/v1/queues/%74wo", "").problem(403), "forbidden");
+    assert_eq!(ask("POST", "/v1/queues/one/items", r#"{"id": "x"}"#).status, 200);
+    assert_eq!(ask("GET", "/v1/queues/one/events?after=1", "").ok()["events"][0]["actor"], "only-one");
+    let data = server.folder.to_str().unwrap().to_string();
+    let key = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_jurybox"))
+            .args(["server", "key"])
+            .args(arguments)
+            .args(["--data", &data])
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    assert_eq!(key(&["list"]), (true, "only-one  read,write  one\n".into()));
+    assert!(!key(&["add", "only-one", "--role", "read"]).0, "names are used once");
+    assert!(key(&["revoke", "only-one"]).0 && !key(&["revoke", "only-one"]).0);
+    // Gone with its last key, the lock is gone too: on loopback, without keys, all may ask, but not with a key that was taken away.
+    let refused = once_known(|| ask("GET", "/v1/queues", ""), |answer| answer.status == 401);
+    assert_eq!(refused.problem(401), "unauthorized");
+}
+
+#[test]
+fn without_keys_nobody_from_elsewhere_may_ask() {
+    let folder = server::folder("public");
+    let refused = Command::new(env!("CARGO_BIN_EXE_jurybox"))
+        .args(["serve", "--listen", "0.0.0.0", "--port", "0", "--data", folder.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("jurybox server key add"), "{said}");
+    let server = Server::over(&folder, &[]);
+    // A page elsewhere that lets its own name lead here, and one that sends what a form could.
+    let rebound = server.raw(b"GET /v1/queues HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    assert_eq!(rebound.problem(421), "misdirected");
+    let form = [("Origin", "https://evil.example")];
+    assert_eq!(server.ask_with("PUT", "/v1/queues/q", &form, SET_UP).problem(403), "cross_origin");
+    assert_eq!(server.get("/v1/queues"), json!({"queues": []}));
+}
+
+#[test]
+fn a_proxy_says_who_is_there() {
+    let proxy =
+        ["--proxy-header", "X-Forwarded-User", "--proxy-from", "127.0.0.1", "--proxy-roles", "review"];
+    let server = Server::start("proxy", &proxy);
+    let admin = bearer(&server.key("admin", "admin", &[]));
+    let put = || server.ask_with("PUT", "/v1/queues/q", &[("Authorization", &admin)], SET_UP);
+    assert_eq!(once_known(put, |answer| answer.status != 401).status, 201);
+    let ann =
+        |body: &str| server.ask_with("POST", "/v1/queues/q/claims", &[("X-Forwarded-User", "ann")], body);
+    assert_eq!(ann(r#"{"reviewer": "ann"}"#).status, 200);
+    assert_eq!(ann(r#"{"reviewer": "bob"}"#).problem(403), "forbidden");
+    assert_eq!(
+        server.ask_with("GET", "/v1/queues/q", &[("X-Forwarded-User", "ann")], "").problem(403),
+        "forbidden"
+    );
+    assert_eq!(server.ask("POST", "/v1/queues/q/claims", "{}").problem(401), "unauthorized");
+    let elsewhere = ["--proxy-header", "X-Forwarded-User", "--proxy-from", "10.0.0.1"];
+    let server = server.again(&elsewhere);
+    let forged = server.ask_with("GET", "/v1/queues", &[("X-Forwarded-User", "ann")], "");
+    assert_eq!(forged.problem(401), "unauthorized");
+}
+
+#[test]
+fn who_asks_too_often_is_told_when_to_come_again() {
+    let server = Server::start("rate", &["--rate", "5"]);
+    let answers: Vec<Answer> = (0..30).map(|_| server.ask("GET", "/v1/queues", "")).collect();
+    let refused: Vec<&Answer> = answers.iter().filter(|answer| answer.status != 200).collect();
+    assert!(!refused.is_empty(), "thirty at once are more than five a second");
+    for answer in refused {
+        assert_eq!(answer.problem(429), "too_many_requests");
+        assert!(answer.head.contains("retry-after: 1"), "{answer:?}");
+    }
+}
+
+/// Planted in every place where a client can put something, none of it comes back or into the log.
+#[test]
+fn no_secret_is_told() {
+    let server = Server::start("secrets", &[]);
+    let secret = server.key("admin", "admin", &[]);
+    let planted = "PLANTED-SECRET-7f3a";
+    let own = bearer(&secret);
+    let put = || server.ask_with("PUT", "/v1/queues/q", &[("Authorization", &own)], SET_UP);
+    once_known(put, |answer| answer.status == 201);
+    let mut said = String::new();
+    for headers in [
+        vec![("Authorization", own.as_str())],
+        vec![("Authorization", "Bearer PLANTED-SECRET-7f3a")],
+        vec![("Authorization", own.as_str()), ("Cookie", "s=PLANTED-SECRET-7f3a")],
+        vec![("Authorization", own.as_str()), ("X-Request-Id", "PLANTED SECRET\"7f3a")],
+    ] {
+        for path in ["/v1/queues", "/v1/queues/q/items?limit=PLANTED-SECRET-7f3a", "/PLANTED-SECRET-7f3a"] {
+            let answer = server.ask_with("GET", path, &headers, "");
+            // What is wrong with a query is told to whoever sent it.
+            if !path.contains("limit") {
+                said += &format!("{}{}", answer.head, answer.body);
+            }
+        }
+        let item = r#"{"id": "x", "scores": {"a": 1}, "payload": {"card": "PLANTED-SECRET-7f3a"}}"#;
+        let answer = server.ask_with("POST", "/v1/queues/q/items", &headers, item);
+        said += &format!("{}{}", answer.head, answer.body);
+    }
+    let log = server.log();
+    assert!(log.lines().count() >= 12 && log.contains("\"request_id\""), "{log}");
+    for text in [&log, &said] {
+        for secret in [secret.as_str(), planted, &planted.to_lowercase()] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+    }
+    for name in std::fs::read_dir(&server.folder).unwrap() {
+        let bytes = std::fs::read(name.unwrap().path()).unwrap();
+        let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        assert!(!found, "a secret is kept as a hash alone");
+    }
+}
