@@ -34,11 +34,13 @@ from ._show import Replay, Report
 from ._states import merge
 from ._study import replay, report
 from ._wide import wide
+from .client import Client
 
 if TYPE_CHECKING:
     from . import ray, sklearn, spark
 
 __all__ = [
+    "Client",
     "DataWarning",
     "Error",
     "Fitted",

@@ -35,7 +35,10 @@ fn the_page_does_what_it_says() {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{script}{}", String::from_utf8_lossy(&output.stderr));
         if let Some(expected) = blocks.peek().and_then(|next| next.strip_prefix("json\n")) {
-            assert!(is_like(said.trim(), expected.trim()), "{script}\nsaid:     {said}\nexpected: {expected}");
+            assert!(
+                is_like(said.trim(), expected.trim()),
+                "{script}\nsaid:     {said}\nexpected: {expected}"
+            );
         }
         run += 1;
     }

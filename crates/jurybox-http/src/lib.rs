@@ -22,9 +22,10 @@ mod problem;
 mod routes;
 mod settings;
 mod time;
+mod tls;
 mod wire;
 
 pub use app::App;
 pub use listen::{Listening, listen};
 pub use problem::Problem;
-pub use settings::{Limits, Log, Proxy, Settings};
+pub use settings::{Limits, Log, Proxy, Settings, Tls};

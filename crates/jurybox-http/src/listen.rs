@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::guard::Peer;
+use crate::tls::acceptor;
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 /// How long answers that are being made may take once the server is to end.
@@ -24,13 +26,15 @@ const HEAD: usize = 64 << 10;
 /// A server that has its port, and does not answer yet.
 pub struct Listening {
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     app: App,
 }
 
 /// Takes the port.
 pub async fn listen(app: App) -> std::io::Result<Listening> {
+    let tls = app.0.settings.tls.as_ref().map(acceptor).transpose()?;
     let listener = TcpListener::bind(app.0.settings.listen).await?;
-    Ok(Listening { listener, app })
+    Ok(Listening { listener, tls, app })
 }
 
 impl Listening {
@@ -41,7 +45,7 @@ impl Listening {
 
     /// Answers until the end, and then lets those answers out that are being made.
     pub async fn run(self, end: impl Future<Output = ()>) {
-        let Listening { listener, app } = self;
+        let Listening { listener, tls, app } = self;
         let (router, limits) = (app.router(), app.0.settings.limits.clone());
         let connections = Arc::new(Semaphore::new(limits.connections));
         let graceful = GracefulShutdown::new();
@@ -68,12 +72,21 @@ impl Listening {
                 request.extensions_mut().insert(Peer(peer));
                 router.clone().oneshot(request.map(axum::body::Body::new) as Request)
             });
-            let connection =
-                protocol.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-            let connection = graceful.watch(connection);
+            let service = TowerToHyperService::new(service);
+            let Some(tls) = tls.clone() else {
+                let connection = graceful.watch(protocol.serve_connection(TokioIo::new(stream), service));
+                tokio::spawn(async move {
+                    // How a client leaves is its own affair.
+                    let _ = connection.await;
+                    drop(permit);
+                });
+                continue;
+            };
+            let (protocol, watcher, patience) = (protocol.clone(), graceful.watcher(), limits.patience);
             tokio::spawn(async move {
-                // How a client leaves is its own affair.
-                let _ = connection.await;
+                if let Ok(Ok(stream)) = tokio::time::timeout(patience, tls.accept(stream)).await {
+                    let _ = watcher.watch(protocol.serve_connection(TokioIo::new(stream), service)).await;
+                }
                 drop(permit);
             });
         }

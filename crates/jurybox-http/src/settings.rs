@@ -2,6 +2,7 @@
 
 use jurybox_server::Role;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a server is set up.
@@ -20,6 +21,17 @@ pub struct Settings {
     pub proxy: Option<Proxy>,
     /// What it writes to standard error about requests.
     pub log: Log,
+    /// The files with which it speaks TLS, where it does.
+    pub tls: Option<Tls>,
+}
+
+/// A certificate and its key.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// The certificate with all that it stands on, as PEM.
+    pub certificate: PathBuf,
+    /// Its key, as PEM.
+    pub key: PathBuf,
 }
 
 impl Default for Settings {
@@ -29,6 +41,7 @@ impl Default for Settings {
             limits: Limits::default(),
             proxy: None,
             log: Log::Json,
+            tls: None,
         }
     }
 }

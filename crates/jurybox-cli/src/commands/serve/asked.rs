@@ -1,0 +1,191 @@
+//! How a server is set up: by flags, else by the environment, else by a file, else by default.
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use jurybox_http::{Limits, Log, Proxy, Settings, Tls};
+use jurybox_server::{Place, Role};
+use serde::Deserialize;
+use std::io::IsTerminal;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where the records are.
+#[derive(clap::Args, Deserialize, Default, Clone)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) struct Records {
+    /// The folder with the records; made where it is not there [default: jurybox-data]
+    #[arg(long, value_name = "DIR", env = "JURYBOX_DATA")]
+    pub(super) data: Option<PathBuf>,
+    /// A PostgreSQL database with the records, in place of a folder: any number of servers may share it
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "JURYBOX_DATABASE",
+        hide_env_values = true,
+        conflicts_with = "data"
+    )]
+    pub(super) database: Option<String>,
+}
+
+impl Records {
+    pub(crate) fn place(&self) -> Place {
+        match (&self.database, &self.data) {
+            (Some(url), _) => Place::Database(url.clone()),
+            (None, Some(folder)) => Place::Folder(folder.clone()),
+            (None, None) => Place::Folder("jurybox-data".into()),
+        }
+    }
+
+    /// How a command is told of the same records; a database's URL has a password in it, and comes by its variable.
+    pub(super) fn flag(&self) -> String {
+        match self.place() {
+            Place::Folder(folder) => format!(" --data {}", folder.display()),
+            Place::Database(_) => String::new(),
+        }
+    }
+}
+
+/// What can be asked for. A file has the same names, without the dashes before them.
+#[derive(clap::Args, Deserialize, Default, Clone)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Asked {
+    /// The address to listen at; any but this machine's own takes a key [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", env = "JURYBOX_LISTEN")]
+    listen: Option<IpAddr>,
+    /// The port to listen at; 0 for any that is free [default: 8686]
+    #[arg(long, env = "JURYBOX_PORT")]
+    port: Option<u16>,
+    /// The certificate to speak TLS with, and all that it stands on, as PEM
+    #[arg(long, value_name = "FILE", env = "JURYBOX_TLS_CERTIFICATE")]
+    tls_certificate: Option<PathBuf>,
+    /// The key of the certificate, as PEM
+    #[arg(long, value_name = "FILE", env = "JURYBOX_TLS_KEY")]
+    tls_key: Option<PathBuf>,
+    /// The largest body of a request, in bytes; lines (NDJSON) are taken however many there are [default: 16777216]
+    #[arg(long, value_name = "BYTES", env = "JURYBOX_MAX_BODY")]
+    max_body: Option<usize>,
+    /// How many requests are answered at once; who comes then is told to come again [default: 1024]
+    #[arg(long, value_name = "N", env = "JURYBOX_AT_ONCE")]
+    at_once: Option<usize>,
+    /// How many requests a second each key may send, on average; 0 for any number [default: 1000]
+    #[arg(long, value_name = "N", env = "JURYBOX_RATE")]
+    rate: Option<u32>,
+    /// How many seconds a client may take to send its headers, and then its body [default: 30]
+    #[arg(long, value_name = "SECONDS", env = "JURYBOX_PATIENCE")]
+    patience: Option<u64>,
+    /// The header in which a proxy says who has logged in; it must remove what clients send under that name
+    #[arg(long, value_name = "HEADER", env = "JURYBOX_PROXY_HEADER")]
+    proxy_header: Option<String>,
+    /// The addresses of that proxy, separated by commas; from elsewhere the header is not believed
+    #[arg(long, value_name = "ADDRESSES", env = "JURYBOX_PROXY_FROM", value_delimiter = ',')]
+    proxy_from: Vec<IpAddr>,
+    /// What those who come by that proxy may do, separated by commas [default: read,review]
+    #[arg(long, value_name = "ROLES", env = "JURYBOX_PROXY_ROLES", value_delimiter = ',')]
+    proxy_roles: Vec<Role>,
+    /// How requests are logged on standard error [default: text at a terminal, otherwise json]
+    #[arg(long, value_name = "FORM", env = "JURYBOX_LOG")]
+    log: Option<LogForm>,
+}
+
+/// What is written about requests.
+#[derive(Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum LogForm {
+    /// One JSON object a line
+    Json,
+    /// A line for people
+    Text,
+    /// Nothing
+    Off,
+}
+
+/// A file with all of it.
+#[derive(Deserialize, Default)]
+struct File {
+    #[serde(flatten)]
+    all: toml::Table,
+}
+
+/// Fills in from a file what flags and environment leave open.
+pub(super) fn filled(
+    records: Records,
+    asked: Asked,
+    file: Option<&Path>,
+) -> anyhow::Result<(Records, Asked)> {
+    let Some(file) = file else { return Ok((records, asked)) };
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let File { mut all } = toml::from_str(&text).with_context(|| file.display().to_string())?;
+    // The two parts, told apart by their names; what is in neither is refused.
+    let mut own = toml::Table::new();
+    for name in ["data", "database"] {
+        own.extend(all.remove(name).map(|value| (name.into(), value)));
+    }
+    let there: Records = own.try_into().with_context(|| file.display().to_string())?;
+    let said: Asked = all.try_into().with_context(|| file.display().to_string())?;
+    let records = if records.data.is_some() || records.database.is_some() { records } else { there };
+    let or = |own: Vec<IpAddr>, other| if own.is_empty() { other } else { own };
+    let asked = Asked {
+        listen: asked.listen.or(said.listen),
+        port: asked.port.or(said.port),
+        tls_certificate: asked.tls_certificate.or(said.tls_certificate),
+        tls_key: asked.tls_key.or(said.tls_key),
+        max_body: asked.max_body.or(said.max_body),
+        at_once: asked.at_once.or(said.at_once),
+        rate: asked.rate.or(said.rate),
+        patience: asked.patience.or(said.patience),
+        proxy_header: asked.proxy_header.or(said.proxy_header),
+        proxy_from: or(asked.proxy_from, said.proxy_from),
+        proxy_roles: if asked.proxy_roles.is_empty() { said.proxy_roles } else { asked.proxy_roles },
+        log: asked.log.or(said.log),
+    };
+    Ok((records, asked))
+}
+
+impl Asked {
+    /// What the server is told. Halves of what belongs together are refused.
+    pub(super) fn settings(self) -> anyhow::Result<Settings> {
+        let (normal, standard) = (Settings::default(), Limits::default());
+        let rate = self.rate.map_or(standard.per_second, |rate| (rate > 0).then_some(rate));
+        let tls = match (self.tls_certificate, self.tls_key) {
+            (Some(certificate), Some(key)) => Some(Tls { certificate, key }),
+            (None, None) => None,
+            _ => bail!("a certificate and its key belong together: pass --tls-certificate and --tls-key"),
+        };
+        let proxy = match self.proxy_header {
+            Some(_) if self.proxy_from.is_empty() => {
+                bail!("--proxy-header needs --proxy-from: from anywhere else the header is not believed")
+            }
+            Some(header) => Some(Proxy {
+                header,
+                from: self.proxy_from.iter().map(IpAddr::to_canonical).collect(),
+                roles: if self.proxy_roles.is_empty() {
+                    vec![Role::Read, Role::Review]
+                } else {
+                    self.proxy_roles
+                },
+            }),
+            None => None,
+        };
+        let listen = self.listen.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        Ok(Settings {
+            listen: (listen, self.port.unwrap_or(normal.listen.port())).into(),
+            limits: Limits {
+                body: self.max_body.unwrap_or(standard.body),
+                at_once: self.at_once.unwrap_or(standard.at_once),
+                per_second: rate,
+                patience: self.patience.map_or(standard.patience, Duration::from_secs),
+                ..standard
+            },
+            proxy,
+            log: match self.log {
+                Some(LogForm::Json) => Log::Json,
+                Some(LogForm::Text) => Log::Text,
+                Some(LogForm::Off) => Log::Off,
+                None if std::io::stderr().is_terminal() => Log::Text,
+                None => Log::Json,
+            },
+            tls,
+        })
+    }
+}

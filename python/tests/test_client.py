@@ -1,0 +1,109 @@
+"""``jb.Client`` against the real server, with answers that are lost on their way."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import jurybox as jb
+import pytest
+from jurybox.client import NotAnswered, ServerError
+
+JURYBOX = Path(__file__).resolve().parents[2] / "target" / "release" / "jurybox"
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    command = [str(JURYBOX), "serve", "--port", "0", "--log", "off", "--data", str(tmp_path / "data")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        address = ""
+        while not address:
+            line = server.stderr.readline()
+            assert line, "it listens"
+            if line.startswith("listening on "):
+                address = line.split()[-1]
+        try:
+            yield address
+        finally:
+            server.terminate()
+
+
+def test_a_day(address: str) -> None:
+    with jb.Client(address) as client:
+        posts = client.queue("posts")
+        made = posts.put(["spam", {"name": "quality", "direction": "low"}], k=2, policy="average")
+        assert made["counts"]["items"] == 0 and client.queues() == ["posts"]
+        answer = posts.add({"id": f"p{i}", "scores": {"spam": i / 100, "quality": None}} for i in range(7000))
+        assert (answer["accepted"], answer["rejected"]) == (7000, [])
+        assert posts.score("p0", quality=-100.0)["updated"] == 1
+        claims = posts.claim("ann")
+        assert [claim["item"] for claim in claims] == ["p6999", "p6998"]
+        assert [held["item"] for held in posts.held("ann")] == ["p6998", "p6999"]
+        verdict = posts.verdict("p6999", reviewer="ann", reward=1, token=claims[0]["token"])
+        assert posts.undo("ann", verdict)["item"] == "p6999"
+        assert posts.extend("ann") == 2 and posts.skip("ann", "p6999", "mine") == 1 and posts.release("ann") == 1
+        assert next(posts.items())["id"] == "p6999"
+        assert sum(1 for _ in posts.items("arrival")) == 7000
+        assert posts.item("p1", explain=True)["explanation"]["contributions"]["spam"] == 0.01
+        assert [item["id"] for item in posts.rank([{"id": "a", "scores": {"spam": 0}}, {"id": "b", "scores": {"spam": 1}}], k=1)] == ["b"]
+        assert posts.preview(k=1, evaluators=[{"name": "quality", "direction": "low"}])["enter"] == ["p0"]
+        assert {each["name"] for each in posts.evaluators()} == {"spam", "quality"}
+        assert posts.report()["items"] == 7000
+        assert next(posts.events())["kind"] == "create"
+        posts.erase("p1")
+        assert posts.change(doors="draining")["doors"] == "draining"
+        posts.delete()
+        with pytest.raises(ServerError, match="no queue `posts`") as refused:
+            posts.get()
+        assert (refused.value.status, refused.value.code) == (404, "no_queue")
+        assert pickle.loads(pickle.dumps(refused.value)).status == 404
+
+
+def test_an_answer_that_is_lost_happens_once(address: str) -> None:
+    """Between client and server, somebody who forwards everything and loses every other answer."""
+    host, port = address.removeprefix("http://").split(":")
+    listener = socket.create_server(("127.0.0.1", 0))
+    lost = 0
+
+    def forward() -> None:
+        nonlocal lost
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            with client, socket.create_connection((host, int(port))) as server:
+                asked = client.recv(1 << 20)
+                head, _, body = asked.partition(b"\r\n\r\n")
+                length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0)
+                while len(body) < length:
+                    body += client.recv(1 << 20)
+                server.sendall(head + b"\r\n\r\n" + body)
+                said = server.recv(1 << 20)
+                lost += 1
+                if lost % 2 == 0:
+                    client.sendall(said)
+
+    threading.Thread(target=forward, daemon=True).start()
+    with listener:
+        client = jb.Client(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=30)
+        posts = client.queue("posts")
+        posts.put(["spam"])
+        assert posts.add([{"id": f"p{i}", "scores": {"spam": i}} for i in range(10)])["accepted"] == 10
+        assert len(posts.claim("ann", k=3)) == 3
+        assert jb.Client(address).queue("posts").get()["counts"]["leased"] == 3, "claimed twice, it would be six"
+        assert lost >= 6
+
+
+def test_a_server_that_is_away() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(NotAnswered, match="does not answer"):
+        jb.Client(f"http://127.0.0.1:{port}", patience=0.2).queues()
+    with pytest.raises(ValueError, match="no address"):
+        jb.Client("127.0.0.1:8686")
