@@ -45,7 +45,16 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
 
 /// Understands JSON.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    is_object(bytes)?;
     serde_json::from_slice(bytes).map_err(|error| refused(&error))
+}
+
+/// Refuses lists: serde would take one for an object, its fields in order.
+pub(crate) fn is_object(bytes: &[u8]) -> Result<(), Problem> {
+    match bytes.trim_ascii_start().first() {
+        Some(b'[') => Err(Problem::unusable("the body is a list, and an object is expected")),
+        _ => Ok(()),
+    }
 }
 
 /// What is wrong with JSON: text that is none, or JSON that is not what was expected.

@@ -31,6 +31,9 @@ struct Line<'a> {
     status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
+    /// What went wrong, where that is for whoever keeps the server alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a str>,
     ms: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     actor: Option<&'a str>,
@@ -53,9 +56,10 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     let mut response =
         if room.is_ok() || route == "/healthz" { next.run(request).await } else { busy().into_response() };
     drop(room);
-    let mut code = None;
+    let (mut code, mut cause) = (None, None);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         code = Some(problem.code().to_string());
+        cause = problem.cause().map(String::from);
         // The same with the id in it; the headers that others have put on it stay.
         response.headers_mut().remove(header::CONTENT_LENGTH);
         *response.body_mut() = problem.into_response_for(Some(&id)).into_body();
@@ -73,6 +77,7 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
         queue: queue.as_deref(),
         status: status.as_u16(),
         code: code.as_deref(),
+        cause: cause.as_deref(),
         ms: (took.as_secs_f64() * 1e6).round() / 1e3,
         actor: actor.as_deref(),
         peer,
@@ -164,14 +169,15 @@ fn write(log: Log, line: &Line<'_>) {
         Log::Off => return,
         Log::Json => serde_json::to_string(line).unwrap_or_default(),
         Log::Text => format!(
-            "{} {} {} {} {} ms{}{}",
+            "{} {} {} {} {} ms{}{}{}",
             line.at,
             line.status,
             line.method,
             line.route,
             line.ms,
             line.queue.map(|queue| format!(" queue={queue}")).unwrap_or_default(),
-            line.code.map(|code| format!(" {code}")).unwrap_or_default()
+            line.code.map(|code| format!(" {code}")).unwrap_or_default(),
+            line.cause.map(|cause| format!(": {}", cause.escape_debug())).unwrap_or_default()
         ),
     };
     // That nobody reads it is no reason to stop.

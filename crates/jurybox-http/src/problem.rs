@@ -19,6 +19,8 @@ pub struct Problem {
     code: Cow<'static, str>,
     detail: String,
     advice: Cow<'static, str>,
+    /// What is told to whoever keeps the server alone.
+    cause: Option<String>,
     /// Seconds after which the same request may succeed.
     retry_after: Option<u32>,
 }
@@ -59,7 +61,7 @@ impl Problem {
         advice: &'static str,
     ) -> Self {
         let (code, advice) = (Cow::Borrowed(code), Cow::Borrowed(advice));
-        Problem { status, code, detail: detail.into(), advice, retry_after: None }
+        Problem { status, code, detail: detail.into(), advice, cause: None, retry_after: None }
     }
 
     /// A request that cannot be read.
@@ -95,6 +97,10 @@ impl Problem {
     /// A word for the kind of problem that stays the same from version to version.
     pub fn code(&self) -> &str {
         &self.code
+    }
+
+    pub(crate) fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
     }
 
     /// The response; the id of its request is in it where it is known.
@@ -176,6 +182,7 @@ impl From<Error> for Problem {
             code: Cow::Owned(error.code().into()),
             detail,
             advice: Cow::Borrowed(advice),
+            cause: status.is_server_error().then(|| error.to_string()),
             retry_after: passing.then_some(1),
         }
     }

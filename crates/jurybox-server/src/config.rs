@@ -116,6 +116,9 @@ impl Config {
     /// Refuses what cannot be meant.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::Refused(what));
+        for name in self.evaluators.names() {
+            crate::decide::check_name("the name of an evaluator", name).map_err(Error::Refused)?;
+        }
         let jury = self.jury()?;
         if jury.fit().leaves_to_chance() {
             return refuse(format!(

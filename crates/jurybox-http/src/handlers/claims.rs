@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::body::Json;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{Changed, Claims, Held, NewClaim, Released, Skip};
+use crate::wire::{Changed, Claims, Held, Name, NewClaim, Released, Skip};
 use axum::extract::State;
 use jurybox_server::{Answer, Request};
 use serde::Deserialize;
@@ -30,7 +30,7 @@ pub(crate) async fn post(
 
 #[derive(Deserialize)]
 pub(crate) struct Whose {
-    reviewer: String,
+    reviewer: Name,
 }
 
 /// What a reviewer holds.

@@ -1,12 +1,12 @@
 //! Looking at a queue: nothing here changes anything.
 
-use super::{Asked, OfItem, OfQueue, look, no_item};
+use super::{Asked, Idempotency, OfItem, OfQueue, look, no_item};
 use crate::app::App;
 use crate::body::Json;
 use crate::problem::Problem;
 use crate::wire::{
     EvaluatorList, Events, Item, ItemInFull, ItemPage, Preview, Previewed, RankedItem, RankedItems, Report,
-    ToRank,
+    ToRank, Whole,
 };
 use axum::extract::State;
 use jurybox_server::{Filter, NewItem, Queue};
@@ -26,7 +26,7 @@ pub(crate) struct Which {
     #[serde(default)]
     order: Order,
     #[serde(default)]
-    after: u64,
+    after: Whole,
     #[serde(default = "hundred")]
     limit: u64,
 }
@@ -54,7 +54,7 @@ fn check(limit: u64) -> Result<usize, Problem> {
 pub(crate) async fn items(
     State(app): State<App>,
     OfQueue(name): OfQueue,
-    Asked(Which { order, after, limit }): Asked<Which>,
+    Asked(Which { order, after: Whole(after), limit }): Asked<Which>,
 ) -> Result<Json<ItemPage>, Problem> {
     let limit = check(limit)?;
     let page = look(&app, &name, move |queue| {
@@ -98,11 +98,15 @@ pub(crate) async fn item(
 pub(crate) async fn rank(
     State(app): State<App>,
     OfQueue(name): OfQueue,
+    _: Idempotency,
     Json(ToRank { items, k }): Json<ToRank>,
 ) -> Result<Json<RankedItems>, Problem> {
     const MOST: usize = 10_000;
     if items.len() > MOST {
         return Err(Problem::unusable(format!("{} items at once, more than {MOST}", items.len())));
+    }
+    if k.is_some_and(|k| k == 0 || k as usize > MOST) {
+        return Err(Problem::unusable(format!("k = {} is not from 1 to {MOST}", k.unwrap_or_default())));
     }
     let items: Vec<NewItem> = items
         .into_iter()
@@ -146,11 +150,14 @@ pub(crate) async fn evaluators(
 pub(crate) async fn preview(
     State(app): State<App>,
     OfQueue(name): OfQueue,
+    _: Idempotency,
     Json(Preview { change, k }): Json<Preview>,
 ) -> Result<Json<Previewed>, Problem> {
     if k.is_some_and(|k| !(1..=1000).contains(&k)) {
         return Err(Problem::unusable(format!("k = {} is not from 1 to 1000", k.unwrap_or_default())));
     }
+    let change = serde_json::from_value(change.into())
+        .map_err(|error| Problem::unusable(format!("the body: change: {error}")))?;
     let _alone = app.0.previews.acquire().await;
     let told = look(&app, &name, move |queue| {
         let k = k.map_or_else(|| queue.standing().map(|standing| standing.config.k), Ok)?;
@@ -171,7 +178,7 @@ pub(crate) async fn report(State(app): State<App>, OfQueue(name): OfQueue) -> Re
 #[serde(deny_unknown_fields)]
 pub(crate) struct Since {
     #[serde(default)]
-    after: u64,
+    after: Whole,
     #[serde(default = "hundred")]
     limit: u64,
 }
@@ -180,7 +187,7 @@ pub(crate) struct Since {
 pub(crate) async fn events(
     State(app): State<App>,
     OfQueue(name): OfQueue,
-    Asked(Since { after, limit }): Asked<Since>,
+    Asked(Since { after: Whole(after), limit }): Asked<Since>,
 ) -> Result<Json<Events>, Problem> {
     let limit = check(limit)?;
     let happened = look(&app, &name, move |queue| queue.happened(after, limit)).await?;

@@ -25,6 +25,7 @@ pub(crate) async fn post(
         return stream::items(&app, &caller, &name, &key, request).await.map(Json);
     }
     let bytes = body::whole(request, &app).await?;
+    body::is_object(&bytes)?;
     let items = Items::read(&bytes).map_err(|error| body::refused(&error))?;
     let items = items.into_iter().map(Into::into).collect();
     answered(ask(&app, &name, &caller, &key, Request::Items(items)).await?).map(Json)

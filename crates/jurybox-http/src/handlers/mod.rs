@@ -76,9 +76,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Idempotency {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let name = HeaderName::from_static("idempotency-key");
         let Some(key) = parts.headers.get(name) else { return Ok(Idempotency(None)) };
-        let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
+        let key = key.to_str().ok().filter(|key| {
+            (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+        });
         let key = key.ok_or_else(|| {
-            Problem::malformed(format!("an Idempotency-Key has 1 to {LONGEST_KEY} characters of ASCII"))
+            Problem::malformed(format!(
+                "an Idempotency-Key has 1 to {LONGEST_KEY} characters of ASCII, none of them a blank"
+            ))
         })?;
         Ok(Idempotency(Some(key.into())))
     }

@@ -268,7 +268,7 @@ impl From<Evaluated> for EvaluatorNow {
 pub(crate) struct Preview {
     /// What would change in how the queue is set up, such as its policy or who scores.
     #[schema(value_type = QueueChange)]
-    pub(crate) change: jurybox_server::Change,
+    pub(crate) change: serde_json::Map<String, serde_json::Value>,
     /// Of how many of the best; as many as a claim gets where it is left out.
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) k: Option<u32>,

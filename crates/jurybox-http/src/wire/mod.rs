@@ -61,6 +61,20 @@ impl std::ops::Deref for Name {
     }
 }
 
+/// A number of an entry, an item or a claim, as JSON can hold it: up to 2^53 - 1.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(try_from = "u64")]
+pub(crate) struct Whole(pub(crate) u64);
+
+impl TryFrom<u64> for Whole {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<Self, String> {
+        const MOST: u64 = (1 << 53) - 1;
+        if number <= MOST { Ok(Whole(number)) } else { Err(format!("{number} is more than {MOST}")) }
+    }
+}
+
 /// Which items are wanted, by their tags: of each name one of the values.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]

@@ -68,39 +68,37 @@ pub(crate) enum Doors {
 #[expect(dead_code, reason = "for the document")]
 pub(crate) struct QueueChange {
     /// Who scores. Evaluators can come and go while a queue lives; one that stays keeps its direction.
-    #[schema(required = false, min_items = 1, max_items = 2048)]
-    evaluators: Vec<Evaluator>,
-    #[schema(required = false)]
-    policy: Policy,
+    #[schema(min_items = 1, max_items = 2048)]
+    evaluators: Option<Vec<Evaluator>>,
+    policy: Option<Policy>,
     /// How many items a claim gets that does not say.
-    #[schema(required = false, minimum = 1, maximum = 1000)]
-    k: u32,
+    #[schema(minimum = 1, maximum = 1000)]
+    k: Option<u32>,
     /// How long an item is a reviewer's own.
-    #[schema(required = false, minimum = 1, maximum = 4_294_967_295_u64)]
-    lease_seconds: u32,
+    #[schema(minimum = 1, maximum = 4_294_967_295_u64)]
+    lease_seconds: Option<u32>,
     /// How many distinct reviewers look at an item; where they disagree, more do.
-    #[schema(required = false, minimum = 1, maximum = 9)]
-    quorum: u8,
+    #[schema(minimum = 1, maximum = 9)]
+    quorum: Option<u8>,
     /// How much an item's value grows a day while it waits.
-    #[schema(required = false, minimum = 0)]
-    ageing_per_day: f64,
+    #[schema(minimum = 0)]
+    ageing_per_day: Option<f64>,
     /// The share of arriving items that are drawn to be looked at whatever their scores.
-    #[schema(required = false, minimum = 0, maximum = 1)]
-    audit_rate: f64,
+    #[schema(minimum = 0, maximum = 1)]
+    audit_rate: Option<f64>,
     /// How much of a claim audits may take before the best come.
-    #[schema(required = false, minimum = 0, maximum = 1)]
-    audit_share: f64,
+    #[schema(minimum = 0, maximum = 1)]
+    audit_share: Option<f64>,
     /// After this many seconds an item is learnt from with the scores it has, though some are still missing.
-    #[schema(required = false, minimum = 0, maximum = 4_294_967_295_u64)]
-    settle_seconds: u32,
+    #[schema(minimum = 0, maximum = 4_294_967_295_u64)]
+    settle_seconds: Option<u32>,
     /// For this many seconds a verdict can be taken back as if it had not been given; then it is learnt from.
-    #[schema(required = false, minimum = 0, maximum = 4_294_967_295_u64)]
-    undo_seconds: u32,
+    #[schema(minimum = 0, maximum = 4_294_967_295_u64)]
+    undo_seconds: Option<u32>,
     /// After this many days payloads are deleted; 0 for never.
-    #[schema(required = false, minimum = 0, maximum = 4_294_967_295_u64)]
-    payload_days: u32,
-    #[schema(required = false)]
-    doors: Doors,
+    #[schema(minimum = 0, maximum = 4_294_967_295_u64)]
+    payload_days: Option<u32>,
+    doors: Option<Doors>,
 }
 
 /// The configuration that a PUT asks for: what it says over the defaults.

@@ -1,7 +1,7 @@
 //! Verdicts: what people found.
 
-use super::Name;
 use super::items::RejectedItem;
+use super::{Name, Whole};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,10 +23,9 @@ pub(crate) struct NewVerdict {
     item: Name,
     reviewer: Name,
     /// The claim's token, where there was one.
-    #[schema(minimum = 0, maximum = 9_007_199_254_740_991_u64)]
-    token: Option<u64>,
-    /// What it was worth.
-    #[schema(minimum = -1e100, maximum = 1e100)]
+    #[schema(value_type = Option<u64>, minimum = 0, maximum = 9_007_199_254_740_991_u64)]
+    token: Option<Whole>,
+    /// What it was worth: a number within ±1e100.
     reward: f64,
     /// A word for what was found.
     label: Option<Name>,
@@ -64,7 +63,7 @@ impl From<NewVerdict> for jurybox_server::NewVerdict {
             id: verdict.id.into(),
             item: verdict.item.into(),
             reviewer: verdict.reviewer.into(),
-            token: verdict.token,
+            token: verdict.token.map(|token| token.0),
             reward: verdict.reward,
             label: verdict.label.map(Into::into),
             source: match verdict.source {

@@ -41,7 +41,7 @@ pub(crate) struct Desk<'a> {
 const LONGEST: usize = 512;
 
 /// Refuses names that cannot be meant.
-fn check_name(what: &str, name: &str) -> Result<(), String> {
+pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err(format!("{what} is empty"));
     }

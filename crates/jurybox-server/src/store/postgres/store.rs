@@ -22,7 +22,7 @@ const LOCK_HEAD: &str = "SELECT head, at FROM queues WHERE id = $1 FOR UPDATE";
 /// After the lock, for it may have taken a while to get it.
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 const FIND: &str = "SELECT key, n FROM items WHERE queue = $1 AND key = ANY($2)";
-const SHOWN: &str = "SELECT i.n, i.key, p.body FROM items i LEFT JOIN payloads p ON p.queue = i.queue AND p.n = i.n WHERE i.queue = $1 AND i.n = ANY($2)";
+const SHOWN: &str = "SELECT i.n, i.key, p.body FROM items i LEFT JOIN payloads p ON p.queue = i.queue AND p.n = i.n WHERE i.queue = $1 AND i.n = ANY($2) AND i.key IS NOT NULL";
 const REMEMBERED: &str = "SELECT key, hash, answer FROM idempotency WHERE queue = $1 AND key = ANY($2)";
 
 /// Only what can be stored can be there; the database would refuse to look for anything else, and the whole transaction with it.
