@@ -60,6 +60,7 @@ mod postgres {
             let (home, proxy, mut clerk) = behind_a_proxy(Duration::from_secs(20));
             proxy.on_next_commit(what);
             let answer = clerk.answer(&[claim("ann", 2)]).remove(0);
+            assert!(proxy.has_cut());
             if what == Commit::Lost {
                 let error = answer.unwrap_err();
                 assert!(matches!(error, Error::Database(_)), "{error}");
