@@ -28,7 +28,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = if place.contains("://") { Place::Database(place) } else { Place::Folder(place.into()) };
     let config: Config = serde_json::from_str(&config)?;
     let service = Service::open(&place, Duration::from_secs(30))?;
-    let queue = service.create("q", &config)?;
+    let queue = loop {
+        match service.create("q", &config) {
+            // The database went away again just now.
+            Err(error) if error.is_passing() => std::thread::sleep(Duration::from_millis(100)),
+            done => break done?,
+        }
+    };
     tell(&Value::Null, Ok(Answer::Changed { changed: 0 }));
     for line in std::io::stdin().lock().lines() {
         let mut line: Value = serde_json::from_str(&line?)?;
