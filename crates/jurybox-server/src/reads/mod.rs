@@ -46,13 +46,13 @@ impl Queue {
 impl Service {
     /// The keys that open this service.
     pub fn keys(&self) -> Result<Vec<Key>, Error> {
-        self.store()?.keys()
+        self.reach(|store| store.keys())
     }
 
     /// Deletes a queue, with everything that belongs to it.
     pub fn delete(&self, name: &str) -> Result<(), Error> {
-        let (id, _) = crate::desk::find(self.store()?.as_mut(), Some(name))?;
+        let (id, _) = self.reach(|store| crate::desk::find(store, Some(name)))?;
         self.forget(id)?;
-        self.store()?.delete_queue(id)
+        self.reach(|store| store.delete_queue(id))
     }
 }

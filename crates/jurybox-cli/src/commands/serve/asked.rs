@@ -11,37 +11,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Where the records are.
-#[derive(clap::Args, Deserialize, Default, Clone)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(clap::Args, Clone)]
 pub(crate) struct Records {
-    /// The folder with the records; made where it is not there [default: jurybox-data]
-    #[arg(long, value_name = "DIR", env = "JURYBOX_DATA")]
-    pub(super) data: Option<PathBuf>,
-    /// A PostgreSQL database with the records, in place of a folder: any number of servers may share it
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "JURYBOX_DATABASE",
-        hide_env_values = true,
-        conflicts_with = "data"
-    )]
-    pub(super) database: Option<String>,
+    /// The folder with the records, made where it is not there; or a PostgreSQL database that any number of servers share, as
+    /// postgres://user@host/database or env:VARIABLE [default: jurybox-data]
+    #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = super::super::place::place)]
+    data: Option<Place>,
 }
 
 impl Records {
     pub(crate) fn place(&self) -> Place {
-        match (&self.database, &self.data) {
-            (Some(url), _) => Place::Database(url.clone()),
-            (None, Some(folder)) => Place::Folder(folder.clone()),
-            (None, None) => Place::Folder("jurybox-data".into()),
-        }
+        self.data.clone().unwrap_or(Place::Folder("jurybox-data".into()))
     }
 
-    /// How a command is told of the same records; a database's URL has a password in it, and comes by its variable.
+    /// How a command is told of the same records; the URL of a database may have a password in it.
     pub(super) fn flag(&self) -> String {
         match self.place() {
             Place::Folder(folder) => format!(" --data {}", folder.display()),
-            Place::Database(_) => String::new(),
+            Place::Database(_) => " --data env:VARIABLE".into(),
         }
     }
 }
@@ -100,13 +87,6 @@ pub(super) enum LogForm {
     Off,
 }
 
-/// A file with all of it.
-#[derive(Deserialize, Default)]
-struct File {
-    #[serde(flatten)]
-    all: toml::Table,
-}
-
 /// Fills in from a file what flags and environment leave open.
 pub(super) fn filled(
     records: Records,
@@ -115,15 +95,16 @@ pub(super) fn filled(
 ) -> anyhow::Result<(Records, Asked)> {
     let Some(file) = file else { return Ok((records, asked)) };
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let File { mut all } = toml::from_str(&text).with_context(|| file.display().to_string())?;
-    // The two parts, told apart by their names; what is in neither is refused.
-    let mut own = toml::Table::new();
-    for name in ["data", "database"] {
-        own.extend(all.remove(name).map(|value| (name.into(), value)));
+    let mut all: toml::Table = toml::from_str(&text).with_context(|| file.display().to_string())?;
+    let mut records = records;
+    if let Some(place) = all.remove("data")
+        && records.data.is_none()
+    {
+        let place =
+            place.as_str().context("`data` is no text").with_context(|| file.display().to_string())?;
+        records.data = Some(super::super::place::place(place).map_err(anyhow::Error::msg)?);
     }
-    let there: Records = own.try_into().with_context(|| file.display().to_string())?;
     let said: Asked = all.try_into().with_context(|| file.display().to_string())?;
-    let records = if records.data.is_some() || records.database.is_some() { records } else { there };
     let or = |own: Vec<IpAddr>, other| if own.is_empty() { other } else { own };
     let asked = Asked {
         listen: asked.listen.or(said.listen),
