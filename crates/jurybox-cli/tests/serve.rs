@@ -77,8 +77,11 @@ fn the_wire_is_as_it_is_written_down() {
         server.post("/v1/queues/q/claims/release", r#"{"reviewer": "r3", "items": ["x3"]}"#)["changed"],
         1
     );
+    look_at_it(&server);
+    change_it(&server);
+}
 
-    // Looked at.
+fn look_at_it(server: &Server) {
     let told = server.get("/v1/queues/q/items/x1?explain=true");
     assert_eq!(
         (&told["state"], &told["verdicts"][0]["id"], &told["scores"]["b"]),
@@ -114,8 +117,9 @@ fn the_wire_is_as_it_is_written_down() {
     assert_eq!((kinds, &events["next"]), (vec![json!("create"), json!("items"), json!("claim")], &json!(3)));
     let next = server.get("/v1/queues/q/events?after=3&limit=1");
     assert_eq!(next["events"][0]["verdicts"][0]["item"], "x1");
+}
 
-    // Changed, erased, deleted.
+fn change_it(server: &Server) {
     let patched = server.ask("PATCH", Q, r#"{"doors": "paused", "payload_days": 3}"#).ok();
     assert_eq!(
         (&patched["doors"], &patched["payload_days"], &patched["k"]),
@@ -146,8 +150,10 @@ fn the_wire_is_as_it_is_written_down() {
 #[test]
 fn lines_are_taken_in_while_they_come() {
     let server = started("lines");
-    let mut lines: String =
-        (0..5000).map(|i| format!("{{\"id\": \"i{i}\", \"scores\": {{\"a\": {i}}}}}\r\n")).collect();
+    let mut lines = (0..5000)
+        .map(|i| format!("{{\"id\": \"i{i}\", \"scores\": {{\"a\": {i}}}}}\r\n"))
+        .collect::<Vec<_>>()
+        .concat();
     lines += "nonsense\n\n{\"id\": \"last\"}";
     let headers = [("Content-Type", "application/x-ndjson"), ("Idempotency-Key", "load")];
     let answer = server.ask_with("POST", "/v1/queues/q/items", &headers, &lines).ok();

@@ -34,7 +34,7 @@ fn numbers_and_shapes_that_cannot_be() {
         (r#"{"id": "a\u0000b"}"#, 422),
         (r#"{"id": "x", "id": "y"}"#, 422),
         (r#"{"id": "x", "due": "tomorrow"}"#, 422),
-        (r#"[1, 2, 3]"#, 422),
+        ("[1, 2, 3]", 422),
         ("\"text\"", 422),
         ("", 400),
         (&deep, 400),
@@ -70,7 +70,7 @@ fn names_of_all_kinds() {
     for name in names.into_iter().chain([long.as_str()]) {
         let body = json!({"id": name, "scores": {"a": 1}}).to_string();
         assert_eq!(server.post(ITEMS, &body)["accepted"], 1, "{name}");
-        let escaped: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let escaped = name.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
         assert_eq!(server.get(&format!("{ITEMS}/{escaped}"))["id"], name);
         assert_eq!(server.ask("DELETE", &format!("{ITEMS}/{escaped}"), "").status, 204, "{name}");
     }

@@ -208,12 +208,14 @@ fn no_secret_is_told() {
             let answer = server.ask_with("GET", path, &headers, "");
             // What is wrong with a query is told to whoever sent it.
             if !path.contains("limit") {
-                said += &format!("{}{}", answer.head, answer.body);
+                said += &answer.head;
+                said += &answer.body;
             }
         }
         let item = r#"{"id": "x", "scores": {"a": 1}, "payload": {"card": "PLANTED-SECRET-7f3a"}}"#;
         let answer = server.ask_with("POST", "/v1/queues/q/items", &headers, item);
-        said += &format!("{}{}", answer.head, answer.body);
+        said += &answer.head;
+        said += &answer.body;
     }
     let log = server.log();
     assert!(log.lines().count() >= 12 && log.contains("\"request_id\""), "{log}");

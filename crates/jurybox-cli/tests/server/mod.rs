@@ -74,7 +74,9 @@ impl Server {
         let log = Arc::new(Mutex::new(String::new()));
         let address = loop {
             let line = lines.next().expect("it listens").unwrap();
-            if let Some(address) = line.strip_prefix("listening on http://") {
+            if let Some((_, address)) =
+                line.strip_prefix("listening on ").and_then(|url| url.split_once("://"))
+            {
                 break address.to_string();
             }
             *log.lock().unwrap() += &(line + "\n");
@@ -122,7 +124,7 @@ impl Server {
     /// Bytes as they are, and all that comes back.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         // A server may answer and close before it has read everything.
         let _ = stream.write_all(bytes);
         read(&mut stream)
@@ -132,12 +134,15 @@ impl Server {
         let mut request =
             format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
         for (name, value) in headers {
-            request += &format!("{name}: {value}\r\n");
+            let _ = std::fmt::Write::write_fmt(&mut request, format_args!("{name}: {value}\r\n"));
         }
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
             request += "Content-Type: application/json\r\n";
         }
-        request += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
+        let _ = std::fmt::Write::write_fmt(
+            &mut request,
+            format_args!("Content-Length: {}\r\n\r\n{body}", body.len()),
+        );
         self.raw(request.as_bytes())
     }
 

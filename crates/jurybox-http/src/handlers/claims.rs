@@ -56,7 +56,7 @@ pub(crate) async fn extend(
     caller.is(&kept.reviewer)?;
     let items = kept.items.into_iter().map(Into::into).collect();
     let request = Request::Extend { reviewer: kept.reviewer.into(), items };
-    changed(ask(&app, &name, &caller, &key, request).await?)
+    changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
 /// Takes items back.
@@ -70,7 +70,7 @@ pub(crate) async fn release(
     caller.is(&given_back.reviewer)?;
     let items = given_back.items.into_iter().map(Into::into).collect();
     let request = Request::Release { reviewer: given_back.reviewer.into(), items };
-    changed(ask(&app, &name, &caller, &key, request).await?)
+    changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
 /// Takes an item back that this reviewer does not want again.
@@ -83,5 +83,5 @@ pub(crate) async fn skip(
 ) -> Result<Json<Changed>, Problem> {
     caller.is(&reviewer)?;
     let request = Request::Skip { reviewer: reviewer.into(), item: item.into(), reason: reason.into() };
-    changed(ask(&app, &name, &caller, &key, request).await?)
+    changed(&ask(&app, &name, &caller, &key, request).await?)
 }

@@ -85,10 +85,10 @@ pub(crate) async fn close(
     let Close { tags, before, reason } = close;
     let request =
         Request::Close { filter: tags.into(), before: before.map(|time| time.0), reason: reason.into() };
-    changed(ask(&app, &name, &caller, &key, request).await?)
+    changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
-pub(crate) fn changed(answer: Answer) -> Result<Json<Changed>, Problem> {
-    let Answer::Changed { changed } = answer else { return Err(unexpected()) };
+pub(crate) fn changed(answer: &Answer) -> Result<Json<Changed>, Problem> {
+    let &Answer::Changed { changed } = answer else { return Err(unexpected()) };
     Ok(Json(Changed { changed }))
 }

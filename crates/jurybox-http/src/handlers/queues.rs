@@ -9,7 +9,7 @@ use crate::wire::{QueueList, QueueState, config};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use jurybox_server::{Change, Error, Request};
+use jurybox_server::{Change, Error, Queue, Request};
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<QueueList>, Problem> {
     let asked = app.clone();
@@ -67,7 +67,7 @@ pub(crate) async fn get(State(app): State<App>, OfQueue(name): OfQueue) -> Resul
 }
 
 async fn state(app: &App, name: String) -> Result<Json<QueueState>, Problem> {
-    let standing = look(app, &name, |queue| queue.standing()).await?;
+    let standing = look(app, &name, Queue::standing).await?;
     Ok(Json(QueueState::new(name, standing)))
 }
 

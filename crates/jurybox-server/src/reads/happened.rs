@@ -23,10 +23,6 @@ pub struct Happened {
     /// The items that it is about, by their ids.
     pub items: Vec<String>,
     /// The verdicts that came in: id, item, reviewer, source, reward, and what the item is worth where that decides it.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the fields of a verdict, in the order of the sentence above"
-    )]
     pub verdicts: Vec<(String, String, String, Source, f64, Option<f64>)>,
     /// How the queue is set up from here on, where that changed.
     pub config: Option<Config>,

@@ -1,5 +1,6 @@
 //! How a server is set up: by flags, else by the environment, else by a file, else by default.
 
+use super::super::place;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use jurybox_http::{Limits, Log, Proxy, Settings, Tls};
@@ -15,7 +16,7 @@ use std::time::Duration;
 pub(crate) struct Records {
     /// The folder with the records, made where it is not there; or a PostgreSQL database that any number of servers share, as
     /// postgres://user@host/database or env:VARIABLE [default: jurybox-data]
-    #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = super::super::place::place)]
+    #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = place::parser())]
     data: Option<Place>,
 }
 
@@ -97,12 +98,11 @@ pub(super) fn filled(
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let mut all: toml::Table = toml::from_str(&text).with_context(|| file.display().to_string())?;
     let mut records = records;
-    if let Some(place) = all.remove("data")
+    if let Some(said) = all.remove("data")
         && records.data.is_none()
     {
-        let place =
-            place.as_str().context("`data` is no text").with_context(|| file.display().to_string())?;
-        records.data = Some(super::super::place::place(place).map_err(anyhow::Error::msg)?);
+        let said = said.as_str().context("`data` is no text").with_context(|| file.display().to_string())?;
+        records.data = Some(place::parse(said.into()).map_err(anyhow::Error::msg)?);
     }
     let said: Asked = all.try_into().with_context(|| file.display().to_string())?;
     let or = |own: Vec<IpAddr>, other| if own.is_empty() { other } else { own };
@@ -160,11 +160,10 @@ impl Asked {
             },
             proxy,
             log: match self.log {
-                Some(LogForm::Json) => Log::Json,
                 Some(LogForm::Text) => Log::Text,
                 Some(LogForm::Off) => Log::Off,
                 None if std::io::stderr().is_terminal() => Log::Text,
-                None => Log::Json,
+                Some(LogForm::Json) | None => Log::Json,
             },
             tls,
         })

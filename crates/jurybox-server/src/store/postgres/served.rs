@@ -27,7 +27,7 @@ impl KeyStore for Postgres {
     }
 
     fn revoke_key(&mut self, name: &str) -> Result<bool, Error> {
-        Ok(!self.ask(&format!("{REVOKE_KEY} RETURNING name"), &values![name])?.is_empty())
+        Ok(!self.ask(&format!("{REVOKE_KEY} RETURNING name"), &[name.into()])?.is_empty())
     }
 }
 
@@ -35,7 +35,7 @@ impl Lookups for Postgres {
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {
         self.begin(queue)?;
         for statement in DELETE_QUEUE {
-            if let Err(error) = self.ask(statement, &values![queue]) {
+            if let Err(error) = self.ask(statement, &[queue.into()]) {
                 self.rollback();
                 return Err(error);
             }

@@ -1,0 +1,104 @@
+//! How a server is set up: a file, the environment and flags, in that order; and TLS.
+#![cfg(unix)]
+
+mod server;
+
+use server::{Server, folder};
+use std::process::Command;
+
+fn jurybox() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_jurybox"))
+}
+
+#[test]
+fn flags_come_before_the_environment_and_that_before_the_file() {
+    let folder = folder("settings");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("jurybox.toml");
+    let data = folder.join("data");
+    let text =
+        format!("data = {:?}\nport = 1\nmax-body = 1000\nrate = 0\nlog = \"off\"\n", data.to_str().unwrap());
+    std::fs::write(&file, text).unwrap();
+    let config = file.to_str().unwrap();
+    // Server::over passes --port 0 and --data.
+    let server = Server::over(&data, &["--config", config]);
+    let large = format!("{{\"id\": \"{}\"}}", "x".repeat(1000));
+    server.ask("PUT", "/v1/queues/q", r#"{"evaluators": [{"name": "a"}]}"#).ok();
+    assert_eq!(server.ask("POST", "/v1/queues/q/items", &large).problem(413), "too_large");
+    assert!(!server.log().contains("request_id"), "the file turned the log off");
+    drop(server);
+    for (text, said) in [
+        ("colour = \"red\"", "colour"),
+        ("port = \"many\"", "port"),
+        ("tls-key = \"key.pem\"", "--tls-certificate"),
+        ("proxy-header = \"X-User\"", "--proxy-from"),
+        ("data = 5", "`data` is no text"),
+        ("port = [", "jurybox.toml"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let refused = jurybox().args(["serve", "--config", config]).current_dir(&folder).output().unwrap();
+        let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && message.contains(said), "{text}: {message}");
+    }
+    let refused = jurybox()
+        .args(["serve", "--data", data.to_str().unwrap()])
+        .env("JURYBOX_PORT", "none")
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2), "the environment is read, and what it says is looked at");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn it_speaks_tls_by_option() {
+    let folder = folder("tls");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+        ])
+        .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"])
+        .args(["-keyout", &path("key.pem"), "-out", &path("cert.pem")])
+        .output()
+        .expect("openssl, to make a certificate with");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let (cert, key) = (path("cert.pem"), path("key.pem"));
+    let server = Server::over(&folder.join("data"), &["--tls-certificate", &cert, "--tls-key", &key]);
+    let url = format!("https://{}/readyz", server.address);
+    let said = Command::new("curl").args(["-s", "--cacert", &cert, &url]).output().expect("curl");
+    assert_eq!(String::from_utf8_lossy(&said.stdout), r#"{"status":"ready"}"#);
+    assert_eq!(
+        server.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").status,
+        0,
+        "in plain, nothing is answered"
+    );
+    drop(server);
+    let empty = path("empty.pem");
+    std::fs::write(&empty, "").unwrap();
+    let refused = jurybox()
+        .args([
+            "serve",
+            "--port",
+            "0",
+            "--data",
+            &path("data"),
+            "--tls-certificate",
+            &empty,
+            "--tls-key",
+            &key,
+        ])
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && message.contains("empty.pem"), "{message}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
