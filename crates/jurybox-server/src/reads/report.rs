@@ -86,7 +86,7 @@ impl Queue {
 }
 
 fn found(items: u64, config: &Config, looked: Vec<Looked>) -> Found {
-    let caught: f64 = looked.iter().map(Looked::worth).sum();
+    let caught = looked.iter().map(Looked::worth).fold(0.0, |sum, worth| sum + worth);
     let count = looked.len() as u64;
     let (drawn, picked): (Vec<Looked>, Vec<Looked>) = looked.into_iter().partition(|one| one.explored);
     let worth = |all: &[Looked]| all.iter().map(Looked::worth).collect::<Vec<f64>>();

@@ -7,6 +7,7 @@ mod life;
 mod nodes;
 mod proxy;
 mod races;
+mod reads;
 mod replicas;
 mod rules;
 mod served;
