@@ -1,4 +1,4 @@
-"""Nodes that serve one queue of a PostgreSQL, and what happens to them: the part of kill-test that is about several processes at once.
+"""Nodes that serve one queue, several of a PostgreSQL or one of a folder, and what happens to them: the part of kill-test that is about several processes at once.
 
 Each node is a process that lives until it is killed and answers many callers. Callers ask whichever node they meet, and ask another one, with
 the same keys and ids, when a node dies under their question. Meanwhile nodes are killed, stopped in mid-transaction and continued when
@@ -89,13 +89,15 @@ class Node:
 
 
 class Nodes:
-    def __init__(self, arguments, root):
-        self.arguments, self.root = arguments, root
-        started = subprocess.run([os.path.join(root, "scripts", "postgres"), "start"], check=True, stdout=subprocess.PIPE, text=True).stdout
-        self.settings = dict(line.split("=", 1) for line in started.splitlines())
-        self.url = self.settings["DATABASE_URL"]
+    def __init__(self, arguments, root, folder, rows_of):
+        self.arguments, self.root, self.rows_of = arguments, root, rows_of
+        self.place, many = folder, 1
+        if not folder:
+            started = subprocess.run([os.path.join(root, "scripts", "postgres"), "start"], check=True, stdout=subprocess.PIPE, text=True).stdout
+            self.settings = dict(line.split("=", 1) for line in started.splitlines())
+            self.place, many = self.settings["DATABASE_URL"], arguments.nodes
         binary = os.path.join(os.path.dirname(arguments.binary), "examples", "node")
-        self.nodes = [Node(binary, self.url) for _ in range(arguments.nodes)]
+        self.nodes = [Node(binary, self.place) for _ in range(many)]
         self.kills = self.restarts = self.stops = 0
         self.done = threading.Event()
         self.calm = threading.Lock()  # held while one thing is being done to the nodes or the database
@@ -107,7 +109,7 @@ class Nodes:
         """Rows of plain values, by psql."""
         found = subprocess.run(["bash", "-c", "ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1"], stdout=subprocess.PIPE, text=True).stdout.strip()
         psql = os.path.join(found, "psql") if found else "psql"
-        out = subprocess.run([psql, "-X", "-A", "-t", "-F", "\t", "-c", words, self.url], check=True, stdout=subprocess.PIPE, text=True).stdout
+        out = subprocess.run([psql, "-X", "-A", "-t", "-F", "\t", "-c", words, self.place], check=True, stdout=subprocess.PIPE, text=True).stdout
         return [line.split("\t") for line in out.splitlines()]
 
     def ask(self, rng, call):
@@ -223,6 +225,8 @@ class Nodes:
 
     def rows(self):
         """What is in the database: ids of items, claims with who has them, verdicts that stand."""
+        if self.arguments.database == "sqlite":
+            return self.rows_of(self.place)
         there = [row[0] for row in self.query("SELECT key FROM jurybox.items")]
         claimed = {(key, int(seq)): reviewer for key, seq, reviewer in self.query("SELECT i.key, c.seq, c.reviewer FROM jurybox.claims c JOIN jurybox.items i ON i.queue = c.queue AND i.n = c.item")}
         standing = [(id_, int(item), int(slot), float(reward)) for id_, item, slot, reward in self.query("SELECT id, item, slot, reward FROM jurybox.verdicts WHERE superseded_by IS NULL")]
