@@ -1,7 +1,8 @@
 //! The rows as they are, read in one sweep and understood anew: nothing here is shared with those who wrote them.
 
-use super::Problem;
+use super::{Lease, Problem};
 use jurybox::Evaluators;
+use jurybox::toolbox::{hash_number, hash_text};
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +18,8 @@ pub(super) struct Entry {
 /// An item as it came.
 pub(super) struct Item {
     pub(super) n: u64,
-    pub(super) named: bool,
+    /// None once erased.
+    pub(super) key: Option<String>,
     pub(super) seq: u64,
     pub(super) arrived: i64,
     /// None once erased.
@@ -56,6 +58,7 @@ pub(super) struct Verdict {
     pub(super) probability: f64,
     pub(super) explored: bool,
     pub(super) stands_from: i64,
+    pub(super) claim: Option<u64>,
 }
 
 /// Who sat from which entry on, under which policy, and with which patience.
@@ -70,13 +73,18 @@ pub(super) struct Setup {
 pub(super) struct Records {
     pub(super) name: String,
     pub(super) head: u64,
+    /// The time of the last entry, as the queue's row has it.
+    pub(super) at: i64,
     pub(super) log: Vec<Entry>,
     pub(super) items: Vec<Item>,
     pub(super) late: HashMap<u64, Vec<(u64, Vec<f64>)>>,
     pub(super) late_of: HashMap<u64, Vec<(u64, Vec<f64>)>>,
     pub(super) picks: HashMap<u64, Vec<Pick>>,
     pub(super) verdicts: HashMap<u64, Vec<Verdict>>,
-    pub(super) leases: Vec<(u64, i64, String, i64)>,
+    pub(super) leases: Vec<(u64, Lease)>,
+    pub(super) skips: Vec<(u64, u64, String)>,
+    /// Entry, state and hash of each.
+    pub(super) checkpoints: Vec<(u64, Vec<u8>, Vec<u8>)>,
     pub(super) setups: Vec<Setup>,
 }
 
@@ -102,15 +110,24 @@ fn doubles(bytes: Option<Vec<u8>>) -> Option<Vec<f64>> {
     Some(bytes.chunks(8).map(|eight| eight.try_into().map_or(f64::NAN, f64::from_le_bytes)).collect())
 }
 
-/// The queues of a database, by number, name and head.
-pub(super) fn queues(db: &Connection) -> Found<Vec<(i64, String, u64)>> {
-    all(db, "SELECT id, name, head FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+/// A queue's row.
+pub(super) struct QueueRow {
+    id: i64,
+    name: String,
+    head: u64,
+    at: i64,
+}
+
+/// The queues of a database.
+pub(super) fn queues(db: &Connection) -> Found<Vec<QueueRow>> {
+    all(db, "SELECT id, name, head, at FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
+        Ok(QueueRow { id: row.get(0)?, name: row.get(1)?, head: row.get(2)?, at: row.get(3)? })
     })
 }
 
 impl Records {
-    pub(super) fn read(db: &Connection, queue: i64, name: String, head: u64) -> Found<Records> {
+    pub(super) fn read(db: &Connection, of: QueueRow) -> Found<Records> {
+        let QueueRow { id: queue, name, head, at } = of;
         let log =
             all(db, "SELECT seq, at, kind, body FROM log WHERE queue = ?1 ORDER BY seq", queue, |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, String>(3)?))
@@ -121,12 +138,12 @@ impl Records {
             Ok(Entry { seq, at, kind, body })
         });
         let log = log.collect::<Found<Vec<Entry>>>()?;
-        let sql = "SELECT n, key IS NOT NULL, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
+        let sql = "SELECT n, key, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
         let items = all(db, sql, queue, |row| {
             let tags: String = row.get(5)?;
             Ok(Item {
                 n: row.get(0)?,
-                named: row.get(1)?,
+                key: row.get(1)?,
                 seq: row.get(2)?,
                 arrived: row.get(3)?,
                 scores: doubles(row.get(4)?),
@@ -163,7 +180,7 @@ impl Records {
             picks.entry(seq).or_default().push(pick);
         }
         let mut verdicts: HashMap<u64, Vec<Verdict>> = HashMap::new();
-        let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
+        let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from, claim FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
         for verdict in all(db, sql, queue, |row| {
             let replaces: (Option<u64>, Option<u64>) = (row.get(7)?, row.get(8)?);
             Ok(Verdict {
@@ -180,16 +197,27 @@ impl Records {
                 probability: row.get(11)?,
                 explored: row.get(12)?,
                 stands_from: row.get(13)?,
+                claim: row.get(14)?,
             })
         })? {
             verdicts.entry(verdict.seq).or_default().push(verdict);
         }
-        let leases = all(
-            db,
-            "SELECT item, slot, reviewer, until FROM leases WHERE queue = ?1 ORDER BY item, slot",
-            queue,
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-        )?;
+        let sql = "SELECT item, slot, reviewer, until, claim, probability, explored FROM leases WHERE queue = ?1 ORDER BY item, slot";
+        let leases = all(db, sql, queue, |row| {
+            let lease = Lease {
+                slot: row.get(1)?,
+                reviewer: row.get(2)?,
+                until: row.get(3)?,
+                claim: row.get(4)?,
+                probability: row.get(5)?,
+                explored: row.get(6)?,
+            };
+            Ok((row.get(0)?, lease))
+        })?;
+        let sql = "SELECT item, seq, reviewer FROM skips WHERE queue = ?1 ORDER BY item, seq";
+        let skips = all(db, sql, queue, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let sql = "SELECT seq, state, sha256 FROM checkpoints WHERE queue = ?1 ORDER BY seq";
+        let checkpoints = all(db, sql, queue, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let setups =
             log.iter().filter(|entry| entry.kind == "create" || entry.kind == "configure").map(|entry| {
                 let config = entry.body["config"].clone();
@@ -198,7 +226,35 @@ impl Records {
                 Ok(Setup { seq: entry.seq, evaluators, policy, config })
             });
         let setups = setups.collect::<Found<Vec<Setup>>>()?;
-        Ok(Records { name, head, log, items, late, late_of, picks, verdicts, leases, setups })
+        Ok(Records {
+            name,
+            head,
+            at,
+            log,
+            items,
+            late,
+            late_of,
+            picks,
+            verdicts,
+            leases,
+            skips,
+            checkpoints,
+            setups,
+        })
+    }
+
+    /// A verdict by its entry and its place there.
+    pub(super) fn verdict(&self, (seq, i): (u64, u64)) -> Option<&Verdict> {
+        self.verdicts.get(&seq)?.iter().find(|verdict| verdict.i == i)
+    }
+
+    /// The probability with which an item was drawn for an audit, if it was: a matter of its id, the queue's secret and the rate.
+    /// Nothing where it was erased, and its id with it.
+    pub(super) fn audit_of(&self, item: &Item) -> Option<Option<f64>> {
+        let secret = self.log.first()?.body["secret"].as_u64()?;
+        let rate = self.setups[self.setup_before(item.seq)].config["audit_rate"].as_f64().unwrap_or(0.0);
+        let drawn = hash_number(secret, hash_text(item.key.as_ref()?)) as f64 / 2_f64.powi(64);
+        Some((drawn < rate).then_some(rate))
     }
 
     /// The set-up that an entry was written under: the last one before it.

@@ -1,6 +1,8 @@
 //! What crosses files: a random life of a queue, and what must hold of it.
 
+mod drills;
 mod keep;
+mod lies;
 mod life;
 mod nodes;
 mod replicas;

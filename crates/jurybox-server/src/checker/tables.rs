@@ -1,0 +1,120 @@
+//! Whether the tables say what the log says, once it has been played to its end.
+
+use super::{Play, Problem};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A verdict that stands.
+pub(super) struct Stood {
+    pub(super) which: (u64, u64),
+    pub(super) slot: i64,
+    pub(super) reviewer: String,
+    pub(super) reward: f64,
+}
+
+/// What the log says of an item and its verdicts.
+#[derive(Default)]
+pub(super) struct Closed {
+    /// Which entry closed it.
+    pub(super) by: Option<u64>,
+    /// In the order in which they came.
+    pub(super) standing: Vec<Stood>,
+    /// Verdicts that do not stand any more, and since which entry.
+    pub(super) replaced: HashMap<(u64, u64), u64>,
+}
+
+impl Play<'_> {
+    pub(super) fn compare_tables(&mut self) {
+        let last = self.records.log.last().map_or(0, |entry| entry.at);
+        if self.records.at != last {
+            self.found.tell("the queue's row has another time than the last entry".into());
+        }
+        self.compare_items();
+        self.compare_leases(last);
+        self.compare_verdicts();
+        let by_row: BTreeSet<(u64, u64, String)> = self.records.skips.iter().cloned().collect();
+        let apart = by_row.symmetric_difference(&self.skips).count() as u64;
+        if apart > 0 {
+            self.found.lost += apart;
+            self.found.tell(format!("{apart} skips stand in the log or in their table, and not in both"));
+        }
+    }
+
+    fn compare_items(&mut self) {
+        for item in &self.records.items {
+            if item.closed.is_none() != self.open.contains_key(&item.n) {
+                self.found.lost += 1;
+                self.found.tell(format!(
+                    "item {} is {} by its row, and not by the log",
+                    item.n,
+                    if item.closed.is_none() { "open" } else { "closed" }
+                ));
+            } else if item.closed != self.closed.get(&item.n).and_then(|closed| closed.by) {
+                self.found.tell(format!("item {} was closed by another entry than its row says", item.n));
+            }
+        }
+        if self.records.items.len() as u64 + 1 != self.next {
+            self.found.tell(format!(
+                "{} items are there, and the log speaks of {}",
+                self.records.items.len(),
+                self.next - 1
+            ));
+        }
+    }
+
+    fn compare_leases(&mut self, now: i64) {
+        let row = |n: u64, lease: &super::Lease| {
+            let odds = (lease.probability.to_bits(), lease.explored);
+            (n, lease.slot, lease.reviewer.clone(), lease.until, lease.claim, odds)
+        };
+        let running = self.records.leases.iter().filter(|(_, lease)| lease.until > now);
+        let by_row: HashSet<_> = running.map(|(n, lease)| row(*n, lease)).collect();
+        let by_log: HashSet<_> =
+            self.open.iter().flat_map(|(n, open)| open.leases.iter().map(|lease| row(*n, lease))).collect();
+        let apart = by_row.symmetric_difference(&by_log).count() as u64;
+        if apart > 0 {
+            self.found.lost += apart;
+            self.found.tell(format!("{apart} leases stand in the log or in their table, and not in both"));
+        }
+    }
+
+    fn compare_verdicts(&mut self) {
+        let mut standing: HashSet<(u64, i64)> = HashSet::new();
+        for verdict in self.records.verdicts.values().flatten() {
+            let replaced =
+                self.closed.get(&verdict.item).and_then(|of| of.replaced.get(&(verdict.seq, verdict.i)));
+            if verdict.replaced_by != replaced.copied() {
+                self.found.tell(format!(
+                    "the verdict {} of entry {} on item {} stands by its row, or by the log, and not by both",
+                    verdict.i, verdict.seq, verdict.item
+                ));
+            }
+            if verdict.replaced_by.is_none() && !standing.insert((verdict.item, verdict.slot)) {
+                self.found.twice += 1;
+                self.found.tell(format!(
+                    "item {}, review {} has two verdicts that stand",
+                    verdict.item, verdict.slot
+                ));
+            }
+        }
+    }
+
+    /// Whether each checkpoint is whole, and ends with the very jury that the log gives.
+    pub(super) fn compare_checkpoints(&mut self) {
+        for (seq, state, sha256) in &self.records.checkpoints {
+            if Sha256::digest(state).as_slice() != sha256 {
+                self.found.tell(format!("the checkpoint at entry {seq} is not what its hash says"));
+                continue;
+            }
+            // What was erased since is missing from what can be learnt now.
+            if *seq < self.models.provable_from() {
+                continue;
+            }
+            match self.models.jury(*seq) {
+                Ok(jury) if state.ends_with(&jury) => self.found.checkpoints += 1,
+                Ok(_) => self.found.tell(format!("the checkpoint at entry {seq} has learnt something else")),
+                Err(Problem(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
+            }
+        }
+    }
+}
