@@ -1,13 +1,14 @@
 //! One node of `scripts/exact-test`: callers who bring items, take them, judge, change their minds and wait too long, all at once.
 //!
-//! Arguments: the folder, which node this is, how many claims it is to make, and a seed. A folder has one server at a
-//! time, so nodes take turns: each opens it, works for a while and closes it, as a server does that is restarted or moved. The last line
-//! tells what was accepted, so that it can be compared with what is there.
+//! `work PLACE NODE CLAIMS SEED`: works on the queue in a folder or a PostgreSQL database, and tells what was accepted. A folder has one
+//! server at a time, so nodes take turns there: each opens it, works for a while and closes it, as a server does that is restarted or
+//! moved. `prove PLACE`: proves every claim, folds the log again, and tells what was found.
 
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use jurybox_server::{
-    Answer, Call, Change, Config, Error, Filter, NewItem, NewVerdict, Queue, Request, Service, Source,
+    Answer, Call, Change, Config, Error, Filter, NewItem, NewVerdict, Place, Queue, Request, Service, Source,
+    rebuild, verify,
 };
 use std::io::Write;
 use std::path::Path;
@@ -134,7 +135,8 @@ impl Caller {
 
     /// Gives verdicts; the ids of those that were not taken.
     fn give(&mut self, queue: &Queue, verdicts: Vec<NewVerdict>) -> Result<Vec<String>, Error> {
-        let Answer::Verdicts { accepted, rejected, .. } = self.ask(queue, Request::Verdicts(verdicts))? else {
+        let Answer::Verdicts { accepted, rejected, .. } = self.ask(queue, Request::Verdicts(verdicts))?
+        else {
             return Ok(Vec::new());
         };
         self.accepted.verdicts += accepted;
@@ -202,7 +204,7 @@ fn change(queue: &Queue, turn: u64) -> Result<(), Error> {
     queue.ask(Call::new("operator", Request::Configure(change))).map(drop)
 }
 
-fn run(folder: &Path, node: u64, claims: u64, seed: u64) -> Result<Accepted, Error> {
+fn run(place: &Place, node: u64, claims: u64, seed: u64) -> Result<Accepted, Error> {
     // Leases and the time to take back are short, so that both run out while the callers are at it.
     let config = Config {
         lease_seconds: 1,
@@ -223,7 +225,7 @@ fn run(folder: &Path, node: u64, claims: u64, seed: u64) -> Result<Accepted, Err
     };
     let mut callers: Vec<Caller> = (0..CALLERS).map(caller).collect();
     for turn in 0..TURNS {
-        let service = Service::open(folder, Duration::from_secs(600))?;
+        let service = Service::open(place, Duration::from_secs(600))?;
         let queue = match service.queue("q") {
             Err(Error::NoQueue { .. }) => service.create("q", &config)?,
             found => found?,
@@ -239,7 +241,8 @@ fn run(folder: &Path, node: u64, claims: u64, seed: u64) -> Result<Accepted, Err
                 }
                 Ok(())
             };
-            let working: Vec<_> = callers.iter_mut().map(|caller| scope.spawn(move || work(caller))).collect();
+            let working: Vec<_> =
+                callers.iter_mut().map(|caller| scope.spawn(move || work(caller))).collect();
             working.into_iter().try_for_each(|one| one.join().unwrap_or(Err(Error::Closed)))
         })?;
         let standing = queue.standing()?;
@@ -261,19 +264,44 @@ fn run(folder: &Path, node: u64, claims: u64, seed: u64) -> Result<Accepted, Err
     Ok(all)
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, node, claims, seed] = arguments.as_slice() else {
-        return Err("usage: exact_node FOLDER NODE CLAIMS SEED".into());
-    };
-    let accepted = run(Path::new(folder), node.parse()?, claims.parse()?, seed.parse()?)?;
-    let told = serde_json::json!({
+fn work(
+    place: &Place,
+    node: &str,
+    claims: &str,
+    seed: &str,
+) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+    let accepted = run(place, node.parse()?, claims.parse()?, seed.parse()?)?;
+    Ok(serde_json::json!({
         "items": accepted.items,
         "claims": accepted.claims,
         "verdicts": accepted.verdicts,
         "revisions": accepted.revisions,
         "undone": accepted.undone,
-    });
+    }))
+}
+
+fn prove(place: &Place) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+    let checked = verify(place)?;
+    let rebuilt = rebuild(place, Some("q"), None, Duration::from_secs(60))?;
+    Ok(serde_json::json!({
+        "sound": checked.iter().all(jurybox_server::Checked::is_sound),
+        "checked": checked.first(),
+        "rebuilt": rebuilt,
+    }))
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let place = |word: &str| match word.contains("://") {
+        true => Place::Database(word.into()),
+        false => Place::from(Path::new(word)),
+    };
+    let told = match words.as_slice() {
+        ["work", at, node, claims, seed] => work(&place(at), node, claims, seed)?,
+        ["prove", at] => prove(&place(at))?,
+        _ => return Err("usage: exact_node work PLACE NODE CLAIMS SEED | prove PLACE".into()),
+    };
     writeln!(std::io::stdout(), "{told}")?;
     Ok(())
 }

@@ -1,19 +1,18 @@
-//! A desk is a folder: queues that are opened, asked and closed again by one command at a time, no server needed.
+//! A desk: a queue that is opened, asked and closed again by one command at a time, no server needed.
 
 use crate::board::Counts;
 use crate::clerk::Clerk;
 use crate::config::Config;
 use crate::event::Source;
+use crate::place::Place;
 use crate::request::{Answer, Call, Claimed};
 use crate::rows::VerdictRow;
 use crate::store::Store;
-use crate::store::sqlite::Sqlite;
 use crate::{Error, Tags};
 use serde::Serialize;
-use std::path::Path;
 use std::time::Duration;
 
-/// A queue in a folder, held by this process until it is dropped.
+/// A queue in a folder, held by this process until it is dropped; or in a database, beside all others who serve it.
 ///
 /// Every answer is durable when it is given: what was accepted is on the disk. A call that is repeated with the same idempotency key,
 /// or a verdict with the same id, counts once.
@@ -86,22 +85,25 @@ pub struct Exported {
 }
 
 impl Desk {
-    /// Makes a queue in a folder, which is made where it is not there. One that is there with the same configuration is that queue.
-    pub fn create(folder: &Path, queue: &str, config: &Config, wait: Duration) -> Result<Self, Error> {
+    /// Makes a queue in a folder, which is made where it is not there, or in a database. One that is there with the same
+    /// configuration is that queue.
+    pub fn create(
+        place: impl Into<Place>,
+        queue: &str,
+        config: &Config,
+        wait: Duration,
+    ) -> Result<Self, Error> {
         config.check()?;
-        let mut store = Sqlite::open(folder, wait)?;
-        let row = crate::create::create(&mut store, queue, config, "desk")?;
-        Ok(Desk { clerk: Clerk::open(Box::new(store), row.id)? })
+        let mut store = place.into().open(wait)?;
+        let row = crate::create::create(store.as_mut(), queue, config, "desk")?;
+        Ok(Desk { clerk: Clerk::open(store, row.id)? })
     }
 
-    /// Opens a queue in a folder; the only one where none is named.
-    pub fn open(folder: &Path, queue: Option<&str>, wait: Duration) -> Result<Self, Error> {
-        if !folder.join(crate::store::sqlite::FILE).exists() {
-            return Err(Error::Open(format!("{}: there is no desk in this folder", folder.display())));
-        }
-        let mut store = Sqlite::open(folder, wait)?;
-        let queue = find(&mut store, queue)?.0;
-        Ok(Desk { clerk: Clerk::open(Box::new(store), queue)? })
+    /// Opens a queue; the only one where none is named.
+    pub fn open(place: impl Into<Place>, queue: Option<&str>, wait: Duration) -> Result<Self, Error> {
+        let mut store = place.into().open_what_is_there(wait)?;
+        let queue = find(store.as_mut(), queue)?.0;
+        Ok(Desk { clerk: Clerk::open(store, queue)? })
     }
 
     /// Asks, and makes the answer so.

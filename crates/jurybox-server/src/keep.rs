@@ -1,9 +1,10 @@
-//! Keeping a folder: rebuild it from its log, copy it, put a copy back.
+//! Keeping the records: rebuild them from the log; copy a folder, and put a copy back. A PostgreSQL database is copied by `pg_dump`.
 
 use crate::Error;
 use crate::desk::find;
 use crate::error::corrupt;
 use crate::load::{checkpoint_of, load, refold};
+use crate::place::Place;
 use crate::replica::Replica;
 use crate::store::sqlite::{FILE, Sqlite};
 use crate::store::{Checkpoint, Store, set_up};
@@ -33,14 +34,14 @@ pub struct Rebuilt {
 ///
 /// What was learnt at an entry is what is known at that entry: each checkpoint is compared with a fold up to it.
 pub fn rebuild(
-    folder: &Path,
+    place: impl Into<Place>,
     queue: Option<&str>,
     to: Option<u64>,
     wait: Duration,
 ) -> Result<Rebuilt, Error> {
-    let mut store = Sqlite::open(folder, wait)?;
-    let (id, name) = find(&mut store, queue)?;
-    rebuild_in(&mut store, id, name, to)
+    let mut store = place.into().open_what_is_there(wait)?;
+    let (id, name) = find(store.as_mut(), queue)?;
+    rebuild_in(store.as_mut(), id, name, to)
 }
 
 fn rebuild_in(store: &mut dyn Store, id: i64, name: String, to: Option<u64>) -> Result<Rebuilt, Error> {

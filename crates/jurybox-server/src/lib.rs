@@ -6,7 +6,8 @@
 //! memory and makes the answers true in one transaction for all that wait; only what has been committed is so, and only then is it
 //! answered. What was learnt at an entry is a pure function of the log up to it, so a claim that names its model can be
 //! proved to have been the exact top K, by anybody, at any time: [`verify`] does, and shares no code with those who picked. A
-//! [`Desk`] is one queue in a folder for one command at a time; a [`Service`] serves all queues of a folder to many callers.
+//! [`Desk`] is one queue for one command at a time; a [`Service`] serves all queues of a [`Place`] to many callers: a folder, or a
+//! PostgreSQL database that several nodes share.
 //! Nothing of HTTP is here.
 #![forbid(unsafe_code)]
 
@@ -22,7 +23,9 @@ mod error;
 mod event;
 mod keep;
 mod learner;
+mod line;
 mod load;
+mod place;
 mod replica;
 mod request;
 mod rows;
@@ -37,6 +40,7 @@ pub use desk::{Desk, Exported, Status};
 pub use error::Error;
 pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
 pub use keep::{Rebuilt, backup, rebuild, restore};
+pub use place::Place;
 pub use request::{Answer, Call, Change, Claimed, NewItem, NewVerdict, Rejected, Request};
 pub use service::{Queue, Service, Standing};
 

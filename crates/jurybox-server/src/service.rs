@@ -13,12 +13,11 @@ use crate::config::Config;
 use crate::desk::find;
 use crate::learner::Learner;
 use crate::load::refold;
+use crate::place::Place;
 use crate::request::{Answer, Call};
 use crate::store::Store;
-use crate::store::sqlite::Sqlite;
 use jurybox::{Evaluators, Jury};
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -28,6 +27,8 @@ use std::time::{Duration, Instant};
 const BATCH: usize = 64;
 /// Requests that may wait; who comes then is told to come again.
 const WAITING: usize = 4096;
+/// How often a clerk looks what other nodes have written.
+const LOOK: Duration = Duration::from_millis(250);
 /// How often a clerk looks whether there is something to rank anew.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -57,7 +58,9 @@ pub struct Standing {
     pub mismatches: u64,
 }
 
-/// All queues of a folder, open to many callers at once.
+/// All queues of a folder or a database, open to many callers at once.
+///
+/// Its methods wait for the database: call them where a thread may wait, never within an async task.
 ///
 /// ```
 /// use jurybox::Evaluators;
@@ -78,7 +81,8 @@ pub struct Service {
     queues: Mutex<HashMap<i64, Queue>>,
 }
 
-/// A queue that is served. Cheap to clone; the clerk stops when the last one is gone.
+/// A queue that is served. Cheap to clone; the clerk stops when the last one and the service are gone, and whoever drops that last
+/// one waits for it.
 #[derive(Clone)]
 pub struct Queue(Arc<Inner>);
 
@@ -88,9 +92,10 @@ struct Inner {
 }
 
 impl Service {
-    /// Opens a folder, and makes it where it is not there.
-    pub fn open(folder: &Path, wait: Duration) -> Result<Self, Error> {
-        let store: Box<dyn Store> = Box::new(Sqlite::open(folder, wait)?);
+    /// Opens a folder, which is made where it is not there, or a database. Waits so long for a folder that another process has, or for
+    /// a database that cannot be reached: now, and whenever it goes away later; then callers are refused until it is back.
+    pub fn open(place: impl Into<Place>, wait: Duration) -> Result<Self, Error> {
+        let store = place.into().open(wait)?;
         Ok(Service { store: Mutex::new(store), queues: Mutex::default() })
     }
 
@@ -168,6 +173,8 @@ impl Drop for Inner {
         let _ = self.inbox.send(Message::Stop);
         if let Ok(mut clerk) = self.clerk.lock()
             && let Some(clerk) = clerk.take()
+            // The last one may be dropped by a reply, on the clerk's own thread, which cannot wait for itself.
+            && clerk.thread().id() != std::thread::current().id()
         {
             let _ = clerk.join();
         }
@@ -201,8 +208,11 @@ struct Office {
     clerk: Clerk,
     tasks: Sender<Task>,
     done: Receiver<(Done, Duration)>,
+    helper: JoinHandle<()>,
     busy: bool,
     rests_until: Instant,
+    /// When the log was last looked at.
+    looked: Instant,
     /// What the model in use had seen.
     seen: jurybox::Seen,
     rankings: u64,
@@ -212,7 +222,7 @@ impl Office {
     fn new(clerk: Clerk) -> Self {
         let (tasks, inbox) = channel::<Task>();
         let (outbox, done) = channel();
-        std::thread::spawn(move || {
+        let helper = std::thread::spawn(move || {
             for task in inbox {
                 let began = Instant::now();
                 let finished = task.run();
@@ -222,10 +232,30 @@ impl Office {
             }
         });
         let seen = clerk.replica.learner.jury().seen();
-        Office { clerk, tasks, done, busy: false, rests_until: Instant::now(), seen, rankings: 1 }
+        Office {
+            clerk,
+            tasks,
+            done,
+            helper,
+            busy: false,
+            rests_until: Instant::now(),
+            looked: Instant::now(),
+            seen,
+            rankings: 1,
+        }
     }
 
     fn run(mut self, inbox: &Receiver<Message>) {
+        self.serve(inbox);
+        // The helper may be folding the log with a store of its own: who waits for the clerk waits for that too, so that a folder
+        // is free when its service is gone.
+        let Office { tasks, done, helper, .. } = self;
+        drop((tasks, done));
+        let _ = helper.join();
+    }
+
+    /// Answers until it is told to stop, or nobody is left who could ask.
+    fn serve(&mut self, inbox: &Receiver<Message>) {
         loop {
             let mut message = match inbox.recv_timeout(POLL) {
                 Ok(message) => Some(message),
@@ -248,6 +278,11 @@ impl Office {
                 for (reply, answer) in replies.into_iter().zip(self.clerk.answer(&calls)) {
                     reply(answer);
                 }
+                self.looked = Instant::now();
+            } else if self.clerk.is_shared() && self.looked.elapsed() >= LOOK {
+                // What cannot be read now is read before the next answer.
+                drop(self.clerk.look());
+                self.looked = Instant::now();
             }
             self.look_aside();
         }

@@ -182,7 +182,7 @@ fn every_document_is_what_its_schema_says() {
         "server verify desk --json -q",
         "server rebuild desk --json -q",
     ];
-    folder.ok("desk init desk --evaluators good,copy,bad,noise -q".split(' '));
+    folder.ok("desk init desk --evaluators good,copy,bad,noise -q");
     let mut seen = BTreeSet::new();
     for command in commands {
         let text = folder.stdout(command.split(' '));

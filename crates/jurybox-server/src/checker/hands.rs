@@ -112,7 +112,10 @@ impl Play<'_> {
         let on = verdict.item;
         let stands_from = entry.at + self.number("undo_seconds", 20.0) as i64 * 1_000_000;
         if verdict.stands_from != stands_from {
-            self.found.tell(format!("entry {}: the verdict on item {on} does not stand from when it should", entry.seq));
+            self.found.tell(format!(
+                "entry {}: the verdict on item {on} does not stand from when it should",
+                entry.seq
+            ));
         }
         let odds = self.odds(verdict)?;
         if (verdict.probability.to_bits(), verdict.explored) != (odds.0.to_bits(), odds.1) {
@@ -227,7 +230,9 @@ impl Play<'_> {
         let verdict = which.and_then(|which| self.records.verdict(which));
         let verdict = verdict.ok_or_else(|| Problem("it takes back what is not there".into()))?;
         if (verdict.item, verdict.slot, verdict.reviewer.as_str()) != (n, slot, reviewer) {
-            return Err(Problem(format!("it takes back another verdict than that of `{reviewer}` on item {n}")));
+            return Err(Problem(format!(
+                "it takes back another verdict than that of `{reviewer}` on item {n}"
+            )));
         }
         if verdict.stands_from <= entry.at {
             return Err(Problem(format!("it takes back a verdict on item {n} that stood already")));

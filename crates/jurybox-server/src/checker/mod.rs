@@ -8,17 +8,17 @@
 mod hands;
 mod models;
 mod read;
+mod rows;
 mod tables;
 mod top;
 
-use crate::Error;
+use crate::{Error, Place};
 use jurybox::Fitted;
 use models::Models;
 use read::{Entry, Found, Records};
-use rusqlite::{Connection, OpenFlags};
+use rows::Db;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::Path;
 use tables::Closed;
 
 /// Something that cannot be.
@@ -71,15 +71,12 @@ impl Checked {
     }
 }
 
-/// Checks every queue of a folder as it is now, whoever writes to it.
-pub fn verify(folder: &Path) -> Result<Vec<Checked>, Error> {
-    let file = folder.join("jurybox.sqlite");
-    let told = |error: rusqlite::Error| Error::Open(format!("{}: {error}", file.display()));
-    let db = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(told)?;
-    db.execute_batch("PRAGMA query_only = ON; BEGIN").map_err(told)?;
+/// Checks every queue of a folder or a database as it is now, whoever writes to it.
+pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
+    let mut db = Db::open(&place.into())?;
     let corrupt = |problem: Problem| Error::Corrupt(problem.0);
-    let queues = read::queues(&db).map_err(corrupt)?;
-    let check = |queue| Records::read(&db, queue).map(|records| check(&records));
+    let queues = read::queues(&mut db).map_err(corrupt)?;
+    let check = |queue| Records::read(&mut db, queue).map(|records| check(&records));
     queues.into_iter().map(check).collect::<Found<Vec<Checked>>>().map_err(corrupt)
 }
 
@@ -300,6 +297,9 @@ impl Play<'_> {
             };
             self.next += 1;
             let row = item.scores.clone().unwrap_or_else(|| vec![f64::NAN; width]);
+            if row.len() != width {
+                self.found.tell(format!("item {n} has {} scores, and {width} evaluators sat", row.len()));
+            }
             if item.arrived != entry.at {
                 self.found.tell(format!("item {n} came in with entry {} and says another time", entry.seq));
             }

@@ -1,9 +1,9 @@
 //! The rows as they are, read in one sweep and understood anew: nothing here is shared with those who wrote them.
 
+use super::rows::Db;
 use super::{Lease, Problem};
 use jurybox::Evaluators;
 use jurybox::toolbox::{hash_number, hash_text};
-use rusqlite::{Connection, Row};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
@@ -94,22 +94,6 @@ fn told(error: impl std::fmt::Display) -> Problem {
     Problem(error.to_string())
 }
 
-fn all<T>(
-    db: &Connection,
-    sql: &str,
-    queue: i64,
-    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> Found<Vec<T>> {
-    let mut statement = db.prepare(sql).map_err(told)?;
-    let rows = statement.query_map([queue], |row| read(row)).map_err(told)?;
-    rows.collect::<rusqlite::Result<_>>().map_err(told)
-}
-
-fn doubles(bytes: Option<Vec<u8>>) -> Option<Vec<f64>> {
-    let bytes = bytes?;
-    Some(bytes.chunks(8).map(|eight| eight.try_into().map_or(f64::NAN, f64::from_le_bytes)).collect())
-}
-
 /// A queue's row.
 pub(super) struct QueueRow {
     id: i64,
@@ -119,18 +103,18 @@ pub(super) struct QueueRow {
 }
 
 /// The queues of a database.
-pub(super) fn queues(db: &Connection) -> Found<Vec<QueueRow>> {
-    all(db, "SELECT id, name, head, at FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
-        Ok(QueueRow { id: row.get(0)?, name: row.get(1)?, head: row.get(2)?, at: row.get(3)? })
+pub(super) fn queues(db: &mut Db) -> Found<Vec<QueueRow>> {
+    db.all("SELECT id, name, head, at FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
+        Ok(QueueRow { id: row.int(0)?, name: row.text(1)?, head: row.number(2)?, at: row.int(3)? })
     })
 }
 
 impl Records {
-    pub(super) fn read(db: &Connection, of: QueueRow) -> Found<Records> {
+    pub(super) fn read(db: &mut Db, of: QueueRow) -> Found<Records> {
         let QueueRow { id: queue, name, head, at } = of;
         let log =
-            all(db, "SELECT seq, at, kind, body FROM log WHERE queue = ?1 ORDER BY seq", queue, |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, String>(3)?))
+            db.all("SELECT seq, at, kind, body FROM log WHERE queue = ?1 ORDER BY seq", queue, |row| {
+                Ok((row.number(0)?, row.int(1)?, row.text(2)?, row.text(3)?))
             })?;
         let log = log.into_iter().map(|(seq, at, kind, body)| {
             let body =
@@ -139,85 +123,84 @@ impl Records {
         });
         let log = log.collect::<Found<Vec<Entry>>>()?;
         let sql = "SELECT n, key, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
-        let items = all(db, sql, queue, |row| {
-            let tags: String = row.get(5)?;
+        let items = db.all(sql, queue, |row| {
             Ok(Item {
-                n: row.get(0)?,
-                key: row.get(1)?,
-                seq: row.get(2)?,
-                arrived: row.get(3)?,
-                scores: doubles(row.get(4)?),
-                tags: serde_json::from_str(&tags).unwrap_or_default(),
-                audit: row.get(6)?,
-                due: row.get(7)?,
-                closed: row.get(8)?,
+                n: row.number(0)?,
+                key: row.text_if_any(1)?,
+                seq: row.number(2)?,
+                arrived: row.int(3)?,
+                scores: row.doubles(4)?,
+                tags: serde_json::from_str(&row.text(5)?).unwrap_or_default(),
+                audit: row.real_if_any(6)?,
+                due: row.int_if_any(7)?,
+                closed: row.number_if_any(8)?,
             })
         })?;
         let (mut late, mut late_of): (HashMap<u64, Vec<_>>, HashMap<u64, Vec<_>>) = Default::default();
         let sql = "SELECT seq, n, scores FROM rescored WHERE queue = ?1 ORDER BY seq, n";
-        for (seq, n, scores) in all(db, sql, queue, |row| {
-            Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?, doubles(row.get(2)?)))
-        })? {
+        for (seq, n, scores) in
+            db.all(sql, queue, |row| Ok((row.number(0)?, row.number(1)?, row.doubles(2)?)))?
+        {
             let scores = scores.unwrap_or_default();
             late.entry(seq).or_default().push((n, scores.clone()));
             late_of.entry(n).or_default().push((seq, scores));
         }
         let mut picks: HashMap<u64, Vec<Pick>> = HashMap::new();
         let sql = "SELECT seq, item, slot, reviewer, until, model, value, probability, explored FROM claims WHERE queue = ?1 ORDER BY seq, i";
-        for (seq, pick) in all(db, sql, queue, |row| {
+        for (seq, pick) in db.all(sql, queue, |row| {
             let pick = Pick {
-                item: row.get(1)?,
-                slot: row.get(2)?,
-                reviewer: row.get(3)?,
-                until: row.get(4)?,
-                model: row.get(5)?,
-                value: row.get(6)?,
-                probability: row.get(7)?,
-                explored: row.get(8)?,
+                item: row.number(1)?,
+                slot: row.int(2)?,
+                reviewer: row.text(3)?,
+                until: row.int(4)?,
+                model: row.number(5)?,
+                value: row.real(6)?,
+                probability: row.real(7)?,
+                explored: row.int(8)? != 0,
             };
-            Ok((row.get::<_, u64>(0)?, pick))
+            Ok((row.number(0)?, pick))
         })? {
             picks.entry(seq).or_default().push(pick);
         }
         let mut verdicts: HashMap<u64, Vec<Verdict>> = HashMap::new();
         let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from, claim FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
-        for verdict in all(db, sql, queue, |row| {
-            let replaces: (Option<u64>, Option<u64>) = (row.get(7)?, row.get(8)?);
+        for verdict in db.all(sql, queue, |row| {
+            let replaces = (row.number_if_any(7)?, row.number_if_any(8)?);
             Ok(Verdict {
-                seq: row.get(0)?,
-                i: row.get(1)?,
-                item: row.get(2)?,
-                slot: row.get(3)?,
-                reviewer: row.get(4)?,
-                source: row.get(5)?,
-                reward: row.get(6)?,
+                seq: row.number(0)?,
+                i: row.number(1)?,
+                item: row.number(2)?,
+                slot: row.int(3)?,
+                reviewer: row.text(4)?,
+                source: row.text(5)?,
+                reward: row.real(6)?,
                 replaces: replaces.0.zip(replaces.1),
-                replaced_by: row.get(9)?,
-                decides: row.get(10)?,
-                probability: row.get(11)?,
-                explored: row.get(12)?,
-                stands_from: row.get(13)?,
-                claim: row.get(14)?,
+                replaced_by: row.number_if_any(9)?,
+                decides: row.real_if_any(10)?,
+                probability: row.real(11)?,
+                explored: row.int(12)? != 0,
+                stands_from: row.int(13)?,
+                claim: row.number_if_any(14)?,
             })
         })? {
             verdicts.entry(verdict.seq).or_default().push(verdict);
         }
         let sql = "SELECT item, slot, reviewer, until, claim, probability, explored FROM leases WHERE queue = ?1 ORDER BY item, slot";
-        let leases = all(db, sql, queue, |row| {
+        let leases = db.all(sql, queue, |row| {
             let lease = Lease {
-                slot: row.get(1)?,
-                reviewer: row.get(2)?,
-                until: row.get(3)?,
-                claim: row.get(4)?,
-                probability: row.get(5)?,
-                explored: row.get(6)?,
+                slot: row.int(1)?,
+                reviewer: row.text(2)?,
+                until: row.int(3)?,
+                claim: row.number(4)?,
+                probability: row.real(5)?,
+                explored: row.int(6)? != 0,
             };
-            Ok((row.get(0)?, lease))
+            Ok((row.number(0)?, lease))
         })?;
         let sql = "SELECT item, seq, reviewer FROM skips WHERE queue = ?1 ORDER BY item, seq";
-        let skips = all(db, sql, queue, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let skips = db.all(sql, queue, |row| Ok((row.number(0)?, row.number(1)?, row.text(2)?)))?;
         let sql = "SELECT seq, state, sha256 FROM checkpoints WHERE queue = ?1 ORDER BY seq";
-        let checkpoints = all(db, sql, queue, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let checkpoints = db.all(sql, queue, |row| Ok((row.number(0)?, row.bytes(1)?, row.bytes(2)?)))?;
         let setups =
             log.iter().filter(|entry| entry.kind == "create" || entry.kind == "configure").map(|entry| {
                 let config = entry.body["config"].clone();
@@ -276,7 +259,10 @@ impl Records {
             if old != new {
                 row = new
                     .iter()
-                    .map(|seat| old.iter().position(|o| o == seat).map_or(f64::NAN, |at| row[at]))
+                    .map(|seat| {
+                        let at = old.iter().position(|other| other == seat);
+                        at.and_then(|at| row.get(at)).copied().unwrap_or(f64::NAN)
+                    })
                     .collect();
             }
         }

@@ -63,8 +63,10 @@ impl Play<'_> {
             let value = if let Some(value) = self.values.get(&n) {
                 *value
             } else {
-                let score =
-                    |seat| seats.iter().position(|other| other == seat).map_or(f64::NAN, |at| open.row[at]);
+                let score = |seat| {
+                    let at = seats.iter().position(|other| other == seat);
+                    at.and_then(|at| open.row.get(at)).copied().unwrap_or(f64::NAN)
+                };
                 let row: Vec<f64> = asked.iter().map(score).collect();
                 let told = |error: jurybox::Error| Problem(error.to_string());
                 let value = fitted.values(&fitted.scores(&row).map_err(told)?).map_err(told)?[0];

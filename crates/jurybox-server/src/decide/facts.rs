@@ -85,7 +85,9 @@ impl Facts {
                         closed.push(found.n);
                     } else if let Some(token) = verdict.token
                         && (gives_back
-                            || board.work(found.n).is_none_or(|work| work.lease_of(&verdict.reviewer).is_none()))
+                            || board
+                                .work(found.n)
+                                .is_none_or(|work| work.lease_of(&verdict.reviewer).is_none()))
                         && let Some(pick) = store.claimed(queue, token, found.n)?
                     {
                         self.claimed.insert((token, found.n), pick);

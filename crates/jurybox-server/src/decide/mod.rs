@@ -10,7 +10,7 @@ pub(crate) use facts::Facts;
 use crate::Error;
 use crate::board::Board;
 use crate::event::Body;
-use crate::request::{Answer, Change, Request};
+use crate::request::{Answer, Call, Change, Request};
 
 /// What a request comes to.
 #[derive(Debug)]
@@ -52,6 +52,15 @@ fn check_name(what: &str, name: &str) -> Result<(), String> {
         return Err(format!("{what} has a zero byte"));
     }
     Ok(())
+}
+
+/// Refuses what no table takes, before it is looked for in one.
+pub(crate) fn check_call(call: &Call) -> Result<(), Error> {
+    if !call.actor.is_empty() {
+        check_name("the name of who asks", &call.actor).map_err(Error::Refused)?;
+    }
+    let key = call.idempotency.as_deref().map_or(Ok(()), |key| check_name("the idempotency key", key));
+    key.map_err(Error::Refused)
 }
 
 impl Desk<'_> {

@@ -1,8 +1,11 @@
-//! Where queues are kept: the contract, and SQLite, which keeps it.
+//! Where queues are kept: the contract, and the two databases that keep it.
 
+pub(crate) mod postgres;
 pub(crate) mod schema;
 pub(crate) mod sql;
 pub(crate) mod sqlite;
+pub(crate) mod value;
+pub(crate) mod write;
 
 use crate::Error;
 use crate::config::Config;
@@ -10,6 +13,10 @@ use crate::error::corrupt;
 use crate::event::{Event, Stub};
 use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
+use std::time::Duration;
+
+/// Entries that are read at once.
+const STRETCH: u64 = 1024;
 
 /// A queue, as its row has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +56,15 @@ pub(crate) struct Checkpoint {
 ///
 /// An error of any method but `commit` means that the transaction has not happened.
 pub(crate) trait Store: Send {
+    /// Whether other nodes may write to the same queues.
+    fn is_shared(&self) -> bool {
+        false
+    }
+    /// How long a database that is away is waited for.
+    fn patience(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// All queues.
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error>;
     /// Makes a queue with its first entry; none if there is one of that name.
@@ -58,9 +74,9 @@ pub(crate) trait Store: Send {
 
     /// Begins a transaction that will write: nobody else writes to the queue before it ends.
     fn begin(&mut self, queue: i64) -> Result<Head, Error>;
-    /// Begins one that reads, all of it as it is now.
+    /// Begins one that reads, all of it as it is now, and writes nothing.
     fn begin_reading(&mut self, queue: i64) -> Result<Head, Error>;
-    /// Where the log ends, within a transaction.
+    /// Where the log ends, within a transaction or without one.
     fn head(&mut self, queue: i64) -> Result<Head, Error>;
     /// Makes it so. [`Error::Unknown`] if that cannot be said.
     fn commit(&mut self) -> Result<(), Error>;
@@ -82,8 +98,8 @@ pub(crate) trait Store: Send {
     ) -> Result<(), Error>;
     /// Which transaction wrote an entry.
     fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error>;
-    /// The answer to a call with that key.
-    fn remembered(&mut self, queue: i64, key: &str) -> Result<Option<Remembered>, Error>;
+    /// The answers to calls with these keys.
+    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error>;
 
     /// Items by their ids.
     fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error>;
@@ -143,6 +159,32 @@ pub(crate) trait Store: Send {
     fn checkpoints(&mut self, queue: i64) -> Result<Vec<Checkpoint>, Error>;
     /// Deletes payloads and answers whose time has come.
     fn tidy(&mut self, now: i64) -> Result<(), Error>;
+}
+
+/// How a commit goes wrong, in tests.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Fault {
+    /// It happens, and nobody is told.
+    Unanswered,
+    /// It does not happen, and nobody is told.
+    Cut,
+    /// It is refused.
+    Refused,
+}
+
+#[cfg(test)]
+impl Fault {
+    /// How the transaction ends.
+    fn ends(self) -> &'static str {
+        if self == Fault::Unanswered { "COMMIT" } else { "ROLLBACK" }
+    }
+
+    /// What is said of it.
+    fn error(self) -> Error {
+        let why = "the line is dead".to_string();
+        if self == Fault::Refused { Error::Database(why) } else { Error::Unknown(why) }
+    }
 }
 
 /// The seatings and the configuration of a queue at an entry, from the entries that set it up.

@@ -1,5 +1,6 @@
 //! What goes wrong with machines: refused with a clear error or waited out, and nothing is lost.
 
+use super::home::{Kind, on_both};
 use super::life::{Life, config};
 use crate::store::schema;
 use crate::store::sqlite::{FILE, Sqlite};
@@ -10,6 +11,13 @@ use rusqlite::Connection;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+on_both!(
+    a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out,
+    payloads_go_when_their_time_has_come_and_nothing_else_does,
+    a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick,
+    what_an_appeal_has_decided_cannot_be_taken_back_by_the_first_reviewer,
+);
 
 const DAY: i64 = 86_400_000_000;
 
@@ -38,22 +46,21 @@ fn verdict(id: &str, item: &str, token: u64) -> NewVerdict {
     }
 }
 
-fn plain(config: Config) -> Life {
+fn plain(kind: Kind, config: Config) -> Life {
     let mut life =
-        Life::new(1, &Config { ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config });
+        Life::new(kind, 1, &Config { ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config });
     life.ask(Request::Items((0..6).map(|i| item(&format!("x{i}"), f64::from(i))).collect())).unwrap();
     life
 }
 
 fn assert_sound(life: &Life) {
-    let checked = verify(life.folder.path()).unwrap().remove(0);
+    let checked = verify(&life.home.place).unwrap().remove(0);
     assert!(checked.is_sound(), "{checked:#?}");
 }
 
 /// Nobody saw the clock jump, because it did so while nothing ran.
-#[test]
-fn a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out() {
-    let mut life = plain(config());
+fn a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out(kind: Kind) {
+    let mut life = plain(kind, config());
     let first = claimed(life.ask(claim("ann", 1)));
     life.ahead.fetch_add(DAY, Ordering::Relaxed);
     life.clerk.trust_clock();
@@ -72,9 +79,8 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out() {
     assert_sound(&life);
 }
 
-#[test]
-fn payloads_go_when_their_time_has_come_and_nothing_else_does() {
-    let mut life = plain(Config { payload_days: Some(7), lease_seconds: 60, ..config() });
+fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
+    let mut life = plain(kind, Config { payload_days: Some(7), lease_seconds: 60, ..config() });
     let shown = claimed(life.ask(claim("ann", 1))).remove(0);
     assert_eq!(shown.payload, Some(serde_json::json!({ "text": "x5" })));
     life.pass(6 * 86_400);
@@ -91,10 +97,8 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does() {
     let by_name = |name: &str| shown.iter().find(|(item, _)| item == name).map(|(_, is)| *is);
     assert_eq!(shown.len(), 7, "the items are all there");
     assert_eq!((by_name("late"), by_name("x4"), by_name("x5")), (Some(true), Some(true), Some(false)));
-    let db = Connection::open(life.folder.path().join(FILE)).unwrap();
-    let left: i64 = db.query_row("SELECT COUNT(*) FROM payloads", [], |row| row.get(0)).unwrap();
-    assert_eq!(left, 2);
     assert_sound(&life);
+    assert_eq!(life.home.change("DELETE FROM payloads"), 2, "what was deleted is in the database no more");
 }
 
 #[test]
@@ -110,7 +114,10 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     ];
     for refused in refused {
         let error = refused.unwrap_err();
-        assert!(matches!(&error, Error::Open(why) if why.contains("another process has this folder")), "{error}");
+        assert!(
+            matches!(&error, Error::Open(why) if why.contains("another process has this folder")),
+            "{error}"
+        );
     }
     // The server has not noticed, and reading needs no turn.
     queue.ask(Call::new("ann", Request::Items(vec![item("y", 1.0)]))).unwrap();
@@ -159,17 +166,18 @@ fn of_version(version: usize, folder: &Path, rows: &Path) -> Connection {
 
 #[test]
 fn killed_in_the_middle_of_any_migration_a_folder_is_what_it_was_and_is_brought_up_to_date_next_time() {
-    let mut life = Life::new(4, &config());
+    let mut life = Life::new(Kind::Sqlite, 4, &config());
     life.live(150);
-    let Life { clerk, folder: rows, .. } = life;
+    let Life { clerk, home, .. } = life;
     drop(clerk);
-    let before = verify(rows.path()).unwrap();
+    let rows = home.folder();
+    let before = verify(rows).unwrap();
     let aside = tempfile::tempdir().unwrap();
     let mut killed = 0;
     for version in 0..schema::MIGRATIONS.len() {
         let folder = aside.path().join(format!("version {version}"));
         std::fs::create_dir(&folder).unwrap();
-        let db = of_version(version, &folder, rows.path());
+        let db = of_version(version, &folder, rows);
         // So little memory that what is not committed is on the disk.
         db.execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE").unwrap();
         let migration = schema::for_sqlite(schema::MIGRATIONS[version]);
@@ -192,9 +200,8 @@ fn killed_in_the_middle_of_any_migration_a_folder_is_what_it_was_and_is_brought_
 }
 
 /// A release and the verdict on what was released, in one transaction: the probability is still that of the pick.
-#[test]
-fn a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick() {
-    let mut life = plain(Config { audit_rate: 1.0, audit_share: 1.0, ..config() });
+fn a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick(kind: Kind) {
+    let mut life = plain(kind, Config { audit_rate: 1.0, audit_share: 1.0, ..config() });
     life.clerk.freshen().unwrap();
     // Drawn from all, by a rate that changes afterwards.
     let config = crate::Change { audit_rate: Some(0.5), ..crate::Change::default() };
@@ -209,17 +216,14 @@ fn a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick() {
     for answer in life.clerk.answer(&calls) {
         answer.unwrap();
     }
-    let db = Connection::open(life.folder.path().join(FILE)).unwrap();
-    let written: (f64, bool) =
-        db.query_row("SELECT probability, explored FROM verdicts", [], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap();
-    assert_eq!(written, (0.5, true));
+    let queue = life.clerk.queue();
+    let written = life.clerk.store().verdicts(queue, &["v".to_string()]).unwrap().remove(0);
+    assert_eq!((written.probability, written.explored), (0.5, true));
     assert_sound(&life);
 }
 
-#[test]
-fn what_an_appeal_has_decided_cannot_be_taken_back_by_the_first_reviewer() {
-    let mut life = plain(Config { audit_rate: 0.0, ..config() });
+fn what_an_appeal_has_decided_cannot_be_taken_back_by_the_first_reviewer(kind: Kind) {
+    let mut life = plain(kind, Config { audit_rate: 0.0, ..config() });
     let first = claimed(life.ask(claim("ann", 1))).remove(0);
     life.ask(Request::Verdicts(vec![verdict("v", &first.item, first.token)])).unwrap();
     let appeal = NewVerdict {

@@ -1,60 +1,106 @@
 //! Records that are kept: old ones opened, copies made and put back, damage told.
 
+use super::home::{Home, Kind, asked, on_both, tell};
 use super::life::{Life, config};
 use crate::store::schema;
 use crate::store::sqlite::{FILE, Sqlite};
-use crate::{Desk, Error, backup, rebuild, restore, verify};
+use crate::{Desk, Error, Place, backup, rebuild, restore, verify};
 use std::time::Duration;
 
-/// A folder of the first version, with a queue that has lived.
-fn first_version() -> tempfile::TempDir {
-    let mut life = Life::new(3, &config());
+on_both!(
+    records_of_the_first_version_are_brought_up_to_date_and_say_the_same,
+    a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong,
+    what_is_not_ours_or_of_a_later_version_is_refused,
+);
+
+/// The tables and indices of a database, in words.
+fn schema_of(home: &Home) -> String {
+    match &home.place {
+        Place::Folder(folder) => {
+            let db = rusqlite::Connection::open(folder.join(FILE)).unwrap();
+            let words = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name)";
+            db.query_row(words, [], |row| row.get(0)).unwrap()
+        }
+        Place::Database(url) => asked(
+            url,
+            "SELECT string_agg(line, ';' ORDER BY line) FROM (SELECT table_name || '.' || column_name || ' ' || data_type || is_nullable || is_identity AS line FROM information_schema.columns WHERE table_schema = 'jurybox' UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'jurybox') AS lines",
+        ),
+    }
+}
+
+/// Records of the first version, of a queue that has lived.
+fn first_version(kind: Kind) -> Home {
+    let mut life = Life::new(kind, 3, &config());
     life.live(150);
-    let Life { clerk, folder, .. } = life;
+    let Life { clerk, home, .. } = life;
     drop(clerk);
-    let db = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
     // What later versions added, in their own words, taken away again: the first version is what is left.
-    db.execute_batch("DROP INDEX items_open; DROP INDEX idempotency_by_age; DROP INDEX payloads_by_end; PRAGMA user_version = 1")
-        .unwrap();
-    folder
+    for index in ["items_open", "idempotency_by_age", "payloads_by_end"] {
+        home.change(&format!("DROP INDEX {index}"));
+    }
+    set_version(&home, 1);
+    home
 }
 
-#[test]
-fn a_folder_of_the_first_version_is_brought_up_to_date_and_says_the_same() {
-    let folder = first_version();
-    let schema_of = |folder: &std::path::Path| {
-        let db = rusqlite::Connection::open(folder.join(FILE)).unwrap();
-        let mut statement =
-            db.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").unwrap();
-        let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
-        rows.collect::<Result<Vec<_>, _>>().unwrap()
-    };
+fn set_version(home: &Home, version: i64) {
+    match &home.place {
+        Place::Folder(_) => {
+            home.change(&format!("PRAGMA user_version = {version}"));
+        }
+        Place::Database(_) => assert_eq!(home.change(&format!("UPDATE version SET version = {version}")), 1),
+    }
+}
+
+fn records_of_the_first_version_are_brought_up_to_date_and_say_the_same(kind: Kind) {
+    let home = first_version(kind);
     // The first version alone makes just this.
-    let first = tempfile::tempdir().unwrap();
-    let db = rusqlite::Connection::open(first.path().join(FILE)).unwrap();
-    db.execute_batch(&schema::for_sqlite(schema::MIGRATIONS[0])).unwrap();
-    assert_eq!(schema_of(folder.path()), schema_of(first.path()));
-    assert!(Sqlite::open_to_read(folder.path()).unwrap_err().to_string().contains("version 1"));
+    let first = Home::new(kind);
+    match &first.place {
+        Place::Folder(folder) => {
+            let db = rusqlite::Connection::open(folder.join(FILE)).unwrap();
+            db.execute_batch(&schema::for_sqlite(schema::MIGRATIONS[0])).unwrap();
+            assert!(Sqlite::open_to_read(home.folder()).unwrap_err().to_string().contains("version 1"));
+        }
+        Place::Database(url) => {
+            tell(url, "CREATE SCHEMA jurybox");
+            tell(url, "CREATE TABLE jurybox.version(version BIGINT NOT NULL)");
+            for statement in schema::for_postgres(schema::MIGRATIONS[0]).split_inclusive(';') {
+                if !statement.trim().is_empty() {
+                    tell(url, statement);
+                }
+            }
+        }
+    }
+    assert_eq!(schema_of(&home), schema_of(&first));
 
-    let before = verify(folder.path()).unwrap();
-    assert!(Desk::open(folder.path(), None, Duration::ZERO).is_ok());
-    assert_eq!(verify(folder.path()).unwrap(), before);
-    let new = tempfile::tempdir().unwrap();
-    drop(Sqlite::open(new.path(), Duration::ZERO).unwrap());
-    assert_eq!(schema_of(folder.path()), schema_of(new.path()));
+    let before = verify(&home.place).unwrap();
+    // Several nodes may find it so at once.
+    if kind == Kind::Postgres {
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| drop(home.place.open(Duration::ZERO).unwrap()));
+            }
+        });
+    }
+    assert!(Desk::open(&home.place, None, Duration::ZERO).is_ok());
+    assert_eq!(verify(&home.place).unwrap(), before);
+    let new = Home::new(kind);
+    drop(new.place.open(Duration::ZERO).unwrap());
+    assert_eq!(schema_of(&home), schema_of(&new));
 }
 
-#[test]
-fn what_is_not_ours_or_of_a_later_version_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let db = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
-    db.execute_batch("CREATE TABLE theirs(x)").unwrap();
-    assert!(Sqlite::open(folder.path(), Duration::ZERO).unwrap_err().to_string().contains("something else"));
-    let folder = tempfile::tempdir().unwrap();
-    drop(Sqlite::open(folder.path(), Duration::ZERO).unwrap());
-    let db = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
-    db.execute_batch("PRAGMA user_version = 99").unwrap();
-    assert!(Sqlite::open(folder.path(), Duration::ZERO).unwrap_err().to_string().contains("later program"));
+fn what_is_not_ours_or_of_a_later_version_is_refused(kind: Kind) {
+    let told = |home: &Home| home.place.open(Duration::ZERO).err().unwrap().to_string();
+    let home = Home::new(kind);
+    if kind == Kind::Postgres {
+        tell(home.url(), "CREATE SCHEMA jurybox");
+    }
+    home.change("CREATE TABLE theirs(x BIGINT)");
+    assert!(told(&home).contains("something else"), "{}", told(&home));
+    let home = Home::new(kind);
+    drop(home.place.open(Duration::ZERO).unwrap());
+    set_version(&home, 99);
+    assert!(told(&home).contains("later program"), "{}", told(&home));
 }
 
 #[test]
@@ -70,13 +116,13 @@ fn a_folder_has_one_writer_and_commits_are_synced() {
 
 #[test]
 fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
-    let mut life = Life::new(5, &config());
+    let mut life = Life::new(Kind::Sqlite, 5, &config());
     life.live(120);
     let aside = tempfile::tempdir().unwrap();
     let (copy, put_back) = (aside.path().join("copy.sqlite"), aside.path().join("put back"));
-    backup(life.folder.path(), &copy).unwrap();
-    assert!(matches!(backup(life.folder.path(), &copy), Err(Error::Open(_))), "nothing is written over");
-    let then = verify(life.folder.path()).unwrap();
+    backup(life.home.folder(), &copy).unwrap();
+    assert!(matches!(backup(life.home.folder(), &copy), Err(Error::Open(_))), "nothing is written over");
+    let then = verify(life.home.folder()).unwrap();
     life.live(60);
     restore(&copy, &put_back).unwrap();
     assert_eq!(verify(&put_back).unwrap(), then);
@@ -88,20 +134,17 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     assert!(restore(&copy, &bad).is_err() && !bad.join(FILE).exists());
 }
 
-#[test]
-fn a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong() {
-    let mut life = Life::new(8, &config());
+fn a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong(kind: Kind) {
+    let mut life = Life::new(kind, 8, &config());
     life.live(150);
     let queue = life.clerk.queue();
-    let Life { clerk, folder, .. } = life;
+    let Life { clerk, home, .. } = life;
     drop(clerk);
-    let first = rebuild(folder.path(), None, None, Duration::ZERO).unwrap();
-    let again = rebuild(folder.path(), None, None, Duration::ZERO).unwrap();
+    let first = rebuild(&home.place, None, None, Duration::ZERO).unwrap();
+    let again = rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     assert_eq!((first.sha256.clone(), again.checkpoints), (again.sha256, 1));
-    let db = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
-    db.execute("UPDATE checkpoints SET sha256 = X'00' WHERE queue = ?1", [queue]).unwrap();
-    drop(db);
-    let told = rebuild(folder.path(), None, None, Duration::ZERO).unwrap();
+    assert_eq!(home.change(&format!("UPDATE checkpoints SET sha256 = X'00' WHERE queue = {queue}")), 1);
+    let told = rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     assert_eq!((told.mismatches, told.sha256), (vec![first.head], first.sha256));
-    assert_eq!(rebuild(folder.path(), None, None, Duration::ZERO).unwrap().mismatches, [0; 0]);
+    assert_eq!(rebuild(&home.place, None, None, Duration::ZERO).unwrap().mismatches, [0; 0]);
 }

@@ -1,8 +1,13 @@
 //! A random life of a queue: items, claims, verdicts, revisions, evaluators that come and go, leases that run out.
 
+use super::home::{Home, Kind};
+use crate::Place;
 use crate::clerk::Clerk;
+use crate::line::Address;
 use crate::request::{Answer, Call, Change, NewItem, NewVerdict, Request};
+use crate::store::postgres::Postgres;
 use crate::store::sqlite::Sqlite;
+use crate::store::{Fault, Store};
 use crate::{Config, Error, Filter, Source};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
@@ -14,8 +19,8 @@ use std::time::Duration;
 pub(crate) struct Life {
     pub(crate) clerk: Clerk,
     pub(crate) ahead: Arc<AtomicI64>,
-    pub(crate) folder: tempfile::TempDir,
-    pub(crate) fault: Arc<std::sync::Mutex<Option<crate::store::sqlite::Fault>>>,
+    pub(crate) home: Home,
+    pub(crate) fault: Arc<std::sync::Mutex<Option<Fault>>>,
     seed: u64,
     draws: u64,
     items: u64,
@@ -35,16 +40,26 @@ pub(crate) fn config() -> Config {
 }
 
 impl Life {
-    pub(crate) fn new(seed: u64, config: &Config) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = Sqlite::open(folder.path(), Duration::ZERO).unwrap();
-        let (ahead, fault) = (store.ahead(), store.fault.clone());
-        let queue = crate::create::create(&mut store, "q", config, "test").unwrap();
-        let clerk = Clerk::open(Box::new(store), queue.id).unwrap();
+    pub(crate) fn new(kind: Kind, seed: u64, config: &Config) -> Self {
+        let home = Home::new(kind);
+        let (mut store, ahead, fault): (Box<dyn Store>, _, _) = match &home.place {
+            Place::Folder(folder) => {
+                let store = Sqlite::open(folder, Duration::ZERO).unwrap();
+                let (ahead, fault) = (store.ahead(), store.fault.clone());
+                (Box::new(store), ahead, fault)
+            }
+            Place::Database(url) => {
+                let store = Postgres::open(Address::parse(url).unwrap(), Duration::ZERO).unwrap();
+                let (ahead, fault) = (store.ahead(), store.fault.clone());
+                (Box::new(store), ahead, fault)
+            }
+        };
+        let queue = crate::create::create(store.as_mut(), "q", config, "test").unwrap();
+        let clerk = Clerk::open(store, queue.id).unwrap();
         Life {
             clerk,
             ahead,
-            folder,
+            home,
             fault,
             seed,
             draws: 0,

@@ -1,10 +1,19 @@
 //! Several nodes on one log: each catches up with the others before it decides, and commits that go wrong come out right.
 
+use super::home::{Kind, on_both};
 use super::life::{Life, config};
 use crate::clerk::Clerk;
 use crate::load::refold;
-use crate::store::sqlite::Fault;
+use crate::store::Fault;
 use crate::{Answer, Call, Config, Error, Filter, NewItem, NewVerdict, Request};
+
+on_both!(
+    two_nodes_give_out_each_item_once,
+    what_one_node_releases_another_gives_out_and_an_expiry_races_a_verdict_in_the_order_of_the_log,
+    a_revision_that_comes_while_the_log_is_folded_again_is_not_missed,
+    a_commit_that_goes_wrong_happens_once_or_not_at_all,
+    whatever_three_nodes_do_by_turns_they_end_up_the_same_and_every_claim_is_exact,
+);
 
 fn node(life: &Life) -> Clerk {
     Clerk::open(life.clerk.another_store().unwrap(), life.clerk.queue()).unwrap()
@@ -33,17 +42,16 @@ fn names(answer: Result<Answer, Error>) -> Vec<String> {
     claims.into_iter().map(|claim| claim.item).collect()
 }
 
-fn plain() -> Life {
+fn plain(kind: Kind) -> Life {
     let config =
         Config { audit_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() };
-    let mut life = Life::new(1, &config);
+    let mut life = Life::new(kind, 1, &config);
     life.ask(Request::Items((0..6).map(|i| item(&format!("x{i}"), f64::from(i))).collect())).unwrap();
     life
 }
 
-#[test]
-fn two_nodes_give_out_each_item_once() {
-    let mut life = plain();
+fn two_nodes_give_out_each_item_once(kind: Kind) {
+    let mut life = plain(kind);
     let mut other = node(&life);
     assert_eq!(names(other.answer(&[claim("ann", 2)]).remove(0)), ["x5", "x4"]);
     assert_eq!(names(life.clerk.answer(&[claim("bob", 2)]).remove(0)), ["x3", "x2"]);
@@ -52,9 +60,10 @@ fn two_nodes_give_out_each_item_once() {
     assert_eq!(life.clerk.replica.board.to_bytes(), other.replica.board.to_bytes());
 }
 
-#[test]
-fn what_one_node_releases_another_gives_out_and_an_expiry_races_a_verdict_in_the_order_of_the_log() {
-    let mut life = plain();
+fn what_one_node_releases_another_gives_out_and_an_expiry_races_a_verdict_in_the_order_of_the_log(
+    kind: Kind,
+) {
+    let mut life = plain(kind);
     let mut other = node(&life);
     life.clerk.answer(&[claim("ann", 1)]).remove(0).unwrap();
     let release = Call::new("ann", Request::Release { reviewer: "ann".into(), items: Vec::new() });
@@ -85,9 +94,8 @@ fn what_one_node_releases_another_gives_out_and_an_expiry_races_a_verdict_in_the
     assert_eq!(names(other.answer(&[claim("eve", 1)]).remove(0)), ["x3"], "x4 was decided before");
 }
 
-#[test]
-fn a_revision_that_comes_while_the_log_is_folded_again_is_not_missed() {
-    let mut life = plain();
+fn a_revision_that_comes_while_the_log_is_folded_again_is_not_missed(kind: Kind) {
+    let mut life = plain(kind);
     life.clerk.answer(&[claim("ann", 2)]).remove(0).unwrap();
     life.ask(Request::Verdicts(vec![verdict("v1", "x5", "ann", 1.0), verdict("v2", "x4", "ann", 1.0)]))
         .unwrap();
@@ -110,10 +118,9 @@ fn a_revision_that_comes_while_the_log_is_folded_again_is_not_missed() {
     assert!(!life.clerk.replica.learner.is_stale());
 }
 
-#[test]
-fn a_commit_that_goes_wrong_happens_once_or_not_at_all() {
+fn a_commit_that_goes_wrong_happens_once_or_not_at_all(kind: Kind) {
     for (fault, happens) in [(Fault::Unanswered, true), (Fault::Cut, false), (Fault::Refused, false)] {
-        let mut life = plain();
+        let mut life = plain(kind);
         let before = life.clerk.replica.board.to_bytes();
         *life.fault.lock().unwrap() = Some(fault);
         let answer = life.clerk.answer(&[claim("ann", 2)]).remove(0);
@@ -127,13 +134,12 @@ fn a_commit_that_goes_wrong_happens_once_or_not_at_all() {
             assert_eq!(names(life.clerk.answer(&[claim("bob", 3)]).remove(0)), ["x5", "x4", "x3"]);
         }
         assert_eq!(node(&life).replica.board.to_bytes(), life.clerk.replica.board.to_bytes());
-        assert!(crate::verify(life.folder.path()).unwrap()[0].is_sound());
+        assert!(crate::verify(&life.home.place).unwrap()[0].is_sound());
     }
 }
 
-#[test]
-fn whatever_three_nodes_do_by_turns_they_end_up_the_same_and_every_claim_is_exact() {
-    let mut life = Life::new(21, &Config { quorum: 2, ..config() });
+fn whatever_three_nodes_do_by_turns_they_end_up_the_same_and_every_claim_is_exact(kind: Kind) {
+    let mut life = Life::new(kind, 21, &Config { quorum: 2, ..config() });
     let mut nodes: Vec<Clerk> = (0..2).map(|_| node(&life)).collect();
     for turn in 0..60 {
         life.live(6);
@@ -155,6 +161,6 @@ fn whatever_three_nodes_do_by_turns_they_end_up_the_same_and_every_claim_is_exac
         assert!(node.replica.learner.to_bytes() == life.clerk.replica.learner.to_bytes());
         assert_eq!(node.mismatches, 0);
     }
-    let checked = crate::verify(life.folder.path()).unwrap().remove(0);
+    let checked = crate::verify(&life.home.place).unwrap().remove(0);
     assert!(checked.is_sound() && checked.claims > 50, "{checked:#?}");
 }

@@ -1,16 +1,30 @@
 //! The rules of the desk, one by one.
 
+use super::home::{Kind, on_both};
 use super::life::{Life, config};
 use crate::request::{Answer, Call, Change, NewItem, NewVerdict, Request};
 use crate::{Config, Doors, Error, Filter, Source};
 use jurybox::Evaluators;
+
+on_both!(
+    the_best_go_out_first_and_to_one_person_each,
+    a_verdict_counts_once_and_late_ones_count_unless_another_has_the_item,
+    two_who_disagree_get_a_third_and_the_majority_decides,
+    what_is_skipped_goes_to_others_and_what_is_undone_comes_back,
+    revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing,
+    doors_dates_tags_and_bulk_closing,
+    a_call_with_the_same_key_happens_once,
+    a_clock_that_jumps_is_refused_and_nothing_is_lost,
+    erased_items_are_gone_and_what_was_learnt_from_them_too,
+    evaluators_come_and_go_while_people_work,
+);
 
 fn item(id: &str, a: f64) -> NewItem {
     let scores = [("a".to_string(), Some(a)), ("b".into(), Some(a)), ("c".into(), Some(a))].into();
     NewItem { id: id.into(), scores, ..NewItem::default() }
 }
 
-fn plain(quorum: u8) -> Life {
+fn plain(kind: Kind, quorum: u8) -> Life {
     let config = Config {
         quorum,
         audit_rate: 0.0,
@@ -18,7 +32,7 @@ fn plain(quorum: u8) -> Life {
         policy: "average".parse().unwrap(),
         ..config()
     };
-    let mut life = Life::new(1, &config);
+    let mut life = Life::new(kind, 1, &config);
     let items = (0..6).map(|i| item(&format!("x{i}"), f64::from(i))).collect();
     life.ask(Request::Items(items)).unwrap();
     life
@@ -58,9 +72,8 @@ fn pending(life: &Life) -> (u64, u64, u64) {
     (counts.pending, counts.leased, counts.closed)
 }
 
-#[test]
-fn the_best_go_out_first_and_to_one_person_each() {
-    let mut life = plain(1);
+fn the_best_go_out_first_and_to_one_person_each(kind: Kind) {
+    let mut life = plain(kind, 1);
     assert_eq!(names(&claim(&mut life, "ann", 2)), ["x5", "x4"]);
     assert_eq!(names(&claim(&mut life, "bob", 2)), ["x3", "x2"]);
     assert_eq!(names(&claim(&mut life, "ann", 9)), ["x1", "x0"]);
@@ -69,9 +82,8 @@ fn the_best_go_out_first_and_to_one_person_each() {
     assert_eq!(names(&claim(&mut life, "cid", 1)), ["x5"], "leases run out");
 }
 
-#[test]
-fn a_verdict_counts_once_and_late_ones_count_unless_another_has_the_item() {
-    let mut life = plain(1);
+fn a_verdict_counts_once_and_late_ones_count_unless_another_has_the_item(kind: Kind) {
+    let mut life = plain(kind, 1);
     let claims = claim(&mut life, "ann", 3);
     assert_eq!(give(&mut life, verdict("v1", "x5", "ann", 1.0)), Ok("accepted"));
     assert_eq!(give(&mut life, verdict("v1", "x5", "ann", 1.0)), Ok("repeated"));
@@ -88,9 +100,8 @@ fn a_verdict_counts_once_and_late_ones_count_unless_another_has_the_item() {
     assert_eq!(life.ask(extend).unwrap(), Answer::Changed { changed: 0 }, "no error after one's own verdict");
 }
 
-#[test]
-fn two_who_disagree_get_a_third_and_the_majority_decides() {
-    let mut life = plain(2);
+fn two_who_disagree_get_a_third_and_the_majority_decides(kind: Kind) {
+    let mut life = plain(kind, 2);
     for reviewer in ["ann", "bob"] {
         assert_eq!(names(&claim(&mut life, reviewer, 1)), ["x5"]);
     }
@@ -112,9 +123,8 @@ fn two_who_disagree_get_a_third_and_the_majority_decides() {
     );
 }
 
-#[test]
-fn what_is_skipped_goes_to_others_and_what_is_undone_comes_back() {
-    let mut life = plain(1);
+fn what_is_skipped_goes_to_others_and_what_is_undone_comes_back(kind: Kind) {
+    let mut life = plain(kind, 1);
     claim(&mut life, "ann", 1);
     let skip = |item: &str| Request::Skip {
         reviewer: "ann".into(),
@@ -141,9 +151,8 @@ fn what_is_skipped_goes_to_others_and_what_is_undone_comes_back() {
     );
 }
 
-#[test]
-fn revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing() {
-    let mut life = plain(1);
+fn revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing(kind: Kind) {
+    let mut life = plain(kind, 1);
     let used = |life: &Life| life.clerk.replica.learner.jury().seen();
     claim(&mut life, "ann", 2);
     give(&mut life, verdict("v1", "x5", "ann", 1.0)).unwrap();
@@ -168,9 +177,8 @@ fn revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing() {
     assert_eq!(life.clerk.replica.learner.epoch(), 2);
 }
 
-#[test]
-fn doors_dates_tags_and_bulk_closing() {
-    let mut life = plain(1);
+fn doors_dates_tags_and_bulk_closing(kind: Kind) {
+    let mut life = plain(kind, 1);
     let doors = |doors| Request::Configure(Change { doors: Some(doors), ..Change::default() });
     life.ask(doors(Doors::Paused)).unwrap();
     let ask = Request::Claim { reviewer: "ann".into(), k: None, filter: Filter::default() };
@@ -203,9 +211,8 @@ fn doors_dates_tags_and_bulk_closing() {
     assert!(rejected[0].why.contains("closed"));
 }
 
-#[test]
-fn a_call_with_the_same_key_happens_once() {
-    let mut life = plain(1);
+fn a_call_with_the_same_key_happens_once(kind: Kind) {
+    let mut life = plain(kind, 1);
     let ask = |k| {
         Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(k), filter: Filter::default() })
             .with_key("k1")
@@ -233,9 +240,8 @@ fn a_call_with_the_same_key_happens_once() {
     assert_eq!(life.clerk.replica.board.seq, entries + 1);
 }
 
-#[test]
-fn a_clock_that_jumps_is_refused_and_nothing_is_lost() {
-    let mut life = plain(1);
+fn a_clock_that_jumps_is_refused_and_nothing_is_lost(kind: Kind) {
+    let mut life = plain(kind, 1);
     claim(&mut life, "ann", 1);
     let day = 86_400_000_000;
     for jump in [day, -day] {
@@ -248,9 +254,8 @@ fn a_clock_that_jumps_is_refused_and_nothing_is_lost() {
     assert_eq!(give(&mut life, verdict("v1", "x5", "ann", 1.0)), Ok("accepted"), "the lease is still ann's");
 }
 
-#[test]
-fn erased_items_are_gone_and_what_was_learnt_from_them_too() {
-    let mut life = plain(1);
+fn erased_items_are_gone_and_what_was_learnt_from_them_too(kind: Kind) {
+    let mut life = plain(kind, 1);
     claim(&mut life, "ann", 1);
     give(&mut life, verdict("v1", "x5", "ann", 1.0)).unwrap();
     life.pass(25);
@@ -268,9 +273,8 @@ fn erased_items_are_gone_and_what_was_learnt_from_them_too() {
     assert_eq!(pending(&life).0, 4);
 }
 
-#[test]
-fn evaluators_come_and_go_while_people_work() {
-    let mut life = plain(1);
+fn evaluators_come_and_go_while_people_work(kind: Kind) {
+    let mut life = plain(kind, 1);
     let seat = |names: &[&str]| {
         Request::Configure(Change {
             evaluators: Some(Evaluators::new(names.iter().copied()).unwrap()),
@@ -287,7 +291,7 @@ fn evaluators_come_and_go_while_people_work() {
     best.scores = [("b".to_string(), Some(1.0))].into();
     let Answer::Items { rejected, .. } = life.ask(Request::Items(vec![best])).unwrap() else { panic!() };
     assert!(rejected[0].why.contains("no evaluator `b`"));
-    for checked in crate::verify(life.folder.path()).unwrap() {
+    for checked in crate::verify(&life.home.place).unwrap() {
         assert!(checked.is_sound(), "{checked:#?}");
     }
 }

@@ -1,17 +1,27 @@
 //! Many callers at once: whatever they do, the records hold.
 
+use super::home::{Home, Kind, on_both};
 use super::life::config;
 use crate::{Answer, Call, Change, Config, Error, Filter, NewItem, NewVerdict, Request, Service};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use std::time::Duration;
 
-/// One caller: brings items, takes items, gives verdicts, changes its mind.
+on_both!(
+    whatever_many_callers_do_at_once_every_claim_is_exact,
+    a_queue_that_is_there_is_found_and_another_set_up_refused,
+);
+
+/// One caller: brings items, takes items, gives verdicts, changes its mind. So many turns, and on until the order was made anew
+/// a few times while claims went on: how long that takes is up to the machine.
 fn call(queue: &crate::Queue, caller: u64, turns: u64) {
     let mut given: Vec<(String, String)> = Vec::new();
     let reviewer = format!("r{caller}");
     let ask = |request| queue.ask(Call::new(&reviewer, request));
-    for turn in 0..turns {
+    for turn in 0.. {
+        if turn >= turns && queue.standing().unwrap().rankings > 4 {
+            break;
+        }
         let draw = |what: u64, below: u64| hash_number(caller * 1000 + what, turn) % below;
         let items = (0..=draw(1, 8)).map(|i| {
             let id = format!("{caller}-{turn}-{i}");
@@ -70,10 +80,9 @@ fn call(queue: &crate::Queue, caller: u64, turns: u64) {
     }
 }
 
-#[test]
-fn whatever_many_callers_do_at_once_every_claim_is_exact() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = Service::open(folder.path(), Duration::ZERO).unwrap();
+fn whatever_many_callers_do_at_once_every_claim_is_exact(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
     // Leases and the time to take back are short, so that both run out while the callers are at it.
     let config = Config { lease_seconds: 1, undo_seconds: 0, settle_seconds: 0, quorum: 1, ..config() };
     let queue = service.create("q", &config).unwrap();
@@ -86,18 +95,17 @@ fn whatever_many_callers_do_at_once_every_claim_is_exact() {
     let standing = queue.standing().unwrap();
     assert!(standing.rankings > 2, "{standing:?}");
     assert_eq!(standing.mismatches, 0);
-    let checked = crate::verify(folder.path()).unwrap().remove(0);
+    let checked = crate::verify(&home.place).unwrap().remove(0);
     assert!(checked.is_sound(), "{checked:#?}");
     assert!(checked.claims > 300 && checked.models > 2 && checked.revisions > 5, "{checked:#?}");
     drop((queue, service));
-    let rebuilt = crate::rebuild(folder.path(), None, None, Duration::ZERO).unwrap();
+    let rebuilt = crate::rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     assert_eq!(rebuilt.tables_agree, Some(true));
 }
 
-#[test]
-fn a_queue_that_is_there_is_found_and_another_set_up_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = Service::open(folder.path(), Duration::ZERO).unwrap();
+fn a_queue_that_is_there_is_found_and_another_set_up_refused(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
     service.create("q", &config()).unwrap();
     service.create("q", &config()).unwrap();
     assert!(matches!(service.create("q", &Config { k: 9, ..config() }), Err(Error::QueueExists { .. })));

@@ -6,11 +6,12 @@
 
 mod read;
 mod store;
-mod write;
 
+use super::value::{Op, Value};
 use super::{Head, schema, sql};
 use crate::Error;
 use crate::error::corrupt;
+use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
 use rusqlite::{Connection, Row};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,6 @@ pub(crate) const FILE: &str = "jurybox.sqlite";
 const LOCK: &str = "jurybox.lock";
 /// What an SQLite file of ours says that it is: "jury".
 const APPLICATION: i64 = 0x6a75_7279;
-/// Entries that are read at once.
-const STRETCH: u64 = 1024;
 
 /// A folder with an SQLite database in it.
 #[derive(Debug)]
@@ -37,19 +36,7 @@ pub(crate) struct Sqlite {
     ahead: Arc<AtomicI64>,
     /// What is to go wrong with the next commit, in tests.
     #[cfg(test)]
-    pub(crate) fault: Arc<std::sync::Mutex<Option<Fault>>>,
-}
-
-/// How a commit goes wrong.
-#[cfg(test)]
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Fault {
-    /// It happens, and nobody is told.
-    Unanswered,
-    /// It does not happen, and nobody is told.
-    Cut,
-    /// It is refused.
-    Refused,
+    pub(crate) fault: Arc<std::sync::Mutex<Option<super::Fault>>>,
 }
 
 impl Sqlite {
@@ -182,6 +169,14 @@ impl Sqlite {
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX) + self.ahead.load(Ordering::Relaxed)
     }
 
+    /// Runs these in their order.
+    fn run(&self, ops: &[Op]) -> Result<(), Error> {
+        for op in ops {
+            self.execute(op.sql, rusqlite::params_from_iter(&op.values))?;
+        }
+        Ok(())
+    }
+
     fn execute(&self, statement: &str, values: impl rusqlite::Params) -> Result<usize, Error> {
         self.connection.prepare_cached(statement).map_err(db)?.execute(values).map_err(db)
     }
@@ -228,6 +223,20 @@ fn connect(file: &Path) -> Result<Connection, Error> {
         )));
     }
     Ok(connection)
+}
+
+impl rusqlite::ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let null = ToSqlOutput::Owned(Cell::Null);
+        Ok(match self {
+            Value::Int(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Integer(x))),
+            Value::Real(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Real(x))),
+            Value::Text(x) => {
+                x.as_ref().map_or(null, |x| ToSqlOutput::Borrowed(ValueRef::Text(x.as_bytes())))
+            }
+            Value::Bytes(x) => x.as_ref().map_or(null, |x| ToSqlOutput::Borrowed(ValueRef::Blob(x))),
+        })
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err")]

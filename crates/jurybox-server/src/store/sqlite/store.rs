@@ -1,14 +1,15 @@
 //! The contract, kept.
 
 use super::read::{checkpoint, get, item, scores, verdict};
-use super::{FILE, STRETCH, Sqlite, connect, db};
+use super::{FILE, Sqlite, connect, db};
 use crate::Error;
 use crate::board::work::Lease;
 use crate::error::corrupt;
 use crate::event::{Event, Picked, Rescored};
 use crate::rows::{Chunk, Found, ItemRow, LogRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
-use crate::store::{Checkpoint, Head, LeaseRow, QueueRow, Store, sql};
+use crate::store::write::ops_of;
+use crate::store::{Checkpoint, Head, LeaseRow, QueueRow, STRETCH, Store, sql};
 use rusqlite::{Row, params};
 
 impl Store for Sqlite {
@@ -24,7 +25,9 @@ impl Store for Sqlite {
                 return Ok(None);
             }
             let id = self.connection.last_insert_rowid();
-            self.write_one(id, 0, write)?;
+            let mut ops = Vec::new();
+            ops_of(id, 0, write, &mut ops)?;
+            self.run(&ops)?;
             Ok(Some(QueueRow { id, name: name.into() }))
         })();
         match made {
@@ -61,14 +64,8 @@ impl Store for Sqlite {
     fn commit(&mut self) -> Result<(), Error> {
         #[cfg(test)]
         if let Some(fault) = self.fault.lock().ok().and_then(|mut fault| fault.take()) {
-            let ends = if fault == super::Fault::Unanswered { "COMMIT" } else { "ROLLBACK" };
-            self.connection.execute_batch(ends).map_err(db)?;
-            let why = "the line is dead".to_string();
-            return Err(if fault == super::Fault::Refused {
-                Error::Database(why)
-            } else {
-                Error::Unknown(why)
-            });
+            self.connection.execute_batch(fault.ends()).map_err(db)?;
+            return Err(fault.error());
         }
         match self.connection.execute_batch("COMMIT") {
             Ok(()) => Ok(()),
@@ -113,8 +110,11 @@ impl Store for Sqlite {
         at: i64,
     ) -> Result<(), Error> {
         self.execute(sql::EXPIRE, params![queue, at])?;
+        let mut ops = Vec::new();
         for write in writes {
-            self.write_one(queue, batch, write)?;
+            ops_of(queue, batch, write, &mut ops)?;
+            self.run(&ops)?;
+            ops.clear();
         }
         for Remembered { key, hash, answer } in answers {
             self.execute(sql::REMEMBER, params![queue, key, hash, answer, at])?;
@@ -129,10 +129,14 @@ impl Store for Sqlite {
         Ok(self.rows(sql::BATCH_OF, params![queue, seq], |row| get(row, 0))?.pop())
     }
 
-    fn remembered(&mut self, queue: i64, key: &str) -> Result<Option<Remembered>, Error> {
-        let read =
-            |row: &Row<'_>| Ok(Remembered { key: get(row, 0)?, hash: get(row, 1)?, answer: get(row, 2)? });
-        Ok(self.rows(sql::REMEMBERED, params![queue, key], read)?.pop())
+    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error> {
+        let mut there = Vec::new();
+        for key in keys {
+            there.extend(self.rows(sql::REMEMBERED, params![queue, key], |row| {
+                Ok(Remembered { key: get(row, 0)?, hash: get(row, 1)?, answer: get(row, 2)? })
+            })?);
+        }
+        Ok(there)
     }
 
     fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error> {

@@ -1,0 +1,249 @@
+//! The clerk: answers requests against a replica in memory, and makes the answers true in the database.
+//!
+//! All requests that are waiting become one transaction: lock the queue, catch up with what others wrote, decide one after the
+//! other, write, commit. Only then is anything so, and only then are answers given. Where it cannot be known whether a commit
+//! happened, the log is asked: every transaction has a name there.
+
+mod asked;
+mod reach;
+
+use crate::Error;
+use crate::answers::{Open, name_items, remember, repeated};
+use crate::decide::{Decision, Desk, Facts, check_call};
+use crate::event::{Event, Source};
+use crate::load::{checkpoint_of, load};
+use crate::replica::Replica;
+use crate::request::{Answer, Call, Request};
+use crate::rows::{Remembered, Write};
+use crate::store::{Checkpoint, Head, Store};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::time::Instant;
+
+/// Answers requests for one queue.
+pub(crate) struct Clerk {
+    store: Box<dyn Store>,
+    queue: i64,
+    pub(crate) replica: Replica,
+    /// The database's clock when it was last read, and ours then.
+    clock: Option<(i64, Instant)>,
+    /// Checkpoints that are to be kept when no transaction is open.
+    due: Vec<Checkpoint>,
+    /// The database cannot be reached: since when, and when it was last tried.
+    away: Option<(Instant, Instant)>,
+    /// Checkpoints that another node, or an earlier run, has with other contents.
+    pub(crate) mismatches: u64,
+}
+
+impl Clerk {
+    /// Opens a queue: loads it, learns up to the head, and ranks.
+    pub(crate) fn open(mut store: Box<dyn Store>, queue: i64) -> Result<Self, Error> {
+        let head = store.begin_reading(queue)?;
+        let replica = load(store.as_mut(), queue, head);
+        store.rollback();
+        let mut clerk = Clerk {
+            store,
+            queue,
+            replica: replica?,
+            clock: None,
+            due: Vec::new(),
+            away: None,
+            mismatches: 0,
+        };
+        clerk.replica.rank()?;
+        Ok(clerk)
+    }
+
+    pub(crate) fn queue(&self) -> i64 {
+        self.queue
+    }
+
+    /// Whether other nodes write to the same log.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.store.is_shared()
+    }
+
+    /// Another connection to the same database.
+    pub(crate) fn another_store(&self) -> Result<Box<dyn Store>, Error> {
+        self.store.another()
+    }
+
+    /// Answers these calls, in order, in as few transactions as that allows.
+    pub(crate) fn answer(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
+        let mut answers = Vec::with_capacity(calls.len());
+        let mut rest = calls;
+        while !rest.is_empty() {
+            // What asks about earlier verdicts must find them in the tables.
+            let many = rest
+                .iter()
+                .skip(1)
+                .position(|call| looks_back(&call.request))
+                .map_or(rest.len(), |at| at + 1);
+            let (now, later) = rest.split_at(many);
+            answers.extend(self.transact(now));
+            rest = later;
+        }
+        self.keep_due();
+        answers
+    }
+
+    /// One transaction.
+    fn transact(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
+        let all = |error: &Error| calls.iter().map(|_| Err(error.clone())).collect();
+        let head = match self.begin() {
+            Ok(head) => head,
+            Err(error) => return all(&error),
+        };
+        let batch = RandomState::new().hash_one(Instant::now()).cast_signed();
+        match self.decide(calls, head, batch) {
+            Ok((answers, events)) if events.is_empty() => {
+                self.replica.board.rollback();
+                self.store.rollback();
+                answers
+            }
+            Ok((answers, events)) => match self.commit(&events, batch) {
+                Ok(()) => answers,
+                Err(error) => all(&error),
+            },
+            Err(error) => {
+                self.replica.board.rollback();
+                self.store.rollback();
+                all(&error)
+            }
+        }
+    }
+
+    /// Takes an entry into what was learnt.
+    fn learn(&mut self, event: &Event) {
+        match self.replica.learner.apply(event) {
+            Ok(true) => self.due.push(checkpoint_of(&self.replica.learner)),
+            Ok(false) => {}
+            // What cannot be learnt as it stands in the log is folded again, and says so there.
+            Err(_) => self.replica.learner.give_up(),
+        }
+    }
+
+    #[expect(clippy::type_complexity, reason = "the answers, and what is to be so")]
+    fn decide(
+        &mut self,
+        calls: &[Call],
+        head: Head,
+        batch: i64,
+    ) -> Result<(Vec<Result<Answer, Error>>, Vec<Event>), Error> {
+        let (store, queue) = (self.store.as_mut(), self.queue);
+        let at = head.now.max(head.at);
+        let board = &mut self.replica.board;
+        board.expire_until(at);
+        let mut answers: Vec<Option<Result<Answer, Error>>> = calls.iter().map(|_| None).collect();
+        let keys: Vec<String> = calls.iter().filter_map(|call| call.idempotency.clone()).collect();
+        let known = if keys.is_empty() { Vec::new() } else { store.remembered(queue, &keys)? };
+        let known: HashMap<&str, &Remembered> =
+            known.iter().map(|there| (there.key.as_str(), there)).collect();
+        for (call, answer) in calls.iter().zip(&mut answers) {
+            *answer = match (check_call(call), &call.idempotency) {
+                (Err(error), _) => Some(Err(error)),
+                (Ok(()), Some(key)) => known.get(key.as_str()).map(|there| repeated(there, call)),
+                (Ok(()), None) => None,
+            };
+        }
+        let waiting = calls.iter().zip(&answers).filter(|(_, answer)| answer.is_none()).map(|(call, _)| call);
+        let mut facts = Facts::of(waiting, board, store, queue)?;
+        let (mut writes, mut open, mut here): (Vec<Write>, Vec<Open>, HashMap<&str, usize>) =
+            Default::default();
+        // Calls that came again before the first was answered.
+        let mut twins: Vec<(usize, usize)> = Vec::new();
+        for (place, call) in calls.iter().enumerate() {
+            if answers[place].is_some() {
+                continue;
+            }
+            if let Some(first) = call.idempotency.as_deref().and_then(|key| here.get(key)) {
+                twins.push((place, *first));
+                continue;
+            }
+            let decided = Desk { board, facts: &facts, at }.decide(&call.request);
+            let Decision { body, answer, keys, payloads } = match decided {
+                Ok(decision) => decision,
+                Err(error) => {
+                    answers[place] = Some(Err(error));
+                    continue;
+                }
+            };
+            if let Some(body) = body {
+                let event = Event { seq: board.seq + 1, at, actor: call.actor.clone(), body };
+                board.apply(&event)?;
+                let stands_from = at + crate::config::micros(board.config.undo_seconds);
+                facts.note(&event, &keys, stands_from, board);
+                writes.push(Write { event, keys, payloads, stands_from });
+                if let Some(key) = &call.idempotency {
+                    here.insert(key, place);
+                }
+            }
+            open.push(Open { at: place, answer });
+        }
+        if !writes.is_empty() {
+            store.write(queue, batch, &writes, &[], at)?;
+        }
+        name_items(store, queue, &mut open, &writes)?;
+        let remembered: Vec<Remembered> = open
+            .iter()
+            .filter(|open| calls[open.at].idempotency.as_deref().is_some_and(|key| here.contains_key(key)))
+            .filter_map(|open| remember(&calls[open.at], &open.answer))
+            .collect();
+        if !remembered.is_empty() {
+            store.write(queue, batch, &[], &remembered, at)?;
+        }
+        for Open { at, answer } in open {
+            answers[at] = Some(Ok(answer));
+        }
+        for (place, first) in twins {
+            let same = calls[first].request == calls[place].request;
+            let key = calls[place].idempotency.clone().unwrap_or_default();
+            answers[place] = if same { answers[first].clone() } else { Some(Err(Error::KeyReused { key })) };
+        }
+        let events = writes.into_iter().map(|write| write.event).collect();
+        Ok((answers.into_iter().map(|answer| answer.unwrap_or(Err(Error::Closed))).collect(), events))
+    }
+
+    /// Makes it so, in the database and then in memory.
+    fn commit(&mut self, events: &[Event], batch: i64) -> Result<(), Error> {
+        match self.store.commit() {
+            Ok(()) => {
+                self.replica.board.commit();
+                for event in events {
+                    self.learn(event);
+                }
+                Ok(())
+            }
+            Err(Error::Unknown(why)) => {
+                self.replica.board.rollback();
+                self.find_out(events[0].seq, batch, &why)
+            }
+            Err(error) => {
+                self.replica.board.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    /// The clock is right, however far it jumped.
+    #[cfg(test)]
+    pub(crate) fn trust_clock(&mut self) {
+        self.clock = None;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn store(&mut self) -> &mut dyn Store {
+        self.store.as_mut()
+    }
+}
+
+/// Whether a request speaks of verdicts that were given before.
+fn looks_back(request: &Request) -> bool {
+    match request {
+        Request::Undo { .. } | Request::Erase { .. } | Request::Configure(_) => true,
+        Request::Verdicts(verdicts) => {
+            verdicts.iter().any(|verdict| verdict.revises.is_some() || verdict.source == Source::Appeal)
+        }
+        _ => false,
+    }
+}

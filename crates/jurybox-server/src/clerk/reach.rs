@@ -1,0 +1,232 @@
+//! How a clerk reaches its database, and keeps up with it: connections that are lost, nodes that write too, commits that nobody answered.
+
+use super::Clerk;
+use crate::Error;
+use crate::error::corrupt;
+use crate::load::refold;
+use crate::store::{Head, Store, set_up};
+use std::time::{Duration, Instant};
+
+/// How far the clock may be from where it should be, in microseconds.
+const TOLERANCE: i64 = 60_000_000;
+/// How often a database that is away is tried while who asks is refused.
+const RETRY: Duration = Duration::from_millis(500);
+
+impl Clerk {
+    /// Begins a transaction that is up to date.
+    pub(super) fn begin(&mut self) -> Result<Head, Error> {
+        let head = self.reach(|store, queue| store.begin(queue))?;
+        let ready = self.check_clock(head).and_then(|()| self.catch_up(head));
+        if let Err(error) = ready {
+            self.store.rollback();
+            return Err(error);
+        }
+        Ok(head)
+    }
+
+    /// Asks the database, over a new connection where the one there is has been lost while nobody looked. One that is away is waited
+    /// for as long as the store says; after that who asks is refused at once, and it is tried again now and then.
+    fn reach<T>(&mut self, ask: impl Fn(&mut dyn Store, i64) -> Result<T, Error>) -> Result<T, Error> {
+        let patience = self.store.patience();
+        let refuse = |since: Instant, why: &str| {
+            let so_long = since.elapsed().as_secs();
+            Error::Database(format!("it has been away for {so_long} seconds, and nothing was changed: {why}"))
+        };
+        if let Some((since, tried)) = self.away
+            && since.elapsed() > patience
+            && tried.elapsed() < RETRY
+        {
+            return Err(refuse(since, "come again"));
+        }
+        let mut answer = ask(self.store.as_mut(), self.queue);
+        let since = self.away.map_or_else(Instant::now, |(since, _)| since);
+        loop {
+            match answer {
+                Err(Error::Database(why)) => {
+                    let again = self.store.reconnect().and_then(|()| ask(self.store.as_mut(), self.queue));
+                    answer = match again {
+                        Err(Error::Database(again)) if since.elapsed() >= patience => {
+                            self.away = Some((since, Instant::now()));
+                            return Err(if self.store.is_shared() {
+                                refuse(since, &again)
+                            } else {
+                                Error::Database(again)
+                            });
+                        }
+                        Err(Error::Database(_)) => {
+                            std::thread::sleep(Duration::from_millis(100));
+                            Err(Error::Database(why))
+                        }
+                        done => done,
+                    };
+                }
+                done => {
+                    self.away = None;
+                    return done;
+                }
+            }
+        }
+    }
+
+    /// Reads what others have written since. True if there was anything.
+    pub(crate) fn look(&mut self) -> Result<bool, Error> {
+        let before = self.replica.board.seq;
+        if self.reach(|store, queue| store.head(queue))?.seq == before {
+            return Ok(false);
+        }
+        let head = self.reach(|store, queue| store.begin_reading(queue))?;
+        let read = self.catch_up(head);
+        self.store.rollback();
+        read?;
+        self.keep_due();
+        Ok(self.replica.board.seq > before)
+    }
+
+    fn catch_up(&mut self, head: Head) -> Result<(), Error> {
+        let board = &mut self.replica.board;
+        if head.seq < board.seq {
+            return Err(corrupt(format!(
+                "the log ends at entry {}, and entry {} has been seen: was an older copy put in its place?",
+                head.seq, board.seq
+            )));
+        }
+        if head.seq == board.seq {
+            return Ok(());
+        }
+        let (seatings, _) = set_up(self.store.as_mut(), self.queue, head.seq)?;
+        while self.replica.board.seq < head.seq {
+            let events = self.store.events(self.queue, self.replica.board.seq, head.seq, &seatings)?;
+            if events.is_empty() {
+                return Err(corrupt(format!("entry {} is missing from the log", self.replica.board.seq + 1)));
+            }
+            for event in &events {
+                self.replica.board.apply(event)?;
+                self.replica.board.commit();
+                self.learn(event);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the checkpoints that have come due. One that cannot be kept now is no loss: there will be another, and the log has
+    /// everything. While another node has written something that we have not seen they wait: it may have erased what is in them.
+    pub(super) fn keep_due(&mut self) {
+        if self.due.is_empty() {
+            return;
+        }
+        let kept = self.store.begin(self.queue).and_then(|head| {
+            if head.seq != self.replica.board.seq {
+                return Ok(false);
+            }
+            for checkpoint in &self.due {
+                self.mismatches += u64::from(self.store.keep(self.queue, checkpoint)?.is_some());
+            }
+            Ok(true)
+        });
+        match kept {
+            Ok(true) => {
+                self.due.clear();
+                let _ = self.store.commit();
+            }
+            Ok(false) => self.store.rollback(),
+            Err(_) => {
+                self.due.clear();
+                self.store.rollback();
+            }
+        }
+    }
+
+    /// Refuses to act by a clock that cannot be right: leases would run out all at once, or never.
+    fn check_clock(&mut self, head: Head) -> Result<(), Error> {
+        if head.now + TOLERANCE < head.at {
+            return Err(Error::Clock(format!(
+                "it is {} behind the last entry of the log; nothing is done until it has caught up or is set right",
+                said(head.at - head.now)
+            )));
+        }
+        if let Some((before, then)) = self.clock {
+            let passed = i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX);
+            let jumped = head.now - before - passed;
+            if jumped.abs() > TOLERANCE {
+                return Err(Error::Clock(format!(
+                    "it has jumped {} by {} while the program ran; set it right, or start again if it is right now",
+                    if jumped > 0 { "ahead" } else { "back" },
+                    said(jumped.abs())
+                )));
+            }
+        }
+        // From the last time that it was right: clocks drift apart over days.
+        self.clock = Some((head.now, Instant::now()));
+        Ok(())
+    }
+
+    /// Whether a transaction happened whose commit was not answered. Asked with the queue locked: as long as the database has not
+    /// done with that transaction, the lock is its, and to look without it would be to look too early.
+    pub(super) fn find_out(&mut self, seq: u64, batch: i64, why: &str) -> Result<(), Error> {
+        let (began, patience) = (Instant::now(), self.store.patience().max(Duration::from_secs(5)));
+        loop {
+            let asked = self.store.reconnect().and_then(|()| self.store.begin(self.queue)).and_then(|head| {
+                let happened = self.store.batch_of(self.queue, seq)? == Some(batch);
+                if happened {
+                    self.catch_up(head)?;
+                }
+                Ok(happened)
+            });
+            self.store.rollback();
+            match asked {
+                Ok(true) => return Ok(()),
+                Ok(false) => {
+                    return Err(Error::Database(format!(
+                        "the connection was lost, and nothing was changed: {why}"
+                    )));
+                }
+                Err(_) if began.elapsed() < patience => std::thread::sleep(Duration::from_millis(100)),
+                Err(_) => return Err(Error::Unknown(why.into())),
+            }
+        }
+    }
+
+    /// Folds the log again, here and now, where something that was learnt has been revised, and ranks.
+    pub(crate) fn freshen(&mut self) -> Result<(), Error> {
+        if self.replica.learner.is_stale() {
+            let head = self.store.begin_reading(self.queue)?;
+            let learner = refold(
+                self.store.as_mut(),
+                self.queue,
+                head.seq.min(self.replica.board.seq),
+                &mut |_| Ok(()),
+            );
+            self.store.rollback();
+            self.replica.learner = learner?;
+        }
+        self.replica.rank()?;
+        Ok(())
+    }
+
+    /// Takes what was learnt aside, and brings it up to date with the board.
+    pub(crate) fn take_learner(&mut self, mut learner: crate::learner::Learner) -> Result<(), Error> {
+        self.store.begin_reading(self.queue)?;
+        let folded = crate::load::fold(
+            self.store.as_mut(),
+            self.queue,
+            &mut learner,
+            self.replica.board.seq,
+            &mut |_| Ok(()),
+        );
+        self.store.rollback();
+        folded?;
+        self.replica.learner = learner;
+        Ok(())
+    }
+}
+
+/// A time as a person says it.
+fn said(micros: i64) -> String {
+    let seconds = micros / 1_000_000;
+    match seconds {
+        0..=119 => format!("{seconds} seconds"),
+        120..=7199 => format!("{} minutes", seconds / 60),
+        7200..=172_799 => format!("{} hours", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}

@@ -1,0 +1,136 @@
+//! A line to PostgreSQL: where it is, how it is encrypted, how long anything may take. What is said over it is the business of others.
+
+mod address;
+
+pub(crate) use address::{Address, without_password};
+
+use std::future::Future;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio_postgres::Client;
+use tokio_postgres::error::Severity;
+
+/// Why something did not come off.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) what: String,
+    /// The line is gone, or nothing came back: whether it happened cannot be said from here. Else the database said no, and it
+    /// has not.
+    pub(crate) lost: bool,
+    /// It may come off later as it is: the database is away, or is starting.
+    pub(crate) passing: bool,
+}
+
+impl Failure {
+    fn lost(what: impl std::fmt::Display) -> Self {
+        Failure { what: what.to_string(), lost: true, passing: true }
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        if let Some(said) = error.as_db_error() {
+            let detail = said.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
+            let code = said.code().code();
+            return Failure {
+                what: format!("{}{detail} [{code}]", said.message()),
+                lost: said.parsed_severity() != Some(Severity::Error),
+                // Who may connect to what does not change by waiting.
+                passing: !(code.starts_with("28") || code == "3D000"),
+            };
+        }
+        // The outermost words alone say little: `error connecting to server`.
+        let mut what = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(inner) = cause {
+            what = format!("{what}: {inner}");
+            cause = inner.source();
+        }
+        let passing = !what.contains("certificate") && !what.contains("authentication");
+        Failure { what, lost: true, passing }
+    }
+}
+
+/// A connection, with all that drives it: a thread that waits for an answer also turns the wheels.
+pub(crate) struct Line {
+    /// There until this is dropped.
+    runtime: Option<Runtime>,
+    client: Client,
+    dead: bool,
+}
+
+impl Line {
+    /// Connects, and says these words first.
+    pub(crate) fn connect(address: &Address, first: &str) -> Result<Self, Failure> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::lost)?;
+        let client = runtime.block_on(async {
+            let joined = async {
+                let (client, connection) = address.config().connect(address.tls()).await?;
+                // It ends with the client; what went wrong is told to whoever asks next.
+                tokio::spawn(connection);
+                client.batch_execute(first).await?;
+                Ok::<_, tokio_postgres::Error>(client)
+            };
+            match tokio::time::timeout(Duration::from_secs(20), joined).await {
+                Ok(client) => client.map_err(Failure::from),
+                Err(_) => Err(Failure::lost("nothing came back for 20 seconds")),
+            }
+        })?;
+        Ok(Line { runtime: Some(runtime), client, dead: false })
+    }
+
+    /// Waits for an answer, but not for ever: after the limit the line is dead.
+    pub(crate) fn wait<'a, T>(
+        &'a mut self,
+        limit: Duration,
+        what: impl AsyncFnOnce(&'a Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, Failure> {
+        let Some(runtime) = self.runtime.as_ref().filter(|_| !self.dead) else {
+            return Err(Failure::lost("the connection is closed"));
+        };
+        let client = &self.client;
+        match runtime.block_on(async { tokio::time::timeout(limit, what(client)).await }) {
+            Ok(answer) => answer.map_err(Failure::from),
+            Err(_) => {
+                self.dead = true;
+                Err(Failure::lost(format!("nothing came back for {} seconds", limit.as_secs())))
+            }
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // The database rolls back what was open. A runtime that is dropped in another one's thread would panic without this.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Begins all of these in their order, and only then waits: one journey for all. The first error, if there is one.
+pub(crate) async fn in_order<T>(
+    mut futures: Vec<std::pin::Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + '_>>>,
+) -> Result<Vec<T>, tokio_postgres::Error> {
+    let mut early: Vec<Option<Result<T, tokio_postgres::Error>>> = Vec::with_capacity(futures.len());
+    std::future::poll_fn(|context| {
+        // A request is on its way when it has been polled once.
+        for future in &mut futures {
+            early.push(match future.as_mut().poll(context) {
+                std::task::Poll::Ready(done) => Some(done),
+                std::task::Poll::Pending => None,
+            });
+        }
+        std::task::Poll::Ready(())
+    })
+    .await;
+    let mut answers = Vec::with_capacity(futures.len());
+    for (future, early) in futures.into_iter().zip(early) {
+        answers.push(match early {
+            Some(done) => done?,
+            None => future.await?,
+        });
+    }
+    Ok(answers)
+}

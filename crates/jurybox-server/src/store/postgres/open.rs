@@ -1,0 +1,139 @@
+//! Opening a database, and bringing its tables up to date.
+
+use super::{LOCK, Postgres, STATEMENT, Stage, THINK};
+use crate::Error;
+use crate::line::{Address, Failure, Line};
+use crate::store::schema;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The schema that has all our tables.
+const SCHEMA: &str = "jurybox";
+/// The lock that whoever changes tables holds: "jury".
+const MIGRATING: i64 = 0x6a75_7279;
+
+impl Postgres {
+    /// Opens a database, and makes our tables where there are none. Waits so long for one that cannot be reached, now and later.
+    pub(crate) fn open(address: Address, wait: Duration) -> Result<Self, Error> {
+        let patience = Instant::now();
+        let line = loop {
+            match connect(&address) {
+                Ok(line) => break line,
+                Err(failure) if failure.passing && patience.elapsed() < wait => {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                Err(failure) => return Err(Error::Open(format!("{address}: {}", failure.what))),
+            }
+        };
+        let mut store = Postgres {
+            address: Arc::new(address),
+            patience: wait,
+            line,
+            prepared: HashMap::new(),
+            stage: Stage::None,
+            ahead: Arc::default(),
+            #[cfg(test)]
+            fault: Arc::default(),
+        };
+        store.check()?;
+        store.migrate()?;
+        Ok(store)
+    }
+
+    /// Another connection to the same database.
+    pub(super) fn again(&self) -> Result<Self, Error> {
+        let line = connect(&self.address)
+            .map_err(|failure| Error::Database(format!("{}: {}", self.address, failure.what)))?;
+        let mut store = Postgres {
+            address: self.address.clone(),
+            patience: self.patience,
+            line,
+            prepared: HashMap::new(),
+            stage: Stage::None,
+            ahead: self.ahead.clone(),
+            #[cfg(test)]
+            fault: self.fault.clone(),
+        };
+        store.check()?;
+        Ok(store)
+    }
+
+    /// Refuses to go on unless a commit is a commit, and text is what we take for text.
+    fn check(&mut self) -> Result<(), Error> {
+        // What is committed must be on the disk; more than that (a replica's) may be asked for in the database's own settings.
+        let settings = "SELECT current_setting('fsync'), current_setting('server_encoding'), CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) ELSE current_setting('synchronous_commit') END";
+        let rows = self.ask(settings, &[])?;
+        let row = rows.first().ok_or_else(|| Error::Open(format!("{}: it has no settings", self.address)))?;
+        let (fsync, encoding, commit): (String, String, String) = (row.get(0), row.get(1), row.get(2));
+        if fsync != "on" || commit == "off" {
+            return Err(Error::Open(format!(
+                "{}: PostgreSQL will not sync every commit here (fsync {fsync}, synchronous_commit {commit})",
+                self.address
+            )));
+        }
+        if encoding != "UTF8" {
+            return Err(Error::Open(format!(
+                "{}: its encoding is {encoding}; make a database with UTF8",
+                self.address
+            )));
+        }
+        Ok(())
+    }
+
+    /// Brings the tables to the present version, each step in a transaction of its own, one node at a time.
+    fn migrate(&mut self) -> Result<(), Error> {
+        while self.version()? != Some(schema::VERSION) {
+            let steps =
+                format!("BEGIN; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATING})");
+            self.say(&steps)?;
+            let stepped = self.step();
+            let ended = self.say(if stepped.is_ok() { "COMMIT" } else { "ROLLBACK" });
+            stepped.and(ended)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<(), Error> {
+        // Another may have been here while we waited.
+        let version = self.version()?.unwrap_or(0);
+        let known = schema::VERSION;
+        if version > known {
+            return Err(Error::Open(format!(
+                "{}: it is of version {version}, made by a later program than this, which has version {known}",
+                self.address
+            )));
+        }
+        let Some(migration) = schema::MIGRATIONS.get(version as usize) else { return Ok(()) };
+        if version == 0 {
+            self.say(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}; CREATE TABLE {SCHEMA}.version(version BIGINT NOT NULL); INSERT INTO {SCHEMA}.version VALUES (0)"))?;
+        }
+        self.say(&schema::for_postgres(migration))?;
+        self.say(&format!("UPDATE {SCHEMA}.version SET version = {}", version + 1))
+    }
+
+    /// The version of the tables that are there; none where there are none.
+    fn version(&mut self) -> Result<Option<i64>, Error> {
+        let there = "SELECT (SELECT COUNT(*) FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = 'jurybox' AND c.relkind = 'r'), to_regclass('jurybox.version') IS NOT NULL";
+        let rows = self.ask(there, &[])?;
+        let (tables, ours): (i64, bool) = rows.first().map_or((0, false), |row| (row.get(0), row.get(1)));
+        if !ours && tables > 0 {
+            return Err(Error::Open(format!("{}: its schema `{SCHEMA}` is of something else", self.address)));
+        }
+        if !ours {
+            return Ok(None);
+        }
+        let rows = self.ask("SELECT version FROM jurybox.version", &[])?;
+        Ok(rows.first().map(|row| row.get(0)))
+    }
+}
+
+pub(super) fn connect(address: &Address) -> Result<Line, Failure> {
+    let first = format!(
+        "SET search_path = {SCHEMA}; SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+        STATEMENT.as_millis(),
+        LOCK.as_millis(),
+        THINK.as_millis()
+    );
+    Line::connect(address, &first)
+}

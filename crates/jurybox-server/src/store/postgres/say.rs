@@ -1,0 +1,278 @@
+//! What is said over the line, and how much of it goes in one journey.
+
+use super::{ANSWER, LOAD, Postgres};
+use crate::Error;
+use crate::line::in_order;
+use crate::store::sql;
+use crate::store::value::{Op, Value};
+use std::collections::HashSet;
+use std::pin::pin;
+use tokio_postgres::Row;
+use tokio_postgres::binary_copy::{BinaryCopyOutRow, BinaryCopyOutStream};
+use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
+
+/// One cell, or a column of them.
+#[derive(Debug)]
+pub(super) enum Cells {
+    One(Value),
+    Ints(Vec<Option<i64>>),
+    Reals(Vec<Option<f64>>),
+    Texts(Vec<Option<String>>),
+    Bytes(Vec<Option<Vec<u8>>>),
+}
+
+impl Cells {
+    fn kind(&self) -> Type {
+        match self {
+            Cells::One(Value::Int(_)) => Type::INT8,
+            Cells::One(Value::Real(_)) => Type::FLOAT8,
+            Cells::One(Value::Text(_)) => Type::TEXT,
+            Cells::One(Value::Bytes(_)) => Type::BYTEA,
+            Cells::Ints(_) => Type::INT8_ARRAY,
+            Cells::Reals(_) => Type::FLOAT8_ARRAY,
+            Cells::Texts(_) => Type::TEXT_ARRAY,
+            Cells::Bytes(_) => Type::BYTEA_ARRAY,
+        }
+    }
+
+    fn column(first: Value) -> Self {
+        match first {
+            Value::Int(x) => Cells::Ints(vec![x]),
+            Value::Real(x) => Cells::Reals(vec![x]),
+            Value::Text(x) => Cells::Texts(vec![x]),
+            Value::Bytes(x) => Cells::Bytes(vec![x]),
+        }
+    }
+
+    /// A statement has the same kind of value in the same place every time.
+    fn push(&mut self, value: Value) {
+        match (self, value) {
+            (Cells::Ints(all), Value::Int(x)) => all.push(x),
+            (Cells::Reals(all), Value::Real(x)) => all.push(x),
+            (Cells::Texts(all), Value::Text(x)) => all.push(x),
+            (Cells::Bytes(all), Value::Bytes(x)) => all.push(x),
+            _ => unreachable!("a value of another kind"),
+        }
+    }
+}
+
+impl ToSql for Cells {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Cells::One(Value::Int(x)) => x.to_sql(kind, out),
+            Cells::One(Value::Real(x)) => x.to_sql(kind, out),
+            Cells::One(Value::Text(x)) => x.to_sql(kind, out),
+            Cells::One(Value::Bytes(x)) => x.to_sql(kind, out),
+            Cells::Ints(all) => all.to_sql(kind, out),
+            Cells::Reals(all) => all.to_sql(kind, out),
+            Cells::Texts(all) => all.to_sql(kind, out),
+            Cells::Bytes(all) => all.to_sql(kind, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        // Statements are prepared with the kinds of what they are given.
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A statement in the words of PostgreSQL, with what it is given.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) sql: String,
+    pub(super) cells: Vec<Cells>,
+}
+
+impl Said {
+    pub(super) fn new(sql: &str, values: Vec<Value>) -> Self {
+        Said { sql: sql.replace('?', "$"), cells: values.into_iter().map(Cells::One).collect() }
+    }
+
+    /// One column of keys, after the queue.
+    pub(super) fn with_keys(sql: &str, queue: i64, keys: Cells) -> Self {
+        Said { sql: sql.into(), cells: vec![Cells::One(Value::Int(Some(queue))), keys] }
+    }
+}
+
+/// Puts rows that go into the same table one after the other into one statement, however many there are.
+pub(super) fn gathered(ops: Vec<Op>) -> Vec<Said> {
+    // Nothing else depends on when these two are written.
+    let (apart, ops): (Vec<Op>, Vec<Op>) =
+        ops.into_iter().partition(|op| op.sql == sql::INSERT_LOG || op.sql == sql::INSERT_CLAIM);
+    let (log, claims): (Vec<Op>, Vec<Op>) = apart.into_iter().partition(|op| op.sql == sql::INSERT_LOG);
+    let mut all: Vec<Said> = Vec::new();
+    let mut last: Option<&'static str> = None;
+    // A statement may not touch the same row twice.
+    let mut touched: HashSet<Option<i64>> = HashSet::new();
+    for Op { sql, values } in log.into_iter().chain(claims).chain(ops) {
+        let item = match values.get(1) {
+            Some(Value::Int(n)) if sql == sql::UPSERT_PAYLOAD => *n,
+            _ => None,
+        };
+        let Some(many) = for_many(sql, &values) else {
+            all.push(Said::new(sql, values));
+            last = None;
+            continue;
+        };
+        if last != Some(sql) {
+            touched.clear();
+        }
+        match all.last_mut() {
+            Some(said) if last == Some(sql) && (item.is_none() || touched.insert(item)) => {
+                for (cells, value) in said.cells.iter_mut().zip(values) {
+                    cells.push(value);
+                }
+            }
+            _ => {
+                all.push(Said { sql: many, cells: values.into_iter().map(Cells::column).collect() });
+                touched.clear();
+                touched.insert(item);
+                last = Some(sql);
+            }
+        }
+    }
+    all
+}
+
+/// An insert of one row as one of many; none of what is no insert.
+fn for_many(sql: &str, values: &[Value]) -> Option<String> {
+    let (head, rest) = sql.strip_prefix("INSERT INTO ")?.split_once(" VALUES (")?;
+    let (_, tail) = rest.split_once(')')?;
+    let arrays = values.iter().enumerate().map(|(at, value)| {
+        let kind = match value {
+            Value::Int(_) => "bigint",
+            Value::Real(_) => "float8",
+            Value::Text(_) => "text",
+            Value::Bytes(_) => "bytea",
+        };
+        format!("${}::{kind}[]", at + 1)
+    });
+    Some(format!("INSERT INTO {head} SELECT * FROM unnest({}){tail}", arrays.collect::<Vec<_>>().join(", ")))
+}
+
+impl Postgres {
+    /// Prepares what has not been said over this line before.
+    fn prepare(&mut self, said: &Said) -> Result<(), Error> {
+        if !self.prepared.contains_key(&said.sql) {
+            let kinds: Vec<Type> = said.cells.iter().map(Cells::kind).collect();
+            let prepared =
+                self.line.wait(ANSWER, async |client| client.prepare_typed(&said.sql, &kinds).await);
+            let statement = prepared.map_err(|failure| self.failed(&failure))?;
+            self.prepared.insert(said.sql.clone(), statement);
+        }
+        Ok(())
+    }
+
+    /// Says all of these in one journey, in this order; the rows of each.
+    pub(super) fn ask_all(&mut self, all: &[Said]) -> Result<Vec<Vec<Row>>, Error> {
+        self.ask_after(None, all)
+    }
+
+    /// The same, with a plain word before them.
+    pub(super) fn ask_after(&mut self, word: Option<&str>, all: &[Said]) -> Result<Vec<Vec<Row>>, Error> {
+        for said in all {
+            self.prepare(said)?;
+        }
+        let Postgres { line, prepared, .. } = self;
+        let asked = line.wait(ANSWER, async |client| {
+            let mut futures: Vec<std::pin::Pin<Box<dyn Future<Output = _> + Send>>> = Vec::new();
+            if let Some(word) = word {
+                futures.push(Box::pin(async move { client.batch_execute(word).await.map(|()| Vec::new()) }));
+            }
+            for said in all {
+                let statement = &prepared[&said.sql];
+                let cells: Vec<&(dyn ToSql + Sync)> =
+                    said.cells.iter().map(|cells| cells as &(dyn ToSql + Sync)).collect();
+                futures.push(Box::pin(async move { client.query(statement, &cells).await }));
+            }
+            in_order(futures).await
+        });
+        let mut rows = asked.map_err(|failure| self.failed(&failure))?;
+        if word.is_some() {
+            rows.remove(0);
+        }
+        Ok(rows)
+    }
+
+    /// Says one thing; its rows.
+    pub(super) fn ask(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
+        let said = Said::new(sql, values.to_vec());
+        Ok(self.ask_all(&[said])?.pop().unwrap_or_default())
+    }
+
+    /// Says words without values.
+    pub(super) fn say(&mut self, words: &str) -> Result<(), Error> {
+        let said = self.line.wait(ANSWER, async |client| client.batch_execute(words).await);
+        said.map_err(|failure| self.failed(&failure))
+    }
+
+    /// Reads all rows of a query without values, as they come, by the way that costs least.
+    pub(super) fn copy_out(
+        &mut self,
+        query: &str,
+        kinds: &[Type],
+        each: &mut dyn FnMut(&BinaryCopyOutRow) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let copy = format!("COPY ({query}) TO STDOUT (FORMAT binary)");
+        let mut refused = None;
+        let read = self.line.wait(LOAD, async |client| {
+            let stream = client.copy_out(&copy).await?;
+            let mut rows = pin!(BinaryCopyOutStream::new(stream, kinds));
+            while let Some(row) = next(&mut rows).await {
+                let row = row?;
+                // The rest is read all the same, so that the line can be used again.
+                if refused.is_none() {
+                    refused = each(&row).err();
+                }
+            }
+            Ok(())
+        });
+        read.map_err(|failure| self.failed(&failure))?;
+        refused.map_or(Ok(()), Err)
+    }
+}
+
+async fn next(
+    rows: &mut std::pin::Pin<&mut BinaryCopyOutStream>,
+) -> Option<Result<BinaryCopyOutRow, tokio_postgres::Error>> {
+    use futures_core::Stream;
+    std::future::poll_fn(|context| rows.as_mut().poll_next(context)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::value::values;
+
+    #[test]
+    fn rows_of_one_table_go_together_and_none_is_touched_twice_by_one_statement() {
+        let payload = |n: u64| Op { sql: sql::UPSERT_PAYLOAD, values: values![1_u64, n, "{}", None::<i64>] };
+        let log = |seq: u64| Op {
+            sql: sql::INSERT_LOG,
+            values: values![1_u64, seq, 0_i64, "a", "items", "{}", 0_i64],
+        };
+        let move_head = Op { sql: sql::MOVE_HEAD, values: values![1_u64, 2_u64, 0_i64] };
+        let said = gathered(vec![log(1), payload(1), payload(2), log(2), payload(1), move_head]);
+        let sizes: Vec<(usize, String)> = said
+            .iter()
+            .map(|said| {
+                let rows = match &said.cells[0] {
+                    Cells::Ints(all) => all.len(),
+                    _ => 0,
+                };
+                (rows, said.sql.split(['(', ' ']).nth(2).unwrap().to_string())
+            })
+            .collect();
+        let expected = [(2, "log"), (2, "payloads"), (1, "payloads"), (0, "SET")];
+        assert_eq!(sizes, expected.map(|(rows, table)| (rows, table.to_string())));
+        assert!(
+            said[1].sql.contains("unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) ON CONFLICT")
+        );
+    }
+}

@@ -1,0 +1,396 @@
+//! The contract, kept.
+
+use super::read::{checkpoint, get, item, scores, verdict};
+use super::say::{Cells, Said, gathered};
+use super::{ANSWER, LOAD, Postgres, Stage};
+use crate::Error;
+use crate::board::work::Lease;
+use crate::error::corrupt;
+use crate::event::{Event, Picked, Rescored};
+use crate::rows::{Chunk, Found, ItemRow, LogRow, Remembered, VerdictRow, Write};
+use crate::seatings::Seatings;
+use crate::store::value::{Op, values};
+use crate::store::write::ops_of;
+use crate::store::{Checkpoint, Head, LeaseRow, QueueRow, STRETCH, Store, sql};
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+const LOCK_HEAD: &str = "SELECT head, at FROM queues WHERE id = $1 FOR UPDATE";
+/// After the lock, for it may have taken a while to get it.
+const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
+const FIND: &str = "SELECT key, n FROM items WHERE queue = $1 AND key = ANY($2)";
+const SHOWN: &str = "SELECT i.n, i.key, p.body FROM items i LEFT JOIN payloads p ON p.queue = i.queue AND p.n = i.n WHERE i.queue = $1 AND i.n = ANY($2)";
+const REMEMBERED: &str = "SELECT key, hash, answer FROM idempotency WHERE queue = $1 AND key = ANY($2)";
+
+/// Only what can be stored can be there; the database would refuse to look for anything else, and the whole transaction with it.
+fn storable(keys: &[String]) -> Cells {
+    let fit = keys.iter().filter(|key| !key.contains('\0'));
+    Cells::Texts(fit.map(|key| Some(key.clone())).collect())
+}
+
+fn all<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+    rows.iter().map(read).collect()
+}
+
+impl Postgres {
+    fn many<T>(
+        &mut self,
+        sql: &str,
+        queue: i64,
+        keys: Cells,
+        read: impl Fn(&Row) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let rows = self.ask_all(&[Said::with_keys(sql, queue, keys)])?.pop().unwrap_or_default();
+        all(&rows, read)
+    }
+
+    /// Begins with these words, and reads the head by that statement.
+    fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<Head, Error> {
+        self.rollback();
+        self.stage = Stage::Open;
+        let asks = [Said::new(head, values![queue]), Said::new(CLOCK, Vec::new())];
+        let begun = self.ask_after(Some(words), &asks).and_then(|rows| self.head_of(&rows));
+        begun.inspect_err(|_| self.rollback())
+    }
+
+    fn head_of(&self, rows: &[Vec<Row>]) -> Result<Head, Error> {
+        let [head, clock] = rows else { return Err(corrupt("no head")) };
+        let (Some(head), Some(clock)) = (head.first(), clock.first()) else {
+            return Err(corrupt("the queue is gone"));
+        };
+        let now = get::<i64>(clock, 0)? + self.ahead.load(Ordering::Relaxed);
+        Ok(Head { seq: get(head, 0)?, at: get(head, 1)?, now })
+    }
+}
+
+impl Store for Postgres {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
+        let rows = self.ask(sql::QUEUES, &[])?;
+        all(&rows, |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
+    }
+
+    fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
+        self.rollback();
+        self.stage = Stage::Open;
+        let made = self.say("BEGIN").and_then(|()| {
+            let insert =
+                "INSERT INTO queues(name, head, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING RETURNING id";
+            let rows = self.ask(insert, &values![name, write.event.seq, write.event.at])?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            let id = get(row, 0)?;
+            let mut ops = Vec::new();
+            ops_of(id, 0, write, &mut ops)?;
+            self.ask_all(&gathered(ops))?;
+            Ok(Some(QueueRow { id, name: name.into() }))
+        });
+        match made {
+            Ok(made) => self.commit().map(|()| made),
+            Err(error) => {
+                self.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    fn now(&mut self) -> Result<i64, Error> {
+        let rows = self.ask(CLOCK, &[])?;
+        let row = rows.first().ok_or_else(|| corrupt("the database has no clock"))?;
+        Ok(get::<i64>(row, 0)? + self.ahead.load(Ordering::Relaxed))
+    }
+
+    fn begin(&mut self, queue: i64) -> Result<Head, Error> {
+        self.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED", LOCK_HEAD, queue)
+    }
+
+    fn begin_reading(&mut self, queue: i64) -> Result<Head, Error> {
+        let words = format!(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {}",
+            LOAD.as_millis()
+        );
+        self.begin_with(&words, sql::HEAD, queue)
+    }
+
+    fn head(&mut self, queue: i64) -> Result<Head, Error> {
+        let rows = self.ask_all(&[Said::new(sql::HEAD, values![queue]), Said::new(CLOCK, Vec::new())])?;
+        self.head_of(&rows)
+    }
+
+    fn commit(&mut self) -> Result<(), Error> {
+        let stage = std::mem::replace(&mut self.stage, Stage::None);
+        if stage == Stage::Failed {
+            self.stage = stage;
+            self.rollback();
+            return Err(Error::Database("something in the transaction had failed".into()));
+        }
+        #[cfg(test)]
+        if let Some(fault) = self.fault.lock().ok().and_then(|mut fault| fault.take()) {
+            self.say(fault.ends())?;
+            return Err(fault.error());
+        }
+        match self.line.wait(ANSWER, async |client| client.batch_execute("COMMIT").await) {
+            Ok(()) => Ok(()),
+            // Only where the database itself says no has it not happened.
+            Err(failure) if !failure.lost => Err(Error::Database(failure.what)),
+            Err(failure) => Err(Error::Unknown(failure.what)),
+        }
+    }
+
+    fn rollback(&mut self) {
+        if self.stage != Stage::None {
+            self.stage = Stage::None;
+            let _ = self.line.wait(ANSWER, async |client| client.batch_execute("ROLLBACK").await);
+        }
+    }
+
+    fn reconnect(&mut self) -> Result<(), Error> {
+        *self = self.again()?;
+        Ok(())
+    }
+
+    fn another(&self) -> Result<Box<dyn Store>, Error> {
+        Ok(Box::new(self.again()?))
+    }
+
+    fn write(
+        &mut self,
+        queue: i64,
+        batch: i64,
+        writes: &[Write],
+        answers: &[Remembered],
+        at: i64,
+    ) -> Result<(), Error> {
+        // In this order: what has run out must be gone before it is given out again.
+        let mut said = vec![Said::new(sql::EXPIRE, values![queue, at])];
+        let mut ops = Vec::new();
+        for write in writes {
+            ops_of(queue, batch, write, &mut ops)?;
+        }
+        for Remembered { key, hash, answer } in answers {
+            ops.push(Op { sql: sql::REMEMBER, values: values![queue, key, hash, answer, at] });
+        }
+        said.extend(gathered(ops));
+        if let Some(last) = writes.last() {
+            said.push(Said::new(sql::MOVE_HEAD, values![queue, last.event.seq, at]));
+        }
+        self.ask_all(&said)?;
+        Ok(())
+    }
+
+    fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error> {
+        let rows = self.ask(sql::BATCH_OF, &values![queue, seq])?;
+        rows.first().map(|row| get(row, 0)).transpose()
+    }
+
+    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error> {
+        self.many(REMEMBERED, queue, storable(keys), |row| {
+            Ok(Remembered { key: get(row, 0)?, hash: get(row, 1)?, answer: get(row, 2)? })
+        })
+    }
+
+    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error> {
+        self.many(FIND, queue, storable(keys), |row| Ok((get(row, 0)?, Found { n: get(row, 1)? })))
+    }
+
+    fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
+        let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
+        // An item that was erased has no id, and nobody can hold it.
+        let read =
+            |row: &Row| Ok((get(row, 0)?, get::<Option<String>>(row, 1)?.unwrap_or_default(), get(row, 2)?));
+        self.many(SHOWN, queue, items, read)
+    }
+
+    fn item(&mut self, queue: i64, n: u64) -> Result<Option<ItemRow>, Error> {
+        let rows = self.ask(&sql::item_at(), &values![queue, n, i64::MAX])?;
+        rows.first().map(|row| item(row, 0)).transpose()
+    }
+
+    fn verdicts(&mut self, queue: i64, ids: &[String]) -> Result<Vec<VerdictRow>, Error> {
+        let by_ids = sql::verdict_by_id().replace("= ?2", "= ANY(?2)").replace('?', "$");
+        self.many(&by_ids, queue, storable(ids), |row| verdict(row))
+    }
+
+    fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error> {
+        let rows = self.ask(&sql::verdicts_on(), &values![queue, n])?;
+        all(&rows, |row| verdict(row))
+    }
+
+    fn skips_on(&mut self, queue: i64, n: u64) -> Result<Vec<String>, Error> {
+        let rows = self.ask(sql::SKIPS_ON, &values![queue, n])?;
+        all(&rows, |row| get(row, 0))
+    }
+
+    fn claimed(&mut self, queue: i64, claim: u64, n: u64) -> Result<Option<(f64, bool)>, Error> {
+        let rows = self.ask(sql::CLAIMED, &values![queue, claim, n])?;
+        rows.first().map(|row| Ok((get(row, 0)?, get(row, 1)?))).transpose()
+    }
+
+    fn events(
+        &mut self,
+        queue: i64,
+        after: u64,
+        until: u64,
+        seatings: &Seatings,
+    ) -> Result<Vec<Event>, Error> {
+        let until = until.min(after + STRETCH);
+        let rows = self.ask(sql::LOG, &values![queue, after, until])?;
+        let log = all(&rows, |row| {
+            let (seq, at, actor) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
+            Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
+        })?;
+        let mut chunk = Chunk { log, ..Chunk::default() };
+        let kinds: HashSet<&str> = chunk.log.iter().map(|row| row.kind.as_str()).collect();
+        // Only what the entries speak of is asked for, all of it in one journey.
+        let mut asks = Vec::new();
+        let mut ask = |wanted: bool, sql: &str, values| {
+            if wanted {
+                asks.push(Said::new(sql, values));
+            }
+            wanted
+        };
+        let stretch = || values![queue, after, until];
+        let numbers = chunk.numbers()?;
+        let (first, last) = numbers.unwrap_or_default();
+        let added = ask(numbers.is_some(), sql::ADDED, values![queue, first, last]);
+        let rescored = ask(kinds.contains("items"), sql::RESCORED, stretch());
+        let picked = ask(kinds.contains("claim"), sql::PICKED, stretch());
+        let given = ask(kinds.contains("verdicts"), &sql::given(), stretch());
+        let undone = chunk.undone()?;
+        for (seq, n) in &undone {
+            ask(true, &sql::item_at(), values![queue, *n, *seq]);
+        }
+        let mut answers = if asks.is_empty() { Vec::new() } else { self.ask_all(&asks)? }.into_iter();
+        let mut next = |wanted: bool| if wanted { answers.next().unwrap_or_default() } else { Vec::new() };
+        for row in next(added) {
+            let row = item(&row, 0)?;
+            chunk.items.insert(row.n, row);
+        }
+        for row in next(rescored) {
+            let late = Rescored { n: get(&row, 1)?, scores: scores(&row, 2)? };
+            chunk.rescored.entry(get(&row, 0)?).or_default().push(late);
+        }
+        for row in next(picked) {
+            let (n, slot, value) = (get(&row, 1)?, get(&row, 2)?, get(&row, 3)?);
+            let pick = Picked { n, slot, value, probability: get(&row, 4)?, explored: get(&row, 5)? };
+            chunk.picked.entry(get(&row, 0)?).or_default().push(pick);
+        }
+        for row in next(given) {
+            let row = (verdict(&row)?, item(&row, 18)?);
+            chunk.given.entry(row.0.which.seq).or_default().push(row);
+        }
+        for (seq, _) in undone {
+            for row in next(true) {
+                chunk.undone.insert(seq, item(&row, 0)?);
+            }
+        }
+        chunk.into_events(seatings)
+    }
+
+    fn open_items(
+        &mut self,
+        queue: i64,
+        each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let kinds = [
+            Type::INT8,
+            Type::INT8,
+            Type::INT8,
+            Type::BYTEA,
+            Type::TEXT,
+            Type::FLOAT8,
+            Type::INT8,
+            Type::INT8,
+        ];
+        self.copy_out(&sql::open_items_at_once(queue), &kinds, &mut |row| each(item(row, 0)?))
+    }
+
+    fn standing(
+        &mut self,
+        queue: i64,
+        each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for row in self.ask(&sql::standing(), &values![queue])? {
+            each(verdict(&row)?, item(&row, 18)?, get(&row, 26)?)?;
+        }
+        Ok(())
+    }
+
+    fn leases(&mut self, queue: i64) -> Result<Vec<LeaseRow>, Error> {
+        let rows = self.ask(sql::LEASES, &values![queue])?;
+        all(&rows, |row| {
+            let lease = Lease {
+                slot: get(row, 1)?,
+                claim: get(row, 2)?,
+                reviewer: get(row, 3)?,
+                until: get(row, 4)?,
+                probability: get(row, 5)?,
+                explored: get(row, 6)?,
+            };
+            Ok(LeaseRow { n: get(row, 0)?, lease })
+        })
+    }
+
+    fn skips(&mut self, queue: i64) -> Result<Vec<(u64, String)>, Error> {
+        let rows = self.ask(sql::SKIPS, &values![queue])?;
+        all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
+    fn verdicts_on_open(&mut self, queue: i64) -> Result<Vec<VerdictRow>, Error> {
+        let rows = self.ask(&sql::verdicts_on_open(), &values![queue])?;
+        all(&rows, |row| verdict(row))
+    }
+
+    fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error> {
+        let rows = self.ask(sql::TOTALS, &values![queue])?;
+        let row = rows.first().ok_or_else(|| corrupt("nothing can be counted"))?;
+        Ok((get(row, 0)?, get(row, 1)?))
+    }
+
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, f64)>, Error> {
+        let rows = self.ask(sql::REVISED, &values![queue, until])?;
+        all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
+    fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error> {
+        let rows = self.ask(sql::BODIES, &values![queue, kinds[0], kinds[1], until])?;
+        all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
+    fn keep(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>, Error> {
+        let Checkpoint { seq, epoch, state, sha256 } = checkpoint;
+        let keep = Said::new(sql::KEEP, values![queue, *seq, *epoch, state, sha256]);
+        self.ask_all(&[keep, Said::new(sql::THIN_OUT, values![queue])])?;
+        let there = self.checkpoint(queue, *seq)?;
+        Ok(there.filter(|there| there.seq == *seq && there.sha256 != *sha256))
+    }
+
+    fn replace(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let Checkpoint { seq, epoch, state, sha256 } = checkpoint;
+        self.ask(sql::REPLACE, &values![queue, *seq, *epoch, state, sha256]).map(|_| ())
+    }
+
+    fn checkpoint(&mut self, queue: i64, until: u64) -> Result<Option<Checkpoint>, Error> {
+        let rows = self.ask(sql::CHECKPOINT, &values![queue, until])?;
+        rows.first().map(|row| checkpoint(row)).transpose()
+    }
+
+    fn checkpoints(&mut self, queue: i64) -> Result<Vec<Checkpoint>, Error> {
+        let rows = self.ask(sql::CHECKPOINTS, &values![queue])?;
+        all(&rows, |row| checkpoint(row))
+    }
+
+    fn tidy(&mut self, now: i64) -> Result<(), Error> {
+        let said: Vec<Said> = sql::TIDY.iter().map(|sql| Said::new(sql, values![now])).collect();
+        self.ask_all(&said).map(|_| ())
+    }
+}

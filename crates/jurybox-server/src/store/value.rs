@@ -1,0 +1,53 @@
+//! A cell to be written, for either database.
+
+/// A cell to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Int(Option<i64>),
+    Real(Option<f64>),
+    Text(Option<String>),
+    Bytes(Option<Vec<u8>>),
+}
+
+/// A statement with its values.
+#[derive(Debug)]
+pub(crate) struct Op {
+    pub(crate) sql: &'static str,
+    pub(crate) values: Vec<Value>,
+}
+
+/// Values of whatever kinds, in a row.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { vec![$($crate::store::value::Value::from($value)),*] };
+}
+pub(crate) use values;
+
+macro_rules! from {
+    ($($from:ty => $kind:ident($value:ident, $into:expr)),* $(,)?) => {$(
+        impl From<$from> for Value {
+            fn from($value: $from) -> Self {
+                Value::$kind(Some($into))
+            }
+        }
+        impl From<Option<$from>> for Value {
+            fn from(value: Option<$from>) -> Self {
+                Value::$kind(value.map(|$value| $into))
+            }
+        }
+    )*};
+}
+
+from! {
+    i64 => Int(x, x),
+    // Entries and items are counted from one: none reaches the end of this.
+    u64 => Int(x, x.cast_signed()),
+    u32 => Int(x, i64::from(x)),
+    i16 => Int(x, i64::from(x)),
+    bool => Int(x, i64::from(x)),
+    f64 => Real(x, x),
+    &str => Text(x, x.to_string()),
+    &String => Text(x, x.clone()),
+    String => Text(x, x),
+    &Vec<u8> => Bytes(x, x.clone()),
+    Vec<u8> => Bytes(x, x),
+}

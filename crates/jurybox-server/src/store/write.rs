@@ -1,0 +1,113 @@
+//! Which rows an entry makes, for either database.
+
+use super::sql;
+use super::value::{Op, values};
+use crate::Error;
+use crate::error::corrupt;
+use crate::event::{Body, Given, Stub};
+use crate::rows::{Write, scores_to_bytes, source_to_text};
+
+/// The statements that write an entry with all its rows, in an order in which they may run.
+pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
+    let event = &write.event;
+    let (seq, at) = (event.seq, event.at);
+    let mut op = |sql: &'static str, values: Vec<super::value::Value>| ops.push(Op { sql, values });
+    let body = Stub::of(&event.body).to_text();
+    op(sql::INSERT_LOG, values![queue, seq, at, &event.actor, event.body.kind(), body, batch]);
+    match &event.body {
+        Body::Create { .. } | Body::Configure { .. } => {}
+        Body::Items { added, rescored } => {
+            for (item, key) in added.iter().zip(&write.keys) {
+                let tags = serde_json::to_string(&item.tags).map_err(corrupt)?;
+                let scores = scores_to_bytes(&item.scores);
+                op(
+                    sql::INSERT_ITEM,
+                    values![queue, item.n, key, seq, at, scores, tags, item.audit, item.due],
+                );
+            }
+            for item in rescored {
+                op(sql::INSERT_RESCORED, values![queue, item.n, seq, scores_to_bytes(&item.scores)]);
+            }
+        }
+        Body::Claim { reviewer, model, until, picks, .. } => {
+            for (i, pick) in picks.iter().enumerate() {
+                let (value, probability, explored) = (pick.value, pick.probability, pick.explored);
+                let place = values![queue, seq, i as u64, pick.n, pick.slot, reviewer, *until, *model];
+                op(sql::INSERT_CLAIM, [place, values![value, probability, explored]].concat());
+            }
+            for pick in picks {
+                let lease = values![queue, pick.n, pick.slot, seq, reviewer, *until];
+                op(sql::INSERT_LEASE, [lease, values![pick.probability, pick.explored]].concat());
+            }
+        }
+        Body::Extend { until, leases, .. } => {
+            for held in leases {
+                op(sql::EXTEND_LEASE, values![queue, held.n, held.slot, *until]);
+            }
+        }
+        Body::Release { reviewer, leases, skip } => {
+            for held in leases {
+                op(sql::DELETE_LEASE, values![queue, held.n, held.slot]);
+                if let Some(reason) = skip {
+                    op(sql::INSERT_SKIP, values![queue, held.n, seq, reviewer, reason]);
+                }
+            }
+        }
+        Body::Verdicts { given } => {
+            for (i, verdict) in given.iter().enumerate() {
+                verdict_ops(queue, seq, i as u64, verdict, write.stands_from, &mut op);
+            }
+        }
+        Body::Undo { reviewer, verdict, item, slot, until, probability, explored, .. } => {
+            op(sql::SUPERSEDE, values![queue, verdict.seq, verdict.i, seq]);
+            op(sql::REOPEN, values![queue, item.n]);
+            let lease = values![queue, item.n, *slot, seq, reviewer, *until, *probability, *explored];
+            op(sql::INSERT_LEASE, lease);
+        }
+        Body::Close { items, .. } => {
+            for (first, last) in items {
+                op(sql::CLOSE, values![queue, *first, *last, seq]);
+                op(sql::DELETE_LEASES, values![queue, *first, *last]);
+            }
+        }
+        Body::Erase { items } => {
+            for n in items {
+                for statement in sql::ERASE {
+                    op(statement, values![queue, *n, seq]);
+                }
+                op(sql::DELETE_LEASES, values![queue, *n, *n]);
+            }
+            op(sql::FORGET_CHECKPOINTS, values![queue, seq]);
+        }
+    }
+    for (n, body, expires) in &write.payloads {
+        op(sql::UPSERT_PAYLOAD, values![queue, *n, body, *expires]);
+    }
+    Ok(())
+}
+
+fn verdict_ops(
+    queue: i64,
+    seq: u64,
+    i: u64,
+    given: &Given,
+    stands_from: i64,
+    op: &mut impl FnMut(&'static str, Vec<super::value::Value>),
+) {
+    if let Some(old) = given.supersedes {
+        op(sql::SUPERSEDE, values![queue, old.seq, old.i, seq]);
+    }
+    let (old_seq, old_i) = (given.supersedes.map(|old| old.seq), given.supersedes.map(|old| old.i));
+    let row = [
+        values![queue, seq, i, &given.id, given.n, given.slot, &given.reviewer],
+        values![source_to_text(given.source), given.label.as_ref(), given.reward, given.observed_at],
+        values![given.claim, old_seq, old_i, given.decides, given.probability, given.explored, stands_from],
+    ];
+    op(sql::INSERT_VERDICT, row.concat());
+    if given.decides.is_some() {
+        op(sql::CLOSE, values![queue, given.n, given.n, seq]);
+        op(sql::DELETE_LEASES, values![queue, given.n, given.n]);
+    } else {
+        op(sql::DELETE_LEASE, values![queue, given.n, given.slot]);
+    }
+}

@@ -1,0 +1,199 @@
+//! A PostgreSQL that goes away, and commits that nobody answers: real ones, over lines that are really cut.
+
+use super::home::{Home, Kind, asked, tell};
+use super::life::config;
+use super::proxy::{Commit, Proxy};
+use crate::clerk::Clerk;
+use crate::line::Address;
+use crate::store::Store;
+use crate::store::postgres::Postgres;
+use crate::{Answer, Call, Config, Error, Filter, NewItem, Place, Request, Service};
+use std::time::{Duration, Instant};
+
+const NEEDS: &str = "run this by scripts/postgres run";
+
+fn item(id: &str, a: f64) -> NewItem {
+    NewItem { id: id.into(), scores: [("a".to_string(), Some(a))].into(), ..NewItem::default() }
+}
+
+fn plain() -> Config {
+    Config { audit_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() }
+}
+
+fn items(from: u32, to: u32) -> Request {
+    Request::Items((from..to).map(|i| item(&format!("x{i}"), f64::from(i))).collect())
+}
+
+fn claim(reviewer: &str, k: u32) -> Call {
+    Call::new(reviewer, Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() })
+}
+
+fn names(answer: Result<Answer, Error>) -> Vec<String> {
+    let Answer::Claims { claims, .. } = answer.unwrap() else { panic!("no claims") };
+    claims.into_iter().map(|claim| claim.item).collect()
+}
+
+/// A clerk whose line goes through a proxy, with six items.
+fn behind_a_proxy(patience: Duration) -> (Home, Proxy, Clerk) {
+    let home = Home::new(Kind::Postgres);
+    let proxy = Proxy::before(home.url());
+    let mut store = Postgres::open(Address::parse(&proxy.url).unwrap(), patience).expect(NEEDS);
+    let queue = crate::create::create(&mut store, "q", &plain(), "test").unwrap();
+    let mut clerk = Clerk::open(Box::new(store), queue.id).unwrap();
+    clerk.answer(&[Call::new("test", items(0, 6))]).remove(0).unwrap();
+    (home, proxy, clerk)
+}
+
+fn sound(home: &Home) {
+    for checked in crate::verify(&home.place).unwrap() {
+        assert!(checked.is_sound(), "{checked:#?}");
+    }
+}
+
+mod postgres {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_commit_whose_answer_is_lost_is_found_in_the_log_even_if_it_arrives_late() {
+        for what in [Commit::Unanswered, Commit::Late, Commit::Lost] {
+            let (home, proxy, mut clerk) = behind_a_proxy(Duration::from_secs(20));
+            proxy.on_next_commit(what);
+            let answer = clerk.answer(&[claim("ann", 2)]).remove(0);
+            if what == Commit::Lost {
+                let error = answer.unwrap_err();
+                assert!(matches!(error, Error::Database(_)), "{error}");
+                assert!(error.to_string().contains("nothing was changed"), "{error}");
+                assert_eq!(names(clerk.answer(&[claim("bob", 2)]).remove(0)), ["x5", "x4"]);
+            } else {
+                assert_eq!(names(answer), ["x5", "x4"], "{what:?}");
+                assert_eq!(names(clerk.answer(&[claim("bob", 2)]).remove(0)), ["x3", "x2"]);
+            }
+            let there = asked(home.url(), "SELECT COUNT(*)::text FROM log WHERE kind = 'claim'");
+            assert_eq!(there, if what == Commit::Lost { "1" } else { "2" }, "{what:?}");
+            sound(&home);
+        }
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_backend_that_is_killed_while_it_commits_has_not() {
+        let (home, _proxy, mut clerk) = behind_a_proxy(Duration::from_secs(20));
+        // A commit that takes a second: its last check is slow.
+        tell(
+            home.url(),
+            "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$",
+        );
+        tell(
+            home.url(),
+            "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON log DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()",
+        );
+        let url = home.url().to_string();
+        let killer = std::thread::spawn(move || {
+            let kill = "SELECT COALESCE(bool_or(pg_terminate_backend(pid)), false)::text FROM pg_stat_activity WHERE datname = current_database() AND query = 'COMMIT' AND state = 'active'";
+            while asked(&url, kill) == "false" {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            tell(&url, "DROP TRIGGER slow ON log");
+        });
+        let error = clerk.answer(&[claim("ann", 2)]).remove(0).unwrap_err();
+        killer.join().unwrap();
+        assert!(
+            matches!(error, Error::Database(_)) && error.to_string().contains("nothing was changed"),
+            "{error}"
+        );
+        assert_eq!(names(clerk.answer(&[claim("bob", 2)]).remove(0)), ["x5", "x4"]);
+        sound(&home);
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_database_that_goes_away_is_waited_out_or_who_asks_is_refused_and_nothing_is_lost() {
+        // Who has patience waits.
+        let (home, proxy, mut clerk) = behind_a_proxy(Duration::from_secs(30));
+        proxy.down();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(1500));
+                proxy.up();
+            });
+            assert_eq!(names(clerk.answer(&[claim("ann", 2)]).remove(0)), ["x5", "x4"]);
+        });
+        drop(clerk);
+        sound(&home);
+
+        // Who has none is told, at once once it is known, and served again when it is back.
+        let place = Place::Database(proxy.url.clone());
+        let service = Service::open(&place, Duration::ZERO).unwrap();
+        let queue = service.queue("q").unwrap();
+        proxy.down();
+        let mut refused = 0;
+        for turn in 0..8 {
+            let error = queue.ask(Call::new("test", items(100 + turn, 101 + turn))).unwrap_err();
+            assert!(error.is_passing() && error.to_string().contains("nothing was changed"), "{error}");
+            refused += 1;
+        }
+        assert!(Service::open(&place, Duration::ZERO).is_err_and(|error| matches!(error, Error::Open(_))));
+        proxy.up();
+        let began = Instant::now();
+        while let Err(error) = queue.ask(Call::new("test", items(200, 201))) {
+            assert!(error.is_passing() && began.elapsed() < Duration::from_secs(30), "{error}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!(refused, 8);
+        assert_eq!(
+            asked(home.url(), "SELECT COUNT(*)::text FROM items"),
+            "7",
+            "what was refused is not there"
+        );
+        drop((queue, service));
+        sound(&home);
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_node_that_stops_in_mid_transaction_holds_up_the_others_for_seconds_and_comes_too_late() {
+        let (home, _proxy, mut clerk) = behind_a_proxy(Duration::from_secs(20));
+        let mut stopped = Postgres::open(Address::parse(home.url()).unwrap(), Duration::ZERO).unwrap();
+        stopped.begin(clerk.queue()).unwrap();
+        assert_eq!(
+            names(clerk.answer(&[claim("ann", 2)]).remove(0)),
+            ["x5", "x4"],
+            "the lock was taken from it"
+        );
+        let late = stopped.write(clerk.queue(), 1, &[], &[], 0).and_then(|()| stopped.commit());
+        assert!(matches!(late, Err(Error::Database(_))), "{late:?}");
+        sound(&home);
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn commits_are_synced_whatever_the_database_is_set_to() {
+        let home = Home::new(Kind::Postgres);
+        let name = asked(home.url(), "SELECT current_database()::text");
+        tell(home.url(), &format!("ALTER DATABASE {name} SET synchronous_commit = off"));
+        assert_eq!(asked(home.url(), "SELECT current_setting('synchronous_commit')"), "off");
+        let mut store = Postgres::open(Address::parse(home.url()).unwrap(), Duration::ZERO).unwrap();
+        assert_eq!(store.setting("synchronous_commit"), "on");
+        store.reconnect().unwrap();
+        assert_eq!(store.setting("synchronous_commit"), "on");
+        for (setting, value) in [("lock_timeout", "20s"), ("idle_in_transaction_session_timeout", "5s")] {
+            assert_eq!(store.setting(setting), value);
+        }
+        assert_eq!(store.setting("default_transaction_isolation"), "read committed");
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_transaction_in_which_something_failed_cannot_be_committed() {
+        let home = Home::new(Kind::Postgres);
+        let mut store = Postgres::open(Address::parse(home.url()).unwrap(), Duration::ZERO).unwrap();
+        let queue = crate::create::create(&mut store, "q", &plain(), "test").unwrap();
+        store.begin(queue.id).unwrap();
+        // The database refuses a time that is no time.
+        assert!(store.tidy(i64::MIN).is_err());
+        let error = store.commit().unwrap_err();
+        assert!(matches!(error, Error::Database(_)), "{error}");
+        assert!(store.begin(queue.id).is_ok());
+    }
+}

@@ -1,0 +1,165 @@
+//! Two nodes at the same moment: whoever comes first in the log is right, and the other sees it.
+
+use super::home::{Kind, on_both};
+use super::life::{Life, config};
+use crate::clerk::Clerk;
+use crate::{Answer, Call, Config, Error, Filter, NewItem, NewVerdict, Request};
+use std::sync::Barrier;
+
+on_both!(
+    claims_at_the_same_moment_share_nothing,
+    an_expiry_and_a_verdict_at_the_same_moment_give_the_item_to_one,
+    a_release_and_a_claim_at_the_same_moment_come_one_after_the_other,
+    a_revision_and_a_refold_at_the_same_moment_end_up_the_same,
+);
+
+const ROUNDS: u32 = 12;
+
+fn alone(kind: Kind) -> (Life, Clerk) {
+    let config =
+        Config { audit_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() };
+    let life = Life::new(kind, 1, &config);
+    let other = Clerk::open(life.clerk.another_store().unwrap(), life.clerk.queue()).unwrap();
+    (life, other)
+}
+
+fn add(life: &mut Life, round: u32, many: u32) {
+    let items = (0..many).map(|i| {
+        let score = f64::from(round * 100 + i);
+        NewItem {
+            id: format!("x{round}-{i}"),
+            scores: [("a".to_string(), Some(score))].into(),
+            ..NewItem::default()
+        }
+    });
+    life.ask(Request::Items(items.collect())).unwrap();
+}
+
+fn claim(reviewer: &str, k: u32) -> Call {
+    Call::new(reviewer, Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() })
+}
+
+fn verdict(id: &str, item: &str, reviewer: &str, revises: Option<&str>) -> Call {
+    let (id, item, reviewer) = (id.to_string(), item.to_string(), reviewer.to_string());
+    let verdict = NewVerdict {
+        id,
+        item,
+        reviewer,
+        reward: f64::from(u8::from(revises.is_none())),
+        revises: revises.map(String::from),
+        ..NewVerdict::default()
+    };
+    Call::new("test", Request::Verdicts(vec![verdict]))
+}
+
+fn names(answer: &Result<Answer, Error>) -> Vec<String> {
+    let Ok(Answer::Claims { claims, .. }) = answer else { panic!("no claims: {answer:?}") };
+    claims.iter().map(|claim| claim.item.clone()).collect()
+}
+
+/// Both ask at the same moment.
+fn both(one: (&mut Clerk, Call), two: (&mut Clerk, Call)) -> (Result<Answer, Error>, Result<Answer, Error>) {
+    let barrier = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            barrier.wait();
+            one.0.answer(&[one.1]).remove(0)
+        });
+        barrier.wait();
+        let second = two.0.answer(&[two.1]).remove(0);
+        (first.join().unwrap(), second)
+    })
+}
+
+/// Both know the same, and it can be proved.
+fn agree(mut life: Life, mut other: Clerk) {
+    life.clerk.look().unwrap();
+    other.look().unwrap();
+    assert!(life.clerk.replica.board.to_bytes() == other.replica.board.to_bytes());
+    life.clerk.freshen().unwrap();
+    other.freshen().unwrap();
+    assert!(life.clerk.replica.learner.to_bytes() == other.replica.learner.to_bytes());
+    for checked in crate::verify(&life.home.place).unwrap() {
+        assert!(checked.is_sound(), "{checked:#?}");
+    }
+}
+
+fn claims_at_the_same_moment_share_nothing(kind: Kind) {
+    let (mut life, mut other) = alone(kind);
+    for round in 0..ROUNDS {
+        add(&mut life, round, 5);
+        let (one, two) = both((&mut life.clerk, claim("ann", 3)), (&mut other, claim("bob", 3)));
+        let (one, two) = (names(&one), names(&two));
+        assert_eq!(one.len() + two.len(), 5, "{one:?} {two:?}");
+        assert!(one.iter().all(|item| !two.contains(item)), "{one:?} {two:?}");
+    }
+    agree(life, other);
+}
+
+fn an_expiry_and_a_verdict_at_the_same_moment_give_the_item_to_one(kind: Kind) {
+    let (mut life, mut other) = alone(kind);
+    for round in 0..ROUNDS {
+        add(&mut life, round, 1);
+        let item = names(&life.clerk.answer(&[claim("ann", 1)]).remove(0)).remove(0);
+        life.pass(31);
+        other.trust_clock();
+        let given = verdict(&format!("v{round}"), &item, "ann", None);
+        let (late, claimed) = both((&mut life.clerk, given), (&mut other, claim("bob", 1)));
+        let accepted = matches!(late, Ok(Answer::Verdicts { accepted: 1, .. }));
+        assert_ne!(accepted, names(&claimed).contains(&item), "{late:?} {claimed:?}");
+        // Whoever has it gives it back closed, so that the next round is about another.
+        if !accepted {
+            let given = verdict(&format!("w{round}"), &item, "bob", None);
+            assert!(matches!(other.answer(&[given]).remove(0), Ok(Answer::Verdicts { accepted: 1, .. })));
+        }
+    }
+    agree(life, other);
+}
+
+fn a_release_and_a_claim_at_the_same_moment_come_one_after_the_other(kind: Kind) {
+    let (mut life, mut other) = alone(kind);
+    for round in 0..ROUNDS {
+        add(&mut life, round, 1);
+        let item = names(&life.clerk.answer(&[claim("ann", 1)]).remove(0)).remove(0);
+        let release =
+            Call::new("ann", Request::Release { reviewer: "ann".into(), items: vec![item.clone()] });
+        let (released, claimed) = both((&mut life.clerk, release), (&mut other, claim("bob", 1)));
+        assert!(matches!(released, Ok(Answer::Changed { changed: 1, .. })), "{released:?}");
+        let mut holder = names(&claimed);
+        if holder.is_empty() {
+            holder = names(&other.answer(&[claim("bob", 1)]).remove(0));
+        }
+        assert_eq!(holder, [item.clone()]);
+        let given = verdict(&format!("v{round}"), &item, "bob", None);
+        assert!(matches!(other.answer(&[given]).remove(0), Ok(Answer::Verdicts { accepted: 1, .. })));
+    }
+    agree(life, other);
+}
+
+fn a_revision_and_a_refold_at_the_same_moment_end_up_the_same(kind: Kind) {
+    let (mut life, mut other) = alone(kind);
+    for round in 0..ROUNDS {
+        add(&mut life, round, 2);
+        let items = names(&life.clerk.answer(&[claim("ann", 2)]).remove(0));
+        for (at, item) in items.iter().enumerate() {
+            life.clerk.answer(&[verdict(&format!("v{round}-{at}"), item, "ann", None)]).remove(0).unwrap();
+        }
+        life.pass(25);
+        other.trust_clock();
+        // The first is revised and makes it stale; while one folds again, the other revises the second.
+        let revise = |at: usize| {
+            verdict(&format!("w{round}-{at}"), &items[at], "ann", Some(&format!("v{round}-{at}")))
+        };
+        life.clerk.answer(&[revise(0)]).remove(0).unwrap();
+        let barrier = Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                barrier.wait();
+                other.answer(&[revise(1)]).remove(0).unwrap();
+            });
+            barrier.wait();
+            life.clerk.freshen().unwrap();
+        });
+    }
+    agree(life, other);
+}
