@@ -167,7 +167,12 @@ const LIES: &[(&str, &str, &str)] = &[
 
 /// A queue that has lived, has been asked for two more claims, and has a checkpoint.
 fn honest(kind: Kind) -> Home {
-    let mut life = Life::new(kind, 11, &Config { audit_rate: 0.0, ..config() });
+    // What was erased can be proved no more, so a life is taken in which nothing was.
+    (11..).find_map(|seed| lived(kind, seed)).expect("there is one")
+}
+
+fn lived(kind: Kind, seed: u64) -> Option<Home> {
+    let mut life = Life::new(kind, seed, &Config { audit_rate: 0.0, ..config() });
     for _ in 0..3 {
         life.live(100);
         life.clerk.freshen().unwrap();
@@ -180,7 +185,10 @@ fn honest(kind: Kind) -> Home {
     let Life { clerk, home, .. } = life;
     drop(clerk);
     rebuild(&home.place, None, None, Duration::ZERO).unwrap();
-    home
+    let checked = verify(&home.place).unwrap();
+    assert!(checked.iter().all(Checked::is_sound), "{checked:#?}");
+    assert_eq!(checked[0].checkpoints, 1);
+    (checked[0].unprovable == 0).then_some(home)
 }
 
 fn assert_found(home: &Home, what: &str, words: &str) {
@@ -195,9 +203,6 @@ fn assert_found(home: &Home, what: &str, words: &str) {
 
 fn the_checker_finds_and_names_every_lie(kind: Kind) {
     let home = honest(kind);
-    let checked = verify(&home.place).unwrap();
-    assert!(checked.iter().all(Checked::is_sound), "{checked:#?}");
-    assert_eq!(checked[0].checkpoints, 1);
     // PostgreSQL has other words for these.
     let foreign = |lie: &str| lie.contains("json_set") || lie.contains("CAST");
     for (what, lie, words) in LIES.iter().filter(|(_, lie, _)| kind == Kind::Sqlite || !foreign(lie)) {
