@@ -21,7 +21,8 @@ fn told(folder: &Folder, line: &str) -> String {
 }
 
 fn items(folder: &Folder) -> u64 {
-    let status: serde_json::Value = serde_json::from_str(&told(folder, "desk status desk --json -q")).unwrap();
+    let status: serde_json::Value =
+        serde_json::from_str(&told(folder, "desk status desk --json -q")).unwrap();
     status["counts"]["items"].as_u64().unwrap()
 }
 

@@ -93,4 +93,3 @@ pub(crate) fn postgres(url: &str, items: u64, claims: u64) -> Done<Bare> {
         Ok(Bare { items: intake, claims: rate })
     })
 }
-

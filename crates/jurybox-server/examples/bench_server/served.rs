@@ -131,7 +131,8 @@ fn one_client(queue: &Queue, client: u64, turns: u64) -> Result<Vec<(Instant, f6
         }
         // A verdict now and then keeps the ranking going.
         if turn % 8 == client % 8 {
-            verdict(queue, &reviewer, &claims[0].item, (turn % 2) as f64).map_err(|error| error.to_string())?;
+            verdict(queue, &reviewer, &claims[0].item, (turn % 2) as f64)
+                .map_err(|error| error.to_string())?;
         }
     }
     Ok(times)
@@ -156,7 +157,9 @@ pub(crate) fn flat(place: &Place, requests: u64) -> Done<Value> {
                 let told = |error: Box<dyn std::error::Error>| error.to_string();
                 while done.load(Ordering::Relaxed) < requests {
                     let new = item(next.fetch_add(1, Ordering::Relaxed), names);
-                    queue.ask(Call::new("bench", Request::Items(vec![new]))).map_err(|error| error.to_string())?;
+                    queue
+                        .ask(Call::new("bench", Request::Items(vec![new])))
+                        .map_err(|error| error.to_string())?;
                     for claimed in claim(queue, &reviewer, 1).map_err(told)? {
                         verdict(queue, &reviewer, &claimed.item, f64::from(u8::from(claimed.value > 0.9)))
                             .map_err(told)?;
