@@ -101,19 +101,32 @@ impl Service {
 
     /// Makes a queue. One that is there with the same configuration is that queue.
     pub fn create(&self, name: &str, config: &Config) -> Result<Queue, Error> {
-        let id = crate::create::create(self.store()?.as_mut(), name, config, "service")?.id;
+        let id = self.reach(|store| crate::create::create(store, name, config, "service"))?.id;
         self.serve(id)
     }
 
     /// A queue that is there.
     pub fn queue(&self, name: &str) -> Result<Queue, Error> {
-        let (id, _) = find(self.store()?.as_mut(), Some(name))?;
+        let (id, _) = self.reach(|store| find(store, Some(name)))?;
         self.serve(id)
     }
 
     /// The names of all queues.
     pub fn names(&self) -> Result<Vec<String>, Error> {
-        Ok(self.store()?.queues()?.into_iter().map(|queue| queue.name).collect())
+        let queues = self.reach(|store| store.queues())?;
+        Ok(queues.into_iter().map(|queue| queue.name).collect())
+    }
+
+    /// Asks the database, over a new connection where the one there is has been lost.
+    fn reach<T>(&self, ask: impl Fn(&mut dyn Store) -> Result<T, Error>) -> Result<T, Error> {
+        let mut store = self.store()?;
+        match ask(store.as_mut()) {
+            Err(Error::Database(_)) => {
+                store.reconnect()?;
+                ask(store.as_mut())
+            }
+            answer => answer,
+        }
     }
 
     fn store(&self) -> Result<std::sync::MutexGuard<'_, Box<dyn Store>>, Error> {
@@ -211,6 +224,8 @@ struct Office {
     helper: JoinHandle<()>,
     busy: bool,
     rests_until: Instant,
+    /// What had been learnt up to an entry when more was revised after it: a model all the same, as of that entry.
+    spare: Option<(u64, Box<Jury>)>,
     /// When the log was last looked at.
     looked: Instant,
     /// What the model in use had seen.
@@ -239,6 +254,7 @@ impl Office {
             helper,
             busy: false,
             rests_until: Instant::now(),
+            spare: None,
             looked: Instant::now(),
             seen,
             rankings: 1,
@@ -299,7 +315,12 @@ impl Office {
                 }
                 // What cannot be done now is tried again after the rest.
                 Done::Refolded(Ok(learner)) => {
-                    drop(self.clerk.take_learner(*learner));
+                    let model = (learner.seq(), Box::new(learner.jury().clone()));
+                    let taken = self.clerk.take_learner(*learner);
+                    // Where revisions come faster than logs are folded, there would never be a new order without this.
+                    if taken.is_err() || self.clerk.replica.learner.is_stale() {
+                        self.spare = Some(model);
+                    }
                     // It may have seen as much as the one before, and learnt something else.
                     self.seen = jurybox::Seen::default();
                 }
@@ -310,17 +331,18 @@ impl Office {
             return;
         }
         let replica = &mut self.clerk.replica;
-        let task = if replica.learner.is_stale() {
+        let spare = self.spare.take();
+        let task = if spare.is_none() && replica.learner.is_stale() {
             let (queue, until) = (self.clerk.queue(), self.clerk.replica.board.seq);
             let Ok(store) = self.clerk.another_store() else { return };
             Task::Refold { store, queue, until }
         } else {
-            let jury = replica.learner.jury();
-            if jury.seen() == self.seen {
-                return;
-            }
+            let (model, jury) = match spare {
+                Some(spare) => spare,
+                None if replica.learner.jury().seen() == self.seen => return,
+                None => (replica.learner.seq(), Box::new(replica.learner.jury().clone())),
+            };
             self.seen = jury.seen();
-            let (model, jury) = (replica.learner.seq(), Box::new(jury.clone()));
             let (evaluators, ageing) = (replica.board.seatings.current().clone(), replica.board.ageing());
             let (blocks, generation) = replica.board.begin_ranking();
             Task::Rank { model, jury, blocks, evaluators, ageing, generation }

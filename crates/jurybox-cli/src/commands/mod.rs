@@ -11,6 +11,7 @@ mod man;
 mod merge;
 mod names;
 mod pick;
+mod place;
 mod policies;
 mod progress;
 mod rank;

@@ -1,12 +1,13 @@
 //! `jurybox server`: keeping the database of a desk or a server.
 
+use super::place;
 use crate::messages::say;
 use crate::output;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Subcommand;
-use jurybox_server::{backup, rebuild, restore, verify};
+use jurybox_server::{Place, backup, rebuild, restore, verify};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Keep the records of a desk: prove them, rebuild what was learnt, copy them, put a copy back.
@@ -23,25 +24,23 @@ enum Command {
     ///
     /// The proof shares no code with the program that picked; it may run while the desk is in use.
     Verify {
-        /// The folder of the desk
-        #[arg(value_name = "DIR")]
-        folder: PathBuf,
+        #[command(flatten)]
+        records: Records,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
     /// Fold the whole log again, and compare every checkpoint and all tables with it
     Rebuild {
-        /// The folder of the desk
-        #[arg(value_name = "DIR")]
-        folder: PathBuf,
+        #[command(flatten)]
+        records: Records,
         /// Which of its queues, where it has several
         #[arg(long, value_name = "NAME")]
         queue: Option<String>,
         /// Up to which entry of the log [default: the last]
         #[arg(long, value_name = "ENTRY")]
         to: Option<u64>,
-        /// How many seconds to wait while another command or a server has the folder
+        /// How many seconds to wait while another command or a server has the folder, or while the database cannot be reached
         #[arg(long, value_name = "SECONDS", default_value_t = 30)]
         wait: u64,
         /// Print one JSON document
@@ -49,31 +48,63 @@ enum Command {
         json: bool,
     },
     /// Write a copy of a desk into one file, while it is in use
+    ///
+    /// A desk in PostgreSQL is copied by pg_dump and put back by pg_restore: its schema is `jurybox`.
     Backup {
         /// The folder of the desk
-        #[arg(value_name = "DIR")]
-        folder: PathBuf,
+        #[arg(value_name = "DIR", value_parser = place::parser())]
+        place: Place,
         /// The file to write; there must be none
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Make a desk of a copy
+    /// Make a desk of a copy that `backup` wrote
     Restore {
         /// The copy
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// The folder to make; it must have no desk
-        #[arg(value_name = "DIR")]
-        folder: PathBuf,
+        #[arg(value_name = "DIR", value_parser = place::parser())]
+        place: Place,
     },
+}
+
+/// Which records.
+#[derive(clap::Args)]
+struct Records {
+    /// The folder of the desk; or a PostgreSQL database, as postgres://user@host/database or env:VARIABLE
+    #[arg(value_name = "DIR", value_parser = place::parser(), required_unless_present = "database")]
+    place: Option<Place>,
+    /// The database, where no DIR is given
+    #[arg(long, value_name = "URL", env = "DATABASE_URL", hide_env_values = true, value_parser = place::parser())]
+    database: Option<Place>,
+}
+
+impl Records {
+    fn place(&self) -> anyhow::Result<&Place> {
+        self.place
+            .as_ref()
+            .or(self.database.as_ref())
+            .context("say which desk: pass its folder, or --database")
+    }
+}
+
+/// The folder, or why there is none to copy.
+fn folder(place: &Place) -> anyhow::Result<&Path> {
+    match place {
+        Place::Folder(folder) => Ok(folder),
+        Place::Database(_) => bail!(
+            "{place}: a PostgreSQL database is copied by its own tools: pg_dump --format=custom --schema=jurybox, and pg_restore to put it back"
+        ),
+    }
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.command {
-            Command::Verify { folder, json } => proved(folder, *json),
-            Command::Rebuild { folder, queue, to, wait, json } => {
-                let rebuilt = rebuild(folder, queue.as_deref(), *to, Duration::from_secs(*wait))?;
+            Command::Verify { records, json } => proved(records.place()?, *json),
+            Command::Rebuild { records, queue, to, wait, json } => {
+                let rebuilt = rebuild(records.place()?, queue.as_deref(), *to, Duration::from_secs(*wait))?;
                 if *json {
                     output::versioned("server-rebuild", &rebuilt)?;
                 } else {
@@ -87,27 +118,27 @@ impl Args {
                 }
                 if rebuilt.tables_agree == Some(false) {
                     bail!(
-                        "the tables do not say what the log says: restore a backup, and keep this folder for whoever looks into it"
+                        "the tables do not say what the log says: restore a backup, and keep these records for whoever looks into them"
                     );
                 }
                 Ok(())
             }
-            Command::Backup { folder, file } => {
-                backup(folder, file)?;
-                say(format_args!("{}: a copy of {}", file.display(), folder.display()));
+            Command::Backup { place, file } => {
+                backup(folder(place)?, file)?;
+                say(format_args!("{}: a copy of {place}", file.display()));
                 Ok(())
             }
-            Command::Restore { file, folder } => {
-                restore(file, folder)?;
-                say(format_args!("{}: the desk that was copied to {}", folder.display(), file.display()));
+            Command::Restore { file, place } => {
+                restore(file, folder(place)?)?;
+                say(format_args!("{place}: the desk that was copied to {}", file.display()));
                 Ok(())
             }
         }
     }
 }
 
-fn proved(folder: &std::path::Path, as_json: bool) -> anyhow::Result<()> {
-    let queues = verify(folder)?;
+fn proved(place: &Place, as_json: bool) -> anyhow::Result<()> {
+    let queues = verify(place)?;
     let sound = queues.iter().all(jurybox_server::Checked::is_sound);
     if as_json {
         output::versioned("server-verify", json!({ "sound": sound, "queues": queues }))?;

@@ -10,7 +10,7 @@ mod reach;
 use crate::Error;
 use crate::answers::{Open, name_items, remember, repeated};
 use crate::decide::{Decision, Desk, Facts, check_call};
-use crate::event::{Event, Source};
+use crate::event::{Body, Event, Source};
 use crate::load::{checkpoint_of, load};
 use crate::replica::Replica;
 use crate::request::{Answer, Call, Request};
@@ -115,6 +115,10 @@ impl Clerk {
 
     /// Takes an entry into what was learnt.
     fn learn(&mut self, event: &Event) {
+        if matches!(event.body, Body::Erase { .. }) {
+            // They may hold what has just been erased.
+            self.due.clear();
+        }
         match self.replica.learner.apply(event) {
             Ok(true) => self.due.push(checkpoint_of(&self.replica.learner)),
             Ok(false) => {}

@@ -15,7 +15,7 @@ const RETRY: Duration = Duration::from_millis(500);
 impl Clerk {
     /// Begins a transaction that is up to date.
     pub(super) fn begin(&mut self) -> Result<Head, Error> {
-        let head = self.reach(|store, queue| store.begin(queue))?;
+        let head = self.reach(self.store.patience(), |store, queue| store.begin(queue))?;
         let ready = self.check_clock(head).and_then(|()| self.catch_up(head));
         if let Err(error) = ready {
             self.store.rollback();
@@ -24,10 +24,13 @@ impl Clerk {
         Ok(head)
     }
 
-    /// Asks the database, over a new connection where the one there is has been lost while nobody looked. One that is away is waited
-    /// for as long as the store says; after that who asks is refused at once, and it is tried again now and then.
-    fn reach<T>(&mut self, ask: impl Fn(&mut dyn Store, i64) -> Result<T, Error>) -> Result<T, Error> {
-        let patience = self.store.patience();
+    /// Asks the database, over a new connection where the one there is has been lost while nobody looked. One that has been away
+    /// for longer than there is patience is tried now and then, and in between who asks is refused at once.
+    fn reach<T>(
+        &mut self,
+        patience: Duration,
+        ask: impl Fn(&mut dyn Store, i64) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let refuse = |since: Instant, why: &str| {
             let so_long = since.elapsed().as_secs();
             Error::Database(format!("it has been away for {so_long} seconds, and nothing was changed: {why}"))
@@ -36,45 +39,31 @@ impl Clerk {
             && since.elapsed() > patience
             && tried.elapsed() < RETRY
         {
-            return Err(refuse(since, "come again"));
+            return Err(refuse(since, "it is tried twice a second"));
         }
         let mut answer = ask(self.store.as_mut(), self.queue);
         let since = self.away.map_or_else(Instant::now, |(since, _)| since);
-        loop {
-            match answer {
-                Err(Error::Database(why)) => {
-                    let again = self.store.reconnect().and_then(|()| ask(self.store.as_mut(), self.queue));
-                    answer = match again {
-                        Err(Error::Database(again)) if since.elapsed() >= patience => {
-                            self.away = Some((since, Instant::now()));
-                            return Err(if self.store.is_shared() {
-                                refuse(since, &again)
-                            } else {
-                                Error::Database(again)
-                            });
-                        }
-                        Err(Error::Database(_)) => {
-                            std::thread::sleep(Duration::from_millis(100));
-                            Err(Error::Database(why))
-                        }
-                        done => done,
-                    };
+        while let Err(Error::Database(_)) = answer {
+            answer = self.store.reconnect().and_then(|()| ask(self.store.as_mut(), self.queue));
+            if let Err(Error::Database(why)) = &answer {
+                self.away = Some((since, Instant::now()));
+                if since.elapsed() >= patience {
+                    return Err(refuse(since, why));
                 }
-                done => {
-                    self.away = None;
-                    return done;
-                }
+                std::thread::sleep(Duration::from_millis(100));
             }
         }
+        self.away = None;
+        answer
     }
 
-    /// Reads what others have written since. True if there was anything.
+    /// Reads what others have written since. True if there was anything. Waits for nobody: there will be another time.
     pub(crate) fn look(&mut self) -> Result<bool, Error> {
         let before = self.replica.board.seq;
-        if self.reach(|store, queue| store.head(queue))?.seq == before {
+        if self.reach(Duration::ZERO, |store, queue| store.head(queue))?.seq == before {
             return Ok(false);
         }
-        let head = self.reach(|store, queue| store.begin_reading(queue))?;
+        let head = self.reach(Duration::ZERO, |store, queue| store.begin_reading(queue))?;
         let read = self.catch_up(head);
         self.store.rollback();
         read?;

@@ -55,6 +55,15 @@ const LATE: &str = "(SELECT r.seq FROM rescored r WHERE r.queue = i.queue AND r.
 const ITEM: &str = "i.n, i.arrived, COALESCE(late.seq, i.seq), COALESCE(late.scores, i.scores), i.tags, i.audit, i.due, i.closed_seq";
 const VERDICT: &str = "v.seq, v.i, v.id, v.item, v.slot, v.reviewer, v.source, v.label, v.reward, v.observed_at, v.claim, v.supersedes_seq, v.supersedes_i, v.superseded_by, v.decides, v.probability, v.explored, v.stands_from";
 
+/// The same statement for a database that can join with what belongs to each row, and would else read all late scores at once.
+pub(crate) fn lateral(sql: &str) -> String {
+    let (joined, found) = (
+        "LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = (SELECT r.seq FROM",
+        "LEFT JOIN LATERAL (SELECT r.seq, r.scores FROM",
+    );
+    sql.replace(joined, found).replace("LIMIT 1)", "LIMIT 1) late ON TRUE")
+}
+
 /// An item as it was at an entry.
 pub(crate) fn item_at() -> String {
     let late = LATE.replace("{at}", "?3");

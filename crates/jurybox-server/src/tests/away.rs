@@ -60,6 +60,7 @@ mod postgres {
             let (home, proxy, mut clerk) = behind_a_proxy(Duration::from_secs(20));
             proxy.on_next_commit(what);
             let answer = clerk.answer(&[claim("ann", 2)]).remove(0);
+            assert!(proxy.has_cut());
             if what == Commit::Lost {
                 let error = answer.unwrap_err();
                 assert!(matches!(error, Error::Database(_)), "{error}");
@@ -141,6 +142,7 @@ mod postgres {
             std::thread::sleep(Duration::from_millis(50));
         }
         assert_eq!(refused, 8);
+        assert_eq!(service.names().unwrap(), ["q"], "the service itself is back too");
         assert_eq!(
             asked(home.url(), "SELECT COUNT(*)::text FROM items"),
             "7",
@@ -164,6 +166,26 @@ mod postgres {
         let late = stopped.write(clerk.queue(), 1, &[], &[], 0).and_then(|()| stopped.commit());
         assert!(matches!(late, Err(Error::Database(_))), "{late:?}");
         sound(&home);
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_node_that_nobody_asks_sees_what_others_write() {
+        let home = Home::new(Kind::Postgres);
+        let open = || {
+            let service = Service::open(&home.place, Duration::ZERO).unwrap();
+            let queue = service.create("q", &plain()).unwrap();
+            (service, queue)
+        };
+        let (busy, idle) = (open(), open());
+        busy.1.ask(Call::new("test", items(0, 6))).unwrap();
+        let there = busy.1.standing().unwrap();
+        let began = Instant::now();
+        while idle.1.standing().unwrap().head < there.head {
+            assert!(began.elapsed() < Duration::from_secs(60), "it never looked");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(idle.1.standing().unwrap().counts, there.counts);
     }
 
     #[test]

@@ -61,6 +61,11 @@ impl Proxy {
         *self.state.next.lock().unwrap() = Some(what);
     }
 
+    /// Whether it has come.
+    pub(crate) fn has_cut(&self) -> bool {
+        self.state.next.lock().unwrap().is_none()
+    }
+
     /// The database goes away: all lines are cut, and there are no new ones.
     pub(crate) fn down(&self) {
         self.state.down.store(true, Ordering::SeqCst);
@@ -78,7 +83,7 @@ fn forward(mut from: TcpStream, mut to: TcpStream, state: Option<&State>) {
     let mut bytes = [0; 65536];
     while let Ok(many @ 1..) = from.read(&mut bytes) {
         let said = &bytes[..many];
-        let commit = said.windows(6).any(|word| word == b"COMMIT");
+        let commit = said.windows(7).any(|word| word == b"COMMIT\0");
         let what = state.filter(|_| commit).and_then(|state| state.next.lock().unwrap().take());
         let Some(what) = what else {
             if to.write_all(said).is_err() {

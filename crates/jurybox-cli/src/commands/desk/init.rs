@@ -6,7 +6,7 @@ use crate::messages::say;
 use jurybox::{Direction, Evaluator, Evaluators, Spec};
 use jurybox_server::{Config, Desk};
 
-/// Make a desk: a folder with a queue in it.
+/// Make a desk: a folder with a queue in it, or a queue in a database.
 ///
 /// Run again with the same settings, it changes nothing.
 #[derive(clap::Args)]
@@ -68,12 +68,10 @@ impl Args {
             ..Config::new(Evaluators::new(evaluators)?)
         };
         let queue = self.place.queue.as_deref().unwrap_or("desk");
-        Desk::create(&self.place.folder, queue, &config, self.place.patience())?;
+        Desk::create(&self.place.place, queue, &config, self.place.patience())?;
         say(format_args!(
             "{}: a desk over {}, ranked by {}",
-            self.place.folder.display(),
-            config.evaluators,
-            config.policy
+            self.place.place, config.evaluators, config.policy
         ));
         Ok(())
     }

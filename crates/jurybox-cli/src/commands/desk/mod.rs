@@ -1,4 +1,4 @@
-//! `jurybox desk`: a desk is a folder.
+//! `jurybox desk`: a desk is a folder, or a database that several machines share.
 
 mod add;
 mod export;
@@ -9,7 +9,6 @@ mod verdict;
 
 use clap::Subcommand;
 use jurybox_server::Desk;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Keep a desk in a folder: items in, picks out, verdicts back, each exactly once and on disk when the command ends.
@@ -58,20 +57,20 @@ impl Args {
 /// Which desk.
 #[derive(clap::Args)]
 struct Place {
-    /// The folder of the desk
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    /// The folder of the desk; or a PostgreSQL database, as postgres://user@host/database or env:VARIABLE
+    #[arg(value_name = "DIR", value_parser = super::place::parser())]
+    place: jurybox_server::Place,
     /// Which of its queues, where it has several
     #[arg(long, value_name = "NAME")]
     queue: Option<String>,
-    /// How many seconds to wait while another command or a server has the folder
+    /// How many seconds to wait while another command or a server has the folder, or while the database cannot be reached
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     wait: u64,
 }
 
 impl Place {
     fn open(&self) -> anyhow::Result<Desk> {
-        let mut desk = Desk::open(&self.folder, self.queue.as_deref(), self.patience())?;
+        let mut desk = Desk::open(&self.place, self.queue.as_deref(), self.patience())?;
         desk.tidy()?;
         Ok(desk)
     }

@@ -35,6 +35,8 @@ pub(crate) struct Postgres {
     line: Line,
     prepared: HashMap<String, Statement>,
     stage: Stage,
+    /// How long an answer may take now.
+    limit: Duration,
     /// How far this store's clock is from the database's, in microseconds: for tests, which make it jump.
     ahead: Arc<AtomicI64>,
     /// What is to go wrong with the next commit, in tests.

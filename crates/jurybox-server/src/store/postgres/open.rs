@@ -1,6 +1,6 @@
 //! Opening a database, and bringing its tables up to date.
 
-use super::{LOCK, Postgres, STATEMENT, Stage, THINK};
+use super::{ANSWER, LOCK, Postgres, STATEMENT, Stage, THINK};
 use crate::Error;
 use crate::line::{Address, Failure, Line};
 use crate::store::schema;
@@ -32,6 +32,7 @@ impl Postgres {
             line,
             prepared: HashMap::new(),
             stage: Stage::None,
+            limit: ANSWER,
             ahead: Arc::default(),
             #[cfg(test)]
             fault: Arc::default(),
@@ -51,6 +52,7 @@ impl Postgres {
             line,
             prepared: HashMap::new(),
             stage: Stage::None,
+            limit: ANSWER,
             ahead: self.ahead.clone(),
             #[cfg(test)]
             fault: self.fault.clone(),
@@ -129,8 +131,9 @@ impl Postgres {
 }
 
 pub(super) fn connect(address: &Address) -> Result<Line, Failure> {
+    // Every statement has its index, also while the statistics know nothing of what came in this minute.
     let first = format!(
-        "SET search_path = {SCHEMA}; SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+        "SET search_path = {SCHEMA}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET random_page_cost = 1.1; SET jit = off; SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
         STATEMENT.as_millis(),
         LOCK.as_millis(),
         THINK.as_millis()

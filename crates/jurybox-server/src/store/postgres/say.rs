@@ -1,6 +1,6 @@
 //! What is said over the line, and how much of it goes in one journey.
 
-use super::{ANSWER, LOAD, Postgres};
+use super::{LOAD, Postgres};
 use crate::Error;
 use crate::line::in_order;
 use crate::store::sql;
@@ -162,7 +162,7 @@ impl Postgres {
         if !self.prepared.contains_key(&said.sql) {
             let kinds: Vec<Type> = said.cells.iter().map(Cells::kind).collect();
             let prepared =
-                self.line.wait(ANSWER, async |client| client.prepare_typed(&said.sql, &kinds).await);
+                self.line.wait(self.limit, async |client| client.prepare_typed(&said.sql, &kinds).await);
             let statement = prepared.map_err(|failure| self.failed(&failure))?;
             self.prepared.insert(said.sql.clone(), statement);
         }
@@ -179,8 +179,8 @@ impl Postgres {
         for said in all {
             self.prepare(said)?;
         }
-        let Postgres { line, prepared, .. } = self;
-        let asked = line.wait(ANSWER, async |client| {
+        let Postgres { line, prepared, limit, .. } = self;
+        let asked = line.wait(*limit, async |client| {
             let mut futures: Vec<std::pin::Pin<Box<dyn Future<Output = _> + Send>>> = Vec::new();
             if let Some(word) = word {
                 futures.push(Box::pin(async move { client.batch_execute(word).await.map(|()| Vec::new()) }));
@@ -208,7 +208,7 @@ impl Postgres {
 
     /// Says words without values.
     pub(super) fn say(&mut self, words: &str) -> Result<(), Error> {
-        let said = self.line.wait(ANSWER, async |client| client.batch_execute(words).await);
+        let said = self.line.wait(self.limit, async |client| client.batch_execute(words).await);
         said.map_err(|failure| self.failed(&failure))
     }
 

@@ -110,14 +110,17 @@ impl Store for Postgres {
     }
 
     fn begin(&mut self, queue: i64) -> Result<Head, Error> {
+        self.limit = ANSWER;
         self.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED", LOCK_HEAD, queue)
     }
 
     fn begin_reading(&mut self, queue: i64) -> Result<Head, Error> {
+        // It locks nothing, and may be folding the whole log: let it think.
         let words = format!(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {}",
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {0}; SET LOCAL idle_in_transaction_session_timeout = {0}",
             LOAD.as_millis()
         );
+        self.limit = LOAD;
         self.begin_with(&words, sql::HEAD, queue)
     }
 
@@ -149,6 +152,7 @@ impl Store for Postgres {
     fn rollback(&mut self) {
         if self.stage != Stage::None {
             self.stage = Stage::None;
+            self.limit = ANSWER;
             let _ = self.line.wait(ANSWER, async |client| client.batch_execute("ROLLBACK").await);
         }
     }
@@ -211,7 +215,7 @@ impl Store for Postgres {
     }
 
     fn item(&mut self, queue: i64, n: u64) -> Result<Option<ItemRow>, Error> {
-        let rows = self.ask(&sql::item_at(), &values![queue, n, i64::MAX])?;
+        let rows = self.ask(&sql::lateral(&sql::item_at()), &values![queue, n, i64::MAX])?;
         rows.first().map(|row| item(row, 0)).transpose()
     }
 
@@ -264,10 +268,10 @@ impl Store for Postgres {
         let added = ask(numbers.is_some(), sql::ADDED, values![queue, first, last]);
         let rescored = ask(kinds.contains("items"), sql::RESCORED, stretch());
         let picked = ask(kinds.contains("claim"), sql::PICKED, stretch());
-        let given = ask(kinds.contains("verdicts"), &sql::given(), stretch());
+        let given = ask(kinds.contains("verdicts"), &sql::lateral(&sql::given()), stretch());
         let undone = chunk.undone()?;
         for (seq, n) in &undone {
-            ask(true, &sql::item_at(), values![queue, *n, *seq]);
+            ask(true, &sql::lateral(&sql::item_at()), values![queue, *n, *seq]);
         }
         let mut answers = if asks.is_empty() { Vec::new() } else { self.ask_all(&asks)? }.into_iter();
         let mut next = |wanted: bool| if wanted { answers.next().unwrap_or_default() } else { Vec::new() };
@@ -319,7 +323,7 @@ impl Store for Postgres {
         queue: i64,
         each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for row in self.ask(&sql::standing(), &values![queue])? {
+        for row in self.ask(&sql::lateral(&sql::standing()), &values![queue])? {
             each(verdict(&row)?, item(&row, 18)?, get(&row, 26)?)?;
         }
         Ok(())
