@@ -293,9 +293,8 @@ fn prove(place: &Place) -> Result<serde_json::Value, Box<dyn std::error::Error>>
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let place = |word: &str| match word.contains("://") {
-        true => Place::Database(word.into()),
-        false => Place::from(Path::new(word)),
+    let place = |word: &str| {
+        if word.contains("://") { Place::Database(word.into()) } else { Place::from(Path::new(word)) }
     };
     let told = match words.as_slice() {
         ["work", at, node, claims, seed] => work(&place(at), node, claims, seed)?,

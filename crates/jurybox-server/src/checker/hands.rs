@@ -124,8 +124,7 @@ impl Play<'_> {
                 entry.seq, verdict.probability, odds.0
             ));
         }
-        let told = self.settle(entry, verdict);
-        let decides = told?;
+        let decides = self.settle(entry, verdict)?;
         if decides.map(f64::to_bits) != verdict.decides.map(f64::to_bits) {
             return Err(Problem(format!(
                 "the verdicts on item {on} decide {decides:?}, and its row says {:?}",
