@@ -5,6 +5,7 @@
 //! Every claim must be the exact top K under its model: items whose date had come, then audits, then the best. No review of an item
 //! may be in two hands; no verdict may count twice; what was accepted must be there.
 
+mod hands;
 mod models;
 mod read;
 mod rows;
@@ -17,8 +18,8 @@ use models::Models;
 use read::{Entry, Found, Records};
 use rows::Db;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use top::compare;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use tables::Closed;
 
 /// Something that cannot be.
 #[derive(Debug, Clone)]
@@ -39,6 +40,8 @@ pub struct Checked {
     pub unprovable: u64,
     /// Models that claims name.
     pub models: u64,
+    /// Checkpoints that hold what the log gives.
+    pub checkpoints: u64,
     /// How often something was revised that had been learnt.
     pub revisions: u64,
     /// Leases that ran out.
@@ -73,7 +76,7 @@ pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
     let mut db = Db::open(&place.into())?;
     let corrupt = |problem: Problem| Error::Corrupt(problem.0);
     let queues = read::queues(&mut db).map_err(corrupt)?;
-    let check = |(id, name, head)| Records::read(&mut db, id, name, head).map(|records| check(&records));
+    let check = |queue| Records::read(&mut db, queue).map(|records| check(&records));
     queues.into_iter().map(check).collect::<Found<Vec<Checked>>>().map_err(corrupt)
 }
 
@@ -84,26 +87,54 @@ struct Open {
     tags: BTreeMap<String, String>,
     audit: Option<f64>,
     due: Option<i64>,
-    leases: Vec<(i64, String, i64)>,
+    leases: Vec<Lease>,
     verdicts: Vec<(i64, String, f64)>,
     skipped: HashSet<String>,
 }
 
+/// An item in somebody's hands, as the checker sees it.
+#[derive(Debug, Clone, PartialEq)]
+struct Lease {
+    slot: i64,
+    reviewer: String,
+    until: i64,
+    claim: u64,
+    probability: f64,
+    explored: bool,
+}
+
 impl Open {
-    /// The review that is free, if one is.
-    fn free(&self, quorum: i64) -> Option<i64> {
+    fn of(item: &read::Item, row: Vec<f64>) -> Open {
+        Open {
+            row,
+            arrived: item.arrived,
+            tags: item.tags.clone(),
+            audit: item.audit,
+            due: item.due,
+            leases: Vec::new(),
+            verdicts: Vec::new(),
+            skipped: HashSet::new(),
+        }
+    }
+
+    /// How many reviews it takes.
+    fn needed(&self, quorum: i64) -> i64 {
         let rewards: HashSet<u64> =
             self.verdicts.iter().map(|(_, _, reward)| (reward + 0.0).to_bits()).collect();
-        let needed = if rewards.len() > 1 { 2 * quorum - 1 } else { quorum };
-        (0..needed).find(|slot| {
-            !self.leases.iter().any(|lease| lease.0 == *slot)
+        if rewards.len() > 1 { 2 * quorum - 1 } else { quorum }
+    }
+
+    /// The review that is free, if one is.
+    fn free(&self, quorum: i64) -> Option<i64> {
+        (0..self.needed(quorum)).find(|slot| {
+            !self.leases.iter().any(|lease| lease.slot == *slot)
                 && !self.verdicts.iter().any(|verdict| verdict.0 == *slot)
         })
     }
 
     fn knows(&self, reviewer: &str) -> bool {
         self.skipped.contains(reviewer)
-            || self.leases.iter().any(|lease| lease.1 == reviewer)
+            || self.leases.iter().any(|lease| lease.reviewer == reviewer)
             || self.verdicts.iter().any(|verdict| verdict.1 == reviewer)
     }
 }
@@ -113,6 +144,10 @@ struct Play<'a> {
     records: &'a Records,
     models: Models<'a>,
     open: BTreeMap<u64, Open>,
+    /// Items that are closed, and what of them the log says.
+    closed: HashMap<u64, Closed>,
+    /// Who does not want what, by the log.
+    skips: BTreeSet<(u64, u64, String)>,
     next: u64,
     setup: usize,
     /// The last model that was asked for, and the values by it.
@@ -133,11 +168,21 @@ fn check(records: &Records) -> Checked {
         revisions: models.revisions(),
         ..Checked::default()
     };
-    let open = BTreeMap::new();
-    let mut play =
-        Play { records, models, open, next: 1, setup: 0, fitted: None, values: HashMap::new(), found };
+    let mut play = Play {
+        records,
+        models,
+        open: BTreeMap::new(),
+        closed: HashMap::new(),
+        skips: BTreeSet::new(),
+        next: 1,
+        setup: 0,
+        fitted: None,
+        values: HashMap::new(),
+        found,
+    };
     play.all();
     play.compare_tables();
+    play.compare_checkpoints();
     play.found
 }
 
@@ -172,7 +217,7 @@ impl Play<'_> {
     fn expire(&mut self, at: i64) {
         for open in self.open.values_mut().filter(|open| !open.leases.is_empty()) {
             let before = open.leases.len();
-            open.leases.retain(|lease| lease.2 > at);
+            open.leases.retain(|lease| lease.until > at);
             self.found.expired += (before - open.leases.len()) as u64;
         }
     }
@@ -180,56 +225,32 @@ impl Play<'_> {
     fn entry(&mut self, entry: &Entry) -> Found<()> {
         let records = self.records;
         let body = &entry.body;
-        let held = || {
-            let list = body["leases"].as_array().cloned().unwrap_or_default();
-            list.into_iter()
-                .filter_map(|held| Some((held["n"].as_u64()?, held["slot"].as_i64()?)))
-                .collect::<Vec<_>>()
-        };
         match entry.kind.as_str() {
             "create" | "configure" => self.set_up(entry.seq),
             "items" => self.items(entry),
             "claim" => self.claim(entry)?,
-            "extend" => {
-                for (n, slot) in held() {
-                    let until = body["until"].as_i64().unwrap_or(0);
-                    for lease in self.at(n)?.leases.iter_mut().filter(|lease| lease.0 == slot) {
-                        lease.2 = until;
-                    }
-                }
-            }
-            "release" => {
-                let (reviewer, skip) =
-                    (body["reviewer"].as_str().unwrap_or_default().to_string(), !body["skip"].is_null());
-                for (n, slot) in held() {
-                    let open = self.at(n)?;
-                    open.leases.retain(|lease| lease.0 != slot);
-                    if skip {
-                        open.skipped.insert(reviewer.clone());
-                    }
-                }
-            }
+            "extend" | "release" => self.held(entry)?,
             "verdicts" => {
                 let found = records.verdicts.get(&entry.seq).map_or(0, Vec::len) as u64;
                 self.all_there(found, body["given"].as_u64(), "verdicts");
                 for verdict in records.verdicts.get(&entry.seq).into_iter().flatten() {
-                    self.verdict(verdict)?;
+                    self.verdict(entry, verdict)?;
                 }
             }
             "undo" => self.undo(entry)?,
             "close" => {
                 for range in body["items"].as_array().into_iter().flatten() {
                     for n in range[0].as_u64().unwrap_or(1)..=range[1].as_u64().unwrap_or(0) {
-                        self.open.remove(&n);
+                        self.close(n, entry.seq);
                     }
                 }
             }
             "erase" => {
                 for n in body["items"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64)
                 {
-                    self.open.remove(&n);
-                    let item = records.items.get(n as usize - 1);
-                    if item.is_some_and(|item| item.scores.is_some() || item.named) {
+                    self.close(n, entry.seq);
+                    let item = (n as usize).checked_sub(1).and_then(|at| records.items.get(at));
+                    if item.is_some_and(|item| item.scores.is_some() || item.key.is_some()) {
                         return Err(Problem(format!("item {n} was erased and is still there")));
                     }
                 }
@@ -276,99 +297,32 @@ impl Play<'_> {
             };
             self.next += 1;
             let row = item.scores.clone().unwrap_or_else(|| vec![f64::NAN; width]);
-            let (tags, skipped) = (item.tags.clone(), HashSet::new());
-            let open = Open {
-                row,
-                arrived: item.arrived,
-                tags,
-                audit: item.audit,
-                due: item.due,
-                leases: Vec::new(),
-                verdicts: Vec::new(),
-                skipped,
-            };
-            self.open.insert(n, open);
+            if row.len() != width {
+                self.found.tell(format!("item {n} has {} scores, and {width} evaluators sat", row.len()));
+            }
+            if item.arrived != entry.at {
+                self.found.tell(format!("item {n} came in with entry {} and says another time", entry.seq));
+            }
+            if let Some(drawn) = self.records.audit_of(item)
+                && drawn != item.audit
+            {
+                self.found.tell(format!(
+                    "item {n}: its draw for an audit gives {drawn:?}, and its row says {:?}",
+                    item.audit
+                ));
+            }
+            self.open.insert(n, Open::of(item, row));
         }
-        for (n, row) in self.records.late.get(&entry.seq).into_iter().flatten() {
+        let late = self.records.late.get(&entry.seq);
+        // Late scores of what was erased are gone.
+        if self.models.provable_from() == 0 {
+            self.all_there(late.map_or(0, Vec::len) as u64, entry.body["rescored"].as_u64(), "late scores");
+        }
+        for (n, row) in late.into_iter().flatten() {
             if let Some(open) = self.open.get_mut(n) {
                 open.row.clone_from(row);
                 self.values.remove(n);
             }
         }
-    }
-
-    fn claim(&mut self, entry: &Entry) -> Found<()> {
-        self.found.claims += 1;
-        let none = Vec::new();
-        let picks = self.records.picks.get(&entry.seq).unwrap_or(&none);
-        self.all_there(picks.len() as u64, entry.body["picked"].as_u64(), "picks");
-        let (model, reviewer, until) =
-            (entry.body["model"].as_u64(), entry.body["reviewer"].as_str(), entry.body["until"].as_i64());
-        let told_otherwise = |pick: &read::Pick| {
-            Some(pick.model) != model || Some(&*pick.reviewer) != reviewer || Some(pick.until) != until
-        };
-        if picks.iter().any(told_otherwise) {
-            self.found
-                .tell(format!("entry {} (claim): its rows say something else than the entry", entry.seq));
-        }
-        // What was erased since the model was made is missing from it now.
-        if entry.body["model"].as_u64().unwrap_or(0) < self.models.provable_from() {
-            self.found.unprovable += 1;
-        } else {
-            match self.top(entry).and_then(|top| compare(&top, picks)) {
-                Ok(()) => self.found.exact += 1,
-                Err(Problem(what)) => self.found.tell(format!("entry {} (claim): {what}", entry.seq)),
-            }
-        }
-        for pick in picks {
-            let open = self.at(pick.item)?;
-            if open.leases.iter().any(|lease| lease.0 == pick.slot)
-                || open.verdicts.iter().any(|verdict| verdict.0 == pick.slot)
-            {
-                self.found.double_leases += 1;
-                return Err(Problem(format!("item {}, review {} is in two hands", pick.item, pick.slot)));
-            }
-            open.leases.push((pick.slot, pick.reviewer.clone(), pick.until));
-        }
-        Ok(())
-    }
-
-    fn verdict(&mut self, verdict: &read::Verdict) -> Found<()> {
-        let Some(open) = self.open.get_mut(&verdict.item) else {
-            let may = verdict.replaces.is_some() || verdict.source == "appeal";
-            return if may {
-                Ok(())
-            } else {
-                Err(Problem(format!("a verdict on item {}, which is closed", verdict.item)))
-            };
-        };
-        if verdict.source == "reviewer" {
-            let same = |other: &(i64, String, f64)| other.0 == verdict.slot;
-            let by_another =
-                open.leases.iter().any(|lease| lease.0 == verdict.slot && lease.1 != verdict.reviewer);
-            let again = verdict.replaces.is_none()
-                && (open.verdicts.iter().any(|other| same(other) || other.1 == verdict.reviewer));
-            open.leases.retain(|lease| lease.0 != verdict.slot);
-            open.verdicts.retain(|other| !same(other));
-            open.verdicts.push((verdict.slot, verdict.reviewer.clone(), verdict.reward));
-            if again {
-                self.found.twice += 1;
-                return Err(Problem(format!(
-                    "item {}, review {} has two verdicts",
-                    verdict.item, verdict.slot
-                )));
-            }
-            if by_another {
-                self.found.double_leases += 1;
-                return Err(Problem(format!(
-                    "a verdict on item {}, which another reviewer held",
-                    verdict.item
-                )));
-            }
-        }
-        if verdict.decides.is_some() {
-            self.open.remove(&verdict.item);
-        }
-        Ok(())
     }
 }

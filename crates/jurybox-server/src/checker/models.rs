@@ -211,6 +211,12 @@ impl<'a> Models<'a> {
         last.filter(|_| revised)
     }
 
+    /// What has been learnt up to an entry, in the bytes of a jury.
+    pub(super) fn jury(&mut self, model: u64) -> Found<Vec<u8>> {
+        self.fitted(model)?;
+        Ok(self.going.as_ref().map(|going| going.jury.to_bytes()).unwrap_or_default())
+    }
+
     /// The model that has learnt up to an entry, by what is known there.
     pub(super) fn fitted(&mut self, model: u64) -> Found<Fitted> {
         if model == 0 || model > self.records.log.len() as u64 {

@@ -1,8 +1,9 @@
 //! The rows as they are, read in one sweep and understood anew: nothing here is shared with those who wrote them.
 
-use super::Problem;
 use super::rows::Db;
+use super::{Lease, Problem};
 use jurybox::Evaluators;
+use jurybox::toolbox::{hash_number, hash_text};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +18,8 @@ pub(super) struct Entry {
 /// An item as it came.
 pub(super) struct Item {
     pub(super) n: u64,
-    pub(super) named: bool,
+    /// None once erased.
+    pub(super) key: Option<String>,
     pub(super) seq: u64,
     pub(super) arrived: i64,
     /// None once erased.
@@ -56,6 +58,7 @@ pub(super) struct Verdict {
     pub(super) probability: f64,
     pub(super) explored: bool,
     pub(super) stands_from: i64,
+    pub(super) claim: Option<u64>,
 }
 
 /// Who sat from which entry on, under which policy, and with which patience.
@@ -70,13 +73,18 @@ pub(super) struct Setup {
 pub(super) struct Records {
     pub(super) name: String,
     pub(super) head: u64,
+    /// The time of the last entry, as the queue's row has it.
+    pub(super) at: i64,
     pub(super) log: Vec<Entry>,
     pub(super) items: Vec<Item>,
     pub(super) late: HashMap<u64, Vec<(u64, Vec<f64>)>>,
     pub(super) late_of: HashMap<u64, Vec<(u64, Vec<f64>)>>,
     pub(super) picks: HashMap<u64, Vec<Pick>>,
     pub(super) verdicts: HashMap<u64, Vec<Verdict>>,
-    pub(super) leases: Vec<(u64, i64, String, i64)>,
+    pub(super) leases: Vec<(u64, Lease)>,
+    pub(super) skips: Vec<(u64, u64, String)>,
+    /// Entry, state and hash of each.
+    pub(super) checkpoints: Vec<(u64, Vec<u8>, Vec<u8>)>,
     pub(super) setups: Vec<Setup>,
 }
 
@@ -86,15 +94,24 @@ fn told(error: impl std::fmt::Display) -> Problem {
     Problem(error.to_string())
 }
 
-/// The queues of a database, by number, name and head.
-pub(super) fn queues(db: &mut Db) -> Found<Vec<(i64, String, u64)>> {
-    db.all("SELECT id, name, head FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
-        Ok((row.int(0)?, row.text(1)?, row.number(2)?))
+/// A queue's row.
+pub(super) struct QueueRow {
+    id: i64,
+    name: String,
+    head: u64,
+    at: i64,
+}
+
+/// The queues of a database.
+pub(super) fn queues(db: &mut Db) -> Found<Vec<QueueRow>> {
+    db.all("SELECT id, name, head, at FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
+        Ok(QueueRow { id: row.int(0)?, name: row.text(1)?, head: row.number(2)?, at: row.int(3)? })
     })
 }
 
 impl Records {
-    pub(super) fn read(db: &mut Db, queue: i64, name: String, head: u64) -> Found<Records> {
+    pub(super) fn read(db: &mut Db, of: QueueRow) -> Found<Records> {
+        let QueueRow { id: queue, name, head, at } = of;
         let log =
             db.all("SELECT seq, at, kind, body FROM log WHERE queue = ?1 ORDER BY seq", queue, |row| {
                 Ok((row.number(0)?, row.int(1)?, row.text(2)?, row.text(3)?))
@@ -105,11 +122,11 @@ impl Records {
             Ok(Entry { seq, at, kind, body })
         });
         let log = log.collect::<Found<Vec<Entry>>>()?;
-        let sql = "SELECT n, key IS NOT NULL, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
+        let sql = "SELECT n, key, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
         let items = db.all(sql, queue, |row| {
             Ok(Item {
                 n: row.number(0)?,
-                named: row.int(1)? != 0,
+                key: row.text_if_any(1)?,
                 seq: row.number(2)?,
                 arrived: row.int(3)?,
                 scores: row.doubles(4)?,
@@ -146,7 +163,7 @@ impl Records {
             picks.entry(seq).or_default().push(pick);
         }
         let mut verdicts: HashMap<u64, Vec<Verdict>> = HashMap::new();
-        let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
+        let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from, claim FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
         for verdict in db.all(sql, queue, |row| {
             let replaces = (row.number_if_any(7)?, row.number_if_any(8)?);
             Ok(Verdict {
@@ -163,15 +180,27 @@ impl Records {
                 probability: row.real(11)?,
                 explored: row.int(12)? != 0,
                 stands_from: row.int(13)?,
+                claim: row.number_if_any(14)?,
             })
         })? {
             verdicts.entry(verdict.seq).or_default().push(verdict);
         }
-        let leases = db.all(
-            "SELECT item, slot, reviewer, until FROM leases WHERE queue = ?1 ORDER BY item, slot",
-            queue,
-            |row| Ok((row.number(0)?, row.int(1)?, row.text(2)?, row.int(3)?)),
-        )?;
+        let sql = "SELECT item, slot, reviewer, until, claim, probability, explored FROM leases WHERE queue = ?1 ORDER BY item, slot";
+        let leases = db.all(sql, queue, |row| {
+            let lease = Lease {
+                slot: row.int(1)?,
+                reviewer: row.text(2)?,
+                until: row.int(3)?,
+                claim: row.number(4)?,
+                probability: row.real(5)?,
+                explored: row.int(6)? != 0,
+            };
+            Ok((row.number(0)?, lease))
+        })?;
+        let sql = "SELECT item, seq, reviewer FROM skips WHERE queue = ?1 ORDER BY item, seq";
+        let skips = db.all(sql, queue, |row| Ok((row.number(0)?, row.number(1)?, row.text(2)?)))?;
+        let sql = "SELECT seq, state, sha256 FROM checkpoints WHERE queue = ?1 ORDER BY seq";
+        let checkpoints = db.all(sql, queue, |row| Ok((row.number(0)?, row.bytes(1)?, row.bytes(2)?)))?;
         let setups =
             log.iter().filter(|entry| entry.kind == "create" || entry.kind == "configure").map(|entry| {
                 let config = entry.body["config"].clone();
@@ -180,7 +209,35 @@ impl Records {
                 Ok(Setup { seq: entry.seq, evaluators, policy, config })
             });
         let setups = setups.collect::<Found<Vec<Setup>>>()?;
-        Ok(Records { name, head, log, items, late, late_of, picks, verdicts, leases, setups })
+        Ok(Records {
+            name,
+            head,
+            at,
+            log,
+            items,
+            late,
+            late_of,
+            picks,
+            verdicts,
+            leases,
+            skips,
+            checkpoints,
+            setups,
+        })
+    }
+
+    /// A verdict by its entry and its place there.
+    pub(super) fn verdict(&self, (seq, i): (u64, u64)) -> Option<&Verdict> {
+        self.verdicts.get(&seq)?.iter().find(|verdict| verdict.i == i)
+    }
+
+    /// The probability with which an item was drawn for an audit, if it was: a matter of its id, the queue's secret and the rate.
+    /// Nothing where it was erased, and its id with it.
+    pub(super) fn audit_of(&self, item: &Item) -> Option<Option<f64>> {
+        let secret = self.log.first()?.body["secret"].as_u64()?;
+        let rate = self.setups[self.setup_before(item.seq)].config["audit_rate"].as_f64().unwrap_or(0.0);
+        let drawn = hash_number(secret, hash_text(item.key.as_ref()?)) as f64 / 2_f64.powi(64);
+        Some((drawn < rate).then_some(rate))
     }
 
     /// The set-up that an entry was written under: the last one before it.
@@ -202,7 +259,10 @@ impl Records {
             if old != new {
                 row = new
                     .iter()
-                    .map(|seat| old.iter().position(|o| o == seat).map_or(f64::NAN, |at| row[at]))
+                    .map(|seat| {
+                        let at = old.iter().position(|other| other == seat);
+                        at.and_then(|at| row.get(at)).copied().unwrap_or(f64::NAN)
+                    })
                     .collect();
             }
         }

@@ -141,6 +141,17 @@ impl Row {
         }
     }
 
+    pub(super) fn text_if_any(&self, at: usize) -> Found<Option<String>> {
+        if matches!(&self.0[at], Cell::Null) { Ok(None) } else { self.text(at).map(Some) }
+    }
+
+    pub(super) fn bytes(&self, at: usize) -> Found<Vec<u8>> {
+        match &self.0[at] {
+            Cell::Bytes(x) => Ok(x.clone()),
+            _ => Err(Problem(format!("column {at} has no bytes"))),
+        }
+    }
+
     /// Scores, or none where they were erased.
     pub(super) fn doubles(&self, at: usize) -> Found<Option<Vec<f64>>> {
         match &self.0[at] {

@@ -1,61 +1,46 @@
-//! What was taken back, and whether the tables say what the log says.
+//! Whether the tables say what the log says, once it has been played to its end.
 
-use super::read::{Entry, Found};
-use super::{Open, Play, Problem};
-use std::collections::HashSet;
+use super::{Play, Problem};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A verdict that stands.
+pub(super) struct Stood {
+    pub(super) which: (u64, u64),
+    pub(super) slot: i64,
+    pub(super) reviewer: String,
+    pub(super) reward: f64,
+}
+
+/// What the log says of an item and its verdicts.
+#[derive(Default)]
+pub(super) struct Closed {
+    /// Which entry closed it.
+    pub(super) by: Option<u64>,
+    /// In the order in which they came.
+    pub(super) standing: Vec<Stood>,
+    /// Verdicts that do not stand any more, and since which entry.
+    pub(super) replaced: HashMap<(u64, u64), u64>,
+}
 
 impl Play<'_> {
-    pub(super) fn undo(&mut self, entry: &Entry) -> Found<()> {
-        let body = &entry.body;
-        let n = body["n"].as_u64().unwrap_or(0);
-        let (Some(slot), Some(until), Some(reviewer)) =
-            (body["slot"].as_i64(), body["until"].as_i64(), body["reviewer"].as_str())
-        else {
-            return Err(Problem("it does not say what".into()));
-        };
-        let rest = body["rest"].as_array().into_iter().flatten();
-        let rest = rest.filter_map(|v| {
-            Some((v["slot"].as_i64()?, v["reviewer"].as_str()?.to_string(), v["reward"].as_f64()?))
-        });
-        let rest: Vec<_> = rest.collect();
-        if !self.open.contains_key(&n) {
-            let item = self
-                .records
-                .items
-                .get(n as usize - 1)
-                .ok_or_else(|| Problem(format!("there is no item {n}")))?;
-            let row = match self.records.scores_at(n, entry.seq) {
-                Some((row, of)) => self.records.moved(&row, of, self.setup),
-                None => vec![f64::NAN; self.records.setups[self.setup].evaluators.len()],
-            };
-            let (tags, skipped) = (item.tags.clone(), HashSet::new());
-            let open = Open {
-                row,
-                arrived: item.arrived,
-                tags,
-                audit: item.audit,
-                due: item.due,
-                leases: Vec::new(),
-                verdicts: Vec::new(),
-                skipped,
-            };
-            self.open.insert(n, open);
-            self.values.remove(&n);
+    pub(super) fn compare_tables(&mut self) {
+        let last = self.records.log.last().map_or(0, |entry| entry.at);
+        if self.records.at != last {
+            self.found.tell("the queue's row has another time than the last entry".into());
         }
-        let unwilling = body["skipped"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|name| Some(name.as_str()?.to_string()))
-            .collect();
-        let open = self.at(n)?;
-        (open.verdicts, open.skipped) = (rest, unwilling);
-        open.leases.push((slot, reviewer.into(), until));
-        Ok(())
+        self.compare_items();
+        self.compare_leases(last);
+        self.compare_verdicts();
+        let by_row: BTreeSet<(u64, u64, String)> = self.records.skips.iter().cloned().collect();
+        let apart = by_row.symmetric_difference(&self.skips).count() as u64;
+        if apart > 0 {
+            self.found.lost += apart;
+            self.found.tell(format!("{apart} skips stand in the log or in their table, and not in both"));
+        }
     }
 
-    /// Whether the tables say what the log says.
-    pub(super) fn compare_tables(&mut self) {
+    fn compare_items(&mut self) {
         for item in &self.records.items {
             if item.closed.is_none() != self.open.contains_key(&item.n) {
                 self.found.lost += 1;
@@ -64,6 +49,8 @@ impl Play<'_> {
                     item.n,
                     if item.closed.is_none() { "open" } else { "closed" }
                 ));
+            } else if item.closed != self.closed.get(&item.n).and_then(|closed| closed.by) {
+                self.found.tell(format!("item {} was closed by another entry than its row says", item.n));
             }
         }
         if self.records.items.len() as u64 + 1 != self.next {
@@ -73,29 +60,60 @@ impl Play<'_> {
                 self.next - 1
             ));
         }
-        let now = self.records.log.last().map_or(0, |entry| entry.at);
-        let by_row: HashSet<(u64, i64, &str, i64)> =
-            self.records.leases.iter().map(|l| (l.0, l.1, l.2.as_str(), l.3)).filter(|l| l.3 > now).collect();
-        let by_log: HashSet<(u64, i64, &str, i64)> = self
-            .open
-            .iter()
-            .flat_map(|(n, open)| open.leases.iter().map(|l| (*n, l.0, l.1.as_str(), l.2)))
-            .collect();
+    }
+
+    fn compare_leases(&mut self, now: i64) {
+        let row = |n: u64, lease: &super::Lease| {
+            let odds = (lease.probability.to_bits(), lease.explored);
+            (n, lease.slot, lease.reviewer.clone(), lease.until, lease.claim, odds)
+        };
+        let running = self.records.leases.iter().filter(|(_, lease)| lease.until > now);
+        let by_row: HashSet<_> = running.map(|(n, lease)| row(*n, lease)).collect();
+        let by_log: HashSet<_> =
+            self.open.iter().flat_map(|(n, open)| open.leases.iter().map(|lease| row(*n, lease))).collect();
         let apart = by_row.symmetric_difference(&by_log).count() as u64;
         if apart > 0 {
             self.found.lost += apart;
             self.found.tell(format!("{apart} leases stand in the log or in their table, and not in both"));
         }
+    }
+
+    fn compare_verdicts(&mut self) {
         let mut standing: HashSet<(u64, i64)> = HashSet::new();
-        for verdict in
-            self.records.verdicts.values().flatten().filter(|verdict| verdict.replaced_by.is_none())
-        {
-            if !standing.insert((verdict.item, verdict.slot)) {
+        for verdict in self.records.verdicts.values().flatten() {
+            let replaced =
+                self.closed.get(&verdict.item).and_then(|of| of.replaced.get(&(verdict.seq, verdict.i)));
+            if verdict.replaced_by != replaced.copied() {
+                self.found.tell(format!(
+                    "the verdict {} of entry {} on item {} stands by its row, or by the log, and not by both",
+                    verdict.i, verdict.seq, verdict.item
+                ));
+            }
+            if verdict.replaced_by.is_none() && !standing.insert((verdict.item, verdict.slot)) {
                 self.found.twice += 1;
                 self.found.tell(format!(
                     "item {}, review {} has two verdicts that stand",
                     verdict.item, verdict.slot
                 ));
+            }
+        }
+    }
+
+    /// Whether each checkpoint is whole, and ends with the very jury that the log gives.
+    pub(super) fn compare_checkpoints(&mut self) {
+        for (seq, state, sha256) in &self.records.checkpoints {
+            if Sha256::digest(state).as_slice() != sha256 {
+                self.found.tell(format!("the checkpoint at entry {seq} is not what its hash says"));
+                continue;
+            }
+            // What was erased since is missing from what can be learnt now.
+            if *seq < self.models.provable_from() {
+                continue;
+            }
+            match self.models.jury(*seq) {
+                Ok(jury) if state.ends_with(&jury) => self.found.checkpoints += 1,
+                Ok(_) => self.found.tell(format!("the checkpoint at entry {seq} has learnt something else")),
+                Err(Problem(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
             }
         }
     }

@@ -63,8 +63,10 @@ impl Play<'_> {
             let value = if let Some(value) = self.values.get(&n) {
                 *value
             } else {
-                let score =
-                    |seat| seats.iter().position(|other| other == seat).map_or(f64::NAN, |at| open.row[at]);
+                let score = |seat| {
+                    let at = seats.iter().position(|other| other == seat);
+                    at.and_then(|at| open.row.get(at)).copied().unwrap_or(f64::NAN)
+                };
                 let row: Vec<f64> = asked.iter().map(score).collect();
                 let told = |error: jurybox::Error| Problem(error.to_string());
                 let value = fitted.values(&fitted.scores(&row).map_err(told)?).map_err(told)?[0];
@@ -96,19 +98,32 @@ impl Play<'_> {
 
 /// Whether the picks are what they should have been, to the last bit.
 pub(super) fn compare(top: &[Should], picks: &[Pick]) -> Found<()> {
-    let same = |(should, is): (&Should, &Pick)| {
-        should.item == is.item
-            && should.slot == is.slot
-            && should.value.to_bits() == is.value.to_bits()
-            && should.probability.to_bits() == is.probability.to_bits()
-            && should.explored == is.explored
-    };
-    if top.len() == picks.len() && top.iter().zip(picks).all(same) {
-        return Ok(());
+    if top.len() != picks.len() {
+        return Err(Problem(format!("the top K had {} items, and {} were given", top.len(), picks.len())));
     }
-    let should: Vec<String> = top.iter().map(|t| format!("{}/{} {}", t.item, t.slot, t.value)).collect();
-    let is: Vec<String> = picks.iter().map(|p| format!("{}/{} {}", p.item, p.slot, p.value)).collect();
-    Err(Problem(format!("the top K was [{}], and [{}] was given", should.join(", "), is.join(", "))))
+    for (place, (should, is)) in top.iter().zip(picks).enumerate() {
+        let wrong = if (should.item, should.slot) != (is.item, is.slot) {
+            format!(
+                "the top K had item {}, review {}, of value {}, and item {}, review {}, of value {} was given",
+                should.item, should.slot, should.value, is.item, is.slot, is.value
+            )
+        } else if should.value.to_bits() != is.value.to_bits() {
+            format!("item {} is worth {}, and {} is written", is.item, should.value, is.value)
+        } else if (should.probability.to_bits(), should.explored) != (is.probability.to_bits(), is.explored) {
+            format!(
+                "item {} has the probability {}{}, and {}{} is written",
+                is.item,
+                should.probability,
+                if should.explored { " as an audit" } else { "" },
+                is.probability,
+                if is.explored { " as an audit" } else { "" }
+            )
+        } else {
+            continue;
+        };
+        return Err(Problem(format!("place {}: {wrong}", place + 1)));
+    }
+    Ok(())
 }
 
 /// An item's tags against a filter of a claim.

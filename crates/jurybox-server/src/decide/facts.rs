@@ -59,8 +59,11 @@ impl Facts {
             let found = store.verdicts(queue, &ids.into_iter().collect::<Vec<_>>())?;
             facts.verdicts = found.into_iter().map(|row| (row.id.clone(), row)).collect();
         }
+        // What is held now may be given back before its verdict comes, by an earlier call of the same transaction.
+        let gives_back = |call: &Call| matches!(call.request, Request::Release { .. } | Request::Skip { .. });
+        let gives_back = calls.clone().any(gives_back);
         for call in calls {
-            facts.look_closer(call, board, store, queue)?;
+            facts.look_closer(call, gives_back, board, store, queue)?;
         }
         Ok(facts)
     }
@@ -68,6 +71,7 @@ impl Facts {
     fn look_closer(
         &mut self,
         call: &Call,
+        gives_back: bool,
         board: &Board,
         store: &mut dyn Store,
         queue: i64,
@@ -80,7 +84,10 @@ impl Facts {
                     if !board.is_open(found.n) {
                         closed.push(found.n);
                     } else if let Some(token) = verdict.token
-                        && board.work(found.n).is_none_or(|work| work.lease_of(&verdict.reviewer).is_none())
+                        && (gives_back
+                            || board
+                                .work(found.n)
+                                .is_none_or(|work| work.lease_of(&verdict.reviewer).is_none()))
                         && let Some(pick) = store.claimed(queue, token, found.n)?
                     {
                         self.claimed.insert((token, found.n), pick);

@@ -242,6 +242,9 @@ impl Desk<'_> {
                 "the item of `{id}` was decided with the verdicts of others: revise it"
             ));
         }
+        if self.facts.standing(row.n).iter().any(|other| other.slot < 0) {
+            return conflict(format!("the item of `{id}` was decided by an appeal since: it stays so"));
+        }
         let arrived = item.arrived;
         let item = if open {
             let scores = board.blocks.scores(row.n).unwrap_or_default().to_vec();

@@ -1,8 +1,10 @@
 //! What crosses files: a random life of a queue, and what must hold of it.
 
 mod away;
+mod drills;
 mod home;
 mod keep;
+mod lies;
 mod life;
 mod nodes;
 mod proxy;

@@ -2,6 +2,7 @@
 
 use super::home::Kind;
 use super::life::{Life, config};
+use crate::clerk::Clerk;
 use crate::event::Event;
 use crate::learner::{Known, Learner};
 use crate::load::{checkpoint_of, load, opened, refold};
@@ -59,20 +60,22 @@ fn check(life: &mut Life, cuts: &[usize]) {
     }
     assert_eq!(text(&replica.board.to_bytes()), text(&board), "a board folded is another");
 
-    // A learner that is saved and read back wherever the log is cut, as long as nothing is revised.
-    let mut plain = Learner::new(&events[0], Known::default()).unwrap();
-    let mut saved = plain.clone();
+    // A learner that goes on, is saved and read back wherever the log is cut, and folds again where something was revised, is at
+    // every cut the one that a fold from the beginning gives.
+    let mut going = Learner::new(&events[0], Known::default()).unwrap();
+    store.begin_reading(queue).unwrap();
     for (at, event) in events.iter().enumerate().skip(1) {
-        plain.apply(event).unwrap();
-        saved.apply(event).unwrap();
-        if plain.is_stale() {
-            break;
+        going.apply(event).unwrap();
+        let mut again = || refold(store.as_mut(), queue, event.seq, &mut |_| Ok(())).unwrap();
+        if going.is_stale() {
+            going = again();
+        } else if cuts.contains(&(at % 97)) {
+            assert!(again().to_bytes() == going.to_bytes(), "entry {}", event.seq);
+            going = opened(&checkpoint_of(&going)).unwrap();
         }
-        if cuts.contains(&(at % 97)) {
-            saved = opened(&checkpoint_of(&saved)).unwrap();
-        }
-        assert!(saved.to_bytes() == plain.to_bytes(), "entry {at}");
     }
+    store.rollback();
+    assert!(going.to_bytes() == learner, "a learner that went on is another");
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -87,6 +90,32 @@ fn live_and_check(kind: Kind, seed: u64, quorum: u8, cuts: &[usize]) {
     check(&mut life, cuts);
 }
 
+/// Three more nodes that look at the log when they please, learn again at once or later, and are killed and started now and then.
+fn follow(kind: Kind, seed: u64, quorum: u8, batches: Vec<(u64, u8, usize)>) {
+    let mut life = Life::new(kind, seed, &Config { quorum, ..config() });
+    let queue = life.clerk.queue();
+    let open = |life: &Life| Clerk::open(life.clerk.another_store().unwrap(), queue).unwrap();
+    let mut nodes: Vec<Clerk> = (0..3).map(|_| open(&life)).collect();
+    for (many, what, which) in batches {
+        life.live(many);
+        match what {
+            0 => nodes[which] = open(&life),
+            1 => nodes[which].freshen().unwrap(),
+            _ => drop(nodes[which].look().unwrap()),
+        }
+    }
+    life.clerk.freshen().unwrap();
+    nodes.push(open(&life));
+    for mut node in nodes {
+        node.look().unwrap();
+        node.freshen().unwrap();
+        assert_eq!(node.mismatches, 0);
+        let (ours, theirs) = (&life.clerk.replica, &node.replica);
+        assert_eq!(text(&theirs.board.to_bytes()), text(&ours.board.to_bytes()));
+        assert!(theirs.learner.to_bytes() == ours.learner.to_bytes());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
@@ -99,6 +128,17 @@ proptest! {
     #[ignore = "needs PostgreSQL"]
     fn a_log_on_postgres_cut_into_any_batches_gives_the_same_replica(seed: u64, quorum in 1_u8..4, cuts in proptest::collection::vec(0_usize..97, 0..40)) {
         live_and_check(Kind::Postgres, seed, quorum, &cuts);
+    }
+
+    #[test]
+    fn nodes_that_take_the_log_in_any_batches_end_up_with_the_same_bytes(seed: u64, quorum in 1_u8..3, batches in proptest::collection::vec((1_u64..40, 0_u8..4, 0_usize..3), 8..14)) {
+        follow(Kind::Sqlite, seed, quorum, batches);
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn nodes_on_postgres_that_take_the_log_in_any_batches_end_up_with_the_same_bytes(seed: u64, quorum in 1_u8..3, batches in proptest::collection::vec((1_u64..40, 0_u8..4, 0_usize..3), 8..14)) {
+        follow(Kind::Postgres, seed, quorum, batches);
     }
 }
 

@@ -1,0 +1,59 @@
+//! A disk that is full: commands say so, nothing has happened, and all goes on when there is room again.
+#![cfg(unix)]
+
+mod folder;
+
+use folder::{Folder, rows};
+use std::process::{Command, Output};
+
+/// Runs a command that may make no file longer than so many blocks of 512 bytes. What it writes beyond that fails, as on a full disk.
+fn cramped(folder: &Folder, blocks: u64, line: &str) -> Output {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {line}");
+    Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_jurybox")])
+        .current_dir(folder.path("."))
+        .output()
+        .unwrap()
+}
+
+fn told(folder: &Folder, line: &str) -> String {
+    folder.stdout(line.split(' '))
+}
+
+fn items(folder: &Folder) -> u64 {
+    let status: serde_json::Value =
+        serde_json::from_str(&told(folder, "desk status desk --json -q")).unwrap();
+    status["counts"]["items"].as_u64().unwrap()
+}
+
+#[test]
+fn a_desk_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() {
+    let folder = Folder::new("full-disk");
+    folder.write("first.csv", &rows(0));
+    let many: Vec<String> = (0..4000).map(|i| format!("m{i},0.{i},0.5")).collect();
+    folder.write("many.csv", &format!("id,a,b\n{}\n", many.join("\n")));
+    folder.ok("desk init desk --evaluators a,b --policy average -q");
+    folder.ok("desk add desk first.csv --id id --tag verdict -q");
+    let before = items(&folder);
+    let mut refused = 0;
+    // From too little for a single page to enough for all of it.
+    for blocks in [1, 60, 120, 250, 500, 1000, 1500] {
+        let output = cramped(&folder, blocks, "desk add desk many.csv --id id");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let there = items(&folder);
+        if output.status.success() {
+            continue;
+        }
+        refused += 1;
+        assert_eq!(output.status.code(), Some(1), "{blocks} blocks: {said}");
+        assert!(said.contains("desk: ") || said.contains("the database: "), "{blocks} blocks: {said}");
+        assert!(there >= before, "{blocks} blocks: {there} of {before} items are left");
+        let proof = told(&folder, "server verify desk");
+        assert!(proof.contains("lost 0, twice 0, double leases 0"), "{blocks} blocks: {proof}");
+    }
+    assert!(refused >= 3, "refused {refused} times");
+    folder.ok("desk add desk many.csv --id id -q");
+    assert_eq!(items(&folder), before + 4000);
+    folder.ok("desk pick desk --reviewer ann -k 3 -q");
+    assert!(told(&folder, "server verify desk").contains("lost 0, twice 0, double leases 0"));
+}

@@ -1,0 +1,105 @@
+//! Ratios of a served queue to the bare database, in one run on one machine: `scripts/bench-server` runs it.
+//!
+//! Beside each figure stands what the same database does when asked directly: claims against `ORDER BY priority LIMIT k` with an index and
+//! an update, one transaction a claim (on PostgreSQL as many connections as clients, with `FOR UPDATE SKIP LOCKED`); intake against plain
+//! inserts of the same rows in batches of the same size. A cold start, and the memory after it, are those of a process of its own.
+
+mod bare;
+mod served;
+
+use jurybox::toolbox::hash_number;
+use jurybox_server::Place;
+use serde_json::{Value, json};
+use std::error::Error;
+use std::io::Write;
+use std::process::Command;
+
+pub(crate) const EVALUATORS: usize = 10;
+pub(crate) const CLIENTS: u64 = 16;
+pub(crate) const K: u32 = 20;
+const BATCH: u64 = 1000;
+
+pub(crate) type Done<T> = Result<T, Box<dyn Error>>;
+
+/// What an evaluator says of an item.
+pub(crate) fn score(n: u64, j: usize) -> f64 {
+    let merit = (hash_number(1, n) % 10_000) as f64 / 10_000.0;
+    merit + (hash_number(2 + j as u64, n) % 10_000) as f64 / 10_000.0 * (0.2 + j as f64 / 10.0)
+}
+
+/// Items in batches.
+pub(crate) fn batches(items: u64) -> impl Iterator<Item = std::ops::Range<u64>> {
+    (0..items).step_by(BATCH as usize).map(move |from| from..(from + BATCH).min(items))
+}
+
+/// Resident memory in bytes, where the system tells.
+pub(crate) fn memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS"));
+    line.and_then(|line| line.split_whitespace().nth(1)).and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(0.0)
+        * 1024.0
+}
+
+/// The same program again, in a process of its own.
+fn aside(words: &[&str]) -> Done<Value> {
+    let output = Command::new(std::env::current_exe()?).args(words).output()?;
+    if !output.status.success() {
+        return Err(format!("{words:?}: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// All figures that are compared.
+fn compare(database: &str, items: u64, claims: u64) -> Done<Value> {
+    let folder = tempfile::tempdir()?;
+    let url = std::env::var("DATABASE_URL").unwrap_or_default();
+    let (place, bare) = match database {
+        "sqlite" => {
+            let desk = folder.path().join("desk");
+            (desk.display().to_string(), bare::sqlite(folder.path(), items, claims.min(800))?)
+        }
+        "postgres" => (url.clone(), bare::postgres(&url, items, claims)?),
+        other => return Err(format!("there is no database `{other}`: sqlite or postgres").into()),
+    };
+    let _ = std::fs::remove_file(folder.path().join("bare.sqlite"));
+    let intake = aside(&["intake", &place, &items.to_string()])?;
+    let claimed = aside(&["claims", &place, &claims.to_string()])?;
+    let (of, at) = (|from: &Value, name: &str| from[name].as_f64().unwrap_or(f64::NAN), &claimed);
+    Ok(json!({
+        "database": database,
+        "pending": items,
+        "clients": CLIENTS,
+        "k": K,
+        "evaluators": EVALUATORS,
+        "claims_per_second": of(at, "rate"),
+        "bare_claims_per_second": bare.claims,
+        "claims_ratio": of(at, "rate") / bare.claims,
+        "claims_p50_ms": of(at, "p50_ms"),
+        "claims_p99_ms": of(at, "p99_ms"),
+        "claims_p99_ms_while_ranking": of(at, "p99_ms_while_ranking"),
+        "rankings": at["rankings"],
+        "items_per_second": of(&intake, "rate"),
+        "bare_items_per_second": bare.items,
+        "intake_ratio": of(&intake, "rate") / bare.items,
+        "cold_start_seconds": of(at, "cold_start_seconds"),
+        "bytes_per_pending_item": of(at, "bytes") / items as f64,
+        "bytes_per_pending_item_after_claims": of(at, "bytes_after") / items as f64,
+    }))
+}
+
+fn main() -> Done<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let place = |word: &str| {
+        if word.contains("://") { Place::Database(word.into()) } else { Place::from(std::path::Path::new(word)) }
+    };
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let report = match words.as_slice() {
+        ["compare", database, items, claims] => compare(database, items.parse()?, claims.parse()?)?,
+        ["intake", at, items] => served::intake(&place(at), items.parse()?)?,
+        ["claims", at, claims] => served::claims(&place(at), claims.parse()?)?,
+        ["flat", at, requests] => served::flat(&place(at), requests.parse()?)?,
+        _ => return Err("usage: compare DATABASE ITEMS CLAIMS | intake PLACE ITEMS | claims PLACE CLAIMS | flat PLACE REQUESTS".into()),
+    };
+    writeln!(std::io::stdout(), "{report}")?;
+    Ok(())
+}

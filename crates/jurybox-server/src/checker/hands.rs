@@ -1,0 +1,313 @@
+//! Who holds what, and what becomes of it: claims, leases, verdicts, verdicts taken back.
+
+use super::read::{Entry, Found, Pick, Verdict};
+use super::tables::{Closed, Stood};
+use super::top::compare;
+use super::{Lease, Open, Play, Problem};
+
+impl Play<'_> {
+    /// A number of the set-up in force.
+    fn number(&self, name: &str, otherwise: f64) -> f64 {
+        self.records.setups[self.setup].config[name].as_f64().unwrap_or(otherwise)
+    }
+
+    fn quorum(&self) -> i64 {
+        self.number("quorum", 1.0) as i64
+    }
+
+    /// When a lease that is given or extended at a time runs out.
+    fn lease_end(&self, at: i64) -> i64 {
+        at + self.number("lease_seconds", 900.0) as i64 * 1_000_000
+    }
+
+    pub(super) fn claim(&mut self, entry: &Entry) -> Found<()> {
+        self.found.claims += 1;
+        let none = Vec::new();
+        let picks = self.records.picks.get(&entry.seq).unwrap_or(&none);
+        self.all_there(picks.len() as u64, entry.body["picked"].as_u64(), "picks");
+        let (model, reviewer, until) =
+            (entry.body["model"].as_u64(), entry.body["reviewer"].as_str(), entry.body["until"].as_i64());
+        let told_otherwise = |pick: &Pick| {
+            Some(pick.model) != model || Some(&*pick.reviewer) != reviewer || Some(pick.until) != until
+        };
+        if picks.iter().any(told_otherwise) {
+            self.found
+                .tell(format!("entry {} (claim): its rows say something else than the entry", entry.seq));
+        }
+        self.check_end(entry);
+        // What was erased since the model was made is missing from it now.
+        if entry.body["model"].as_u64().unwrap_or(0) < self.models.provable_from() {
+            self.found.unprovable += 1;
+        } else {
+            match self.top(entry).and_then(|top| compare(&top, picks)) {
+                Ok(()) => self.found.exact += 1,
+                Err(Problem(what)) => self.found.tell(format!("entry {} (claim): {what}", entry.seq)),
+            }
+        }
+        for pick in picks {
+            let open = self.at(pick.item)?;
+            if open.leases.iter().any(|lease| lease.slot == pick.slot)
+                || open.verdicts.iter().any(|verdict| verdict.0 == pick.slot)
+            {
+                self.found.double_leases += 1;
+                return Err(Problem(format!("item {}, review {} is in two hands", pick.item, pick.slot)));
+            }
+            open.leases.push(Lease {
+                slot: pick.slot,
+                reviewer: pick.reviewer.clone(),
+                until: pick.until,
+                claim: entry.seq,
+                probability: pick.probability,
+                explored: pick.explored,
+            });
+        }
+        Ok(())
+    }
+
+    /// A lease lasts as long as the queue says.
+    fn check_end(&mut self, entry: &Entry) {
+        let (until, end) = (entry.body["until"].as_i64(), self.lease_end(entry.at));
+        if until != Some(end) {
+            self.found.tell(format!(
+                "entry {} ({}): it lends until {}, and a lease ends at {end}",
+                entry.seq,
+                entry.kind,
+                until.unwrap_or(0)
+            ));
+        }
+    }
+
+    /// Leases that are extended or given back: only one's own.
+    pub(super) fn held(&mut self, entry: &Entry) -> Found<()> {
+        let body = &entry.body;
+        let (extends, skip) = (entry.kind == "extend", !body["skip"].is_null());
+        let (reviewer, until) =
+            (body["reviewer"].as_str().unwrap_or_default(), body["until"].as_i64().unwrap_or(0));
+        if extends {
+            self.check_end(entry);
+        }
+        for held in body["leases"].as_array().into_iter().flatten() {
+            let (Some(n), Some(slot)) = (held["n"].as_u64(), held["slot"].as_i64()) else {
+                return Err(Problem("it does not say what".into()));
+            };
+            let open = self.at(n)?;
+            let own = |lease: &Lease| lease.slot == slot && lease.reviewer == reviewer;
+            let Some(place) = open.leases.iter().position(own) else {
+                return Err(Problem(format!("`{reviewer}` does not hold item {n}, review {slot}")));
+            };
+            if extends {
+                open.leases[place].until = until;
+            } else {
+                open.leases.remove(place);
+            }
+            if skip {
+                open.skipped.insert(reviewer.into());
+                self.skips.insert((n, entry.seq, reviewer.into()));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn verdict(&mut self, entry: &Entry, verdict: &Verdict) -> Found<()> {
+        let on = verdict.item;
+        let stands_from = entry.at + self.number("undo_seconds", 20.0) as i64 * 1_000_000;
+        if verdict.stands_from != stands_from {
+            self.found.tell(format!(
+                "entry {}: the verdict on item {on} does not stand from when it should",
+                entry.seq
+            ));
+        }
+        let odds = self.odds(verdict)?;
+        if (verdict.probability.to_bits(), verdict.explored) != (odds.0.to_bits(), odds.1) {
+            self.found.tell(format!(
+                "entry {}: the verdict on item {on} has the probability {}, and its pick had {}",
+                entry.seq, verdict.probability, odds.0
+            ));
+        }
+        let decides = self.settle(entry, verdict)?;
+        if decides.map(f64::to_bits) != verdict.decides.map(f64::to_bits) {
+            return Err(Problem(format!(
+                "the verdicts on item {on} decide {decides:?}, and its row says {:?}",
+                verdict.decides
+            )));
+        }
+        Ok(())
+    }
+
+    /// The probability that a verdict must come with: that of its pick, of the verdict it replaces, or one.
+    fn odds(&self, verdict: &Verdict) -> Found<(f64, bool)> {
+        if let Some(old) = verdict.replaces {
+            if verdict.source != "reviewer" {
+                return Ok((1.0, false));
+            }
+            let old = self.records.verdict(old);
+            let old = old.ok_or_else(|| Problem("a verdict replaces one that is not there".into()))?;
+            if (old.item, &old.reviewer) != (verdict.item, &verdict.reviewer) {
+                return Err(Problem(format!("a verdict on item {} replaces another's", verdict.item)));
+            }
+            return Ok((old.probability, old.explored));
+        }
+        if verdict.source != "reviewer" {
+            return Ok((1.0, false));
+        }
+        let leases = self.open.get(&verdict.item).map_or(&[][..], |open| &open.leases);
+        if let Some(lease) = leases.iter().find(|lease| lease.reviewer == verdict.reviewer) {
+            return Ok((lease.probability, lease.explored));
+        }
+        let picks = verdict.claim.and_then(|claim| self.records.picks.get(&claim)).into_iter().flatten();
+        let pick = picks.into_iter().find(|pick| pick.item == verdict.item);
+        Ok(pick.map_or((1.0, false), |pick| (pick.probability, pick.explored)))
+    }
+
+    /// Takes a verdict in: what it decides.
+    fn settle(&mut self, entry: &Entry, verdict: &Verdict) -> Found<Option<f64>> {
+        let (on, quorum) = (verdict.item, self.quorum());
+        let by_people = verdict.source == "reviewer";
+        let Some(open) = self.open.get_mut(&on) else {
+            if verdict.source == "automatic" || (by_people && verdict.replaces.is_none()) {
+                return Err(Problem(format!("a verdict on item {on}, which is closed")));
+            }
+            let closed = self.closed.entry(on).or_default();
+            if closed.standing.is_empty() {
+                return Err(Problem(format!("a verdict on item {on}, on which there was none to revise")));
+            }
+            // What an appeal or a rule has decided stays decided.
+            let is_final = closed.standing.iter().any(|stood| stood.slot < 0);
+            closed.take(verdict);
+            if !by_people {
+                return Ok(Some(verdict.reward));
+            }
+            return Ok(if is_final { None } else { median(closed.standing.iter().map(|s| s.reward)) });
+        };
+        if verdict.source == "appeal" {
+            return Err(Problem(format!("an appeal against item {on}, which is open")));
+        }
+        let mut decides = Some(verdict.reward);
+        if by_people {
+            let same = |other: &(i64, String, f64)| other.0 == verdict.slot;
+            let of_another = |lease: &Lease| lease.slot == verdict.slot && lease.reviewer != verdict.reviewer;
+            let by_another = open.leases.iter().any(of_another);
+            let again = verdict.replaces.is_none()
+                && (open.verdicts.iter().any(|other| same(other) || other.1 == verdict.reviewer));
+            open.leases.retain(|lease| lease.slot != verdict.slot);
+            match open.verdicts.iter_mut().find(|other| same(other)) {
+                // One that is revised keeps its place.
+                Some(other) if verdict.replaces.is_some() => other.2 = verdict.reward,
+                _ => {
+                    open.verdicts.retain(|other| !same(other));
+                    open.verdicts.push((verdict.slot, verdict.reviewer.clone(), verdict.reward));
+                }
+            }
+            let enough = open.verdicts.len() as i64 >= open.needed(quorum);
+            decides = if enough { median(open.verdicts.iter().map(|other| other.2)) } else { None };
+            if again {
+                self.found.twice += 1;
+                return Err(Problem(format!("item {on}, review {} has two verdicts", verdict.slot)));
+            }
+            if by_another {
+                self.found.double_leases += 1;
+                return Err(Problem(format!("a verdict on item {on}, which another reviewer held")));
+            }
+        }
+        self.closed.entry(on).or_default().take(verdict);
+        if verdict.decides.is_some() {
+            self.close(on, entry.seq);
+        }
+        Ok(decides)
+    }
+
+    pub(super) fn undo(&mut self, entry: &Entry) -> Found<()> {
+        let body = &entry.body;
+        let n = body["n"].as_u64().unwrap_or(0);
+        let (Some(slot), Some(until), Some(reviewer)) =
+            (body["slot"].as_i64(), body["until"].as_i64(), body["reviewer"].as_str())
+        else {
+            return Err(Problem("it does not say what".into()));
+        };
+        self.check_end(entry);
+        let which = body["verdict"]["seq"].as_u64().zip(body["verdict"]["i"].as_u64());
+        let verdict = which.and_then(|which| self.records.verdict(which));
+        let verdict = verdict.ok_or_else(|| Problem("it takes back what is not there".into()))?;
+        if (verdict.item, verdict.slot, verdict.reviewer.as_str()) != (n, slot, reviewer) {
+            return Err(Problem(format!(
+                "it takes back another verdict than that of `{reviewer}` on item {n}"
+            )));
+        }
+        if verdict.stands_from <= entry.at {
+            return Err(Problem(format!("it takes back a verdict on item {n} that stood already")));
+        }
+        let closed = self.closed.entry(n).or_default();
+        closed.by = None;
+        closed.standing.retain(|stood| stood.which != (verdict.seq, verdict.i));
+        closed.replaced.insert((verdict.seq, verdict.i), entry.seq);
+        // Those that stand besides it, in the order in which they came.
+        let people = closed.standing.iter().filter(|stood| stood.slot >= 0);
+        let rest: Vec<_> = people.map(|s| (s.slot, s.reviewer.clone(), s.reward)).collect();
+        let mut said = body["rest"].as_array().into_iter().flatten();
+        let agree = rest.iter().all(|(slot, reviewer, reward)| {
+            said.next().is_some_and(|v| {
+                v["slot"].as_i64() == Some(*slot)
+                    && v["reviewer"].as_str() == Some(reviewer)
+                    && v["reward"].as_f64() == Some(*reward)
+            })
+        });
+        if !agree || said.next().is_some() {
+            self.found.tell(format!(
+                "entry {} (undo): it says that other verdicts stand on item {n} than do",
+                entry.seq
+            ));
+        }
+        if !self.open.contains_key(&n) {
+            let item = (n as usize).checked_sub(1).and_then(|at| self.records.items.get(at));
+            let item = item.ok_or_else(|| Problem(format!("there is no item {n}")))?;
+            let row = match self.records.scores_at(n, entry.seq) {
+                Some((row, of)) => self.records.moved(&row, of, self.setup),
+                None => vec![f64::NAN; self.records.setups[self.setup].evaluators.len()],
+            };
+            self.open.insert(n, Open::of(item, row));
+            self.values.remove(&n);
+        }
+        let unwilling = body["skipped"].as_array().into_iter().flatten();
+        let unwilling = unwilling.filter_map(|name| Some(name.as_str()?.to_string())).collect();
+        let open = self.at(n)?;
+        (open.verdicts, open.skipped) = (rest, unwilling);
+        open.leases.push(Lease {
+            slot,
+            reviewer: reviewer.into(),
+            until,
+            claim: entry.seq,
+            probability: body["probability"].as_f64().unwrap_or(1.0),
+            explored: body["explored"].as_bool().unwrap_or(false),
+        });
+        Ok(())
+    }
+
+    /// An item is open no more.
+    pub(super) fn close(&mut self, n: u64, seq: u64) {
+        if self.open.remove(&n).is_some() {
+            self.closed.entry(n).or_default().by = Some(seq);
+        }
+    }
+}
+
+impl Closed {
+    /// A verdict stands, and the one that it replaces does not.
+    fn take(&mut self, verdict: &Verdict) {
+        let which = (verdict.seq, verdict.i);
+        let stood =
+            Stood { which, slot: verdict.slot, reviewer: verdict.reviewer.clone(), reward: verdict.reward };
+        if let Some(old) = verdict.replaces {
+            self.replaced.insert(old, verdict.seq);
+            self.standing.retain(|other| other.which != old);
+        }
+        self.standing.push(stood);
+    }
+}
+
+/// The middle of several verdicts; between the middle two where they are even in number.
+fn median(rewards: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut rewards: Vec<f64> = rewards.collect();
+    rewards.sort_by(f64::total_cmp);
+    let (low, high) = (rewards.len().checked_sub(1)? / 2, rewards.len() / 2);
+    Some(if low == high { rewards[low] } else { f64::midpoint(rewards[low], rewards[high]) })
+}

@@ -1,0 +1,241 @@
+//! What goes wrong with machines: refused with a clear error or waited out, and nothing is lost.
+
+use super::home::{Kind, on_both};
+use super::life::{Life, config};
+use crate::store::schema;
+use crate::store::sqlite::{FILE, Sqlite};
+use crate::{
+    Answer, Call, Config, Desk, Error, Filter, NewItem, NewVerdict, Request, Service, Source, verify,
+};
+use rusqlite::Connection;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+on_both!(
+    a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out,
+    payloads_go_when_their_time_has_come_and_nothing_else_does,
+    a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick,
+    what_an_appeal_has_decided_cannot_be_taken_back_by_the_first_reviewer,
+);
+
+const DAY: i64 = 86_400_000_000;
+
+fn item(id: &str, a: f64) -> NewItem {
+    let payload = Some(serde_json::json!({ "text": id }));
+    NewItem { id: id.into(), scores: [("a".to_string(), Some(a))].into(), payload, ..NewItem::default() }
+}
+
+fn claim(reviewer: &str, k: u32) -> Request {
+    Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() }
+}
+
+fn claimed(answer: Result<Answer, Error>) -> Vec<crate::Claimed> {
+    let Answer::Claims { claims, .. } = answer.unwrap() else { panic!("no claims") };
+    claims
+}
+
+fn verdict(id: &str, item: &str, token: u64) -> NewVerdict {
+    NewVerdict {
+        id: id.into(),
+        item: item.into(),
+        reviewer: "ann".into(),
+        token: Some(token),
+        reward: 1.0,
+        ..NewVerdict::default()
+    }
+}
+
+fn plain(kind: Kind, config: Config) -> Life {
+    let mut life =
+        Life::new(kind, 1, &Config { ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config });
+    life.ask(Request::Items((0..6).map(|i| item(&format!("x{i}"), f64::from(i))).collect())).unwrap();
+    life
+}
+
+fn assert_sound(life: &Life) {
+    let checked = verify(&life.home.place).unwrap().remove(0);
+    assert!(checked.is_sound(), "{checked:#?}");
+}
+
+/// Nobody saw the clock jump, because it did so while nothing ran.
+fn a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out(kind: Kind) {
+    let mut life = plain(kind, config());
+    let first = claimed(life.ask(claim("ann", 1)));
+    life.ahead.fetch_add(DAY, Ordering::Relaxed);
+    life.clerk.trust_clock();
+    // A day later, for all that one can know: what ann held has run out.
+    assert_eq!(claimed(life.ask(claim("bob", 1)))[0].item, first[0].item);
+    life.ahead.fetch_sub(DAY, Ordering::Relaxed);
+    life.clerk.trust_clock();
+    let (entries, error) = (life.clerk.replica.board.seq, life.ask(claim("cid", 1)).unwrap_err());
+    assert!(matches!(&error, Error::Clock(_)) && error.is_passing(), "{error}");
+    assert!(error.to_string().contains("hours behind the last entry"), "{error}");
+    assert_eq!(life.clerk.replica.board.seq, entries, "nothing was written");
+    // Once it has caught up, all goes on, and bob's is nobody else's.
+    life.ahead.fetch_add(DAY, Ordering::Relaxed);
+    life.clerk.trust_clock();
+    assert_eq!(claimed(life.ask(claim("cid", 1)))[0].item, "x4");
+    assert_sound(&life);
+}
+
+fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
+    let mut life = plain(kind, Config { payload_days: Some(7), lease_seconds: 60, ..config() });
+    let shown = claimed(life.ask(claim("ann", 1))).remove(0);
+    assert_eq!(shown.payload, Some(serde_json::json!({ "text": "x5" })));
+    life.pass(6 * 86_400);
+    life.ask(Request::Items(vec![item("late", 9.0), NewItem { scores: [].into(), ..item("x4", 0.0) }]))
+        .unwrap();
+    life.clerk.tidy().unwrap();
+    assert!(claimed(life.ask(claim("bob", 7))).iter().all(|claim| claim.payload.is_some()), "not yet");
+    life.pass(2 * 86_400);
+    life.clerk.tidy().unwrap();
+    let shown: Vec<(String, bool)> = claimed(life.ask(claim("cid", 7)))
+        .into_iter()
+        .map(|claim| (claim.item, claim.payload.is_some()))
+        .collect();
+    let by_name = |name: &str| shown.iter().find(|(item, _)| item == name).map(|(_, is)| *is);
+    assert_eq!(shown.len(), 7, "the items are all there");
+    assert_eq!((by_name("late"), by_name("x4"), by_name("x5")), (Some(true), Some(true), Some(false)));
+    assert_sound(&life);
+    assert_eq!(life.home.change("DELETE FROM payloads"), 2, "what was deleted is in the database no more");
+}
+
+#[test]
+fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::open(folder.path(), Duration::ZERO).unwrap();
+    let queue = service.create("q", &config()).unwrap();
+    queue.ask(Call::new("ann", Request::Items(vec![item("x", 1.0)]))).unwrap();
+    let refused = [
+        Service::open(folder.path(), Duration::from_millis(20)).map(drop),
+        Desk::open(folder.path(), None, Duration::from_millis(20)).map(drop),
+        crate::rebuild(folder.path(), None, None, Duration::from_millis(20)).map(drop),
+    ];
+    for refused in refused {
+        let error = refused.unwrap_err();
+        assert!(
+            matches!(&error, Error::Open(why) if why.contains("another process has this folder")),
+            "{error}"
+        );
+    }
+    // The server has not noticed, and reading needs no turn.
+    queue.ask(Call::new("ann", Request::Items(vec![item("y", 1.0)]))).unwrap();
+    assert!(verify(folder.path()).unwrap()[0].is_sound());
+    let waiting = {
+        let folder = folder.path().to_path_buf();
+        std::thread::spawn(move || Desk::open(&folder, None, Duration::from_secs(60)).unwrap().status())
+    };
+    drop((queue, service));
+    assert_eq!(waiting.join().unwrap().unwrap().counts.items, 2);
+}
+
+/// What a killed process leaves: the files as they are in mid-transaction.
+fn as_if_killed(folder: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for file in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
+/// A database of an early version, with the rows of a queue that has lived.
+fn of_version(version: usize, folder: &Path, rows: &Path) -> Connection {
+    let db = Connection::open(folder.join(FILE)).unwrap();
+    db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
+    if version == 0 {
+        return db;
+    }
+    db.execute_batch(&schema::for_sqlite(schema::MIGRATIONS[0])).unwrap();
+    db.execute("ATTACH ?1 AS life", [rows.join(FILE).to_str().unwrap()]).unwrap();
+    let tables: Vec<String> = {
+        let mut tables = db.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table'").unwrap();
+        tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    for table in tables {
+        db.execute_batch(&format!("INSERT INTO main.{table} SELECT * FROM life.{table}")).unwrap();
+    }
+    db.execute_batch("DETACH life").unwrap();
+    for migration in &schema::MIGRATIONS[1..version] {
+        db.execute_batch(&schema::for_sqlite(migration)).unwrap();
+    }
+    // "jury", as in every database of ours.
+    db.execute_batch(&format!("PRAGMA application_id = {}; PRAGMA user_version = {version}", 0x6a75_7279))
+        .unwrap();
+    db
+}
+
+#[test]
+fn killed_in_the_middle_of_any_migration_a_folder_is_what_it_was_and_is_brought_up_to_date_next_time() {
+    let mut life = Life::new(Kind::Sqlite, 4, &config());
+    life.live(150);
+    let Life { clerk, home, .. } = life;
+    drop(clerk);
+    let rows = home.folder();
+    let before = verify(rows).unwrap();
+    let aside = tempfile::tempdir().unwrap();
+    let mut killed = 0;
+    for version in 0..schema::MIGRATIONS.len() {
+        let folder = aside.path().join(format!("version {version}"));
+        std::fs::create_dir(&folder).unwrap();
+        let db = of_version(version, &folder, rows);
+        // So little memory that what is not committed is on the disk.
+        db.execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE").unwrap();
+        let migration = schema::for_sqlite(schema::MIGRATIONS[version]);
+        for statement in migration.split(';').filter(|statement| !statement.trim().is_empty()) {
+            db.execute_batch(statement).unwrap();
+            killed += 1;
+            let left = aside.path().join(format!("killed {killed}"));
+            as_if_killed(&folder, &left);
+            drop(Sqlite::open(&left, Duration::ZERO).unwrap());
+            let found: i64 = Connection::open(left.join(FILE))
+                .unwrap()
+                .query_row("PRAGMA user_version", [], |row| row.get(0))
+                .unwrap();
+            assert_eq!(found, schema::VERSION);
+            let after = verify(&left).unwrap();
+            assert_eq!(after, if version == 0 { Vec::new() } else { before.clone() });
+        }
+    }
+    assert!(killed > 10, "killed {killed} times");
+}
+
+/// A release and the verdict on what was released, in one transaction: the probability is still that of the pick.
+fn a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick(kind: Kind) {
+    let mut life = plain(kind, Config { audit_rate: 1.0, audit_share: 1.0, ..config() });
+    life.clerk.freshen().unwrap();
+    // Drawn from all, by a rate that changes afterwards.
+    let config = crate::Change { audit_rate: Some(0.5), ..crate::Change::default() };
+    life.ask(Request::Configure(config)).unwrap();
+    let items: Vec<NewItem> = (0..40).map(|i| item(&format!("y{i}"), 1.0)).collect();
+    life.ask(Request::Items(items)).unwrap();
+    let audit = claimed(life.ask(claim("ann", 30))).into_iter().find(|claim| claim.probability == 0.5);
+    let audit = audit.expect("one of forty is drawn");
+    let release = Request::Release { reviewer: "ann".into(), items: vec![audit.item.clone()] };
+    let verdicts = Request::Verdicts(vec![verdict("v", &audit.item, audit.token)]);
+    let calls = [Call::new("ann", release), Call::new("ann", verdicts)];
+    for answer in life.clerk.answer(&calls) {
+        answer.unwrap();
+    }
+    let queue = life.clerk.queue();
+    let written = life.clerk.store().verdicts(queue, &["v".to_string()]).unwrap().remove(0);
+    assert_eq!((written.probability, written.explored), (0.5, true));
+    assert_sound(&life);
+}
+
+fn what_an_appeal_has_decided_cannot_be_taken_back_by_the_first_reviewer(kind: Kind) {
+    let mut life = plain(kind, Config { audit_rate: 0.0, ..config() });
+    let first = claimed(life.ask(claim("ann", 1))).remove(0);
+    life.ask(Request::Verdicts(vec![verdict("v", &first.item, first.token)])).unwrap();
+    let appeal = NewVerdict {
+        id: "court".into(),
+        item: first.item,
+        reviewer: "court".into(),
+        reward: 0.0,
+        source: Source::Appeal,
+        ..NewVerdict::default()
+    };
+    life.ask(Request::Verdicts(vec![appeal])).unwrap();
+    let error = life.ask(Request::Undo { reviewer: "ann".into(), verdict: "v".into() }).unwrap_err();
+    assert!(error.to_string().contains("by an appeal"), "{error}");
+    assert_sound(&life);
+}

@@ -1,0 +1,230 @@
+//! The checker must be able to say no: each of these is a lie that it has to find, and to name.
+
+use super::home::{Home, Kind, on_both};
+use super::life::{Life, config};
+use crate::store::sqlite::FILE;
+use crate::{Checked, Config, Filter, Request, rebuild, verify};
+use std::time::Duration;
+
+on_both!(the_checker_finds_and_names_every_lie);
+
+/// What is done to the records, and what the checker has to say to it.
+const LIES: &[(&str, &str, &str)] = &[
+    ("an entry vanished", "DELETE FROM log WHERE seq = 5", "stands where entry 5 should"),
+    ("the last entry vanished", "DELETE FROM log WHERE seq = (SELECT MAX(seq) FROM log)", "the head is"),
+    ("the clock went back", "UPDATE log SET at = at - 900000000 WHERE seq = 40", "earlier than the one before"),
+    ("an item vanished", "DELETE FROM items WHERE n = 3", "item 3 of entry"),
+    (
+        "an item came in at another time",
+        "UPDATE items SET arrived = arrived + 1 WHERE n = 3",
+        "item 3 came in with entry",
+    ),
+    (
+        "an item was drawn for an audit that was not",
+        "UPDATE items SET audit = 0.1 WHERE n = (SELECT MIN(n) FROM items WHERE audit IS NULL AND key IS NOT NULL)",
+        "its draw for an audit gives None",
+    ),
+    (
+        "late scores vanished",
+        "DELETE FROM rescored WHERE seq = (SELECT MAX(seq) FROM rescored)",
+        "late scores were written",
+    ),
+    (
+        "scores were changed",
+        "UPDATE items SET scores = zeroblob(24) WHERE n = (SELECT item FROM claims WHERE seq = (SELECT MAX(seq) FROM claims) LIMIT 1);
+         DELETE FROM rescored WHERE n = (SELECT item FROM claims WHERE seq = (SELECT MAX(seq) FROM claims) LIMIT 1)",
+        "place 1",
+    ),
+    (
+        "a closed item is open",
+        "UPDATE items SET closed_seq = NULL WHERE n = (SELECT MIN(n) FROM items WHERE closed_seq IS NOT NULL)",
+        "is open by its row, and not by the log",
+    ),
+    (
+        "an item was closed by another entry",
+        "UPDATE items SET closed_seq = closed_seq - 1 WHERE n = (SELECT MIN(n) FROM items WHERE closed_seq IS NOT NULL)",
+        "was closed by another entry",
+    ),
+    (
+        "a better item was passed over",
+        "UPDATE claims SET item = (SELECT MAX(n) FROM items) WHERE seq = (SELECT MAX(seq) FROM claims) AND i = 0",
+        "the top K had item",
+    ),
+    (
+        "a claim is out of order",
+        "UPDATE claims SET i = i + 100 WHERE seq = (SELECT MAX(seq) FROM claims);
+         UPDATE claims SET i = 103 - i WHERE seq = (SELECT MAX(seq) FROM claims)",
+        "place 1: the top K had item",
+    ),
+    (
+        "a claim has one item less",
+        "DELETE FROM claims WHERE seq = (SELECT MAX(seq) FROM claims) AND i = 0",
+        "4 picks were written, and 3 are there",
+    ),
+    (
+        "a value is another",
+        "UPDATE claims SET value = value - 1 WHERE seq = (SELECT MAX(seq) FROM claims)",
+        "is worth",
+    ),
+    (
+        "a probability is another",
+        "UPDATE claims SET probability = 0.5 WHERE seq = (SELECT MAX(seq) FROM claims)",
+        "and 0.5 is written",
+    ),
+    (
+        "another model",
+        "UPDATE log SET body = replace(body, '\"model\":', '\"model\":1, \"was\":') WHERE seq = (SELECT MAX(seq) FROM claims)",
+        "its rows say something else than the entry",
+    ),
+    (
+        "another model, everywhere",
+        "UPDATE log SET body = json_set(body, '$.model', 1) WHERE seq = (SELECT MAX(seq) FROM claims);
+         UPDATE claims SET model = 1 WHERE seq = (SELECT MAX(seq) FROM claims)",
+        "place 1",
+    ),
+    (
+        "a model from the future",
+        "UPDATE log SET body = json_set(body, '$.model', seq + 1) WHERE seq = (SELECT MAX(seq) FROM claims);
+         UPDATE claims SET model = seq + 1 WHERE seq = (SELECT MAX(seq) FROM claims)",
+        "has learnt from what comes later",
+    ),
+    (
+        "an item was in two hands",
+        "UPDATE claims SET item = (SELECT item FROM claims WHERE seq = (SELECT MAX(seq) FROM claims) AND i = 0), slot = 0 WHERE seq = (SELECT MAX(seq) FROM claims) AND i = 1",
+        "is in two hands",
+    ),
+    (
+        "a lease that nobody has",
+        "INSERT INTO leases VALUES (1, 1, 7, 2, 'eve', 9000000000000000, 1, 0)",
+        "leases stand in the log or in their table",
+    ),
+    (
+        "a lease is another claim's",
+        "UPDATE leases SET claim = claim - 1 WHERE until = (SELECT MAX(until) FROM leases)",
+        "leases stand in the log or in their table",
+    ),
+    (
+        "a lease is longer than leases are",
+        "UPDATE log SET body = json_set(body, '$.until', json_extract(body, '$.until') + 1) WHERE kind = 'claim' AND seq = (SELECT MAX(seq) FROM claims);
+         UPDATE claims SET until = until + 1 WHERE seq = (SELECT MAX(seq) FROM claims);
+         UPDATE leases SET until = until + 1 WHERE claim = (SELECT MAX(seq) FROM claims)",
+        "and a lease ends at",
+    ),
+    (
+        "somebody gave back what another held",
+        "UPDATE log SET body = json_set(body, '$.reviewer', 'eve') WHERE seq = (SELECT MAX(seq) FROM log WHERE kind = 'release')",
+        "`eve` does not hold",
+    ),
+    (
+        "a skip vanished",
+        "DELETE FROM skips WHERE seq = (SELECT MAX(seq) FROM skips)",
+        "skips stand in the log or in their table",
+    ),
+    (
+        "a verdict vanished",
+        "DELETE FROM verdicts WHERE seq = (SELECT MIN(seq) FROM verdicts)",
+        "verdicts were written, and 0 are there",
+    ),
+    (
+        "a verdict counts twice",
+        "DROP INDEX verdicts_that_stand;
+         INSERT INTO verdicts SELECT queue, seq, i + 100, id || '/2', item, slot, reviewer, source, label, reward, observed_at, claim, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from FROM verdicts WHERE superseded_by IS NULL ORDER BY seq, i LIMIT 1",
+        "has two verdicts that stand",
+    ),
+    (
+        "a verdict is another, and so is what was learnt",
+        "UPDATE verdicts SET reward = 1 - reward, decides = 1 - decides WHERE source = 'reviewer' AND superseded_by IS NULL AND supersedes_seq IS NULL AND decides IS NOT NULL",
+        "place 1",
+    ),
+    (
+        "verdicts decide something else",
+        "UPDATE verdicts SET decides = 0.25 WHERE seq = (SELECT MIN(seq) FROM verdicts WHERE decides IS NOT NULL)",
+        "and its row says Some(0.25)",
+    ),
+    (
+        "a verdict has the probability of another pick",
+        "UPDATE verdicts SET probability = 0.5 WHERE seq = (SELECT MIN(seq) FROM verdicts)",
+        "has the probability 0.5, and its pick had",
+    ),
+    (
+        "a verdict stands earlier than it can",
+        "UPDATE verdicts SET stands_from = stands_from - 1 WHERE seq = (SELECT MIN(seq) FROM verdicts)",
+        "does not stand from when it should",
+    ),
+    (
+        "a verdict was replaced by nothing",
+        "UPDATE verdicts SET superseded_by = 9 WHERE seq = (SELECT MIN(seq) FROM verdicts WHERE superseded_by IS NULL)",
+        "stands by its row, or by the log, and not by both",
+    ),
+    (
+        "a checkpoint has other bytes",
+        "UPDATE checkpoints SET state = CAST(substr(state, 1, length(state) - 1) || X'07' AS BLOB)",
+        "is not what its hash says",
+    ),
+    ("the head is another", "UPDATE queues SET head = head + 1", "the head is"),
+    ("the queue's time is another", "UPDATE queues SET at = at + 1", "another time than the last entry"),
+];
+
+/// A queue that has lived, has been asked for two more claims, and has a checkpoint.
+fn honest(kind: Kind) -> Home {
+    // What was erased can be proved no more, so a life is taken in which nothing was.
+    (11..).find_map(|seed| lived(kind, seed)).expect("there is one")
+}
+
+fn lived(kind: Kind, seed: u64) -> Option<Home> {
+    let mut life = Life::new(kind, seed, &Config { audit_rate: 0.0, ..config() });
+    for _ in 0..3 {
+        life.live(100);
+        life.clerk.freshen().unwrap();
+    }
+    life.pass(60);
+    for reviewer in ["r8", "r9"] {
+        life.ask(Request::Claim { reviewer: reviewer.into(), k: Some(4), filter: Filter::default() })
+            .unwrap();
+    }
+    let Life { clerk, home, .. } = life;
+    drop(clerk);
+    rebuild(&home.place, None, None, Duration::ZERO).unwrap();
+    let checked = verify(&home.place).unwrap();
+    assert!(checked.iter().all(Checked::is_sound), "{checked:#?}");
+    assert_eq!(checked[0].checkpoints, 1);
+    (checked[0].unprovable == 0).then_some(home)
+}
+
+fn assert_found(home: &Home, what: &str, words: &str) {
+    let checked = verify(&home.place).unwrap().remove(0);
+    assert!(!checked.is_sound(), "{what}, and nobody noticed");
+    assert!(
+        checked.problems.iter().any(|problem| problem.contains(words)),
+        "{what}: nobody says `{words}`: {:#?}",
+        checked.problems
+    );
+}
+
+fn the_checker_finds_and_names_every_lie(kind: Kind) {
+    let home = honest(kind);
+    // PostgreSQL has other words for these.
+    let foreign = |lie: &str| lie.contains("json_set") || lie.contains("CAST");
+    for (what, lie, words) in LIES.iter().filter(|(_, lie, _)| kind == Kind::Sqlite || !foreign(lie)) {
+        let copy = home.copy();
+        let changed: u64 = lie.split(';').map(|one| copy.change(one)).sum();
+        assert!(changed > 0, "{what}: nothing was changed");
+        assert_found(&copy, what, words);
+    }
+}
+
+/// A checkpoint whose hash is right and whose contents are another's.
+#[test]
+fn a_checkpoint_that_has_learnt_something_else_is_found_by_the_checker_and_by_a_rebuild() {
+    use sha2::{Digest, Sha256};
+    let home = honest(Kind::Sqlite);
+    let db = rusqlite::Connection::open(home.folder().join(FILE)).unwrap();
+    let mut state: Vec<u8> = db.query_row("SELECT state FROM checkpoints", [], |row| row.get(0)).unwrap();
+    *state.last_mut().unwrap() ^= 1;
+    let sha256 = Sha256::digest(&state).to_vec();
+    db.execute("UPDATE checkpoints SET state = ?1, sha256 = ?2", (state, sha256)).unwrap();
+    drop(db);
+    assert_found(&home, "a checkpoint is another", "has learnt something else");
+    assert_eq!(rebuild(&home.place, None, None, Duration::ZERO).unwrap().mismatches.len(), 1);
+    assert!(verify(&home.place).unwrap()[0].is_sound(), "it has been replaced");
+}
