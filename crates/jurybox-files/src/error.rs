@@ -353,6 +353,21 @@ pub enum Error {
         /// The evaluator.
         evaluator: String,
     },
+    /// An evaluator to forget that the state does not know.
+    #[error("there is no evaluator `{evaluator}` to forget")]
+    NotSeated {
+        /// The evaluator.
+        evaluator: String,
+    },
+    /// An evaluator that is to be forgotten and to score.
+    #[error("`{evaluator}` is named both as an evaluator and as one to forget")]
+    ForgottenAndNamed {
+        /// The evaluator.
+        evaluator: String,
+    },
+    /// Every evaluator of a state is to be forgotten.
+    #[error("every evaluator of the state would be forgotten; learn a new state instead")]
+    AllForgotten,
     /// A row without an id where rows are known by their ids.
     #[error("{}, {place}: there is no id in column `{column}`", path.display())]
     NoId {
@@ -375,6 +390,20 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The column of receipts.
+        column: String,
+    },
+    /// A column of picks that was written with them, and is asked for as the verdicts on them.
+    #[error("`{column}` was written with the picks, and is not what a person found")]
+    NotAVerdict {
+        /// The column.
+        column: String,
+    },
+    /// Verdicts without the column that they should be in.
+    #[error("{}: there is no column `{column}`, in which the verdicts should be", path.display())]
+    NoVerdictColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
         column: String,
     },
     /// A table that is not one of picks.
@@ -527,9 +556,14 @@ impl Error {
             Error::OtherPolicy { .. } => "other-policy",
             Error::OtherEvaluators { .. } => "other-evaluators",
             Error::WouldForget { .. } => "would-forget",
+            Error::NotSeated { .. } => "not-seated",
+            Error::ForgottenAndNamed { .. } => "forgotten-and-named",
+            Error::AllForgotten => "all-forgotten",
             Error::NoId { .. } => "no-id",
             Error::PickedFrom { .. } => "picked-from",
             Error::ArePicks { .. } => "are-picks",
+            Error::NotAVerdict { .. } => "not-a-verdict",
+            Error::NoVerdictColumn { .. } => "no-verdict-column",
             Error::NotPicks { .. } => "not-picks",
             Error::BadPick { .. } => "bad-pick",
             Error::Verdict { .. } => "verdict",

@@ -5,7 +5,6 @@ use super::progress;
 use crate::{advice, messages};
 use jurybox::Evaluator;
 use jurybox_files::{Decimal, Format, Long, Reading, Roles, Table, Warning, expand};
-use std::path::PathBuf;
 
 /// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
 #[derive(clap::Args)]
@@ -109,8 +108,6 @@ pub(crate) struct Special<'a> {
     pub(crate) aside: Vec<String>,
     /// Evaluators that a state knows.
     pub(crate) known: &'a [Evaluator],
-    /// Columns where low means high beside those that were named so: a state remembers its reward's direction.
-    pub(crate) invert: Vec<String>,
     /// Whether the rows will be read more than once.
     pub(crate) again: bool,
 }
@@ -118,37 +115,32 @@ pub(crate) struct Special<'a> {
 impl Columns {
     /// Opens the files, and says what was taken as what.
     pub(crate) fn open(&self, special: &Special<'_>) -> anyhow::Result<Table> {
-        self.open_paths(&expand(&self.files)?, special)
-    }
-
-    /// Opens these files instead.
-    pub(crate) fn open_paths(&self, paths: &[PathBuf], special: &Special<'_>) -> anyhow::Result<Table> {
+        let roles = self.roles();
         let roles = Roles {
-            evaluators: self.evaluators(),
             seated: special.known.to_vec(),
-            id: self.id(),
-            ignore: [&names::all(&self.ignore)[..], &special.aside].concat(),
-            invert: [&self.invert()[..], &special.invert].concat(),
+            ignore: [&roles.ignore[..], &special.aside].concat(),
             reward: special.reward.cloned(),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
+            ..roles
         };
-        let table = self.table(paths, &self.reading(), &roles, special.again)?;
+        // What only reading them shows is said when it is known.
+        let table = Table::open_as(&expand(&self.files)?, &self.reading(), &roles, special.again)?;
+        let table = self.watched(table).heard(warn);
         self.say(format_args!("{}", table.taken()));
         self.warn(&table);
         Ok(table)
     }
 
-    /// Opens files as they are said to be written; what only reading them shows is said when it is known.
-    pub(crate) fn table(
-        &self,
-        paths: &[PathBuf],
-        reading: &Reading,
-        roles: &Roles,
-        again: bool,
-    ) -> anyhow::Result<Table> {
-        let table = self.watched(Table::open_as(paths, reading, roles, again)?);
-        Ok(table.heard(warn))
+    /// Which column is what, as far as it was said here.
+    pub(crate) fn roles(&self) -> Roles {
+        Roles {
+            evaluators: names::all(&self.evaluators),
+            id: self.id(),
+            ignore: names::all(&self.ignore),
+            invert: names::all(&self.invert),
+            ..Roles::default()
+        }
     }
 
     /// Says what is known before anything is read.
@@ -162,16 +154,8 @@ impl Columns {
         self.written.reading()
     }
 
-    pub(crate) fn evaluators(&self) -> Vec<String> {
-        names::all(&self.evaluators)
-    }
-
     pub(crate) fn id(&self) -> Vec<String> {
         names::all(&self.id)
-    }
-
-    pub(crate) fn invert(&self) -> Vec<String> {
-        names::all(&self.invert)
     }
 
     /// A table with the threads that were asked for, and with a bar where somebody looks.
