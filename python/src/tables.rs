@@ -45,7 +45,8 @@ impl Asked {
         self.probability.is_some()
     }
 
-    fn threaded(&self, table: Table) -> Table {
+    /// A table with the threads that were asked for.
+    pub(crate) fn threaded(&self, table: Table) -> Table {
         match self.threads {
             Some(threads) => table.with_threads(threads),
             None => table,
@@ -102,7 +103,7 @@ impl Written {
     }
 
     /// The same for the library; what is none of its words has been refused in Python.
-    fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> Reading {
         let format = |name: &String| Format::of_name(&format!("x.{}", name.trim_start_matches('.')));
         let delimiter = |text: &String| if text == "tab" { Some(b'\t') } else { text.bytes().next() };
         let decimal = |text: &String| text.parse::<Decimal>().ok();
@@ -121,16 +122,14 @@ impl Written {
 pub(crate) enum Source {
     /// Names and patterns.
     Paths(Vec<String>),
-    /// Files by their very names.
-    Files(Vec<PathBuf>),
     /// All columns of something that streams.
     Stream(ArrowArrayStreamReader),
     /// All columns of a frame: its rows are grades, and become others.
     Columns(RecordBatch),
     /// Those columns of a frame that are needed, as a stream.
     FrameStream(ArrowArrayStreamReader),
-    /// The same as columns.
-    FrameColumns(RecordBatch),
+    /// The same in memory.
+    Frame(Vec<RecordBatch>),
 }
 
 impl Source {
@@ -143,14 +142,14 @@ impl Source {
             "stream" => Source::Stream(arrow::reader(&what)?),
             "columns" => Source::Columns(columns(&what)?),
             "frame-stream" => Source::FrameStream(arrow::reader(&what)?),
-            "frame-columns" => Source::FrameColumns(columns(&what)?),
+            "frame-columns" => Source::Frame(vec![columns(&what)?]),
             other => return Err(refused("source", &format!("there is no source `{other}`"))),
         })
     }
 
     /// Whether the rows are in the caller's own frame, from which winners are then taken.
     pub(crate) fn is_frame(&self) -> bool {
-        matches!(self, Source::FrameStream(_) | Source::FrameColumns(_))
+        matches!(self, Source::FrameStream(_) | Source::Frame(_))
     }
 
     /// Opens the table; say whether it is read `again`.
@@ -161,27 +160,58 @@ impl Source {
         again: bool,
         reins: &Reins,
     ) -> std::result::Result<Table, Error> {
-        let (roles, reading) = (asked.roles(seated), asked.written.reading());
-        let table = match self {
-            Source::Paths(paths) => Table::open_as(&expand(&paths)?, &reading, &roles, again)?,
-            Source::Files(paths) => Table::open_as(&paths, &reading, &roles, again)?,
-            Source::Stream(stream) => Table::from_stream_as(stream, &reading, &roles, again)?,
-            Source::Columns(batch) => Table::from_batches_as(vec![batch], &reading, &roles)?,
-            Source::FrameStream(stream) => {
-                let schema = stream.schema();
-                let batches = stream.collect::<std::result::Result<Vec<_>, _>>();
-                let mut batches =
-                    batches.map_err(|e| Error::Arrow { path: "frame".into(), reason: e.to_string() })?;
-                // A frame without rows may have no batches either; its columns are known all the same.
-                if batches.is_empty() {
-                    batches.push(RecordBatch::new_empty(schema));
-                }
-                from_frame(batches, &reading, roles)?
-            }
-            Source::FrameColumns(batch) => from_frame(vec![batch], &reading, roles)?,
-        };
+        let table = self.open_as(&asked.written.reading(), &asked.roles(seated), again)?;
         Ok(asked.threaded(reins.hold(table)))
     }
+
+    /// Opens the table, and leaves it to others to take it in hand.
+    pub(crate) fn open_as(
+        self,
+        reading: &Reading,
+        roles: &Roles,
+        again: bool,
+    ) -> std::result::Result<Table, Error> {
+        match self {
+            Source::Paths(paths) => Table::open_as(&expand(&paths)?, reading, roles, again),
+            Source::Stream(stream) => Table::from_stream_as(stream, reading, roles, again),
+            Source::Columns(batch) => Table::from_batches_as(vec![batch], reading, roles),
+            Source::FrameStream(stream) => from_frame(gathered(stream)?, reading, roles.clone()),
+            Source::Frame(batches) => from_frame(batches, reading, roles.clone()),
+        }
+    }
+
+    /// The same rows; those of a frame are in memory then, and can be had again.
+    pub(crate) fn gathered(self) -> std::result::Result<Source, Error> {
+        match self {
+            Source::FrameStream(stream) => gathered(stream).map(Source::Frame),
+            other => Ok(other),
+        }
+    }
+
+    /// The same rows once more, where they can be had without any of the caller's code: from plain files, and from memory.
+    pub(crate) fn once_more(&self) -> Option<Source> {
+        match self {
+            Source::Paths(paths) => {
+                let plain = expand(paths).is_ok_and(|paths| paths.iter().all(|path| path.is_file()));
+                plain.then(|| Source::Paths(paths.clone()))
+            }
+            Source::Columns(batch) => Some(Source::Columns(batch.clone())),
+            Source::Frame(batches) => Some(Source::Frame(batches.clone())),
+            Source::Stream(_) | Source::FrameStream(_) => None,
+        }
+    }
+}
+
+/// The batches of a frame.
+fn gathered(stream: ArrowArrayStreamReader) -> std::result::Result<Vec<RecordBatch>, Error> {
+    let schema = stream.schema();
+    let batches = stream.collect::<std::result::Result<Vec<_>, _>>();
+    let mut batches = batches.map_err(|e| Error::Arrow { path: "frame".into(), reason: e.to_string() })?;
+    // A frame without rows may have no batches either; its columns are known all the same.
+    if batches.is_empty() {
+        batches.push(RecordBatch::new_empty(schema));
+    }
+    Ok(batches)
 }
 
 /// A table over what crossed the border: columns that were named and are not needed have stayed behind.
