@@ -39,6 +39,15 @@ use std::path::PathBuf;
 pub type OpenOnce<'a> = Box<dyn FnOnce(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
 
 /// Rows, as they are given.
+///
+/// ```
+/// use jurybox_files::{Given, Table};
+///
+/// let files = Given::Files(vec!["monday.csv".into(), "-".into()]);
+/// // A table of one's own, opened when it is known which of its columns are needed.
+/// let frame = Given::Once(Box::new(|reading, roles, _again| Table::from_batches_as(Vec::new(), reading, roles)));
+/// # drop((files, frame));
+/// ```
 pub enum Given<'a> {
     /// Files, pipes among them: each is known again.
     Files(Vec<PathBuf>),
@@ -49,6 +58,29 @@ pub enum Given<'a> {
 /// Whoever has something learnt.
 ///
 /// `()` is one that shows nothing and listens to nothing.
+///
+/// ```
+/// use jurybox_files::{Given, Host, Learning, Table, Told, Warning, learn_rows};
+///
+/// struct Log(Vec<String>);
+///
+/// impl Host for Log {
+///     fn hold(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
+///         table.with_threads(2)
+///     }
+///     fn tell(&mut self, told: Told) {
+///         self.0.push(told.to_string());
+///     }
+/// }
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("monday.csv");
+/// std::fs::write(&path, "spam,abuse\n0.9,0.1\n0.2,0.3\n")?;
+/// let mut log = Log(Vec::new());
+/// learn_rows(None, Given::Files(vec![path]), &Learning::default(), &mut log)?;
+/// assert_eq!(log.0, ["evaluators: spam, abuse"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Host {
     /// Takes a table in hand before it is read: how many threads, who watches it and may stop it, and who
     /// [hears](Table::heard) of it what is worth telling.
@@ -89,7 +121,7 @@ pub struct Learning {
     pub again: bool,
 }
 
-/// What was learnt from rows.
+/// What was learnt from rows: by [`learn_rows`].
 #[derive(Debug, Clone)]
 pub struct Lesson {
     /// The state after it.
@@ -100,6 +132,17 @@ pub struct Lesson {
 
 impl Lesson {
     /// What a person should know of it, now that it is over.
+    ///
+    /// ```
+    /// # use jurybox_files::{Given, Learning, Roles, learn_rows};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("week.csv");
+    /// std::fs::write(&path, "day,spam,abuse\nmon,0.9,0.1\ntue,0.2,0.3\nmon,0.8,0.1\n")?;
+    /// let how = Learning { roles: Roles { key: Some("day".into()), ..Roles::default() }, ..Learning::default() };
+    /// let lesson = learn_rows(None, Given::Files(vec![path]), &how, &mut ())?.expect("nothing was known");
+    /// assert!(lesson.remarks()[0].to_string().starts_with("1 round came back after another had begun"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remarks(&self) -> Vec<Told> {
         let Taught { scattered: rounds, passed_over: rewards, .. } = self.taught;
         let policy = || self.state.jury.spec().name().to_string();

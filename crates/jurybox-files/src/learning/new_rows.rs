@@ -87,8 +87,13 @@ impl NewFiles {
     ) -> Result<(), Error> {
         let over = match state {
             Some(state) => state.jury.evaluators().clone(),
-            // Who will be seated is known from all the files together. One alone has nobody to be the same as.
-            None if self.files.len() > 1 && one_id(roles).is_some() && !self.are_piped() => {
+            // Who will be seated is known from all the files together, by their beginnings; of grades, only when all have been read.
+            // A file alone is the same as no other.
+            None if self.files.len() > 1
+                && one_id(roles).is_some()
+                && how.reading.long.is_none()
+                && !self.are_piped() =>
+            {
                 Table::open_as(&self.paths(), &how.reading, roles, true)?.taken().evaluators().clone()
             }
             None => return Ok(()),

@@ -35,7 +35,7 @@ pub struct Joining {
     pub again: bool,
 }
 
-/// What became of verdicts that came back.
+/// What became of verdicts that came back: by [`learn_verdicts`].
 #[derive(Debug, Clone)]
 pub struct Returned {
     /// The state after it.
