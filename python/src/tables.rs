@@ -33,13 +33,6 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The same rows, with columns that are other things.
-    pub(crate) fn with(&self, roles: Roles, written: Written) -> Asked {
-        let Roles { evaluators, seated: _, id, ignore, invert, reward, probability, key } = roles;
-        let threads = self.threads;
-        Asked { evaluators, id, ignore, invert, reward, probability, key, written, threads }
-    }
-
     /// Whether rows carry the probability with which they were picked.
     pub(crate) fn is_logged(&self) -> bool {
         self.probability.is_some()
@@ -51,11 +44,6 @@ impl Asked {
             Some(threads) => table.with_threads(threads),
             None => table,
         }
-    }
-
-    /// The column that names items, where there is one.
-    pub(crate) fn one_id(&self) -> Option<String> {
-        if let [id] = &self.id[..] { Some(id.clone()) } else { None }
     }
 
     /// How they are written, as a person said.
@@ -89,19 +77,7 @@ pub(crate) struct Written {
     long: Option<(String, String, String)>,
 }
 
-impl Default for Written {
-    fn default() -> Self {
-        let (input_format, delimiter, decimal, long) = (None, None, None, None);
-        Written { input_format, delimiter, header: true, decimal, na: Vec::new(), long }
-    }
-}
-
 impl Written {
-    /// The same without what a person said of how scores are written.
-    pub(crate) fn without_words(&self) -> Written {
-        Written { decimal: None, na: Vec::new(), ..self.clone() }
-    }
-
     /// The same for the library; what is none of its words has been refused in Python.
     pub(crate) fn reading(&self) -> Reading {
         let format = |name: &String| Format::of_name(&format!("x.{}", name.trim_start_matches('.')));
@@ -172,7 +148,7 @@ impl Source {
         again: bool,
     ) -> std::result::Result<Table, Error> {
         match self {
-            Source::Paths(paths) => Table::open_as(&expand(&paths)?, reading, roles, again),
+            Source::Paths(paths) => Table::open_as(&jurybox_files::expand(&paths)?, reading, roles, again),
             Source::Stream(stream) => Table::from_stream_as(stream, reading, roles, again),
             Source::Columns(batch) => Table::from_batches_as(vec![batch], reading, roles),
             Source::FrameStream(stream) => from_frame(gathered(stream)?, reading, roles.clone()),
@@ -192,7 +168,8 @@ impl Source {
     pub(crate) fn once_more(&self) -> Option<Source> {
         match self {
             Source::Paths(paths) => {
-                let plain = expand(paths).is_ok_and(|paths| paths.iter().all(|path| path.is_file()));
+                let files = jurybox_files::expand(paths);
+                let plain = files.is_ok_and(|files| files.iter().all(|path| path.is_file()));
                 plain.then(|| Source::Paths(paths.clone()))
             }
             Source::Columns(batch) => Some(Source::Columns(batch.clone())),
