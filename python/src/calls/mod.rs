@@ -131,7 +131,6 @@ pub(super) fn change<T>(
                 "somebody else changed the jury while these rows were read: it is left as they made it";
             return Err(refused("changed-meanwhile", message));
         }
-        reins.heard(); // it will be heard again
         (after, found) = work(&inner.state)?;
     }
     reins.still_wanted()?;

@@ -69,8 +69,10 @@ pub(crate) fn pick<'py>(
             let batches = if frame { None } else { Some(picking.to_batches(&table, every)?) };
             // A jury that is only asked is not changed, and may change meanwhile.
             let after = (observe || before.is_none()).then_some(state);
-            Ok((after, (picking, batches, told.heard(reins))))
+            Ok((after, (picking, batches, told)))
         })
+        // What reading could tell is heard once, however often the rows are gone over.
+        .map(|(begun, (picking, batches, told))| (begun, (picking, batches, told.heard(reins))))
     };
     let (begun, (picking, batches, told)) = work::run(py, watch, work)?;
     let dict = picked(py, &picking)?;
