@@ -12,6 +12,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,11 +68,17 @@ class Both:
         assert one.decode() == other.decode()
         return one
 
-    def learn(self, files: Sequence[str], *flags: str, **arguments: Any) -> bytes:
-        """Learns by both, and says what the states are."""
-        self.command("learn", *files, *flags)
-        jb.learn(list(files), state=self.states[1], **arguments)
+    def taught(self, flags: Sequence[str], **arguments: Any) -> bytes:
+        """Learns by both, who warn of the same, and says what the states are."""
+        words = self.command("learn", *flags)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            jb.learn(state=self.states[1], **arguments)
+        assert [f"warning: {warning.message}" for warning in warned] == [line for line in words.splitlines() if line.startswith("warning: ")]
         return self.same()
+
+    def learn(self, files: Sequence[str], *flags: str, **arguments: Any) -> bytes:
+        return self.taught([*files, *flags], data=list(files), **arguments)
 
     def pick(self, file: str, k: int, name: str) -> str:
         """Picks by both; the picks are the same too."""
@@ -168,10 +175,8 @@ def test_picks_and_verdicts_are_learnt_alike(both: Both, policy: str) -> None:
         return write(both.folder / name, [{"post": post, "verdict": found[post]} for post in posts], ["post", "verdict"])
 
     def join(picks: Sequence[str], verdicts: Sequence[str], *, again: bool = False) -> bytes:
-        flags = ["--again"] if again else []
-        both.command("learn", "--picks", *picks, "--verdicts", *verdicts, "--id", "post", "--reward", "verdict", *flags)
-        jb.learn(picks=list(picks), verdicts=list(verdicts), id="post", reward="verdict", state=both.states[1], again=again)
-        return both.same()
+        flags = ["--picks", *picks, "--verdicts", *verdicts, "--id", "post", "--reward", "verdict", *["--again"][: int(again)]]
+        return both.taught(flags, picks=list(picks), verdicts=list(verdicts), id="post", reward="verdict", again=again)
 
     # Late, in parts, with somebody that nobody picked, and with a file of a desk that was quiet.
     quiet = told("quiet.csv", [])
@@ -187,14 +192,13 @@ def test_picks_and_verdicts_are_learnt_alike(both: Both, policy: str) -> None:
     columns = [name for name in table[0] if name != "verdict"]
     table = [row | {"verdict": found[row["post"]] if at % 2 else ""} for at, row in enumerate(table)]
     beside = write(both.folder / "beside.csv", table, [*columns, "verdict"])
-    both.command("learn", "--picks", beside, "--id", "post")
-    jb.learn(picks=beside, id="post", state=both.states[1])
-    third = both.same()
+    third = both.taught(["--picks", beside, "--id", "post"], picks=beside, id="post")
     assert third != second
     # Rows that were picked from are refused by both, sorted as well.
     sorted_hour = write(both.folder / "sorted.csv", sorted(rows(1), key=lambda row: row["b"]))
     line = [str(command()), "learn", sorted_hour, *BY_VERDICT, "--state", str(both.states[0])]
-    assert subprocess.run(line, capture_output=True, check=False).returncode == 2
+    refused = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1 and "were picked from" in refused.stderr
     with pytest.raises(jb.Error) as caught:
         jb.learn(sorted_hour, state=both.states[1], **ASKED)
     assert caught.value.code == "picked-from"
