@@ -8,9 +8,7 @@ use arrow_array::ffi_stream::ArrowArrayStreamReader;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, new_null_array};
 use arrow_schema::{DataType, Field, Schema};
 use jurybox::{Direction, Evaluator};
-use jurybox_files::{
-    Decimal, Error, Format, Long, Reading, Roles, Table, expand, fingerprint, refuse_overwriting,
-};
+use jurybox_files::{Decimal, Error, Format, Long, Reading, Roles, Table, fingerprint, refuse_overwriting};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::path::PathBuf;
@@ -286,7 +284,10 @@ pub(crate) fn seated(py: Python<'_>, jury: Option<&Bound<'_, Jury>>) -> Vec<Eval
 #[pyfunction]
 pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<(PathBuf, Option<String>)>> {
     work::run(py, None, move |_| -> std::result::Result<_, Error> {
-        expand(&patterns)?.into_iter().map(|path| fingerprint(&path).map(|name| (path, name))).collect()
+        jurybox_files::expand(&patterns)?
+            .into_iter()
+            .map(|path| fingerprint(&path).map(|name| (path, name)))
+            .collect()
     })
 }
 
