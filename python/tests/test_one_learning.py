@@ -30,13 +30,16 @@ COLUMNS = ["post", "day", "a", "b", "c", "verdict"]
 def rows(day: int, count: int = 40) -> list[dict[str, str]]:
     """Rows of a day; some have no verdict, and some lack a score."""
     draws = random.Random(day)
+
+    def score(good: float, noise: float) -> str:
+        return f"{good + draws.gauss(0, noise):.3f}"
+
     made = []
     for at in range(count):
         good = draws.random()
-        score = lambda noise, good=good: f"{good + draws.gauss(0, noise):.3f}"  # noqa: E731
         made.append({
             "post": f"d{day}p{at:03}", "day": f"{day}.{at // 10}",
-            "a": score(0.1), "b": "" if at % 11 == 3 else score(0.3), "c": score(1.0),
+            "a": score(good, 0.1), "b": "" if at % 11 == 3 else score(good, 0.3), "c": score(good, 1.0),
             "verdict": "" if at % 7 == 5 else str(int(good > 0.5)),
         })  # fmt: skip
     return made
