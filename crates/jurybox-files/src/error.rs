@@ -198,6 +198,14 @@ pub enum Error {
         /// The evaluator.
         evaluator: String,
     },
+    /// A weight or a noise level that nothing can be ranked by.
+    #[error("`{evaluator}`: {value} is not usable; it must be a number within ±1e100")]
+    UnusableNumber {
+        /// The evaluator.
+        evaluator: String,
+        /// What was given.
+        value: f64,
+    },
     /// An evaluator for which a number is needed.
     #[error("no value for the evaluator `{evaluator}`")]
     NoValue {
@@ -505,6 +513,7 @@ impl Error {
             Error::NoneOfTheEvaluators { .. } => "none-of-the-evaluators",
             Error::UnknownEvaluator { .. } => "unknown-evaluator",
             Error::SetTwice { .. } => "set-twice",
+            Error::UnusableNumber { .. } => "unusable-number",
             Error::NoValue { .. } => "no-value",
             Error::NotInvertible { .. } => "not-invertible",
             Error::Turned { .. } => "turned",

@@ -57,6 +57,8 @@ pub struct Taken {
     pub(crate) key: Option<String>,
     /// Columns that only travel along, and why.
     pub(crate) others: Vec<(String, &'static str)>,
+    /// Those of numbers that are passed over for their names alone.
+    ours: Vec<String>,
     /// Evaluators whose columns are not to be read: their scores are missing.
     unread: Vec<String>,
     /// Columns that name items.
@@ -84,6 +86,25 @@ impl Taken {
     /// The column of groups or rounds.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
+    }
+
+    /// Columns of numbers that go by names of ours, and are no evaluators for no other reason. Where the first of ours is
+    /// there as well, the rows are what `rank` or `pick` wrote, and these are what they look like.
+    ///
+    /// ```
+    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+    /// use jurybox_files::Roles;
+    /// use std::sync::Arc;
+    ///
+    /// let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
+    /// let first = RecordBatch::try_from_iter([("spam", numbers.clone()), ("score", numbers)])?;
+    /// let taken = Roles::default().over(&[first])?;
+    /// assert_eq!(taken.named_as_ours().collect::<Vec<_>>(), ["score"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn named_as_ours(&self) -> impl Iterator<Item = &str> {
+        let written = self.ours.iter().any(|name| name == own::OURS[0]);
+        self.ours.iter().filter(move |_| !written).map(String::as_str)
     }
 
     /// Every column that may be read: those of the evaluators, then the reward, the probability and the key.
@@ -267,7 +288,7 @@ impl Roles {
             }
             evaluators.push(evaluator.clone());
         }
-        let mut others = Vec::new();
+        let (mut others, mut ours) = (Vec::new(), Vec::new());
         let seats: HashSet<String> =
             evaluators.iter().map(|evaluator: &Evaluator| evaluator.name.clone()).collect();
         let names: HashSet<&str> = columns.iter().map(|found| found.name.as_str()).collect();
@@ -290,6 +311,9 @@ impl Roles {
                 others.push((name.clone(), if new { UNKNOWN } else { "not named" }));
             } else if own::looks_like_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
+                if found.kind == Kind::Number {
+                    ours.push(name.clone());
+                }
             } else {
                 match why_not(found) {
                     None => evaluators.push(self.directed(name)),
@@ -299,6 +323,7 @@ impl Roles {
         }
         if evaluators.is_empty() {
             evaluators.extend(theirs(&mut others, columns).iter().map(|name| self.directed(name)));
+            ours.clear();
         }
         if evaluators.is_empty() {
             return Err(Error::NoEvaluator { path: path.into(), others });
@@ -314,6 +339,7 @@ impl Roles {
             probability: self.probability.clone(),
             key: self.key.clone(),
             others,
+            ours,
             unread,
             id: self.id.clone(),
             widened: None,

@@ -8,6 +8,7 @@ pub(crate) mod study;
 pub(crate) mod verdicts;
 
 use crate::jury::{Inner, Jury, generator};
+use crate::tables::named_as_ours;
 use crate::work::Reins;
 use jurybox::Spec;
 use jurybox_files::{Error, Format, Layout, State, Table, same_policy};
@@ -33,6 +34,7 @@ impl Told {
     pub(super) fn table(&mut self, table: &Table) {
         self.said.push(table.taken().to_string());
         self.warned.extend(table.warnings().iter().map(ToString::to_string));
+        self.warned.extend(named_as_ours(table.taken()));
     }
 
     /// The same with what only reading the rows could tell.
