@@ -166,6 +166,6 @@ def number(cell: Any) -> float:
     try:
         return float(cell)
     except OverflowError:
-        return float("inf") if cell > 0 else float("-inf")  # refused as any number that is too large
+        return float("inf")  # refused as any number that is too large
     except ValueError:
         return float("nan")  # a Decimal that signals that it is none

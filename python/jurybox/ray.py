@@ -138,8 +138,9 @@ def _surveyed(
         if jury is not None and files and all(jury._knows_file(name) for name in files):
             logger.info("%s: learnt already, and not counted again; again=True would", part)
             continue
-        for name in files if jury is not None else ():
-            jury._refuse_picked_from(str(part), name)
+        if jury is not None:
+            for name in files:
+                jury._refuse_picked_from(str(part), name)
         if last is not None and first is not None and last[1] == first:
             raise Error(
                 f"round `{first}` goes on from {last[0]} to {part}: a round is learnt in one piece, so it must lie in one file", code="round",

@@ -219,7 +219,7 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
 type Told<'py> = (String, String, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Evaluators by name, each with whether low means high.
-type Directed = Vec<(String, bool)>;
+pub(crate) type Directed = Vec<(String, bool)>;
 
 /// What was decided over the columns of frames: those that will be read, the evaluators, what was taken as what in a few words, and
 /// what a person should know of it.
@@ -250,8 +250,9 @@ pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
     let (are, evaluators) = if names.len() == 1 { ("is", "an evaluator") } else { ("are", "evaluators") };
     let advice = "name it by evaluators= where it is one, or by ignore= or id= where it is none";
     let list = names.join(", ");
-    (!names.is_empty())
-        .then(|| format!("{list} {are} not taken for {evaluators}: rankings are written with such names; {advice}"))
+    (!names.is_empty()).then(|| {
+        format!("{list} {are} not taken for {evaluators}: rankings are written with such names; {advice}")
+    })
 }
 
 /// What is known of a frame as a batch: whole numbers with their first values, the others without any.
@@ -293,7 +294,10 @@ pub(crate) fn seated(py: Python<'_>, jury: Option<&Bound<'_, Jury>>) -> Vec<Eval
 #[pyfunction]
 pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<(PathBuf, Option<String>)>> {
     work::run(py, None, move |_| -> std::result::Result<_, Error> {
-        jurybox_files::expand(&patterns)?.into_iter().map(|path| fingerprint(&path).map(|name| (path, name))).collect()
+        jurybox_files::expand(&patterns)?
+            .into_iter()
+            .map(|path| fingerprint(&path).map(|name| (path, name)))
+            .collect()
     })
 }
 

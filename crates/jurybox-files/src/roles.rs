@@ -103,7 +103,7 @@ impl Taken {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn named_as_ours(&self) -> impl Iterator<Item = &str> {
-        let written = self.ours.iter().any(|name| name == own::OURS[0]);
+        let written = self.others.iter().any(|(name, why)| name == own::OURS[0] && *why == OURS);
         self.ours.iter().filter(move |_| !written).map(String::as_str)
     }
 
@@ -288,7 +288,7 @@ impl Roles {
             }
             evaluators.push(evaluator.clone());
         }
-        let (mut others, mut ours) = (Vec::new(), Vec::new());
+        let mut others = Vec::new();
         let seats: HashSet<String> =
             evaluators.iter().map(|evaluator: &Evaluator| evaluator.name.clone()).collect();
         let names: HashSet<&str> = columns.iter().map(|found| found.name.as_str()).collect();
@@ -311,9 +311,6 @@ impl Roles {
                 others.push((name.clone(), if new { UNKNOWN } else { "not named" }));
             } else if own::looks_like_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
-                if found.kind == Kind::Number {
-                    ours.push(name.clone());
-                }
             } else {
                 match why_not(found) {
                     None => evaluators.push(self.directed(name)),
@@ -323,7 +320,6 @@ impl Roles {
         }
         if evaluators.is_empty() {
             evaluators.extend(theirs(&mut others, columns).iter().map(|name| self.directed(name)));
-            ours.clear();
         }
         if evaluators.is_empty() {
             return Err(Error::NoEvaluator { path: path.into(), others });
@@ -338,8 +334,8 @@ impl Roles {
             reward: self.reward.as_ref().map(|name| self.directed(name)),
             probability: self.probability.clone(),
             key: self.key.clone(),
+            ours: numbers_of_ours(&others, columns),
             others,
-            ours,
             unread,
             id: self.id.clone(),
             widened: None,
@@ -399,6 +395,13 @@ fn why_not(found: &Found) -> Option<&'static str> {
         (Kind::Text, _) => Some("text"),
         (Kind::Empty, _) => Some(EMPTY),
     }
+}
+
+/// Columns of numbers that are no evaluators for nothing but their names.
+fn numbers_of_ours(others: &[(String, &'static str)], columns: &[Found]) -> Vec<String> {
+    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == Kind::Number);
+    let ours = others.iter().filter(|(name, why)| *why == OURS && numeric(name));
+    ours.map(|(name, _)| name.clone()).collect()
 }
 
 /// Takes back the columns that are named as ours. Our own output has its evaluators with it: where there are no others, these

@@ -5,7 +5,7 @@ use crate::errors::Result;
 use crate::jury::Jury;
 use crate::policies::{pairs, spec};
 use crate::rows::Rows;
-use crate::tables::{Asked, Source, named_as_ours, seated};
+use crate::tables::{Asked, Directed, Source, named_as_ours, seated};
 use crate::work;
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Spec, TopK};
@@ -202,7 +202,7 @@ pub(crate) fn taken(
     source: &Bound<'_, PyAny>,
     asked: Asked,
     state: Option<&Bound<'_, Jury>>,
-) -> Result<(Vec<(String, bool)>, Vec<String>)> {
+) -> Result<(Directed, Vec<String>)> {
     let source = Source::from_python(source)?;
     let seated = seated(py, state);
     work::run(py, None, move |reins| -> std::result::Result<_, Error> {
