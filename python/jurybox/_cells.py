@@ -121,15 +121,11 @@ def pandas_key(series: Any) -> tuple[Any, Any]:
 
 def pandas_bystander(series: Any) -> tuple[Any, Any]:
     """A column that is only written out: flags as flags, numbers as numbers, everything else as text."""
-    if not are_flags(series.dtype):
+    if getattr(series.dtype, "kind", "O") != "b":
         return pandas_key(series)
     if isinstance(series.dtype, np.dtype):
         return np.ascontiguousarray(series.to_numpy()), None
     return np.ascontiguousarray(series.to_numpy(dtype=bool, na_value=False)), np.ascontiguousarray(series.isna().to_numpy())
-
-
-def are_flags(dtype: Any) -> bool:
-    return getattr(dtype, "kind", "O") == "b"
 
 
 def cell_text(cell: Any) -> str | None:

@@ -15,7 +15,6 @@ import numpy as np
 
 from . import _core
 from ._cells import (
-    are_flags,
     arrow_numeric,
     cell_text,
     holds,
@@ -167,9 +166,12 @@ class Pandas(Given):
         made = []
         for name in self.names:
             series = self._series(name)
-            # Flags are numbers to whoever ranks by them, and stay flags in the file.
-            numbers = name in needed and name != asked["key"] and bare(name) not in OURS and not are_flags(series.dtype)
-            values, missing = pandas_numbers(series, name) if numbers else pandas_bystander(series)
+            # Flags and whole numbers are scores like any other to whoever ranks by them, and stay what they are in the file.
+            kind = getattr(series.dtype, "kind", "O")
+            numbers = name in needed and name != asked["key"] and bare(name) not in OURS and kind not in "iub"
+            values, missing = whole_objects(series.to_numpy()) if numbers and series.dtype == object else (None, None)
+            if values is None:
+                values, missing = pandas_numbers(series, name) if numbers else pandas_bystander(series)
             made.append((name, values, missing))
         return "frame-columns", made
 
@@ -213,18 +215,24 @@ class Polars(Given):
         return [name for name, dtype in self.native.schema.items() if dtype == pl.String and read_as_numbers(head[name].to_list())]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
-        return "frame-stream", self.native.select(list(names))
+        return "frame-stream", self._with_known_types(self.native.select(list(names)), names)
 
     def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        return "frame-stream", self._with_known_types(self.native, needed)
+
+    def _with_known_types(self, frame: Any, needed: Sequence[str]) -> Any:
+        """The same frame, where Arrow has no such type, with doubles of the numbers that are needed, and text of everything else."""
         import polars as pl
 
-        # What Arrow has no type for is written as text.
-        made = [
-            pl.Series(name, [cell_text(cell) for cell in self.native[name].to_list()], dtype=pl.String)
-            for name, dtype in self.native.schema.items()
-            if dtype == pl.Object or "128" in str(dtype)
-        ]
-        return "frame-stream", self.native.with_columns(made)
+        made = []
+        for name, dtype in frame.schema.items():
+            if "128" in str(dtype) and not dtype.is_decimal():
+                made.append(frame[name].cast(pl.Float64 if name in needed else pl.String))
+            elif dtype == pl.Object:
+                made.append(pl.Series(name, [cell_text(cell) for cell in frame[name].to_list()], dtype=pl.String))
+            elif dtype == pl.Null:
+                made.append(frame[name].cast(pl.String))
+        return frame.with_columns(made) if made else frame
 
     def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         import polars as pl

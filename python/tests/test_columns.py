@@ -68,6 +68,29 @@ def test_a_file_of_picks_holds_whole_rows(kind: str, tmp_path: Path) -> None:
     assert all(row["shown"] in (True, False) for row in found)
 
 
+def test_numbers_stay_what_they_are_in_a_file(tmp_path: Path) -> None:
+    large = 2**63 + 5
+    frame = pd.DataFrame({
+        "votes": pd.array([3, None, 3], dtype="Int64"), "seen": pd.array([large, 7, 7], dtype="UInt64"), "marks": pd.Series([2, None, 2], dtype=object),
+        "flag": pd.array([True, None, False], dtype="boolean"), "spam": [0.5, 0.25, 0.75],
+    })  # fmt: skip
+    jb.rank(frame, k=1, weights={"votes": 1.0, "marks": 1.0}, evaluators=["votes", "marks", "flag", "spam"], out=tmp_path / "out.csv", all=True)
+    assert (tmp_path / "out.csv").read_text().splitlines()[1:] == ["5.0,3,9223372036854775813,2,true,0.5", ",,7,,,0.25", "5.0,3,7,2,false,0.75"]
+
+
+def test_types_that_arrow_does_not_have(tmp_path: Path) -> None:
+    wide = pl.Series("votes", [3, 1, 3, 2], dtype=pl.Int128)
+    frame = pl.DataFrame({"spam": SPAM, "thing": pl.Series([object()] * 4, dtype=pl.Object)}).with_columns(wide, other=wide, nothing=None)
+    evaluators = ["spam", "votes"]
+    best = jb.rank(frame, k=1, weights={"votes": 1.0, "spam": 1.0}, evaluators=evaluators, out=tmp_path / "out.jsonl")
+    row = json.loads((tmp_path / "out.jsonl").read_text())
+    assert (row["score"], row["other"], row["nothing"]) == (3.9, "3", None) and best["score"].to_list() == [3.9]
+    assert jb.rank(frame, k=1, weights={"votes": 1.0, "spam": 1.0}, evaluators=evaluators)["score"].to_list() == [3.9]
+    with pytest.raises(jb.Error) as caught:
+        jb.rank(pl.DataFrame({"spam": [], "abuse": []}), k=1, evaluators=["spam"])
+    assert caught.value.code == "no-rows"
+
+
 @pytest.mark.parametrize(
     "cells",
     [
