@@ -15,6 +15,7 @@ A cluster that runs is used by ``address=`` (or ``ray.init`` beforehand); otherw
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,6 +38,8 @@ __all__ = ["learn", "rank"]
 
 #: A file, or a block of a Ray dataset.
 Part = Any
+#: What is to be told, each with the part that it was found in, if it was in one.
+Warned = list[tuple[Part, str]]
 #: Called in a task before it begins, with what it is about to read.
 Before = Callable[[Any], object]
 
@@ -81,19 +84,19 @@ def learn(
     window : how many tasks are under way or waiting to be folded, at most; by default two for each core of the cluster
     before : called in each task before it begins, with the file it is about to read
     """
-    warned: list[str] = []
+    warned: Warned = []
     learnt = _learnt(
         data, reward, state, round, policy, at, again, asked(evaluators, id, ignore, invert, reward, key=round,
         written=as_written(input_format, delimiter, header, decimal, na)), address, cpus, window, before, options, warned,
     )  # fmt: skip
-    warn(warned)
+    warn(_once_each(warned), stacklevel=3)
     return learnt
 
 
 def _learnt(
     data: Any, reward: str | None, state: Jury | Path | None, round: str | None, policy: str | None, at: int | None, again: bool,
     ask: dict[str, Any], address: str | None, cpus: float, window: int | None, before: Before | None, options: dict[str, Any],
-    warned: list[str],
+    warned: Warned,
 ) -> Jury:  # fmt: skip
     """The jury, with what is to be told of the rows in ``warned``."""
     at = whole_or_none(at, "at")
@@ -111,8 +114,8 @@ def _learnt(
         part, time = task
         return _learn_part.options(num_cpus=cpus).remote(part, time, blank, ask, before)
 
-    for learnt, files, told in _in_order(start, iter(zip(parts, times, strict=True)), window):
-        warned += told
+    for part, (learnt, files, told) in zip(parts, _in_order(start, iter(zip(parts, times, strict=True)), window), strict=True):
+        warned += ((part, line) for line in told)
         if summed is None:
             summed = learnt
         elif files and not again and all(summed._knows_file(name) for name in files):
@@ -195,7 +198,7 @@ def rank(
     aside = [*names(ignore), *named(reward), *named(round)]
     written = as_written(input_format, delimiter, header, decimal, na)
     jury = read(state)
-    warned: list[str] = []
+    warned: Warned = []
     ask = asked(evaluators, id, aside, invert, written=written)
     if jury is None and not weights:
         jury = _learnt(parts, None, None, None, policy, None, False, dict(ask), None, cpus, window, before, options, warned)
@@ -213,8 +216,8 @@ def rank(
     total = 0
     unsure: list[int] = []
     for number, (table, rows, told) in enumerate(_in_order(start, ((part, 0, k + 1) for part in parts), window)):
-        warned += told
-        scores = table["score"].to_pylist()
+        warned += ((parts[number], line) for line in told)
+        scores = table.column(_SCORE).to_pylist()
         if len(scores) > k and scores[k - 1] == scores[k]:
             unsure.append(number)
         best.append((table, total, rows))
@@ -223,12 +226,14 @@ def rank(
     for number, (table, rows, _) in zip(unsure, _in_order(start, again, window), strict=True):
         shifted = table.set_column(table.schema.get_field_index(_ROW), _ROW, pa.array([row - best[number][1] for row in table[_ROW].to_pylist()]))
         best[number] = (shifted, best[number][1], rows)
-    warn(warned)
+    warn(_once_each(warned), stacklevel=3)
     return _best(best, k, seed)
 
 
 #: The number of a row in its file, while results travel.
 _ROW = "jurybox row"
+#: Where results have their rank and their score: before the columns of the file, which may have some of these names already.
+_RANK, _SCORE = 0, 1
 
 
 def _best(parts: Sequence[tuple[pa.Table, int, int]], k: int, seed: int) -> Rows:
@@ -237,13 +242,13 @@ def _best(parts: Sequence[tuple[pa.Table, int, int]], k: int, seed: int) -> Rows
     values: list[float] = []
     for table, first, _ in parts:
         numbers += [first + row for row in table[_ROW].to_pylist()]
-        values += [float("-inf") if score is None else score for score in table["score"].to_pylist()]
+        values += [float("-inf") if score is None else score for score in table.column(_SCORE).to_pylist()]
     places = {number: at for at, number in enumerate(numbers)}
     order = [places[number] for number in _core.top(numbers, values, k, seed)]
     every = pa.concat_tables([table for table, _, _ in parts], promote_options="permissive").drop_columns([_ROW])
     chosen = every.take(pa.array(order, type=pa.int64()))
     ranks = pa.array(range(1, len(order) + 1), type=pa.uint64())
-    return Rows.from_arrow(chosen.set_column(chosen.schema.get_field_index("rank"), "rank", ranks))
+    return Rows.from_arrow(chosen.set_column(_RANK, chosen.schema.names[_RANK], ranks))
 
 
 def _connect(address: str | None) -> None:
@@ -303,8 +308,17 @@ def _threads() -> int:
     return max(1, int(given))
 
 
+def _once_each(warned: Warned) -> list[str]:
+    """What is to be told, once where it holds for many parts, whatever their names and numbers."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for part, line in warned:
+        _, parts = found.setdefault(re.sub("[0-9]+", "0", line.replace(str(part), "")), (line, set()))
+        parts.add(str(part))
+    return [line if len(parts) == 1 else f"{line}; and so in {len(parts) - 1} more" for line, parts in found.values()]
+
+
 def _seated(
-    parts: Sequence[Part], ask: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any], warned: list[str]
+    parts: Sequence[Part], ask: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any], warned: Warned
 ) -> Jury:
     """A jury that has learnt nothing, over the evaluators that one process would find in all files together."""
     if jury is not None:
@@ -316,16 +330,16 @@ def _seated(
     return Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options)
 
 
-def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: list[str]) -> list[tuple[str, bool]]:
+def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> list[tuple[str, bool]]:
     """The decision over the columns of all files, or of all blocks; only their beginnings are read."""
     found: list[tuple[str, bool]]
     if isinstance(parts[0], _ray.ObjectRef):
         columns = list(_in_order(_columns_of.remote, iter(parts), None))
         _, found, _, told = _core.needed(columns, dict(ask), None)
-        warned += told
+        warned += ((None, line) for line in told)
         return found
     found, told = _result(_taken_of.remote(list(parts), dict(ask)))
-    warned += told
+    warned += ((None, line) for line in told)
     return found
 
 
