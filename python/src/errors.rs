@@ -106,6 +106,9 @@ impl From<jurybox_files::Error> for Error {
             | E::SetTwice { evaluator }
             | E::NoValue { evaluator }
             | E::WouldForget { evaluator } => Facts { evaluator: Some(evaluator), ..Facts::default() },
+            E::UnusableNumber { evaluator, value } => {
+                Facts { evaluator: Some(evaluator), value: Some(Value::Number(value)), ..Facts::default() }
+            }
             E::NoFile { path }
             | E::Directory { path }
             | E::Empty { path }

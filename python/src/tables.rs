@@ -8,7 +8,9 @@ use arrow_array::ffi_stream::ArrowArrayStreamReader;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, new_null_array};
 use arrow_schema::{DataType, Field, Schema};
 use jurybox::{Direction, Evaluator};
-use jurybox_files::{Decimal, Error, Format, Long, Reading, Roles, Table, fingerprint, refuse_overwriting};
+use jurybox_files::{
+    Decimal, Error, Format, Long, Reading, Roles, Table, Taken, fingerprint, refuse_overwriting,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::path::PathBuf;
@@ -224,10 +226,13 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
 type Told<'py> = (String, String, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Evaluators by name, each with whether low means high.
-type Directed = Vec<(String, bool)>;
+pub(crate) type Directed = Vec<(String, bool)>;
 
-/// The columns that will be read of a frame, or of several that are like files, decided before any of them crosses; and the
-/// evaluators, each with whether low means high.
+/// What was decided over the columns of frames: those that will be read, the evaluators, what was taken as what in a few words, and
+/// what a person should know of it.
+type Decided = (Vec<String>, Directed, String, Vec<String>);
+
+/// Decides over the columns of a frame, or of several that are like files, before any of them crosses.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn needed(
@@ -235,14 +240,26 @@ pub(crate) fn needed(
     frames: Vec<Vec<Told<'_>>>,
     asked: Asked,
     state: Option<&Bound<'_, Jury>>,
-) -> Result<(Vec<String>, Directed)> {
+) -> Result<Decided> {
     let known: Vec<String> = frames.iter().flatten().map(|(name, ..)| name.clone()).collect();
     let sources = frames.iter().map(|frame| first_rows(frame)).collect::<Result<Vec<_>>>()?;
     let taken = asked.roles(&seated(py, state)).over(&sources)?;
     let here = |name: &&str| known.iter().any(|column| column == name);
     let evaluators = taken.evaluators().as_slice().iter();
     let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
-    Ok((taken.read().filter(here).map(Into::into).collect(), evaluators))
+    let read = taken.read().filter(here).map(Into::into).collect();
+    Ok((read, evaluators, taken.to_string(), named_as_ours(&taken).into_iter().collect()))
+}
+
+/// What is to be said where columns of a person's own go by names of ours, and are passed over for that.
+pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
+    let names: Vec<String> = taken.named_as_ours().map(|name| format!("`{name}`")).collect();
+    let (are, evaluators) = if names.len() == 1 { ("is", "an evaluator") } else { ("are", "evaluators") };
+    let advice = "name it by evaluators= where it is one, or by ignore= or id= where it is none";
+    let list = names.join(", ");
+    (!names.is_empty()).then(|| {
+        format!("{list} {are} not taken for {evaluators}: rankings are written with such names; {advice}")
+    })
 }
 
 /// What is known of a frame as a batch: whole numbers with their first values, the others without any.
@@ -289,6 +306,18 @@ pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<
             .map(|path| fingerprint(&path).map(|name| (path, name)))
             .collect()
     })
+}
+
+/// The files that names and patterns mean, as the command has them.
+#[pyfunction]
+pub(crate) fn expand(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<PathBuf>> {
+    work::run(py, None, move |_| jurybox_files::expand(&patterns))
+}
+
+/// Text from outside with what a terminal would act on written out.
+#[pyfunction]
+pub(crate) fn plain(text: &str, lines: bool) -> String {
+    jurybox_files::plain(text, lines).into_owned()
 }
 
 /// Refuses to write over what is read.

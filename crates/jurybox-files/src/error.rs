@@ -198,6 +198,14 @@ pub enum Error {
         /// The evaluator.
         evaluator: String,
     },
+    /// A weight or a noise level that nothing can be ranked by.
+    #[error("`{evaluator}`: {value} is not usable; it must be a number within ±1e100")]
+    UnusableNumber {
+        /// The evaluator.
+        evaluator: String,
+        /// What was given.
+        value: f64,
+    },
     /// An evaluator for which a number is needed.
     #[error("no value for the evaluator `{evaluator}`")]
     NoValue {
@@ -523,7 +531,7 @@ impl Error {
             Error::Ragged { .. } => "ragged-row",
             Error::NotANumber { .. } => "not-a-number",
             Error::OddCells(_) => "odd-cells",
-            Error::Infinite { .. } => "unusable-number",
+            Error::Infinite { .. } | Error::UnusableNumber { .. } => "unusable-number",
             Error::NotUtf8 { .. } => "not-utf8",
             Error::OpenQuote { .. } => "open-quote",
             Error::LongRecord { .. } => "long-record",

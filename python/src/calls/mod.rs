@@ -9,7 +9,7 @@ pub(crate) mod verdicts;
 
 use crate::errors::{self, refused};
 use crate::jury::{Inner, Jury, generator, lock};
-use crate::tables::{Asked, Source};
+use crate::tables::{Asked, Source, named_as_ours};
 use crate::work::Reins;
 use jurybox::Spec;
 use jurybox_files::{
@@ -37,6 +37,7 @@ impl Told {
     pub(super) fn table(&mut self, table: &Table) {
         self.said.push(table.taken().to_string());
         self.warned.extend(table.warnings().iter().map(ToString::to_string));
+        self.warned.extend(named_as_ours(table.taken()));
     }
 
     /// The same with what only reading the rows could tell.
