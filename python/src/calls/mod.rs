@@ -77,6 +77,9 @@ impl Host for Listener<'_> {
     }
 
     fn tell(&mut self, fact: Fact) {
+        if let Fact::Taken(taken) = &fact {
+            self.told.warned.extend(named_as_ours(taken));
+        }
         let mut text = fact.to_string();
         if matches!(fact, Fact::Known { .. } | Fact::KnownRows { .. }) {
             text.push_str("; again=True would");
