@@ -199,7 +199,7 @@ pub enum Error {
         evaluator: String,
     },
     /// A weight or a noise level that nothing can be ranked by.
-    #[error("`{evaluator}`: {value} is not usable; it must be a number within ±1e100")]
+    #[error("`{evaluator}`: {value:?} is not usable; it must be a number within ±1e100")]
     UnusableNumber {
         /// The evaluator.
         evaluator: String,

@@ -104,7 +104,7 @@ mod tests {
         assert!("\"spam".parse::<Names>().is_err());
         let pairs = Pairs::all(&["spam=0.2,\"abuse, strict\"=-1".parse().unwrap()]);
         assert_eq!(pairs, [("spam".into(), 0.2), ("abuse, strict".into(), -1.0)]);
-        for bad in ["spam", "spam=x", "spam=1e101", "spam=inf"] {
+        for bad in ["spam", "spam=x", "spam="] {
             assert!(bad.parse::<Pairs>().is_err(), "{bad}");
         }
     }
