@@ -18,12 +18,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.stats
 
 import jurybox as jb
 
 ITEMS, EVALUATORS, K = 60, 10, 10
 MARKS = tuple(sorted(map(int, sys.argv[1:]))) or (50, 2000)
 RUNS = 5
+#: How many standard errors an interval reaches: of so few runs, more than two.
+T = float(scipy.stats.t.ppf(0.975, RUNS - 1))
 
 
 def best(values: np.ndarray) -> np.ndarray:
@@ -157,7 +160,7 @@ PLAYERS: dict[str, Callable[[int], Any]] = {
 def main() -> None:
     ways = [f"{noise} noise, {mark}" for noise in ("equal", "unequal") for mark in MARKS]
     print(f"{ITEMS} items, {EVALUATORS} evaluators, {K} picks a round; {RUNS} runs of {max(MARKS)} rounds.")
-    print("The share of what could be earned; in brackets what is missing to the first line, ± 2 standard errors over runs.\n")
+    print("The share of what could be earned; in brackets what is missing to the first line, with the 95% interval of Student's t over runs.\n")
     print(f"| {'':17} | " + " | ".join(f"{way:^24}" for way in ways) + " | us a round |")
     print(f"|{'-' * 19}|" + "|".join("-" * 26 for _ in ways) + "|" + "-" * 12 + "|")
     first: np.ndarray | None = None
@@ -170,7 +173,7 @@ def main() -> None:
         shares = np.array([[share for share, _ in runs] for runs in found])  # by noise, run and mark
         first = shares if first is None else first
         short = first - shares
-        means, errors = short.mean(axis=1), 2 * short.std(axis=1, ddof=1) / np.sqrt(RUNS)
+        means, errors = short.mean(axis=1), T * short.std(axis=1, ddof=1) / np.sqrt(RUNS)
         cells = [
             f"{share:.3f}" + (f" ({-mean:+.3f} ± {error:.3f})" if shares is not first else "")
             for share, mean, error in zip(shares.mean(axis=1).ravel(), means.ravel(), errors.ravel(), strict=True)

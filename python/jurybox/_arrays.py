@@ -160,6 +160,12 @@ def number(cell: Any) -> float:
     """A number, NaN where it is missing; a TypeError for anything else."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return float("nan")
-    if isinstance(cell, (Real, Decimal, np.number, np.bool_)):
+    # Complex numbers have an order no more than spans of time have a size without a unit, though numpy calls both numbers.
+    if not isinstance(cell, (Real, Decimal, np.number, np.bool_)) or isinstance(cell, (np.complexfloating, np.timedelta64)):
+        raise TypeError
+    try:
         return float(cell)
-    raise TypeError
+    except OverflowError:
+        return float("inf")  # refused as any number that is too large
+    except ValueError:
+        return float("nan")  # a Decimal that signals that it is none

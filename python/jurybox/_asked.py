@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
+import operator
 import os
 import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import DataWarning, Error
+
+if TYPE_CHECKING:
+    from ._frames import Given
 
 Path = str | PathLike[str]
 Names = str | Iterable[str] | None
@@ -43,7 +47,7 @@ def asked(
         "reward": reward,
         "probability": probability,
         "key": key,
-        "threads": threads,
+        "threads": whole_or_none(threads, "threads"),
         "written": dict(written or as_written()),
     }
 
@@ -81,6 +85,21 @@ def _word(word: str | float) -> str:
     return word if isinstance(word, str) else repr(float(word)) if isinstance(word, float) else str(word)
 
 
+def whole(given: Any, name: str) -> int:
+    """A whole number that can be counted with; never one that was cut to be it."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 1 << 63:
+        raise Error(f"{name} = {given!r}: it is a whole number from 0 on, below 2^63", code="whole-number", value=given)
+    return number
+
+
+def whole_or_none(given: Any, name: str) -> int | None:
+    return None if given is None else whole(given, name)
+
+
 def default_policy() -> str:
     """The one that a jury has where none is named."""
     return _core.Jury(["anyone"]).policy
@@ -106,9 +125,17 @@ def out_path(out: Path | None, *read: object) -> str | None:
     return os.fspath(out)
 
 
-def tell(found: Mapping[str, Any]) -> None:
+def tell(found: Mapping[str, Any], rows: Given | None = None) -> None:
     """What was taken as what goes to the log; what a person should know is a warning."""
     for line in found["said"]:
-        logger.info(line)
-    for line in found["warned"]:
-        warnings.warn(line, DataWarning, stacklevel=3)
+        # Of a frame only what is needed has crossed: what travels along is known on this side.
+        if rows is not None and rows.said is not None and line.startswith("evaluators: "):
+            line = rows.said
+        logger.info("%s", _core.plain(line, True))
+    warn([*(rows.warned if rows is not None else []), *found["warned"]], stacklevel=4)
+
+
+def warn(lines: Iterable[str], stacklevel: int = 3) -> None:
+    """What a person should know, each once."""
+    for line in dict.fromkeys(lines):
+        warnings.warn(_core.plain(line, True), DataWarning, stacklevel=stacklevel)

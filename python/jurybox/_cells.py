@@ -14,6 +14,61 @@ def holds(numbers: bool | None) -> str:
     return "empty" if numbers is None else "number" if numbers else "text"
 
 
+#: What `infer_dtype` calls the cells of a column of objects that are numbers.
+_OF_NUMBERS = ("floating", "integer", "mixed-integer-float", "decimal", "boolean")
+
+
+def objects_numeric(series: Any) -> bool | None:
+    """Whether the cells of a column of objects are numbers, all that are there; None where there are none."""
+    from pandas.api.types import infer_dtype
+
+    kind = infer_dtype(series, skipna=True)
+    if kind == "empty":
+        return None
+    return kind in _OF_NUMBERS or (kind.startswith("mixed") and all(_is_number(cell) for cell in series))
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        number(cell)
+    except TypeError:
+        return False
+    return True
+
+
+def whole_objects(cells: Any) -> tuple[Any, Any]:
+    """The whole numbers of a column of objects, with what is missing among them; nothing where some are others."""
+    missing = np.array([cell_text(cell) is None for cell in cells], dtype=bool)
+    there = [0 if gone else cell for cell, gone in zip(cells, missing, strict=True)]
+    if not all(isinstance(cell, (int, np.integer)) and not isinstance(cell, bool) and abs(int(cell)) < 1 << 63 for cell in there):
+        return None, None
+    return np.array([int(cell) for cell in there], dtype=np.int64), missing
+
+
+#: Words for a score that is missing; the library knows more, and this is only a question of what to tell.
+_MISSING = ("", "-", "?", "na", "n/a", "nan", "none", "null")
+
+
+def read_as_numbers(cells: Any) -> bool:
+    """Whether text reads as numbers throughout, and not only as whole ones, which may as well be names."""
+    text = broken = False
+    for cell in cells:
+        if not isinstance(cell, str):
+            if not _is_number(cell):
+                return False
+            continue
+        text = True
+        if cell.strip().lower() in _MISSING:
+            continue
+        try:
+            float(cell)
+        except ValueError:
+            return False
+        broken = broken or not cell.strip().lstrip("+-").isdigit()
+    # Numbers with a word among them are a column of numbers, too.
+    return text and (broken or any(not isinstance(cell, str) and cell_text(cell) is not None for cell in cells))
+
+
 def pandas_numeric(dtype: Any) -> bool | None:
     if isinstance(dtype, np.dtype):
         return dtype.kind in "fiub"
@@ -58,10 +113,19 @@ def pandas_key(series: Any) -> tuple[Any, Any]:
         return in_one_piece(series.to_numpy()), None
     if kind in "iu":
         missing = series.isna().to_numpy()
-        return in_one_piece(series.to_numpy(dtype="int64", na_value=0)), missing
+        return in_one_piece(series.to_numpy(dtype="uint64" if kind == "u" else "int64", na_value=0)), missing
     if kind == "f" and isinstance(series.dtype, np.dtype):
         return in_one_piece(series.to_numpy()), None
     return [cell_text(cell) for cell in series.tolist()], None
+
+
+def pandas_bystander(series: Any) -> tuple[Any, Any]:
+    """A column that is only written out: flags as flags, numbers as numbers, everything else as text."""
+    if getattr(series.dtype, "kind", "O") != "b":
+        return pandas_key(series)
+    if isinstance(series.dtype, np.dtype):
+        return np.ascontiguousarray(series.to_numpy()), None
+    return np.ascontiguousarray(series.to_numpy(dtype=bool, na_value=False)), np.ascontiguousarray(series.isna().to_numpy())
 
 
 def cell_text(cell: Any) -> str | None:

@@ -38,7 +38,10 @@ class Error(ValueError):
         path: str | None = None,
         row: int | None = None,
     ) -> None:
-        super().__init__(message)
+        from . import _core
+
+        # Names and cells come from elsewhere, and a terminal would obey what is in them.
+        super().__init__(_core.plain(message, True))
         self.code = code
         self.item = item
         self.evaluator = evaluator

@@ -14,7 +14,19 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._cells import arrow_numeric, holds, pandas_key, pandas_numbers, pandas_numeric, polars_numeric
+from ._cells import (
+    arrow_numeric,
+    cell_text,
+    holds,
+    objects_numeric,
+    pandas_bystander,
+    pandas_key,
+    pandas_numbers,
+    pandas_numeric,
+    polars_numeric,
+    read_as_numbers,
+    whole_objects,
+)
 from ._errors import Error
 
 #: What results are written as; never evaluators unless a person says so.
@@ -43,13 +55,34 @@ class Given:
     #: Whether results are to be rows of the caller's own frame.
     is_frame = True
 
+    #: What was taken as what, where that was decided here.
+    said: str | None = None
+
     def __init__(self, native: Any) -> None:
         self.native = native
+        #: What a person should know of that.
+        self.warned: list[str] = []
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
-        """What is handed to the compiled part: all columns that are needed, and no others."""
-        needed, _ = _core.needed([self.columns()], dict(asked), state)
-        return self.export(needed, asked)
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
+        """What is handed to the compiled part: all columns that are needed, and no others; or ``whole`` rows, to be written out."""
+        needed, _, self.said, self.warned = _core.needed([self.columns()], dict(asked), state)
+        if state is None and not asked["evaluators"]:
+            named = {*asked["id"], *asked["ignore"], asked["reward"], asked["probability"], asked["key"]}
+            self.warned += [
+                f"`{name}` holds numbers as text, and is not taken for an evaluator: make it a column of numbers, or name it by "
+                "evaluators= where it is one, and by ignore= or id= where it is none"
+                for name in self.numbers_as_text()
+                if name not in named
+            ]
+        return self.whole(needed, asked) if whole else self.export(needed, asked)
+
+    def numbers_as_text(self) -> list[str]:
+        """Columns of text that would be numbers in CSV, as far as their first rows tell."""
+        return []
+
+    def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        """As `export`, of all columns: for the file that results are written to."""
+        return self.export([name for name, *_ in self.columns()], asked)
 
     def columns(self) -> list[Column]:
         """Every column as it is before it crosses."""
@@ -76,7 +109,7 @@ class Paths(Given):
 
     is_frame = False
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
         return "paths", self.native
 
 
@@ -85,7 +118,7 @@ class Stream(Given):
 
     is_frame = False
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
         return "stream", self.native
 
 
@@ -104,11 +137,21 @@ class Pandas(Given):
         head = self.native.iloc[:FIRST]
         made = []
         for at, (name, dtype) in enumerate(zip(self.names, self.native.dtypes, strict=True)):
-            first, missing = None, None
+            first, missing, numbers = None, None, pandas_numeric(dtype)
             if getattr(dtype, "kind", "O") in "iu":
                 first, missing = pandas_key(head.iloc[:, at])
-            made.append((name, holds(pandas_numeric(dtype)), first, missing))
+            elif dtype == object:
+                # Its cells tell: numbers with None among them, Decimals, whole numbers beside broken ones.
+                numbers = objects_numeric(self.native.iloc[:, at])
+                if numbers:
+                    first, missing = whole_objects(head.iloc[:, at].to_numpy())
+            made.append((name, holds(numbers), first, missing))
         return made
+
+    def numbers_as_text(self) -> list[str]:
+        head = self.native.iloc[:FIRST]
+        kinds = [pandas_numeric(dtype) for dtype in self.native.dtypes]
+        return [name for at, name in enumerate(self.names) if not kinds[at] and read_as_numbers(head.iloc[:, at].to_numpy())]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         made = []
@@ -116,6 +159,19 @@ class Pandas(Given):
             series = self._series(name)
             as_key = name == asked["key"] or bare(name) in OURS
             values, missing = pandas_key(series) if as_key else pandas_numbers(series, name)
+            made.append((name, values, missing))
+        return "frame-columns", made
+
+    def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        made = []
+        for name in self.names:
+            series = self._series(name)
+            # Flags and whole numbers are scores like any other to whoever ranks by them, and stay what they are in the file.
+            kind = getattr(series.dtype, "kind", "O")
+            numbers = name in needed and name != asked["key"] and bare(name) not in OURS and kind not in "iub"
+            values, missing = whole_objects(series.to_numpy()) if numbers and series.dtype == object else (None, None)
+            if values is None:
+                values, missing = pandas_numbers(series, name) if numbers else pandas_bystander(series)
             made.append((name, values, missing))
         return "frame-columns", made
 
@@ -132,7 +188,12 @@ class Pandas(Given):
         return rows.to_pandas()
 
     def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
-        frame = self.native.copy(deep=False) if rows is None else self.native.iloc[rows].copy()
+        native = self.native
+        # Pandas cannot take rows of columns in another machine's order of bytes.
+        foreign = [at for at, dtype in enumerate(native.dtypes) if isinstance(dtype, np.dtype) and not dtype.isnative]
+        if foreign:
+            native = native.astype({native.columns[at]: native.dtypes.iloc[at].newbyteorder("=") for at in foreign})
+        frame = native.copy(deep=False) if rows is None else native.iloc[rows].copy()
         for at, (name, values) in enumerate(front.items()):
             frame.insert(at, free_name(self.names, name), values)
         return frame
@@ -147,8 +208,31 @@ class Polars(Given):
         first = {name: (head[name].fill_null(0).to_numpy(), head[name].is_null().to_numpy()) for name in whole}
         return [(name, holds(polars_numeric(dtype)), *first.get(name, (None, None))) for name, dtype in self.native.schema.items()]
 
+    def numbers_as_text(self) -> list[str]:
+        import polars as pl
+
+        head = self.native.head(FIRST)
+        return [name for name, dtype in self.native.schema.items() if dtype == pl.String and read_as_numbers(head[name].to_list())]
+
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
-        return "frame-stream", self.native.select(list(names))
+        return "frame-stream", self._with_known_types(self.native.select(list(names)), names)
+
+    def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        return "frame-stream", self._with_known_types(self.native, needed)
+
+    def _with_known_types(self, frame: Any, needed: Sequence[str]) -> Any:
+        """The same frame, where Arrow has no such type, with doubles of the numbers that are needed, and text of everything else."""
+        import polars as pl
+
+        made = []
+        for name, dtype in frame.schema.items():
+            if "128" in str(dtype) and not dtype.is_decimal():
+                made.append(frame[name].cast(pl.Float64 if name in needed else pl.String))
+            elif dtype == pl.Object:
+                made.append(pl.Series(name, [cell_text(cell) for cell in frame[name].to_list()], dtype=pl.String))
+            elif dtype == pl.Null:
+                made.append(frame[name].cast(pl.String))
+        return frame.with_columns(made) if made else frame
 
     def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         import polars as pl
@@ -177,6 +261,12 @@ class Arrow(Given):
                 missing = np.ascontiguousarray(head.is_null().to_numpy())
             made.append((field.name, holds(arrow_numeric(field.type)), first, missing))
         return made
+
+    def numbers_as_text(self) -> list[str]:
+        import pyarrow as pa
+
+        text = [field.name for field in self.native.schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+        return [name for name in text if read_as_numbers(self.native.column(name).slice(0, FIRST).to_pylist())]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
@@ -239,7 +329,7 @@ class Grades(Given):
         super().__init__(frame.native)
         self.frame = frame
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None) -> tuple[str, Any]:
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
         return self.frame.all_columns()
 
     def result(self, rows: _core.Rows) -> Any:

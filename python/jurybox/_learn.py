@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, logger, names, tell
+from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, logger, names, tell, whole_or_none
 from ._core import Jury
 from ._errors import Error
 from ._frames import OURS, Given, bare, given
@@ -73,25 +73,30 @@ def learn(
     """
     if (data is None) == (picks is None):
         raise Error("learn from rows, or from the verdicts on picks: pass data or picks=", code="two-ways")
+    if verdicts is not None and picks is None:
+        raise Error("verdicts= are those on picks: pass what pick gave as picks=", code="two-ways")
+    if picks is not None:
+        unheard = {"policy": policy, "round": round, "at": at, "long": long, "drop": drop, "evaluators": evaluators, "ignore": ignore}
+        for name in [*(name for name, said in unheard.items() if said is not None), *options]:
+            raise Error(f"picks are learnt as they were picked: {name}= does not go with them", code="two-ways")
+    at = whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
     written = as_written(input_format, delimiter, header, decimal, na, long)
+    rows = None if data is None else given(data, long=written["long"])
     with turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
-        if picks is not None:
+        if rows is None:
             if jury is None:
                 raise Error("picks are learnt by the state that they were picked by: pass state=", code="state")
-            if long is not None:
-                raise Error("picks are one item a row: long= does not go with them", code="two-ways")
             found, after = _learn_picks(picks, verdicts, id, reward, invert, jury, again, threads, written, bar), jury
         else:
-            rows = given(data, long=written["long"])
             _no_picks(rows)
             if rows.is_frame and jury is not None and not again:
                 _no_rows_of_picks(rows, names(id), jury, written)
             ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written)
             found, after = _core.learn(rows.source(ask, jury), ask, jury, policy, options, at, names(drop), again, bar.watch)
         write(after)
-    tell(found)
+    tell(found, rows)
     logger.info("learnt: %s", found["taught"])
     return after
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, out_path, tell
+from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, out_path, tell, whole, whole_or_none
 from ._core import Jury
 from ._errors import DataWarning
 from ._frames import Given, given
@@ -73,15 +73,16 @@ def pick(
     rows = given(data, long=written["long"])
     ask = asked(evaluators, None, ignore, invert, key=id, threads=threads, written=written)
     where = out_path(out, state)
+    k, seed, at = whole(k, "k"), whole(seed, "seed"), whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
     with turn(state, wait, changes=observe) as (jury, write), Bar(progress) as bar:
         found, after = _core.pick(
-            rows.source(ask, jury), ask, jury, policy, options, int(k), int(seed), at, observe, all, where, safe_csv, bar.watch
-        )
+            rows.source(ask, jury, whole=where is not None), ask, jury, policy, options, k, seed, at, observe, all, where, safe_csv, bar.watch,
+        )  # fmt: skip
         if observe:
             write(after)
-    tell(found)
+    tell(found, rows)
     if found["total"] < k:
         warnings.warn(f"k = {k} is more than there are rows ({found['total']}): all of them are picked", DataWarning, stacklevel=2)
     if not rows.is_frame:

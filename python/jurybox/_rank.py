@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, named, names, out_path, tell
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, named, names, out_path, tell, whole
 from ._core import Jury, Rows
 from ._errors import DataWarning, Error
 from ._frames import given
@@ -173,13 +173,14 @@ def rank(
     aside = [*names(ignore), *named(reward), *named(round)]
     ask = asked(evaluators, id, aside, invert, key=group, threads=threads, written=written)
     where = out_path(out, state)
+    k, seed = whole(k, "k"), whole(seed, "seed")
     jury = read(state)
     with Bar(progress) as bar:
         found = _core.rank(
-            rows.source(ask, jury), ask, int(k), int(seed), explain, all, where, safe_csv, jury, policy, options,
+            rows.source(ask, jury, whole=where is not None), ask, k, seed, explain, all, where, safe_csv, jury, policy, options,
             dict(sigma or {}), dict(weights or {}), every_row, bar.watch, 0,
         )  # fmt: skip
-    tell(found)
+    tell(found, rows)
     if all:
         return rows.rows(None, {"score": found["score"]}) if "score" in found else None
     if found["total"] < k and group is None:

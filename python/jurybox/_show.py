@@ -8,6 +8,7 @@ import os
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from . import _core
 from ._errors import Error
 
 if TYPE_CHECKING:
@@ -51,10 +52,10 @@ class _Document:
         return self._document[field]
 
     def __str__(self) -> str:
-        return self._text
+        return _core.plain(self._text, True)
 
     def __repr__(self) -> str:
-        return self._text
+        return str(self)
 
     def _repr_html_(self) -> str:
         return framed(self._page)
@@ -105,10 +106,8 @@ def framed(page: str, height: int = 640) -> str:
 
 def jury_text(jury: Jury) -> str:
     seen = jury.seen
-    return (
-        f"Jury([{', '.join(jury.evaluators)}], {jury.policy!r}: {seen['rounds']} rounds, {seen['items']} items, "
-        f"{seen['used']} rewards)"
-    )
+    names = _core.plain(", ".join(jury.evaluators), False)
+    return f"Jury([{names}], {jury.policy!r}: {seen['rounds']} rounds, {seen['items']} items, {seen['used']} rewards)"
 
 
 def jury_html(jury: Jury) -> str:
@@ -147,8 +146,8 @@ def _weights(fitted: Fitted) -> dict[str, float]:
 
 def rows_text(rows: Rows, most: int = 20) -> str:
     """A table for the terminal."""
-    names = rows.columns
-    cells = [[_cell(row[name]) for name in names] for row in rows.head(most).to_dicts()]
+    cells = [[_cell(row[name]) for name in rows.columns] for row in rows.head(most).to_dicts()]
+    names = [_core.plain(name, False) for name in rows.columns]
     widths = [max([len(name), *(len(row[at]) for row in cells)]) for at, name in enumerate(names)]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in [names, *cells]]
     more = [f"... and {len(rows) - most} more rows"] if len(rows) > most else []
@@ -168,7 +167,7 @@ def rows_html(rows: Rows, most: int = 50) -> str:
 def _cell(cell: Any) -> str:
     if cell is None:
         return ""
-    text = f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    text = f"{cell:.6g}" if isinstance(cell, float) else _core.plain(str(cell), False)
     return text if len(text) <= 40 else text[:39] + "…"
 
 

@@ -1,28 +1,36 @@
-"""Files on disks and in object stores: what a pattern means, and a file at hand while it is read."""
+"""Files on disks and in object stores: what a pattern means, a file at hand while it is read, and only its beginning where that will do."""
 
 from __future__ import annotations
 
 import fnmatch
 import glob
+import io
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.fs
+import pyarrow.parquet as pq
 
-from ._frames import Arrow, Given, Paths
+from . import _core
+from ._frames import FIRST, Arrow, Given, Paths
+
+#: What compressed files begin with, and the name of it.
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+#: What text begins with whose characters take two bytes: it cannot be cut at a byte.
+_WIDE_TEXT = (b"\xff\xfe", b"\xfe\xff")
+_CHUNK = 1 << 18
 
 
 def expanded(name: str) -> list[str]:
-    """The files that a name or a pattern means, sorted."""
-    wild = any(sign in name for sign in "*?[")
+    """The files that a name or a pattern means, sorted; on disks, those that the command would read."""
     if "://" not in name:
-        return sorted(glob.glob(name)) if wild else [os.path.abspath(name)]
-    if not wild:
+        return [os.path.abspath(os.fspath(path)) for path in _core.expand([name])]
+    if not any(sign in name for sign in "*?["):
         return [name]
     # The folder up to the first sign is listed.
     scheme, _, rest = name.partition("://")
@@ -48,3 +56,50 @@ def opened(part: Any) -> Iterator[Given]:
             with store.open_input_stream(path, compression=None) as source, open(copy, "wb") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
             yield Paths([glob.escape(copy)])
+
+
+@contextmanager
+def beginning(part: str) -> Iterator[str]:
+    """The name of a file with as many rows of another as are looked at before it is read; on disks it is that file itself."""
+    if "://" not in part:
+        yield glob.escape(part)
+        return
+    store, path = pyarrow.fs.FileSystem.from_uri(part)
+    with tempfile.TemporaryDirectory(prefix="jurybox-") as folder:
+        copy = os.path.join(folder, os.path.basename(path))
+        with store.open_input_file(path) as source, open(copy, "wb") as target:
+            _copy_beginning(source, target)
+        yield glob.escape(copy)
+
+
+def _copy_beginning(source: Any, target: BinaryIO) -> None:
+    begins = source.read(4)
+    source.seek(0)
+    if begins == b"PAR1":
+        file = pq.ParquetFile(source)
+        first = next(file.iter_batches(batch_size=FIRST), None)
+        rows = pa.Table.from_batches([] if first is None else [first], file.schema_arrow)
+        pq.write_table(rows, target)
+    elif begins[:2] in _WIDE_TEXT:
+        shutil.copyfileobj(source, target, 1 << 20)
+    else:
+        codec = next((name for sign, name in _COMPRESSED.items() if begins.startswith(sign)), None)
+        lines = io.BytesIO()
+        _copy_lines(source if codec is None else pa.CompressedInputStream(source, codec), lines)
+        # Under its own name, which may say how it is compressed; so it stays.
+        target.write(lines.getvalue() if codec is None else pa.compress(lines.getvalue(), codec=codec, asbytes=True))
+
+
+def _copy_lines(source: Any, target: BinaryIO) -> None:
+    """The first lines: enough of them for every row that is looked at, and for the line above."""
+    rows, quotes, rest = 0, 0, b""
+    while chunk := source.read(_CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            target.write(line + b"\n")
+            # Within quotes a line may end without ending its row.
+            quotes += line.count(b'"')
+            rows += quotes % 2 == 0
+        if rows > FIRST:
+            return
+    target.write(rest)

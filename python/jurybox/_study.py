@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, named, names, out_path, tell
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, named, names, out_path, tell, whole, whole_or_none
 from ._core import Jury
 from ._errors import Error
 from ._frames import given
@@ -99,12 +99,14 @@ def replay(
     states = _named_states(state)
     where = out_path(picks, *(state if isinstance(state, (list, tuple)) else state.values() if isinstance(state, Mapping) else [state]))
     how = {
-        "pool": pool, "budget": 200 if budget is None else budget, "folds": folds, "reuse": reuse, "items": items, "k": k, "rounds": rounds, "runs": runs,
-        "seed": seed, "policies": None if policies is None else names(policies), "reward_range": reward_range, "picks": where,
+        "pool": pool, "budget": 200 if budget is None else whole(budget, "budget"), "folds": whole_or_none(folds, "folds"), "reuse": reuse,
+        "items": whole_or_none(items, "items"), "k": whole(k, "k"), "rounds": whole_or_none(rounds, "rounds"),
+        "runs": whole_or_none(runs, "runs"), "seed": whole(seed, "seed"),
+        "policies": None if policies is None else names(policies), "reward_range": reward_range, "picks": where,
     }  # fmt: skip
     with Bar(progress) as bar:
         found = _core.replay(rows.source(ask, states[0][1] if states else None), ask, how, states, dict(weights or {}), bar.watch)
-    tell(found)
+    tell(found, rows)
     return Replay(found["document"], found["html"], found["text"], found["svg"])
 
 
@@ -147,7 +149,7 @@ def report(
     jury = read(state)
     with Bar(progress) as bar:
         found = _core.report(rows.source(ask, jury), ask, jury, _now(), bar.watch)
-    tell(found)
+    tell(found, rows)
     return Report(found["document"], found["html"], found["text"])
 
 

@@ -6,22 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import number
+from . import _core
+from ._asked import asked, warn
+from ._cells import cell_text
 from ._errors import Error
 from ._frames import Given, Pandas, given
 
 
-def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = "refuse") -> Any:
-    """One row per item and one column per evaluator, from a table with one row per grade.
+def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = "mean") -> Any:
+    """One row per item and one column per evaluator, from a table with one row per grade: what ``long=`` makes of it, as a frame.
 
-    LLM judges are logged like this: who graded which answer with what. A grade that is not there is a missing score. Items and
-    evaluators keep the order in which they first appear; the result is a frame of the same kind.
+    LLM judges are logged like this: who graded which answer with what. A grade that is not there is a missing score, and grades may
+    be written as people write them, such as ``4/5``. Items and evaluators keep the order in which they first appear; the other
+    columns stay, with the first value that there is for each item. The result is a frame of the same kind.
 
     Parameters
     ----------
     grades : a frame of pandas, polars or pyarrow
     item, evaluator, score : its columns
-    repeated : what to do where an evaluator graded an item more than once: ``"refuse"``, ``"mean"``, ``"first"`` or ``"last"``
+    repeated : what to do where an evaluator graded an item more than once: ``"mean"`` with a warning, ``"refuse"``, ``"first"`` or
+        ``"last"``
 
     >>> import jurybox as jb, polars as pl
     >>> grades = pl.DataFrame({"answer": [1, 1, 2], "judge": ["a", "b", "a"], "grade": [0.9, 0.4, 0.7]})
@@ -32,42 +36,69 @@ def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = 
         raise Error(f"repeated={repeated!r}: it is one of refuse, mean, first and last", code="repeated", value=repeated)
     rows = given(grades)
     if not rows.is_frame:
-        raise Error("wide takes a frame: read the files first", code="source")
+        raise Error("wide takes a frame: read the files first, or pass long= where they are ranked", code="source")
+    columns = [name for name, *_ in rows.columns()]
     for name in (item, evaluator, score):
-        if name not in [known for known, *_ in rows.columns()]:
+        if name not in columns:
             raise Error(f"there is no column `{name}`", code="unknown-column", column=name)
-    items, first_rows = _places(_cells(rows, item), item)
-    judges, first_judges = _places(_cells(rows, evaluator), evaluator)
-    names = [str(_cells(rows, evaluator)[row]) for row in first_judges]
-    if item in names:
-        raise Error(f"an evaluator is named as the column of items: `{item}`", code="duplicate-column", column=item)
-    if len(set(names)) < len(names):
-        raise Error("two evaluators have the same name as text", code="duplicate-column")
-    table = np.full((len(first_rows), len(names)), np.nan)
-    count = np.zeros(table.shape, dtype=np.int64)
-    for row, cell in enumerate(_cells(rows, score)):
-        try:
-            grade = number(cell)
-        except TypeError:
-            raise Error(
-                f"row {row + 1}, column `{score}`: {cell!r} is not a number", code="not-a-number", column=score, row=row + 1, value=cell
-            ) from None
-        if np.isnan(grade):
+    numbers, warned = _grades(rows, score)
+    items, judges = [_key(cell) for cell in _cells(rows, item)], [_key(cell) for cell in _cells(rows, evaluator)]
+    named = np.array([one is not None and other is not None for one, other in zip(items, judges, strict=True)], dtype=bool)
+    if not named.all():
+        rest = len(named) - int(named.sum())
+        first = int(np.flatnonzero(~named)[0]) + 1
+        warned.append(f"{rest} {'row' if rest == 1 else 'rows'} without an item or a judge, left out, first in row {first}")
+    places, first_rows = _places(items, named)
+    seats, first_judges = _places(judges, named)
+    if not first_rows:
+        raise Error("there is no row with an item and a judge", code="no-rows")
+    names = [str(judges[row]) for row in first_judges]
+    others = [name for name in columns if name not in (item, evaluator, score)]
+    taken = next((name for name in names if name == item or name in others), None)
+    if taken is not None:
+        raise Error(f"an evaluator is named as another column: `{taken}`", code="duplicate-column", column=taken)
+    table = _table(numbers, places, seats, (len(first_rows), len(names)), names, repeated, warned)
+    fronts = [(item, np.asarray(first_rows))] + [(name, _first_values(rows, name, places, first_rows, warned)) for name in others]
+    warn(warned)
+    return _frame(rows, fronts, names, table)
+
+
+def _grades(rows: Given, score: str) -> tuple[Any, list[str]]:
+    """The grades as the library reads them, NaN where there is none."""
+    ask = asked([score])
+    found = _core.rank(
+        rows.source(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {score: 1.0}, False, None, 0
+    )  # fmt: skip
+    return found["score"], [*rows.warned, *found["warned"]]
+
+
+def _table(
+    numbers: Any, places: list[int], seats: list[int], shape: tuple[int, int], names: list[str], repeated: str, warned: list[str]
+) -> Any:
+    table = np.full(shape, np.nan)
+    sums: dict[tuple[int, int], tuple[float, int]] = {}
+    for row, grade in enumerate(numbers.tolist()):
+        at = places[row], seats[row]
+        if at[0] < 0 or grade != grade:
             continue
-        at = items[row], judges[row]
-        if count[at] and repeated == "refuse":
+        known = table[at]
+        if known != known or repeated == "last":
+            table[at] = grade
+        elif repeated == "mean":
+            sum, count = sums.get(at, (float(known), 1))
+            sums[at] = sum + grade, count + 1
+        elif repeated == "refuse":
             raise Error(
-                f"row {row + 1}: `{names[judges[row]]}` has graded this item before; say by repeated= what that means",
+                f"row {row + 1}: `{names[at[1]]}` has graded this item before; say by repeated= what that means",
                 code="repeated",
-                evaluator=names[judges[row]],
+                evaluator=names[at[1]],
                 row=row + 1,
             )
-        if repeated == "mean" and count[at]:
-            table[at] += (grade - table[at]) / (count[at] + 1)
-        elif repeated != "first" or not count[at]:
-            table[at] = grade
-        count[at] += 1
-    return _frame(rows, item, np.asarray(first_rows), names, table)
+    for at, (sum, count) in sums.items():
+        table[at] = sum / count
+    if sums:
+        warned.append(f"grades that were given more than once, and whose mean is taken: {len(sums)}")
+    return table
 
 
 def _cells(rows: Given, name: str) -> Any:
@@ -76,41 +107,66 @@ def _cells(rows: Given, name: str) -> Any:
     return to_list()
 
 
-def _places(cells: Any, name: str) -> tuple[list[int], list[int]]:
-    """For each cell the number of its value, and for each value the row where it first appears."""
-    known: dict[Any, int] = {}
+def _key(cell: Any) -> str | None:
+    """What items and evaluators go by: their text. A whole number is the same one as a float."""
+    text = str(int(cell)) if isinstance(cell, float) and cell.is_integer() and abs(cell) <= 1 << 53 else cell_text(cell)
+    return text if text is not None and text.strip() else None
+
+
+def _places(keys: list[str | None], named: Any) -> tuple[list[int], list[int]]:
+    """For each cell the number of its value, and for each value the row where it first appears; -1 in rows that are left out."""
+    known: dict[str, int] = {}
     places, first = [], []
-    for row, cell in enumerate(cells):
-        if cell is None or cell != cell:
-            raise Error(f"row {row + 1}: there is no `{name}`", code="no-value", column=name, row=row + 1)
-        if cell not in known:
-            known[cell] = len(known)
+    for row, key in enumerate(keys):
+        if key is None or not named[row]:
+            places.append(-1)
+            continue
+        if key not in known:
+            known[key] = len(known)
             first.append(row)
-        places.append(known[cell])
+        places.append(known[key])
     return places, first
 
 
-def _frame(rows: Given, item: str, first: Any, names: list[str], table: Any) -> Any:
+def _first_values(rows: Given, name: str, places: list[int], first: list[int], warned: list[str]) -> Any:
+    """For each item the row with the first value of a column; its first row where there is none."""
+    found: list[int | None] = [None] * len(first)
+    cells = [cell_text(cell) or None for cell in _cells(rows, name)]
+    contradicted = 0
+    for row, (place, cell) in enumerate(zip(places, cells, strict=True)):
+        if place < 0 or cell is None:
+            continue
+        known = found[place]
+        if known is None:
+            found[place] = row
+        else:
+            contradicted += cells[known] != cell
+    if contradicted:
+        rest = f"{contradicted} {'row' if contradicted == 1 else 'rows'}"
+        warned.append(f"column `{name}` has other values in {rest} of the same item: the first is taken")
+    return np.asarray([first[at] if row is None else row for at, row in enumerate(found)])
+
+
+def _frame(rows: Given, fronts: list[tuple[str, Any]], names: list[str], table: Any) -> Any:
     """The items as they stood in the frame, with a column of scores for each evaluator."""
     native = rows.native
     if isinstance(rows, Pandas):
         import pandas as pd
 
-        frame = native.iloc[first, [rows.names.index(item)]].reset_index(drop=True)
-        return pd.concat([frame, pd.DataFrame(table, columns=names)], axis=1)
+        made = [rows._series(name).iloc[at].reset_index(drop=True) for name, at in fronts]
+        return pd.concat([*made, pd.DataFrame(table, columns=names)], axis=1)
     module = type(native).__module__.split(".")[0]
     if module == "polars":
         import polars as pl
 
         scores = pl.DataFrame(table, schema=names, orient="row").with_columns(pl.all().fill_nan(None))
-        return native.select(item)[first].hstack(scores)
+        return pl.DataFrame([native[name][at] for name, at in fronts]).hstack(scores)
     if module == "pyarrow":
         import pyarrow as pa
 
-        frame = pa.table(native).select([item]).take(pa.array(first))
+        whole = pa.table(native)
+        frame = pa.table({name: whole[name].take(pa.array(at)) for name, at in fronts})
         for at, name in enumerate(names):
             frame = frame.append_column(name, pa.array(table[:, at], mask=np.isnan(table[:, at])))
         return frame
     raise Error(f"wide knows no frames of {module}: make one of pandas, polars or pyarrow of it", code="source")
-
-

@@ -15,6 +15,7 @@ A cluster that runs is used by ``address=`` (or ``ray.init`` beforehand); otherw
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -26,17 +27,19 @@ import ray as _ray
 from ray.exceptions import RayTaskError
 
 from . import _core
-from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names
+from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names, warn, whole, whole_or_none
 from ._core import Jury, Rows
 from ._errors import Error, NoFileError
-from ._frames import Arrow, Given, Paths
+from ._frames import Arrow, Column, Given, Paths
 from ._states import read
-from ._stores import expanded, opened
+from ._stores import beginning, expanded, opened
 
 __all__ = ["learn", "rank"]
 
 #: A file, or a block of a Ray dataset.
 Part = Any
+#: What is to be told, each with the part that it was found in, if it was in one.
+Warned = list[tuple[Part, str]]
 #: Called in a task before it begins, with what it is about to read.
 Before = Callable[[Any], object]
 
@@ -81,12 +84,26 @@ def learn(
     window : how many tasks are under way or waiting to be folded, at most; by default two for each core of the cluster
     before : called in each task before it begins, with the file it is about to read
     """
+    warned: Warned = []
+    learnt = _learnt(
+        data, reward, state, round, policy, at, again, asked(evaluators, id, ignore, invert, reward, key=round,
+        written=as_written(input_format, delimiter, header, decimal, na)), address, cpus, window, before, options, warned,
+    )  # fmt: skip
+    warn(_once_each(warned), stacklevel=3)
+    return learnt
+
+
+def _learnt(
+    data: Any, reward: str | None, state: Jury | Path | None, round: str | None, policy: str | None, at: int | None, again: bool,
+    ask: dict[str, Any], address: str | None, cpus: float, window: int | None, before: Before | None, options: dict[str, Any],
+    warned: Warned,
+) -> Jury:  # fmt: skip
+    """The jury, with what is to be told of the rows in ``warned``."""
+    at = whole_or_none(at, "at")
     _connect(address)
     parts = _parts(data)
-    written = as_written(input_format, delimiter, header, decimal, na)
-    ask = asked(evaluators, id, ignore, invert, reward, key=round, written=written)
     jury = read(state)
-    blank = _seated(parts, ask, jury, policy, options)
+    blank = _seated(parts, ask, jury, policy, options, warned)
     time = at if at is not None else (0 if jury is None or jury.seen["latest"] is None else jury.seen["latest"] + 1)
     times = list(range(time, time + len(parts)))
     if round is not None or jury is not None:
@@ -97,7 +114,8 @@ def learn(
         part, time = task
         return _learn_part.options(num_cpus=cpus).remote(part, time, blank, ask, before)
 
-    for learnt, files in _in_order(start, iter(zip(parts, times, strict=True)), window):
+    for part, (learnt, files, told) in zip(parts, _in_order(start, iter(zip(parts, times, strict=True)), window), strict=True):
+        warned += ((part, line) for line in told)
         if summed is None:
             summed = learnt
         elif files and not again and all(summed._knows_file(name) for name in files):
@@ -123,6 +141,9 @@ def _surveyed(
         if jury is not None and files and all(jury._knows_file(name) for name in files):
             logger.info("%s: learnt already, and not counted again; again=True would", part)
             continue
+        if jury is not None:
+            for name in files:
+                jury._refuse_picked_from(str(part), name)
         if last is not None and first is not None and last[1] == first:
             raise Error(
                 f"round `{first}` goes on from {last[0]} to {part}: a round is learnt in one piece, so it must lie in one file", code="round",
@@ -165,7 +186,8 @@ def rank(
     Without ``state`` and ``weights`` the policy first looks at all scores, as `jurybox.rank` does with ``every_row=True``. The parameters are those of `learn` and of
     `jurybox.rank`.
     """
-    if int(k) < 1:
+    k, seed = whole(k, "k"), whole(seed, "seed")
+    if k < 1:
         raise Error("k = 0: at least one row must be asked for", code="none-wanted")
     if state is not None and (policy is not None or weights or options):
         raise Error("state= ranks by what was learnt: policy, options and weights do not go with it", code="two-ways")
@@ -176,14 +198,12 @@ def rank(
     aside = [*names(ignore), *named(reward), *named(round)]
     written = as_written(input_format, delimiter, header, decimal, na)
     jury = read(state)
-    if jury is None and not weights:
-        jury = learn(
-            parts, policy=policy, evaluators=evaluators, id=id, ignore=aside, invert=invert, input_format=input_format,
-            delimiter=delimiter, header=header, decimal=decimal, na=na, cpus=cpus, window=window, before=before, **options,
-        )  # fmt: skip
+    warned: Warned = []
     ask = asked(evaluators, id, aside, invert, written=written)
+    if jury is None and not weights:
+        jury = _learnt(parts, None, None, None, policy, None, False, dict(ask), None, cpus, window, before, options, warned)
     if jury is None:
-        ask["evaluators"] = [f"-{name}" if low else name for name, low in _taken(parts, ask)]
+        ask["evaluators"] = [f"-{name}" if low else name for name, low in _taken(parts, ask, warned)]
         ask["invert"] = []
 
     def start(task: tuple[Part, int, int]) -> Any:
@@ -195,21 +215,25 @@ def rank(
     best: list[tuple[pa.Table, int, int]] = []
     total = 0
     unsure: list[int] = []
-    for number, (table, rows) in enumerate(_in_order(start, ((part, 0, int(k) + 1) for part in parts), window)):
-        scores = table["score"].to_pylist()
-        if len(scores) > k and scores[int(k) - 1] == scores[int(k)]:
+    for number, (table, rows, told) in enumerate(_in_order(start, ((part, 0, k + 1) for part in parts), window)):
+        warned += ((parts[number], line) for line in told)
+        scores = table.column(_SCORE).to_pylist()
+        if len(scores) > k and scores[k - 1] == scores[k]:
             unsure.append(number)
         best.append((table, total, rows))
         total += rows
-    again = ((parts[number], best[number][1], int(k)) for number in unsure)
-    for number, (table, rows) in zip(unsure, _in_order(start, again, window), strict=True):
+    again = ((parts[number], best[number][1], k) for number in unsure)
+    for number, (table, rows, _) in zip(unsure, _in_order(start, again, window), strict=True):
         shifted = table.set_column(table.schema.get_field_index(_ROW), _ROW, pa.array([row - best[number][1] for row in table[_ROW].to_pylist()]))
         best[number] = (shifted, best[number][1], rows)
-    return _best(best, int(k), int(seed))
+    warn(_once_each(warned), stacklevel=3)
+    return _best(best, k, seed)
 
 
 #: The number of a row in its file, while results travel.
 _ROW = "jurybox row"
+#: Where results have their rank and their score: before the columns of the file, which may have some of these names already.
+_RANK, _SCORE = 0, 1
 
 
 def _best(parts: Sequence[tuple[pa.Table, int, int]], k: int, seed: int) -> Rows:
@@ -218,13 +242,13 @@ def _best(parts: Sequence[tuple[pa.Table, int, int]], k: int, seed: int) -> Rows
     values: list[float] = []
     for table, first, _ in parts:
         numbers += [first + row for row in table[_ROW].to_pylist()]
-        values += [float("-inf") if score is None else score for score in table["score"].to_pylist()]
+        values += [float("-inf") if score is None else score for score in table.column(_SCORE).to_pylist()]
     places = {number: at for at, number in enumerate(numbers)}
     order = [places[number] for number in _core.top(numbers, values, k, seed)]
     every = pa.concat_tables([table for table, _, _ in parts], promote_options="permissive").drop_columns([_ROW])
     chosen = every.take(pa.array(order, type=pa.int64()))
     ranks = pa.array(range(1, len(order) + 1), type=pa.uint64())
-    return Rows.from_arrow(chosen.set_column(chosen.schema.get_field_index("rank"), "rank", ranks))
+    return Rows.from_arrow(chosen.set_column(_RANK, chosen.schema.names[_RANK], ranks))
 
 
 def _connect(address: str | None) -> None:
@@ -284,30 +308,51 @@ def _threads() -> int:
     return max(1, int(given))
 
 
-def _seated(parts: Sequence[Part], ask: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any]) -> Jury:
+def _once_each(warned: Warned) -> list[str]:
+    """What is to be told, once where it holds for many parts, whatever their names and numbers."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for part, line in warned:
+        _, parts = found.setdefault(re.sub("[0-9]+", "0", line.replace(str(part), "")), (line, set()))
+        parts.add(str(part))
+    return [line if len(parts) == 1 else f"{line}; and so in {len(parts) - 1} more" for line, parts in found.values()]
+
+
+def _seated(
+    parts: Sequence[Part], ask: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any], warned: Warned
+) -> Jury:
     """A jury that has learnt nothing, over the evaluators that one process would find in all files together."""
     if jury is not None:
         low = set(jury.inverted)
         if policy is not None or options:
             raise Error("state= goes on with the policy that it has", code="two-ways")
         return Jury(jury.evaluators, jury.policy, invert=[name for name in jury.evaluators if name in low])
-    found = _taken(parts, ask)
+    found = _taken(parts, ask, warned)
     return Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options)
 
 
-def _taken(parts: Sequence[Part], ask: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    found: list[tuple[str, bool]] = _result(_taken_of.remote(list(parts), dict(ask)))
+def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> list[tuple[str, bool]]:
+    """The decision over the columns of all files, or of all blocks; only their beginnings are read."""
+    found: list[tuple[str, bool]]
+    if isinstance(parts[0], _ray.ObjectRef):
+        columns = list(_in_order(_columns_of.remote, iter(parts), None))
+        _, found, _, told = _core.needed(columns, dict(ask), None)
+        warned += ((None, line) for line in told)
+        return found
+    found, told = _result(_taken_of.remote(list(parts), dict(ask)))
+    warned += ((None, line) for line in told)
     return found
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def _taken_of(parts: list[Part], ask: dict[str, Any]) -> list[tuple[str, bool]]:
-    """The decision over the columns of all files; only their beginnings are read."""
-    blocks = [_ray.get(part) if isinstance(part, _ray.ObjectRef) else part for part in parts]
-    if isinstance(blocks[0], (pa.Table, pa.RecordBatch)):
-        return _core.needed([Arrow(block).columns() for block in blocks], ask, None)[1]
+def _columns_of(block: pa.Table) -> list[Column]:
+    """The columns of a block, with the first of their whole numbers: where it lies, since it may be large."""
+    return Arrow(block).columns()
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def _taken_of(parts: list[str], ask: dict[str, Any]) -> tuple[list[tuple[str, bool]], list[str]]:
     with ExitStack() as stack:
-        files = [stack.enter_context(opened(part)).native[0] for part in blocks]
+        files = [stack.enter_context(beginning(part)) for part in parts]
         return _core.taken(("paths", files), ask, None)
 
 
@@ -334,33 +379,42 @@ def _survey(part: Part, ask: dict[str, Any], blank: Jury) -> tuple[list[str], in
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def _learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str]]:
+def _learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str], list[str]]:
+    """What was learnt of the file, what it is known by, and what is to be told of it."""
     if before is not None:
         before(part)
     with opened(part) as given:
 
-        def learnt(*, reward: bool) -> Jury:
+        def learnt(*, reward: bool) -> tuple[Jury, list[str], list[str]]:
             own = _of_blank(ask, reward=reward)
             jury = blank.__copy__()
-            _core.learn(given.source(own, jury), own, jury, None, {}, at, [], False, None)
-            return jury
+            found, _ = _core.learn(given.source(own, jury), own, jury, None, {}, at, [], False, None)
+            return jury, files, _of_part(found["warned"], part, given)
 
         files = _known_by(given)
         if ask["reward"] is None:
-            return learnt(reward=False), files
+            return learnt(reward=False)
         try:
-            return learnt(reward=True), files
+            return learnt(reward=True)
         except Error as error:
             # Another file may have what this one lacks: rewards, or the whole column of them.
             if error.code != "no-reward" and not (error.code == "unknown-column" and error.column == ask["reward"]):
                 raise
-            return learnt(reward=False), files
+            return learnt(reward=False)
+
+
+def _of_part(warned: Sequence[str], part: Part, given: Given) -> list[str]:
+    """What is to be told of a part by the name that the caller knows it by: the copy that was read has another."""
+    if not isinstance(given, Paths):
+        return list(warned)
+    here = [os.fspath(path) for path in _core.expand(given.native)]
+    return [line.replace(here[0], str(part)) for line in warned]
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
 def _rank_part(
     part: Part, k: int, first: int, ask: dict[str, Any], jury: Jury | None, weights: dict[str, float], seed: int, before: Before | None
-) -> tuple[pa.Table, int]:
+) -> tuple[pa.Table, int, list[str]]:
     if before is not None:
         before(part)
     with opened(part) as given:
@@ -373,4 +427,5 @@ def _rank_part(
             table = given.rows(found["row"] - first, {"rank": found["rank"], "score": found["score"]})
         else:
             table = found["rows"].to_arrow()
-        return table.append_column(_ROW, pa.array(found["row"].tolist(), type=pa.int64())), found["total"]
+        numbered = table.append_column(_ROW, pa.array(found["row"].tolist(), type=pa.int64()))
+        return numbered, found["total"], _of_part(found["warned"], part, given)

@@ -11,6 +11,7 @@ True
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,11 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Goes on learning: rows that come later, each once."""
         first = not hasattr(self, "jury_")
         scores, rewards = self._checked(X, y, reset=first)
-        return self._taught(scores, rewards, self._new() if first else self.jury_)
+        # On a copy: a batch is learnt whole or not at all.
+        return self._taught(scores, rewards, self._new() if first else copy(self.jury_))
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """What each item is expected to be worth."""
+        """What each item is expected to be worth; NaN where the policy predicts none and there is not a single score to go by."""
         check_is_fitted(self)
         scores = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
         fitted = self.jury_.fit()
@@ -67,7 +69,8 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         except Error as error:
             if error.code != "unsupported":
                 raise
-            return fitted.values(scores)
+            values = fitted.values(scores)
+            return np.where(np.isfinite(values), values, np.nan)
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> Any:
         return validate_data(self, X, y, reset=reset, ensure_all_finite="allow-nan", dtype=np.float64, y_numeric=True)

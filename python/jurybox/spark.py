@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from . import _core
-from ._asked import Names, asked
+from ._asked import Names, asked, warn
 from ._core import Jury
 from ._errors import Error
 from ._frames import FIRST, Arrow, Column, free_name
@@ -41,7 +41,7 @@ def learn(
 ) -> Jury:
     """As `jurybox.learn`, one task per partition of a DataFrame of Spark's; each partition is a round. The keywords are the same."""
     ask = asked(evaluators, id, ignore, invert, reward)
-    needed, found = _core.needed([_columns(data)], ask, None)
+    needed, found, _, warned = _core.needed([_columns(data)], ask, None)
     blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options))
     turned = [reward] if reward is not None and reward in ask["invert"] else []
 
@@ -52,22 +52,25 @@ def learn(
         table = Arrow(pa.Table.from_batches(held))
         jury: Jury = pickle.loads(blank)
 
-        def learnt(reward: str | None) -> None:
+        def learnt(reward: str | None) -> list[str]:
             own = asked(invert=turned if reward else [], reward=reward, threads=1)
-            _core.learn(table.source(own, jury), own, jury, None, {}, 0, [], False, None)
+            found, _ = _core.learn(table.source(own, jury), own, jury, None, {}, 0, [], False, None)
+            return list(found["warned"])
 
         try:
-            learnt(reward)
+            told = learnt(reward)
         except Error as error:
             if error.code != "no-reward":  # another partition may have rewards
                 raise
-            learnt(None)
-        yield pa.RecordBatch.from_pydict({"state": pa.array([pickle.dumps(jury)], type=pa.binary())})
+            told = learnt(None)
+        yield pa.RecordBatch.from_pydict({"state": pa.array([pickle.dumps((jury, told))], type=pa.binary())})
 
     states = data.select(*[f"`{name}`" for name in needed]).mapInArrow(of_partition, "state binary").collect()
     if not states:
         raise Error("this DataFrame has no rows", code="no-rows")
-    return _core.merge([pickle.loads(bytes(row["state"])) for row in states])
+    learnt_apart: list[tuple[Jury, list[str]]] = [pickle.loads(bytes(row["state"])) for row in states]
+    warn([*warned, *(line for _, told in learnt_apart for line in told)])
+    return _core.merge([jury for jury, _ in learnt_apart])
 
 
 def values(data: Any, state: Jury, *, name: str = "value") -> Any:

@@ -7,9 +7,11 @@ use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch, RecordBatchIterator, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
-use arrow_schema::SchemaRef;
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, SchemaRef};
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyList};
@@ -40,6 +42,27 @@ pub(crate) fn stream(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
 }
 
+/// Batches as bytes, for a pickle.
+pub(crate) fn to_bytes(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Vec<u8>> {
+    let written = || -> std::result::Result<Vec<u8>, ArrowError> {
+        let mut writer = StreamWriter::try_new(Vec::new(), schema)?;
+        for batch in batches {
+            writer.write(batch)?;
+        }
+        writer.into_inner()
+    };
+    written().map_err(|e| refused("arrow", &format!("these rows cannot be written: {e}")))
+}
+
+/// Reads what `to_bytes` wrote.
+pub(crate) fn from_bytes(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+    let read = || -> std::result::Result<_, ArrowError> {
+        let reader = StreamReader::try_new(bytes, None)?;
+        Ok((reader.schema(), reader.collect::<std::result::Result<Vec<_>, _>>()?))
+    };
+    read().map_err(|e| refused("arrow", &format!("these are no whole rows: {e}")))
+}
+
 /// A column as Python hands it over: an array of numpy's, with a mask of what is missing, or a list of text.
 pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny>>) -> Result<ArrayRef> {
     if let Ok(list) = values.cast::<PyList>() {
@@ -54,6 +77,10 @@ pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny
             Some(NullBuffer::new(mask.iter().map(|missing| !missing).collect::<BooleanBuffer>()))
         }
     };
+    if let Ok(array) = values.cast::<PyArray1<bool>>() {
+        let flags: BooleanBuffer = array.readonly().as_array().iter().copied().collect();
+        return Ok(Arc::new(BooleanArray::new(flags, present)));
+    }
     macro_rules! of {
         ($($native:ty => $arrow:ty),*) => {
             $(if let Ok(array) = values.cast::<PyArray1<$native>>() {

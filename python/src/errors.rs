@@ -94,16 +94,21 @@ impl From<jurybox_files::Error> for Error {
             },
             E::UnknownColumn { path, column, .. }
             | E::DuplicateColumn { path, column, .. }
-            | E::ArePicks { path, column } => {
+            | E::ArePicks { path, column }
+            | E::NoVerdictColumn { path, column } => {
                 Facts { path: Some(path.display().to_string()), column: Some(column), ..Facts::default() }
             }
-            E::TwoRoles { column, .. } | E::Turned { column } | E::NotInvertible { column } => {
-                Facts { column: Some(column), ..Facts::default() }
-            }
+            E::TwoRoles { column, .. }
+            | E::Turned { column }
+            | E::NotInvertible { column }
+            | E::NotAVerdict { column } => Facts { column: Some(column), ..Facts::default() },
             E::UnknownEvaluator { evaluator, .. }
             | E::SetTwice { evaluator }
             | E::NoValue { evaluator }
             | E::WouldForget { evaluator } => Facts { evaluator: Some(evaluator), ..Facts::default() },
+            E::UnusableNumber { evaluator, value } => {
+                Facts { evaluator: Some(evaluator), value: Some(Value::Number(value)), ..Facts::default() }
+            }
             E::NoFile { path }
             | E::Directory { path }
             | E::Empty { path }

@@ -4,6 +4,7 @@ use crate::arrays;
 use crate::errors::{Error, Result, refused};
 use crate::jury::generator;
 use crate::picks::Picks;
+use crate::whole;
 use jurybox::options::Fraction;
 use jurybox::{Direction, Interval, Links};
 use numpy::{PyArray1, PyArray2};
@@ -58,9 +59,9 @@ impl Fitted {
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        k: usize,
-        seed: u64,
-        at: u64,
+        #[pyo3(from_py_with = whole::k)] k: usize,
+        #[pyo3(from_py_with = whole::seed)] seed: u64,
+        #[pyo3(from_py_with = whole::time)] at: u64,
     ) -> Result<Picks> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let picks = py.detach(|| -> Result<_> {
@@ -75,7 +76,7 @@ impl Fitted {
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
-        k: usize,
+        #[pyo3(from_py_with = whole::k)] k: usize,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let all =
@@ -179,7 +180,8 @@ impl Fitted {
     }
 
     fn __repr__(&self) -> String {
-        format!("Fitted({}, [{}])", self.fitted.spec(), self.names.join(", "))
+        let shown = format!("Fitted({}, [{}])", self.fitted.spec(), self.names.join(", "));
+        jurybox_files::plain(&shown, false).into_owned()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

@@ -44,7 +44,7 @@ pub(crate) fn from_python(name: &str, value: &Bound<'_, PyAny>) -> Result<Value>
         return Ok(match (value.extract::<u64>(), value.extract::<i64>()) {
             (Ok(number), _) => number.into(),
             (_, Ok(number)) => number.into(),
-            _ => value.extract::<f64>()?.into(),
+            _ => value.extract::<f64>().map_err(|_| unusable())?.into(),
         });
     }
     if let Ok(number) = value.cast::<PyFloat>() {

@@ -1,12 +1,13 @@
 //! The jury: what learns, with the generator of its draws.
 
-use crate::arrays;
+use crate::arrays::{self, Table};
 use crate::errors::{Result, refused};
 use crate::fitted::{BaseAndEach, Ends, Fitted};
 use crate::picks::Picks;
 use crate::policies::spec;
 use crate::sum::merged;
 use crate::taught::{Learnt, taught};
+use crate::whole;
 use jurybox::rand::SeedableRng;
 use jurybox::{Direction, Evaluator, Evaluators, Example};
 use jurybox_files::{Remembered, State};
@@ -70,6 +71,28 @@ impl Jury {
     fn evaluators_now(&self, py: Python<'_>) -> Arc<Evaluators> {
         self.with(py, |inner| inner.evaluators.clone())
     }
+
+    /// Works on the jury with scores of its evaluators, and with the rows among them that are `new`. What was given is read before
+    /// the lock is taken, so that others may have been seated meanwhile: then it is read again for them.
+    fn scored<T: Send>(
+        &self,
+        py: Python<'_>,
+        scores: &Bound<'_, PyAny>,
+        new: Option<&Bound<'_, PyAny>>,
+        mut work: impl FnMut(&mut Inner, &Table, Option<&[usize]>) -> Result<T> + Send,
+    ) -> Result<T> {
+        loop {
+            let read_for = self.evaluators_now(py);
+            let table = arrays::scores(scores, &read_for)?;
+            let new = new.map(|new| arrays::rows(new, table.rows, "new")).transpose()?;
+            let done = self.with(py, |inner| {
+                (inner.evaluators == read_for).then(|| work(inner, &table, new.as_deref()))
+            });
+            if let Some(done) = done {
+                return done;
+            }
+        }
+    }
 }
 
 pub(crate) fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
@@ -84,7 +107,7 @@ impl Jury {
     fn new(
         evaluators: Vec<String>,
         policy: Option<&str>,
-        seed: u64,
+        #[pyo3(from_py_with = whole::seed)] seed: u64,
         invert: Vec<String>,
         options: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
@@ -132,19 +155,17 @@ impl Jury {
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        k: usize,
-        at: Option<u64>,
+        #[pyo3(from_py_with = whole::k)] k: usize,
+        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
         new: Option<&Bound<'_, PyAny>>,
     ) -> Result<Picks> {
-        let table = arrays::scores(scores, &self.evaluators_now(py))?;
-        let new = new.map(|new| arrays::rows(new, table.rows, "new")).transpose()?;
-        self.with(py, |inner| {
+        self.scored(py, scores, new, |inner, table, new| {
             let Inner { state, rng, .. } = inner;
             let jury = &mut state.jury;
             let width = jury.evaluators().len();
             let at = at.unwrap_or_else(|| jury.seen().next_time());
             let pool = jury.scores(&table.values)?;
-            let picks = match &new {
+            let picks = match new {
                 None => jury.round(&pool, at, k, rng)?,
                 Some(new) => {
                     let rows: Vec<f64> = new
@@ -167,12 +188,11 @@ impl Jury {
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        k: usize,
-        seed: Option<u64>,
-        at: Option<u64>,
+        #[pyo3(from_py_with = whole::k)] k: usize,
+        #[pyo3(from_py_with = whole::seed_or_none)] seed: Option<u64>,
+        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
     ) -> Result<Picks> {
-        let table = arrays::scores(scores, &self.evaluators_now(py))?;
-        self.with(py, |inner| {
+        self.scored(py, scores, None, |inner, table, _| {
             let fitted = inner.fit().fitted;
             let scores = fitted.scores(&table.values)?;
             let picks = match seed {
@@ -186,9 +206,13 @@ impl Jury {
 
     /// Sees a round's scores, each item once, whatever was chosen from it.
     #[pyo3(signature = (scores, *, at = None))]
-    fn observe(&self, py: Python<'_>, scores: &Bound<'_, PyAny>, at: Option<u64>) -> Result<()> {
-        let table = arrays::scores(scores, &self.evaluators_now(py))?;
-        self.with(py, |inner| {
+    fn observe(
+        &self,
+        py: Python<'_>,
+        scores: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
+    ) -> Result<()> {
+        self.scored(py, scores, None, |inner, table, _| {
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().next_time());
             jury.observe(&jury.scores(&table.values)?, at)?;
@@ -204,7 +228,7 @@ impl Jury {
         py: Python<'_>,
         picks: &Bound<'_, PyAny>,
         rewards: &Bound<'_, PyAny>,
-        at: Option<u64>,
+        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
     ) -> Result<Learnt> {
         let rewards = arrays::numbers(rewards, "rewards")?;
         let many = |found: usize| {
@@ -223,11 +247,10 @@ impl Jury {
                 Ok(learnt)
             });
         }
-        let table = arrays::scores(picks, &self.evaluators_now(py))?;
-        if table.rows != rewards.len() {
-            return Err(many(table.rows));
-        }
-        self.with(py, |inner| {
+        self.scored(py, picks, None, |inner, table, _| {
+            if table.rows != rewards.len() {
+                return Err(many(table.rows));
+            }
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().latest.unwrap_or(0));
             let scores = jury.scores(&table.values)?;
@@ -270,7 +293,7 @@ impl Jury {
     /// Reads what `to_json` wrote.
     #[staticmethod]
     #[pyo3(signature = (text, *, seed = 0))]
-    fn from_json(text: &str, seed: u64) -> Result<Jury> {
+    fn from_json(text: &str, #[pyo3(from_py_with = whole::seed)] seed: u64) -> Result<Jury> {
         Ok(Jury::of(State::from(jurybox::Jury::from_json(text)?), generator(seed)))
     }
 
@@ -284,7 +307,7 @@ impl Jury {
     #[staticmethod]
     #[pyo3(signature = (path, *, seed = 0))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn load(py: Python<'_>, path: PathBuf, seed: u64) -> Result<Jury> {
+    fn load(py: Python<'_>, path: PathBuf, #[pyo3(from_py_with = whole::seed)] seed: u64) -> Result<Jury> {
         Ok(Jury::of(py.detach(|| State::read(&path))?, generator(seed)))
     }
 
@@ -299,6 +322,15 @@ impl Jury {
         self.with(py, |inner| inner.state.memory.knows_file(fingerprint))
     }
 
+    /// Refuses a file that was picked from: its rows have been seen.
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn _refuse_picked_from(&self, py: Python<'_>, path: PathBuf, fingerprint: &str) -> Result<()> {
+        if self.with(py, |inner| inner.state.memory.knows_picked_file(fingerprint)) {
+            return Err(jurybox_files::Error::PickedFrom { path: path.clone() }.into());
+        }
+        Ok(())
+    }
+
     /// The value that each item is ranked by, exploration aside.
     fn values<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.fit(py).values(py, scores)
@@ -309,7 +341,7 @@ impl Jury {
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
-        k: usize,
+        #[pyo3(from_py_with = whole::k)] k: usize,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         self.fit(py).probabilities(py, scores, k)
     }

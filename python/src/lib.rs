@@ -24,6 +24,7 @@ mod rows;
 mod sum;
 mod tables;
 mod taught;
+mod whole;
 mod work;
 
 use pyo3::prelude::*;
@@ -54,7 +55,7 @@ mod _core {
     #[pymodule_export]
     use crate::sum::merge;
     #[pymodule_export]
-    use crate::tables::{Lock, fingerprints, needed, not_over};
+    use crate::tables::{Lock, expand, fingerprints, needed, not_over, plain};
     #[pymodule_export]
     use crate::taught::Learnt;
 

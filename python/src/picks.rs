@@ -5,7 +5,7 @@ use crate::errors::{Result, refused};
 use jurybox::{Pick, Receipt};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
+use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple};
 use std::sync::Arc;
 
 /// Items that were picked, with all that it takes to learn from them later.
@@ -220,19 +220,33 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
             refused("receipt", &format!("pick {number}: there is no `{name}`; it is written by `to_dicts`"))
         })
     };
+    let odd = |name: &str, value: &Bound<'_, PyAny>, wanted: &str| {
+        let shown = value.repr().map_or_else(|_| "this".to_string(), |text| text.to_string());
+        refused("receipt", &format!("pick {number}, `{name}`: {shown} is not {wanted}"))
+    };
+    let number_in = |name: &str| -> Result<f64> {
+        let value = field(name)?;
+        value.extract().map_err(|_| odd(name, &value, "a number"))
+    };
+    let count_in = |name: &str| -> Result<u64> {
+        let value = field(name)?;
+        value.extract().map_err(|_| odd(name, &value, "a whole number from 0 on"))
+    };
     let optional = |name: &str| -> Result<Vec<f64>> {
         match row.get_item(name) {
-            Ok(list) if !list.is_none() => Ok(list.extract()?),
+            Ok(list) if !list.is_none() => list.extract().map_err(|_| odd(name, &list, "a list of numbers")),
             _ => Ok(Vec::new()),
         }
     };
     let scores = field("scores")?;
-    let scores = scores.cast::<PyDict>().map_err(PyErr::from)?;
+    let scores = scores.cast::<PyDict>().map_err(|_| odd("scores", &scores, "a dict of scores by name"))?;
     let mut names = Vec::new();
     let mut values = Vec::new();
     for (name, score) in scores {
-        names.push(name.extract::<String>()?);
-        values.push(score.extract::<Option<f64>>()?.unwrap_or(f64::NAN));
+        let name: String = name.extract().map_err(|_| odd("scores", &name, "the name of an evaluator"))?;
+        let value: Option<f64> = score.extract().map_err(|_| odd(&name, &score, "a score"))?;
+        values.push(value.unwrap_or(f64::NAN));
+        names.push(name);
     }
     if picks.picks.is_empty() {
         picks.names = Arc::new(names);
@@ -255,12 +269,29 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         picks.scores.extend(order.into_iter().map(|at| values[at]));
     }
     let receipt = Receipt {
-        inclusion_probability: field("probability")?.extract()?,
-        explored: field("explored")?.is_truthy()?,
+        inclusion_probability: number_in("probability")?,
+        explored: {
+            let value = field("explored")?;
+            flag(&value).ok_or_else(|| odd("explored", &value, "true, false, 0 or 1"))?
+        },
         advice: optional("advice")?,
         bonus: optional("bonus")?,
     };
-    picks.at.push(field("at")?.extract()?);
-    picks.picks.push(Pick { item: field("item")?.extract()?, receipt });
+    let item = usize::try_from(count_in("item")?).unwrap_or(usize::MAX);
+    picks.at.push(count_in("at")?);
+    picks.picks.push(Pick { item, receipt });
     Ok(())
+}
+
+/// A flag as databases give it back: a truth value, or 0 or 1. Text is none: `"false"` would be true.
+fn flag(value: &Bound<'_, PyAny>) -> Option<bool> {
+    // Numpy's own truth values are among what is taken here.
+    if let Ok(flag) = value.extract::<bool>() {
+        return Some(flag);
+    }
+    match value.extract::<f64>().ok().filter(|_| !value.is_instance_of::<PyString>())? {
+        0.0 => Some(false),
+        1.0 => Some(true),
+        _ => None,
+    }
 }

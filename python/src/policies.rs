@@ -4,7 +4,7 @@ use crate::errors::{Result, refused};
 use crate::json;
 use jurybox::{Evaluators, Spec, policies};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 use serde_json::{Value, json};
 
 /// Every policy with its options, as data.
@@ -52,8 +52,18 @@ pub(crate) fn spec(
 }
 
 /// Numbers by name.
-pub(crate) fn pairs(by_name: &Bound<'_, PyDict>) -> PyResult<Vec<(String, f64)>> {
-    by_name.iter().map(|(name, number)| Ok((name.extract()?, number.extract()?))).collect()
+pub(crate) fn pairs(by_name: &Bound<'_, PyDict>) -> Result<Vec<(String, f64)>> {
+    let pair = |(name, number): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let name: String = name
+            .extract()
+            .map_err(|_| refused("evaluators", &format!("evaluators go by names, and {name} is none")))?;
+        let is_text = number.is_instance_of::<PyString>();
+        let number = number.extract::<f64>().ok().filter(|_| !is_text).ok_or_else(|| {
+            refused("unusable-number", &format!("`{name}`: {number} is not a number within ±1e100"))
+        })?;
+        Ok((name, number))
+    };
+    by_name.iter().map(pair).collect()
 }
 
 /// Columns by number or by name.

@@ -2,12 +2,13 @@
 
 use crate::arrow;
 use crate::errors::{Result, refused};
+use crate::{whole, work};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyTuple};
 use std::sync::Arc;
 
 /// A small table of results.
@@ -61,8 +62,23 @@ impl Rows {
     fn from_arrow(data: &Bound<'_, PyAny>) -> Result<Rows> {
         let reader = arrow::reader(data)?;
         let schema = reader.schema();
-        let batches = reader.collect::<std::result::Result<Vec<_>, _>>();
-        let batches = batches.map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))?;
+        // Whoever streams may need the interpreter on threads of its own, and may take its time.
+        let batches = work::run(data.py(), None, move |_| {
+            let batches = reader.collect::<std::result::Result<Vec<_>, _>>();
+            batches.map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
+        })?;
+        Ok(Rows { schema, batches })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let make = py.get_type::<Rows>().getattr("_from_bytes")?;
+        let bytes = py.detach(|| arrow::to_bytes(&self.schema, &self.batches))?;
+        Ok((make, (PyBytes::new(py, &bytes),).into_pyobject(py)?))
+    }
+
+    #[staticmethod]
+    fn _from_bytes(bytes: &[u8]) -> Result<Rows> {
+        let (schema, batches) = arrow::from_bytes(bytes)?;
         Ok(Rows { schema, batches })
     }
 
@@ -92,7 +108,7 @@ impl Rows {
 
     /// The first rows.
     #[pyo3(signature = (rows = 5))]
-    fn head(&self, rows: usize) -> Rows {
+    fn head(&self, #[pyo3(from_py_with = whole::rows)] rows: usize) -> Rows {
         let (mut batches, mut left) = (Vec::new(), rows);
         for batch in &self.batches {
             let some = batch.num_rows().min(left);

@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, 
 use arrow_schema::{DataType, Field, Schema};
 use jurybox::{Direction, Evaluator};
 use jurybox_files::{
-    Decimal, Error, Format, Long, Reading, Roles, Table, expand, fingerprint, refuse_overwriting,
+    Decimal, Error, Format, Long, Reading, Roles, Table, Taken, fingerprint, refuse_overwriting,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -33,28 +33,17 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The same rows, with columns that are other things.
-    pub(crate) fn with(&self, roles: Roles, written: Written) -> Asked {
-        let Roles { evaluators, seated: _, id, ignore, invert, reward, probability, key } = roles;
-        let threads = self.threads;
-        Asked { evaluators, id, ignore, invert, reward, probability, key, written, threads }
-    }
-
     /// Whether rows carry the probability with which they were picked.
     pub(crate) fn is_logged(&self) -> bool {
         self.probability.is_some()
     }
 
-    fn threaded(&self, table: Table) -> Table {
+    /// A table with the threads that were asked for.
+    pub(crate) fn threaded(&self, table: Table) -> Table {
         match self.threads {
             Some(threads) => table.with_threads(threads),
             None => table,
         }
-    }
-
-    /// The column that names items, where there is one.
-    pub(crate) fn one_id(&self) -> Option<String> {
-        if let [id] = &self.id[..] { Some(id.clone()) } else { None }
     }
 
     /// How they are written, as a person said.
@@ -88,21 +77,9 @@ pub(crate) struct Written {
     long: Option<(String, String, String)>,
 }
 
-impl Default for Written {
-    fn default() -> Self {
-        let (input_format, delimiter, decimal, long) = (None, None, None, None);
-        Written { input_format, delimiter, header: true, decimal, na: Vec::new(), long }
-    }
-}
-
 impl Written {
-    /// The same without what a person said of how scores are written.
-    pub(crate) fn without_words(&self) -> Written {
-        Written { decimal: None, na: Vec::new(), ..self.clone() }
-    }
-
     /// The same for the library; what is none of its words has been refused in Python.
-    fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> Reading {
         let format = |name: &String| Format::of_name(&format!("x.{}", name.trim_start_matches('.')));
         let delimiter = |text: &String| if text == "tab" { Some(b'\t') } else { text.bytes().next() };
         let decimal = |text: &String| text.parse::<Decimal>().ok();
@@ -121,16 +98,14 @@ impl Written {
 pub(crate) enum Source {
     /// Names and patterns.
     Paths(Vec<String>),
-    /// Files by their very names.
-    Files(Vec<PathBuf>),
     /// All columns of something that streams.
     Stream(ArrowArrayStreamReader),
     /// All columns of a frame: its rows are grades, and become others.
     Columns(RecordBatch),
     /// Those columns of a frame that are needed, as a stream.
     FrameStream(ArrowArrayStreamReader),
-    /// The same as columns.
-    FrameColumns(RecordBatch),
+    /// The same in memory.
+    Frame(Vec<RecordBatch>),
 }
 
 impl Source {
@@ -143,14 +118,14 @@ impl Source {
             "stream" => Source::Stream(arrow::reader(&what)?),
             "columns" => Source::Columns(columns(&what)?),
             "frame-stream" => Source::FrameStream(arrow::reader(&what)?),
-            "frame-columns" => Source::FrameColumns(columns(&what)?),
+            "frame-columns" => Source::Frame(vec![columns(&what)?]),
             other => return Err(refused("source", &format!("there is no source `{other}`"))),
         })
     }
 
     /// Whether the rows are in the caller's own frame, from which winners are then taken.
     pub(crate) fn is_frame(&self) -> bool {
-        matches!(self, Source::FrameStream(_) | Source::FrameColumns(_))
+        matches!(self, Source::FrameStream(_) | Source::Frame(_))
     }
 
     /// Opens the table; say whether it is read `again`.
@@ -161,27 +136,59 @@ impl Source {
         again: bool,
         reins: &Reins,
     ) -> std::result::Result<Table, Error> {
-        let (roles, reading) = (asked.roles(seated), asked.written.reading());
-        let table = match self {
-            Source::Paths(paths) => Table::open_as(&expand(&paths)?, &reading, &roles, again)?,
-            Source::Files(paths) => Table::open_as(&paths, &reading, &roles, again)?,
-            Source::Stream(stream) => Table::from_stream_as(stream, &reading, &roles, again)?,
-            Source::Columns(batch) => Table::from_batches_as(vec![batch], &reading, &roles)?,
-            Source::FrameStream(stream) => {
-                let schema = stream.schema();
-                let batches = stream.collect::<std::result::Result<Vec<_>, _>>();
-                let mut batches =
-                    batches.map_err(|e| Error::Arrow { path: "frame".into(), reason: e.to_string() })?;
-                // A frame without rows may have no batches either; its columns are known all the same.
-                if batches.is_empty() {
-                    batches.push(RecordBatch::new_empty(schema));
-                }
-                from_frame(batches, &reading, roles)?
-            }
-            Source::FrameColumns(batch) => from_frame(vec![batch], &reading, roles)?,
-        };
+        let table = self.open_as(&asked.written.reading(), &asked.roles(seated), again)?;
         Ok(asked.threaded(reins.hold(table)))
     }
+
+    /// Opens the table, and leaves it to others to take it in hand.
+    pub(crate) fn open_as(
+        self,
+        reading: &Reading,
+        roles: &Roles,
+        again: bool,
+    ) -> std::result::Result<Table, Error> {
+        match self {
+            Source::Paths(paths) => Table::open_as(&jurybox_files::expand(&paths)?, reading, roles, again),
+            Source::Stream(stream) => Table::from_stream_as(stream, reading, roles, again),
+            Source::Columns(batch) => Table::from_batches_as(vec![batch], reading, roles),
+            Source::FrameStream(stream) => from_frame(gathered(stream)?, reading, roles.clone()),
+            Source::Frame(batches) => from_frame(batches, reading, roles.clone()),
+        }
+    }
+
+    /// The same rows; those of a frame are in memory then, and can be had again.
+    pub(crate) fn gathered(self) -> std::result::Result<Source, Error> {
+        match self {
+            Source::FrameStream(stream) => gathered(stream).map(Source::Frame),
+            other => Ok(other),
+        }
+    }
+
+    /// The same rows once more, where they can be had without any of the caller's code: from plain files, and from memory.
+    pub(crate) fn once_more(&self) -> Option<Source> {
+        match self {
+            Source::Paths(paths) => {
+                let files = jurybox_files::expand(paths);
+                let plain = files.is_ok_and(|files| files.iter().all(|path| path.is_file()));
+                plain.then(|| Source::Paths(paths.clone()))
+            }
+            Source::Columns(batch) => Some(Source::Columns(batch.clone())),
+            Source::Frame(batches) => Some(Source::Frame(batches.clone())),
+            Source::Stream(_) | Source::FrameStream(_) => None,
+        }
+    }
+}
+
+/// The batches of a frame.
+fn gathered(stream: ArrowArrayStreamReader) -> std::result::Result<Vec<RecordBatch>, Error> {
+    let schema = stream.schema();
+    let batches = stream.collect::<std::result::Result<Vec<_>, _>>();
+    let mut batches = batches.map_err(|e| Error::Arrow { path: "frame".into(), reason: e.to_string() })?;
+    // A frame without rows may have no batches either; its columns are known all the same.
+    if batches.is_empty() {
+        batches.push(RecordBatch::new_empty(schema));
+    }
+    Ok(batches)
 }
 
 /// A table over what crossed the border: columns that were named and are not needed have stayed behind.
@@ -219,10 +226,13 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
 type Told<'py> = (String, String, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Evaluators by name, each with whether low means high.
-type Directed = Vec<(String, bool)>;
+pub(crate) type Directed = Vec<(String, bool)>;
 
-/// The columns that will be read of a frame, or of several that are like files, decided before any of them crosses; and the
-/// evaluators, each with whether low means high.
+/// What was decided over the columns of frames: those that will be read, the evaluators, what was taken as what in a few words, and
+/// what a person should know of it.
+type Decided = (Vec<String>, Directed, String, Vec<String>);
+
+/// Decides over the columns of a frame, or of several that are like files, before any of them crosses.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn needed(
@@ -230,14 +240,26 @@ pub(crate) fn needed(
     frames: Vec<Vec<Told<'_>>>,
     asked: Asked,
     state: Option<&Bound<'_, Jury>>,
-) -> Result<(Vec<String>, Directed)> {
+) -> Result<Decided> {
     let known: Vec<String> = frames.iter().flatten().map(|(name, ..)| name.clone()).collect();
     let sources = frames.iter().map(|frame| first_rows(frame)).collect::<Result<Vec<_>>>()?;
     let taken = asked.roles(&seated(py, state)).over(&sources)?;
     let here = |name: &&str| known.iter().any(|column| column == name);
     let evaluators = taken.evaluators().as_slice().iter();
     let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
-    Ok((taken.read().filter(here).map(Into::into).collect(), evaluators))
+    let read = taken.read().filter(here).map(Into::into).collect();
+    Ok((read, evaluators, taken.to_string(), named_as_ours(&taken).into_iter().collect()))
+}
+
+/// What is to be said where columns of a person's own go by names of ours, and are passed over for that.
+pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
+    let names: Vec<String> = taken.named_as_ours().map(|name| format!("`{name}`")).collect();
+    let (are, evaluators) = if names.len() == 1 { ("is", "an evaluator") } else { ("are", "evaluators") };
+    let advice = "name it by evaluators= where it is one, or by ignore= or id= where it is none";
+    let list = names.join(", ");
+    (!names.is_empty()).then(|| {
+        format!("{list} {are} not taken for {evaluators}: rankings are written with such names; {advice}")
+    })
 }
 
 /// What is known of a frame as a batch: whole numbers with their first values, the others without any.
@@ -279,8 +301,23 @@ pub(crate) fn seated(py: Python<'_>, jury: Option<&Bound<'_, Jury>>) -> Vec<Eval
 #[pyfunction]
 pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<(PathBuf, Option<String>)>> {
     work::run(py, None, move |_| -> std::result::Result<_, Error> {
-        expand(&patterns)?.into_iter().map(|path| fingerprint(&path).map(|name| (path, name))).collect()
+        jurybox_files::expand(&patterns)?
+            .into_iter()
+            .map(|path| fingerprint(&path).map(|name| (path, name)))
+            .collect()
     })
+}
+
+/// The files that names and patterns mean, as the command has them.
+#[pyfunction]
+pub(crate) fn expand(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<PathBuf>> {
+    work::run(py, None, move |_| jurybox_files::expand(&patterns))
+}
+
+/// Text from outside with what a terminal would act on written out.
+#[pyfunction]
+pub(crate) fn plain(text: &str, lines: bool) -> String {
+    jurybox_files::plain(text, lines).into_owned()
 }
 
 /// Refuses to write over what is read.

@@ -250,7 +250,7 @@ def test_damaged_receipts(damage) -> None:
 
 def test_seeds_and_names() -> None:
     for seed in (-1, 2**64, 1.5, "7"):
-        with pytest.raises((OverflowError, TypeError)):
+        with pytest.raises(jb.Error, match="seed = "):
             jb.Jury(NAMES, seed=seed)
     for names in ([], ["a", "a"], [""], [1, 2], None, ["\ud800"]):
         with pytest.raises((jb.Error, TypeError, UnicodeEncodeError)):

@@ -75,6 +75,20 @@ def test_learn_and_rank_equal_one_process(cluster, days: str, policy: str) -> No
     same(jb.ray.rank(days, k=50, policy=policy, reward="verdict"), jb.rank(days, k=50, policy=policy, reward="verdict"))
 
 
+def test_names_that_are_taken_are_left_alone(cluster, tmp_path: Path) -> None:
+    for day in range(2):
+        pd.DataFrame({"rank": ["x"] * 9, "score": ["y"] * 9, "spam": np.arange(9) % 4}).to_csv(tmp_path / f"{day}.csv", index=False)
+    files = str(tmp_path / "*.csv")
+    same(jb.ray.rank(files, k=3, weights={"spam": 1.0}), jb.rank(files, k=3, weights={"spam": 1.0}))
+
+
+def test_what_holds_for_many_files_is_told_once(cluster, days: str) -> None:
+    with pytest.warns(jb.DataWarning) as told:
+        jb.ray.learn(days, reward="verdict", policy="esag")
+    passed_over = [str(one.message) for one in told if "passed over" in str(one.message)]
+    assert len(passed_over) == 1 and passed_over[0].endswith("; and so in 6 more")
+
+
 def test_ties_are_settled_by_the_numbers_of_all_rows(cluster, tmp_path: Path) -> None:
     for day in range(4):
         pd.DataFrame({"post": [f"{day}-{row}" for row in range(200)], "spam": np.arange(200) % 3}).to_csv(tmp_path / f"{day}.csv", index=False)
@@ -133,6 +147,81 @@ def test_rounds_have_the_times_of_one_process(cluster, tmp_path: Path, policy: s
         late.to_csv(tmp_path / "4.csv", index=False)
         jb.ray.learn(files, reward="verdict", round="hour", policy=policy)
     assert caught.value.code == "round"
+
+
+def test_only_beginnings_are_read_to_tell_the_columns(days: str, tmp_path: Path) -> None:
+    """Of every kind of file, from a store that has nothing but streams: the same columns as from the whole, and few bytes."""
+    import gzip
+
+    from jurybox import _core, _stores
+    from jurybox._asked import asked
+
+    frame = pd.read_parquet(sorted(Path(days).parent.glob("*.parquet"))[0])
+    long = pd.concat([frame.assign(text='a "quoted"\ntext', number=np.arange(len(frame)) + 100_000)] * 40, ignore_index=True)
+    long.loc[2000:, "post"] = "1"
+    long.to_csv(tmp_path / "a.csv", index=False)
+    long.to_json(tmp_path / "b.jsonl", orient="records", lines=True)
+    pq.write_table(pa.Table.from_pandas(long, preserve_index=False), tmp_path / "c.parquet", row_group_size=5000)
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    (tmp_path / "e.csv").write_bytes("spam,abuse\n0.1,0.2\n".encode("utf-16"))
+    (tmp_path / "f.csv").write_text("spam,abuse\n0.1,0.2")  # short, and without an end of line
+    (tmp_path / "g.parquet").write_bytes(b"")
+    pq.write_table(pa.table({"spam": pa.array([], pa.float64())}), tmp_path / "g.parquet")
+    for path in sorted(tmp_path.iterdir()):
+        with _stores.beginning(f"file://{path}") as name:
+            head = Path(name)
+            assert head.name == path.name and head != path
+            if path.stat().st_size > 1_000_000:
+                assert head.stat().st_size < path.stat().st_size / 4
+            if path.name == "g.parquet":
+                assert pq.read_table(head).schema.names == ["spam"]
+                continue
+            assert _core.taken(("paths", [name]), asked(), None) == _core.taken(("paths", [str(path)]), asked(), None)
+    with _stores.beginning(str(path)) as name:
+        assert name == str(path)  # nothing is copied that lies on a disk
+
+
+def test_warnings_come_back_from_tasks_once_each(cluster, tmp_path: Path) -> None:
+    cells = "".join(f"{row},0.{row % 9 + 1},0.5,0.2\n" for row in range(100))
+    for day in range(3):
+        (tmp_path / f"{day}.csv").write_text("post,spam,abuse,score\n" + cells + ("100,oops,0.5,0.2\n" if day == 1 else ""))
+    files = str(tmp_path / "*.csv")
+    for stored in (files, "file://" + files):
+        for call in (lambda: jb.ray.learn(stored, policy="esag", id="post"), lambda: jb.ray.rank(stored, k=5, id="post")):
+            with pytest.warns(jb.DataWarning) as told:
+                call()
+            messages = [str(one.message) for one in told if one.category is jb.DataWarning]
+            assert len(messages) == 2 and not any("and so in" in message for message in messages), messages
+            assert any("`score` is not taken for an evaluator" in message for message in messages), messages
+            odd = [message for message in messages if "oops" in message]
+            assert odd and all(str(tmp_path / "1.csv") in message for message in odd), messages
+            assert all(one.filename == __file__ for one in told if one.category is jb.DataWarning)
+
+
+def test_a_file_that_was_picked_from_is_refused(cluster, tmp_path: Path) -> None:
+    scores, _ = made_up(100, 2)
+    for day in range(2):
+        frame = pd.DataFrame(np.round(scores + day, 3), columns=["spam", "abuse"])
+        frame.assign(post=[f"{day}-{row}" for row in range(100)]).to_csv(tmp_path / f"{day}.csv", index=False)
+    jury = jb.Jury(["spam", "abuse"])
+    jb.pick(tmp_path / "1.csv", 3, id="post", state=jury)
+    files = str(tmp_path / "*.csv")
+    for call in (lambda: jb.ray.learn(files, state=jury, id="post"), lambda: jb.learn(files, state=jury, id="post")):
+        with pytest.raises(jb.Error) as caught:
+            call()
+        assert (caught.value.code, caught.value.path) == ("picked-from", str(tmp_path / "1.csv"))
+    assert jb.ray.learn(files, state=jury, id="post", again=True).seen["items"] == 300
+
+
+def test_patterns_mean_what_they_mean_to_the_command(tmp_path: Path) -> None:
+    from jurybox import _core, _stores
+
+    for name in ("b.csv", "a.csv", "c[1].csv"):
+        (tmp_path / name).write_text("spam\n0.1\n")
+    for pattern in (tmp_path / "*.csv", tmp_path / "a.csv", tmp_path / "c[1].csv"):
+        assert _stores.expanded(str(pattern)) == [os.fspath(path) for path in _core.expand([str(pattern)])]
+    with pytest.raises(jb.NoFileError):
+        _stores.expanded(str(tmp_path / "nobody-*.csv"))
 
 
 def test_an_error_in_a_task_arrives_as_it_is(cluster, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 //!
 //! The libraries say what was found, where, and the value; they do not know by which flags it was asked for.
 
-use jurybox_files::{Error, Warning};
+use jurybox_files::{Error, Told, Warning};
 
 /// Advice on an error, where there is any.
 pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
@@ -25,6 +25,15 @@ pub(crate) fn on_warning(warning: &Warning) -> Option<&'static str> {
             Some("say what the comma is with --decimal , or --decimal .")
         }
         Warning::OddCells(odd) if odd.is_of_another_scale() => Some(ONE_SCALE),
+        _ => None,
+    }
+}
+
+/// Advice on what is told of learning, where there is any.
+pub(crate) fn on_told(told: &Told) -> Option<&'static str> {
+    match told {
+        Told::Known { .. } | Told::KnownRows { .. } => Some("--again would"),
+        Told::Warning(warning) => on_warning(warning),
         _ => None,
     }
 }
@@ -106,6 +115,8 @@ fn on_files(error: &Error) -> Option<String> {
                 .into()
         }
         Error::ArePicks { .. } => "pass them with --picks, and the verdicts on them with --verdicts".into(),
+        Error::NotAVerdict { .. } => "name the column of the verdicts with --reward".into(),
+        Error::NoVerdictColumn { .. } => "name another with --reward".into(),
         Error::NotPicks { .. } => "pass what `jurybox pick` wrote".into(),
         Error::Truncated { .. } => "copy it again".into(),
         Error::Changed { .. } => "wait until it is written, or work on a copy".into(),

@@ -3,8 +3,10 @@
 mod folder;
 
 use folder::Folder;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
 
 /// Rows with ids that have zeros before them.
 fn rows() -> Vec<[String; 4]> {
@@ -119,4 +121,31 @@ fn a_rare_flag_is_not_lost_to_a_sample() {
     folder.write("large.csv", &text);
     let messages = folder.ok("rank large.csv -k 3 --id item --out top.csv");
     assert!(messages.contains("measured on every row"), "{messages}");
+}
+
+/// What comes through a pipe and is known is passed over like a file; the files beside it are learnt.
+#[test]
+fn a_known_pipe_among_files_is_left_out() {
+    let folder = Folder::new("known-pipe");
+    let table = |day: u32| csv([0, 1, 2, 3], ",", "\n", &rows()).replace("\n0", &format!("\nd{day}n0"));
+    for day in 0..3 {
+        folder.write(&format!("{day}.csv"), &table(day));
+    }
+    let piped = |line: &str, text: &str| {
+        let mut child = folder.command(line).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{messages}");
+        messages
+    };
+    folder.ok("learn 0.csv --id post --reward verdict --state s.json");
+    let messages = piped("learn 1.csv - --id post --reward verdict --state s.json", &table(0));
+    assert!(messages.contains("learnt already, and not counted again; --again would"), "{messages}");
+    assert_eq!(folder.seen("s.json")["items"], 40);
+    // The same bytes as a file of the same call.
+    piped("learn 2.csv - --id post --reward verdict --state s.json", &table(2));
+    assert_eq!(folder.seen("s.json")["items"], 60);
+    piped("learn 2.csv - --id post --reward verdict --state s.json", &table(3));
+    assert_eq!(folder.seen("s.json")["items"], 80);
 }

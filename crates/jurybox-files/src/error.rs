@@ -198,6 +198,14 @@ pub enum Error {
         /// The evaluator.
         evaluator: String,
     },
+    /// A weight or a noise level that nothing can be ranked by.
+    #[error("`{evaluator}`: {value:?} is not usable; it must be a number within ±1e100")]
+    UnusableNumber {
+        /// The evaluator.
+        evaluator: String,
+        /// What was given.
+        value: f64,
+    },
     /// An evaluator for which a number is needed.
     #[error("no value for the evaluator `{evaluator}`")]
     NoValue {
@@ -353,6 +361,21 @@ pub enum Error {
         /// The evaluator.
         evaluator: String,
     },
+    /// An evaluator to forget that the state does not know.
+    #[error("there is no evaluator `{evaluator}` to forget")]
+    NotSeated {
+        /// The evaluator.
+        evaluator: String,
+    },
+    /// An evaluator that is to be forgotten and to score.
+    #[error("`{evaluator}` is named both as an evaluator and as one to forget")]
+    ForgottenAndNamed {
+        /// The evaluator.
+        evaluator: String,
+    },
+    /// Every evaluator of a state is to be forgotten.
+    #[error("every evaluator of the state would be forgotten; learn a new state instead")]
+    AllForgotten,
     /// A row without an id where rows are known by their ids.
     #[error("{}, {place}: there is no id in column `{column}`", path.display())]
     NoId {
@@ -375,6 +398,20 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The column of receipts.
+        column: String,
+    },
+    /// A column of picks that was written with them, and is asked for as the verdicts on them.
+    #[error("`{column}` was written with the picks, and is not what a person found")]
+    NotAVerdict {
+        /// The column.
+        column: String,
+    },
+    /// Verdicts without the column that they should be in.
+    #[error("{}: there is no column `{column}`, in which the verdicts should be", path.display())]
+    NoVerdictColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
         column: String,
     },
     /// A table that is not one of picks.
@@ -494,7 +531,7 @@ impl Error {
             Error::Ragged { .. } => "ragged-row",
             Error::NotANumber { .. } => "not-a-number",
             Error::OddCells(_) => "odd-cells",
-            Error::Infinite { .. } => "unusable-number",
+            Error::Infinite { .. } | Error::UnusableNumber { .. } => "unusable-number",
             Error::NotUtf8 { .. } => "not-utf8",
             Error::OpenQuote { .. } => "open-quote",
             Error::LongRecord { .. } => "long-record",
@@ -527,9 +564,14 @@ impl Error {
             Error::OtherPolicy { .. } => "other-policy",
             Error::OtherEvaluators { .. } => "other-evaluators",
             Error::WouldForget { .. } => "would-forget",
+            Error::NotSeated { .. } => "not-seated",
+            Error::ForgottenAndNamed { .. } => "forgotten-and-named",
+            Error::AllForgotten => "all-forgotten",
             Error::NoId { .. } => "no-id",
             Error::PickedFrom { .. } => "picked-from",
             Error::ArePicks { .. } => "are-picks",
+            Error::NotAVerdict { .. } => "not-a-verdict",
+            Error::NoVerdictColumn { .. } => "no-verdict-column",
             Error::NotPicks { .. } => "not-picks",
             Error::BadPick { .. } => "bad-pick",
             Error::Verdict { .. } => "verdict",

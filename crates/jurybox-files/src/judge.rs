@@ -2,6 +2,7 @@
 
 use crate::ask::Batch;
 use crate::error::Error;
+use crate::number::LIMIT;
 use jurybox::{Contributions, Direction, Evaluators, Fitted, Form, Jury, Scores, Scratch, Spec};
 
 /// What rows are ranked by.
@@ -195,12 +196,15 @@ fn scale(weights: &[f64], scores: &[f64]) -> f64 {
     }
 }
 
-/// One number per evaluator from `name=value` pairs; `rest` for those not named, or an error without it.
+/// One number per evaluator from `name=value` pairs; `rest` for those not named, or an error without it. The one place where weights
+/// and noise levels come in: none that is no number, or beyond where scores may reach, gets past it.
 ///
 /// ```
 /// let evaluators = jurybox::Evaluators::new(["a", "b"])?;
 /// let sigma = jurybox_files::by_evaluator(&evaluators, &[("b".into(), 0.3)], None);
 /// assert!(sigma.unwrap_err().to_string().contains("`a`"));
+/// let weights = jurybox_files::by_evaluator(&evaluators, &[("b".into(), f64::NAN)], Some(0.0));
+/// assert_eq!(weights.unwrap_err().code(), "unusable-number");
 /// # Ok::<(), jurybox::Error>(())
 /// ```
 pub fn by_evaluator(
@@ -217,6 +221,10 @@ pub fn by_evaluator(
                 evaluators: evaluators.names().map(Into::into).collect(),
             });
         };
+        // As far as scores may reach: their products stay finite. NaN is within nothing.
+        if value.abs() > LIMIT || value.is_nan() {
+            return Err(Error::UnusableNumber { evaluator: name.clone(), value: *value });
+        }
         if values[at].replace(*value).is_some() {
             return Err(Error::SetTwice { evaluator: name.clone() });
         }

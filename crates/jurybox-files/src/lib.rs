@@ -24,6 +24,7 @@ mod found;
 mod in_memory;
 mod input;
 mod judge;
+mod learning;
 mod linear;
 mod lock;
 mod long;
@@ -69,6 +70,9 @@ pub use format::parquet::panic_is_caught;
 pub use formula::without_formula;
 pub use input::expand;
 pub use judge::{Judge, by_evaluator, seat};
+pub use learning::{
+    Given, Host, Joining, Learning, Lesson, OpenOnce, Returned, Told, learn_rows, learn_verdicts,
+};
 pub use lock::Lock;
 pub use long::Long;
 pub use number::Decimal;

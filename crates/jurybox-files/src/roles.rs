@@ -57,6 +57,8 @@ pub struct Taken {
     pub(crate) key: Option<String>,
     /// Columns that only travel along, and why.
     pub(crate) others: Vec<(String, &'static str)>,
+    /// Those of numbers that are passed over for their names alone.
+    ours: Vec<String>,
     /// Evaluators whose columns are not to be read: their scores are missing.
     unread: Vec<String>,
     /// Columns that name items.
@@ -84,6 +86,25 @@ impl Taken {
     /// The column of groups or rounds.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
+    }
+
+    /// Columns of numbers that go by names of ours, and are no evaluators for no other reason. Where the first of ours is
+    /// there as well, the rows are what `rank` or `pick` wrote, and these are what they look like.
+    ///
+    /// ```
+    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+    /// use jurybox_files::Roles;
+    /// use std::sync::Arc;
+    ///
+    /// let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
+    /// let first = RecordBatch::try_from_iter([("spam", numbers.clone()), ("score", numbers)])?;
+    /// let taken = Roles::default().over(&[first])?;
+    /// assert_eq!(taken.named_as_ours().collect::<Vec<_>>(), ["score"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn named_as_ours(&self) -> impl Iterator<Item = &str> {
+        let written = self.others.iter().any(|(name, why)| name == own::OURS[0] && *why == OURS);
+        self.ours.iter().filter(move |_| !written).map(String::as_str)
     }
 
     /// Every column that may be read: those of the evaluators, then the reward, the probability and the key.
@@ -313,6 +334,7 @@ impl Roles {
             reward: self.reward.as_ref().map(|name| self.directed(name)),
             probability: self.probability.clone(),
             key: self.key.clone(),
+            ours: numbers_of_ours(&others, columns),
             others,
             unread,
             id: self.id.clone(),
@@ -373,6 +395,13 @@ fn why_not(found: &Found) -> Option<&'static str> {
         (Kind::Text, _) => Some("text"),
         (Kind::Empty, _) => Some(EMPTY),
     }
+}
+
+/// Columns of numbers that are no evaluators for nothing but their names.
+fn numbers_of_ours(others: &[(String, &'static str)], columns: &[Found]) -> Vec<String> {
+    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == Kind::Number);
+    let ours = others.iter().filter(|(name, why)| *why == OURS && numeric(name));
+    ours.map(|(name, _)| name.clone()).collect()
 }
 
 /// Takes back the columns that are named as ours. Our own output has its evaluators with it: where there are no others, these

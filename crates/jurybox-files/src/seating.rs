@@ -1,7 +1,7 @@
 //! Whether what a state has learnt fits what is asked of it now: one answer for all that rank, pick, learn and replay by it.
 
 use crate::error::Error;
-use jurybox::{Evaluators, Jury, Spec};
+use jurybox::{Evaluator, Evaluators, Jury, Spec};
 
 /// Which other evaluators a jury may be given than those it has learnt over.
 ///
@@ -75,6 +75,25 @@ impl Seated {
         jury.reseat(evaluators.clone())?;
         Ok(seated)
     }
+}
+
+/// The evaluators of a state without those that are to be forgotten, which `named` may not name again.
+pub(crate) fn kept(
+    known: &[Evaluator],
+    forget: &[String],
+    named: &[String],
+) -> Result<Vec<Evaluator>, Error> {
+    for name in forget {
+        if !known.iter().any(|evaluator| evaluator.name == *name) {
+            return Err(Error::NotSeated { evaluator: name.clone() });
+        }
+        if named.contains(name) {
+            return Err(Error::ForgottenAndNamed { evaluator: name.clone() });
+        }
+    }
+    let kept = known.iter().filter(|evaluator| !forget.contains(&evaluator.name));
+    let kept: Vec<Evaluator> = kept.cloned().collect();
+    if kept.is_empty() && !known.is_empty() { Err(Error::AllForgotten) } else { Ok(kept) }
 }
 
 /// Refuses a policy or options other than those that a jury has learnt by. What a spec turns round ends up in the evaluators, so

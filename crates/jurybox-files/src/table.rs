@@ -129,13 +129,31 @@ impl Table {
 
     /// The same of files that are written as a person says.
     pub fn open_as(paths: &[PathBuf], reading: &Reading, roles: &Roles, again: bool) -> Result<Table, Error> {
-        let mut sources = Vec::new();
-        for path in paths {
+        Table::over(Table::sources(paths, reading, again)?, paths.to_vec(), reading, roles)
+    }
+
+    /// Opens files, and decides nothing yet.
+    pub(crate) fn sources(
+        paths: &[PathBuf],
+        reading: &Reading,
+        again: bool,
+    ) -> Result<Vec<Box<dyn Source>>, Error> {
+        let open = |path: &PathBuf| {
             let input = Input::open(path, reading, again)?;
-            sources.push((input.format.about().open)(input)?);
-        }
+            (input.format.about().open)(input)
+        };
+        paths.iter().map(open).collect()
+    }
+
+    /// A table over files that are open.
+    pub(crate) fn over(
+        sources: Vec<Box<dyn Source>>,
+        paths: Vec<PathBuf>,
+        reading: &Reading,
+        roles: &Roles,
+    ) -> Result<Table, Error> {
         let mut table = Table::made_wide(sources, reading, roles)?;
-        table.inputs = paths.to_vec();
+        table.inputs = paths;
         Ok(table)
     }
 

@@ -7,10 +7,14 @@ pub(crate) mod ranking;
 pub(crate) mod study;
 pub(crate) mod verdicts;
 
-use crate::jury::{Inner, Jury, generator};
+use crate::errors::{self, refused};
+use crate::jury::{Inner, Jury, generator, lock};
+use crate::tables::{Asked, Source, named_as_ours};
 use crate::work::Reins;
 use jurybox::Spec;
-use jurybox_files::{Error, Format, Layout, State, Table, same_policy};
+use jurybox_files::{
+    Error, Format, Given, Host, Layout, State, Table, Told as Fact, Warning, expand, same_policy,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex};
@@ -33,6 +37,7 @@ impl Told {
     pub(super) fn table(&mut self, table: &Table) {
         self.said.push(table.taken().to_string());
         self.warned.extend(table.warnings().iter().map(ToString::to_string));
+        self.warned.extend(named_as_ours(table.taken()));
     }
 
     /// The same with what only reading the rows could tell.
@@ -45,6 +50,118 @@ impl Told {
         dict.set_item("said", self.said)?;
         dict.set_item("warned", self.warned)
     }
+}
+
+/// Who has something learnt for Python: remembers what is to be told.
+pub(super) struct Listener<'a> {
+    asked: &'a Asked,
+    reins: &'a Reins,
+    told: Told,
+}
+
+impl<'a> Listener<'a> {
+    pub(super) fn new(asked: &'a Asked, reins: &'a Reins) -> Listener<'a> {
+        Listener { asked, reins, told: Told::default() }
+    }
+
+    /// All that is to be told, with what is known only at the end.
+    pub(super) fn told(mut self, remarks: Vec<Fact>) -> Told {
+        remarks.into_iter().for_each(|remark| self.tell(remark));
+        self.told.heard(self.reins)
+    }
+}
+
+impl Host for Listener<'_> {
+    fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
+        self.asked.threaded(self.reins.hear(self.reins.hold(table), worth))
+    }
+
+    fn tell(&mut self, fact: Fact) {
+        if let Fact::Taken(taken) = &fact {
+            self.told.warned.extend(named_as_ours(taken));
+        }
+        let mut text = fact.to_string();
+        if matches!(fact, Fact::Known { .. } | Fact::KnownRows { .. }) {
+            text.push_str("; again=True would");
+        }
+        if fact.is_warning() { &mut self.told.warned } else { &mut self.told.said }.push(text);
+    }
+}
+
+/// Rows for work that may be done twice.
+pub(super) struct Supply(Option<Source>);
+
+impl Supply {
+    pub(super) fn of(source: Source) -> Result<Supply, Error> {
+        Ok(Supply(Some(source.gathered()?)))
+    }
+
+    /// Whether the rows can be had more than once.
+    pub(super) fn lasts(&self) -> bool {
+        self.0.as_ref().is_some_and(|source| source.once_more().is_some())
+    }
+
+    /// The rows.
+    pub(super) fn given(&mut self) -> Result<Given<'static>, Error> {
+        let once_more = self.0.as_ref().and_then(Source::once_more);
+        let Some(source) = once_more.or_else(|| self.0.take()) else {
+            return Err(Error::ReadOnce { path: "stream".into() });
+        };
+        Ok(match source {
+            Source::Paths(patterns) => Given::Files(expand(&patterns)?),
+            other => Given::Once(Box::new(move |reading, roles, again| other.open_as(reading, roles, again))),
+        })
+    }
+}
+
+/// Changes a jury by work over the caller's rows that makes a new state of the one before, or none where nothing is to change.
+///
+/// The jury is free while the rows are read: they may be made by code that uses this very jury, and would wait for it forever. So the
+/// work is done on a copy, which takes the jury's place if that is still as it was. (To read all rows first and hold the jury only then
+/// would take memory for all of them.) Where somebody has changed the jury meanwhile, the work is done once more, now with the jury
+/// held, if the rows `last` and can be had without the caller's code; otherwise it is refused, and the jury stays what it has become.
+pub(super) fn change<T>(
+    jury: &Mutex<Inner>,
+    reins: &Reins,
+    last: bool,
+    mut work: impl FnMut(&State) -> errors::Result<(Option<State>, T)>,
+) -> errors::Result<T> {
+    let before = lock(jury).state.clone();
+    let (mut after, mut found) = work(&before)?;
+    let mut inner = lock(jury);
+    if after.is_some() && !is_same(&inner.state, &before) {
+        if !last || inner.state.jury.evaluators() != before.jury.evaluators() {
+            let message =
+                "somebody else changed the jury while these rows were read: it is left as they made it";
+            return Err(refused("changed-meanwhile", message));
+        }
+        (after, found) = work(&inner.state)?;
+    }
+    reins.still_wanted()?;
+    if let Some(after) = after {
+        inner.replace(after);
+    }
+    Ok(found)
+}
+
+/// The same where a jury is begun if there is none: returns what was begun.
+pub(super) fn change_or_begin<T>(
+    jury: Option<&Mutex<Inner>>,
+    reins: &Reins,
+    last: bool,
+    mut work: impl FnMut(Option<&State>) -> errors::Result<(Option<State>, T)>,
+) -> errors::Result<(Option<State>, T)> {
+    if let Some(jury) = jury {
+        return Ok((None, change(jury, reins, last, |before| work(Some(before)))?));
+    }
+    let begun = work(None)?;
+    reins.still_wanted()?;
+    Ok(begun)
+}
+
+/// Whether nothing was learnt, seen or remembered between two states.
+fn is_same(one: &State, other: &State) -> bool {
+    one.memory == other.memory && one.jury.to_bytes() == other.jury.to_bytes()
 }
 
 /// The state of a jury as it is now, for work that does not change it.

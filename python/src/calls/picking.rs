@@ -1,13 +1,13 @@
 //! Picking, as `jurybox pick` does.
 
-use super::{Told, check_policy, finite, held, jury_of, layout};
+use super::{Told, change_or_begin, check_policy, finite, held, jury_of, layout};
 use crate::errors::Result;
-use crate::jury::{Jury, lock};
+use crate::jury::Jury;
 use crate::policies::spec;
 use crate::rows::Rows;
 use crate::tables::{Asked, Source, seated};
 use crate::work::{self, Reins};
-use jurybox_files::{Error, May, PickOptions, Picking, Seated, State, choose, seat};
+use jurybox_files::{May, PickOptions, Picking, Seated, State, choose, seat};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -37,45 +37,44 @@ pub(crate) fn pick<'py>(
     let seated = seated(py, state);
     let spec = policy.map(|policy| spec(policy, options, None)).transpose()?;
     let jury = held(state);
-    let work = move |reins: &Reins| -> std::result::Result<_, Error> {
+    let work = move |reins: &Reins| -> Result<_> {
         let frame = source.is_frame();
         let table = source.open(&asked, &seated, true, reins)?;
         if let Some(out) = &out {
             table.check_output(out)?;
         }
-        let mut told = Told::of(&table);
-        let mut held = jury.as_deref().map(lock);
-        let mut state = match &held {
-            Some(inner) => inner.state.clone(),
-            None => State::from(seat(&spec.clone().unwrap_or_default(), table.taken().evaluators())?),
-        };
-        check_policy(&state, spec.as_ref())?;
-        Seated::again(&mut state.jury, table.taken().evaluators(), May::Same)?;
-        let picking = choose(&table, &mut state, PickOptions { k, seed, at, only_choose: !observe })?;
-        if picking.observed_before {
-            told.said.push("these rows were picked from before, and are not counted again".into());
-        }
-        if let Some(asked) = at.filter(|asked| *asked != picking.at) {
-            told.warned.push(format!(
-                "the state has seen this round at {}, and there it stays: at={asked} changes nothing",
-                picking.at
-            ));
-        }
-        if let Some(out) = &out {
-            picking.write(&table, out, layout(&table, safe_csv), every)?;
-        }
-        let batches = if frame { None } else { Some(picking.to_batches(&table, every)?) };
-        reins.still_wanted()?;
-        let begun = match &mut held {
-            Some(inner) => {
-                inner.replace(state);
-                None
+        // Once it has been read it is kept, and only a file that is written anew can be written twice.
+        let last = out.as_ref().is_none_or(|out| out.is_file() || !out.exists());
+        change_or_begin(jury.as_deref(), reins, last, |before| {
+            let mut told = Told::of(&table);
+            let mut state = match before {
+                Some(state) => state.clone(),
+                None => State::from(seat(&spec.clone().unwrap_or_default(), table.taken().evaluators())?),
+            };
+            check_policy(&state, spec.as_ref())?;
+            Seated::again(&mut state.jury, table.taken().evaluators(), May::Same)?;
+            let picking = choose(&table, &mut state, PickOptions { k, seed, at, only_choose: !observe })?;
+            if picking.observed_before {
+                told.said.push("these rows were picked from before, and are not counted again".into());
             }
-            None => Some(state),
-        };
-        Ok((picking, batches, told.heard(reins), begun))
+            if let Some(asked) = at.filter(|asked| *asked != picking.at) {
+                told.warned.push(format!(
+                    "the state has seen this round at {}, and there it stays: at={asked} changes nothing",
+                    picking.at
+                ));
+            }
+            if let Some(out) = &out {
+                picking.write(&table, out, layout(&table, safe_csv), every)?;
+            }
+            let batches = if frame { None } else { Some(picking.to_batches(&table, every)?) };
+            // A jury that is only asked is not changed, and may change meanwhile.
+            let after = (observe || before.is_none()).then_some(state);
+            Ok((after, (picking, batches, told)))
+        })
+        // What reading could tell is heard once, however often the rows are gone over.
+        .map(|(begun, (picking, batches, told))| (begun, (picking, batches, told.heard(reins))))
     };
-    let (picking, batches, told, begun) = work::run(py, watch, work)?;
+    let (begun, (picking, batches, told)) = work::run(py, watch, work)?;
     let dict = picked(py, &picking)?;
     if let Some(batches) = batches {
         dict.set_item("rows", Bound::new(py, Rows::of(batches)?)?)?;

@@ -5,7 +5,7 @@ use crate::errors::Result;
 use crate::jury::Jury;
 use crate::policies::{pairs, spec};
 use crate::rows::Rows;
-use crate::tables::{Asked, Source, seated};
+use crate::tables::{Asked, Directed, Source, named_as_ours, seated};
 use crate::work;
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Spec, TopK};
@@ -195,20 +195,21 @@ pub(crate) fn rank<'py>(
     Ok(dict)
 }
 
-/// Which evaluators files would be judged by: names, and whether low means high.
+/// Which evaluators files would be judged by: names, and whether low means high; and what is to be told of that.
 #[pyfunction]
 pub(crate) fn taken(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     asked: Asked,
     state: Option<&Bound<'_, Jury>>,
-) -> Result<Vec<(String, bool)>> {
+) -> Result<(Directed, Vec<String>)> {
     let source = Source::from_python(source)?;
     let seated = seated(py, state);
     work::run(py, None, move |reins| -> std::result::Result<_, Error> {
         let table = source.open(&asked, &seated, false, reins)?;
         let evaluators = table.taken().evaluators().as_slice().iter();
-        Ok(evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect())
+        let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
+        Ok((evaluators, named_as_ours(table.taken()).into_iter().collect()))
     })
 }
 

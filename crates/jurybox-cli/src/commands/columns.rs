@@ -109,8 +109,6 @@ pub(crate) struct Special<'a> {
     pub(crate) aside: Vec<String>,
     /// Evaluators that a state knows.
     pub(crate) known: &'a [Evaluator],
-    /// Columns where low means high beside those that were named so: a state remembers its reward's direction.
-    pub(crate) invert: Vec<String>,
     /// Whether the rows will be read more than once.
     pub(crate) again: bool,
 }
@@ -121,19 +119,20 @@ impl Columns {
         self.open_paths(&expand(&self.files)?, special)
     }
 
-    /// Opens these files instead.
+    /// The same of these files.
     pub(crate) fn open_paths(&self, paths: &[PathBuf], special: &Special<'_>) -> anyhow::Result<Table> {
+        let roles = self.roles();
         let roles = Roles {
-            evaluators: self.evaluators(),
             seated: special.known.to_vec(),
-            id: self.id(),
-            ignore: [&names::all(&self.ignore)[..], &special.aside].concat(),
-            invert: [&self.invert()[..], &special.invert].concat(),
+            ignore: [&roles.ignore[..], &special.aside].concat(),
             reward: special.reward.cloned(),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
+            ..roles
         };
-        let table = self.table(paths, &self.reading(), &roles, special.again)?;
+        // What only reading them shows is said when it is known.
+        let table = Table::open_as(paths, &self.reading(), &roles, special.again)?;
+        let table = self.watched(table).heard(warn);
         self.say(format_args!("{}", table.taken()));
         self.warn(&table);
         Ok(table)
@@ -142,7 +141,7 @@ impl Columns {
     /// Opens these files for one column more of what was opened before, and says nothing again.
     pub(crate) fn open_quietly(&self, paths: &[PathBuf], special: &Special<'_>) -> anyhow::Result<Table> {
         let roles = Roles {
-            evaluators: self.evaluators(),
+            evaluators: self.roles().evaluators,
             seated: special.known.to_vec(),
             key: special.key.cloned(),
             ..Roles::default()
@@ -150,16 +149,15 @@ impl Columns {
         Ok(Table::open_as(paths, &self.reading(), &roles, false)?)
     }
 
-    /// Opens files as they are said to be written; what only reading them shows is said when it is known.
-    pub(crate) fn table(
-        &self,
-        paths: &[PathBuf],
-        reading: &Reading,
-        roles: &Roles,
-        again: bool,
-    ) -> anyhow::Result<Table> {
-        let table = self.watched(Table::open_as(paths, reading, roles, again)?);
-        Ok(table.heard(warn))
+    /// Which column is what, as far as it was said here.
+    pub(crate) fn roles(&self) -> Roles {
+        Roles {
+            evaluators: names::all(&self.evaluators),
+            id: self.id(),
+            ignore: names::all(&self.ignore),
+            invert: names::all(&self.invert),
+            ..Roles::default()
+        }
     }
 
     /// Says what is known before anything is read.
@@ -173,16 +171,8 @@ impl Columns {
         self.written.reading()
     }
 
-    pub(crate) fn evaluators(&self) -> Vec<String> {
-        names::all(&self.evaluators)
-    }
-
     pub(crate) fn id(&self) -> Vec<String> {
         names::all(&self.id)
-    }
-
-    pub(crate) fn invert(&self) -> Vec<String> {
-        names::all(&self.invert)
     }
 
     /// A table with the threads that were asked for, and with a bar where somebody looks.

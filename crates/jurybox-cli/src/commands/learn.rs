@@ -1,23 +1,17 @@
 //! `jurybox learn`: a state from files, or from the verdicts on picks.
 
-use super::columns::{Columns, Special};
+use super::columns::{Columns, warn};
 use super::names::{self, Names};
 use super::state::{Turn, read_if_there, summary, write_back};
 use super::verdicts;
-use crate::output;
-use anyhow::bail;
-use jurybox::{Direction, Evaluator, Evaluators, Jury, Spec};
+use crate::{advice, output};
+use anyhow::{anyhow, bail};
+use jurybox::Spec;
 use jurybox_files::{
-    Content, Error, May, Roles, Seated, State, Table, counted, expand, fingerprint, same_policy, seat, teach,
+    Error, Given, Host, Learning, Lesson, Roles, Table, Told, Warning, counted, expand, learn_rows,
 };
 use serde_json::json;
-use std::path::{Path, PathBuf};
-
-/// What is said of a file that comes again.
-const ALREADY: &str = "learnt already, and not counted again; --again would";
-
-/// Larger files, in bytes, are not read once more to know their rows again.
-const LARGE: u64 = 1 << 26;
+use std::path::PathBuf;
 
 /// Learn from the scores of files and from the rewards where they have them, or from the verdicts on picks.
 ///
@@ -75,244 +69,90 @@ impl Args {
         let _lock = self.turn.with(&self.state)?;
         let before = read_if_there(&self.state)?;
         if !self.picks.is_empty() {
-            let Some(state) = before else {
+            let Some(before) = before else {
                 bail!(
                     "{}: there is no such state; picks are learnt by the one that `jurybox pick` wrote",
                     self.state.display()
                 );
             };
-            return verdicts::run(self, state);
+            return verdicts::run(self, &before);
         }
-        if let (Some(before), Some(asked)) = (&before, &self.policy) {
-            same_policy(&before.jury, asked)?;
+        let files = Given::Files(expand(&self.columns.files)?);
+        let learnt = learn_rows(before.as_ref(), files, &self.learning(), &mut self.person());
+        let Some(lesson) = learnt.map_err(|error| self.in_our_words(error))? else {
+            return match before.filter(|_| self.json) {
+                Some(before) => output::versioned("learn", summary(&before.jury, &json!({"rows": 0}))),
+                None => Ok(()),
+            };
+        };
+        write_back(&lesson.state, &self.state, |what| self.columns.say(what))?;
+        self.tell(&lesson);
+        lesson.remarks().into_iter().for_each(|remark| self.person().tell(remark));
+        let Lesson { state, taught } = &lesson;
+        if self.json { output::versioned("learn", summary(&state.jury, &json!(taught))) } else { Ok(()) }
+    }
+
+    fn learning(&self) -> Learning {
+        let roles = Roles { reward: self.reward.clone(), key: self.round.clone(), ..self.columns.roles() };
+        Learning {
+            reading: self.columns.reading(),
+            roles,
+            policy: self.policy.clone(),
+            at: self.at,
+            drop: names::all(&self.drop),
+            again: self.again,
         }
-        let reward = self.reward.as_ref().map(|name| self.directed(name, before.as_ref())).transpose()?;
-        let (mut paths, mut fingerprints) = self.new_files(before.as_ref())?;
-        if paths.is_empty() {
-            return self.nothing_new(before.as_ref());
-        }
-        if let Some(before) = before.as_ref().filter(|_| !self.again) {
-            (paths, fingerprints) = self.new_rows(before, (paths, fingerprints))?;
-            if paths.is_empty() {
-                return self.nothing_new(Some(before));
-            }
-        }
-        let turned = reward.iter().filter(|reward| reward.direction == Direction::Low);
-        let kept = self.kept(before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()))?;
-        let table = self.columns.open_paths(
-            &paths,
-            &Special {
-                reward: self.reward.as_ref(),
-                key: self.round.as_ref(),
-                known: &kept,
-                invert: turned.map(|reward| reward.name.clone()).collect(),
-                // What comes through a pipe is kept aside, so that it can be known again.
-                again: fingerprints.contains(&None),
-                ..Special::default()
-            },
-        )?;
-        if let Some(column) = table.receipts_of_picks() {
-            return Err(Error::ArePicks { path: table.path().into(), column }.into());
-        }
-        if fingerprints.contains(&None) {
-            fingerprints = table.fingerprints()?;
-            let piped = fingerprints.iter().flatten();
-            if !self.again && piped.clone().any(|name| is_picked_from(before.as_ref(), name)) {
-                return Err(Error::PickedFrom { path: table.path().into() }.into());
-            }
-            let known = piped.clone().any(|name| self.is_known(before.as_ref(), name));
-            if known && paths.len() == 1 {
-                self.columns.say(format_args!("{}: {ALREADY}", table.path().display()));
-                return self.nothing_new(before.as_ref());
-            } else if known {
-                bail!("standard input: {ALREADY}");
-            }
-        }
-        let mut state = self.seated(before, table.taken().evaluators())?;
-        let first = self.at.unwrap_or(state.jury.seen().next_time());
-        let taught = teach(&table, &mut state.jury, first)?;
-        let seats = state.jury.evaluators().as_slice().to_vec();
-        let rows = paths.iter().filter_map(|path| Some(self.contents(&seats, path)?.rewards));
-        for name in fingerprints.into_iter().flatten().chain(rows) {
-            state.memory.learnt_file(name);
-        }
-        if let Some(reward) = &reward {
-            self.remember(&mut state, reward, taught.range);
-        }
-        write_back(&state, &self.state, |what| self.columns.say(what))?;
-        let jury = &state.jury;
+    }
+
+    /// Whoever sits before the terminal.
+    pub(super) fn person(&self) -> Person<'_> {
+        Person(&self.columns)
+    }
+
+    fn tell(&self, Lesson { state, taught }: &Lesson) {
         self.columns.say(format_args!(
             "{} in {}, {} with a reward, {} of them learnt from, by {}",
             counted(taught.rows, "row"),
             counted(taught.rounds, "round"),
             taught.labelled,
             taught.used,
-            jury.spec()
+            state.jury.spec()
         ));
-        if taught.scattered > 0 {
-            self.columns.say(format_args!(
-                "warning: {} came back after another had begun, and counted again: sort the file by its rounds",
-                counted(taught.scattered, "round")
-            ));
-        }
-        if taught.passed_over > 0 {
-            self.columns.say(format_args!(
-                "warning: `{}` does not learn from rewards without a receipt: {} were passed over",
-                jury.spec().name(),
-                taught.passed_over
-            ));
-        }
-        self.outside(jury);
-        if self.json { output::versioned("learn", summary(jury, &json!(taught))) } else { Ok(()) }
     }
 
-    /// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.
-    pub(super) fn directed(&self, name: &str, state: Option<&State>) -> anyhow::Result<Evaluator> {
-        let learnt = state.and_then(|state| state.memory.reward());
-        if self.columns.invert().iter().any(|inverted| inverted == name) {
-            let reward = Evaluator::low(name);
-            state.map_or(Ok(()), |state| state.memory.same_reward(&reward))?;
-            return Ok(reward);
-        }
-        let reward = learnt.filter(|learnt| learnt.name == name).unwrap_or_else(|| name.into());
-        state.map_or(Ok(()), |state| state.memory.same_reward(&reward))?;
-        Ok(reward)
-    }
-
-    /// The files that have not been learnt yet, with the fingerprints of those that have one; says which were.
-    fn new_files(&self, state: Option<&State>) -> anyhow::Result<(Vec<PathBuf>, Vec<Option<String>>)> {
-        let (mut paths, mut fingerprints) = (Vec::new(), Vec::new());
-        for path in expand(&self.columns.files)? {
-            let fingerprint = fingerprint(&path)?;
-            if let Some(name) = fingerprint.as_ref().filter(|_| !self.again) {
-                if self.is_known(state, name) || fingerprints.contains(&fingerprint) {
-                    self.columns.say(format_args!("{}: {ALREADY}", path.display()));
-                    continue;
-                }
-                if is_picked_from(state, name) {
-                    return Err(Error::PickedFrom { path }.into());
-                }
+    /// The error about an option that is of this command alone, by its name.
+    fn in_our_words(&self, error: Error) -> anyhow::Error {
+        let state = self.state.display();
+        match error {
+            Error::NotSeated { evaluator } => anyhow!("--drop {evaluator}: {state} knows no such evaluator"),
+            Error::ForgottenAndNamed { evaluator } => {
+                anyhow!("`{evaluator}` is named by both --drop and --evaluators")
             }
-            fingerprints.push(fingerprint);
-            paths.push(path);
-        }
-        Ok((paths, fingerprints))
-    }
-
-    /// The names of the rows of files, where they have ids and the files are not too large to be read once more for it.
-    fn contents(&self, evaluators: &[Evaluator], path: &Path) -> Option<Content> {
-        let [id] = &self.columns.id()[..] else { return None };
-        let small = path.is_file() && std::fs::metadata(path).is_ok_and(|about| about.len() <= LARGE);
-        let roles = Roles {
-            seated: evaluators.to_vec(),
-            key: Some(id.clone()),
-            reward: self.reward.clone(),
-            ..Roles::default()
-        };
-        // What cannot be read is told of when it is learnt.
-        let open = || Table::open_as(&[path.to_path_buf()], &self.columns.reading(), &roles, true).ok();
-        let table = small.then(open).flatten().filter(|table| table.receipts_of_picks().is_none());
-        table.and_then(|table| Content::of(&table).ok())
-    }
-
-    /// Leaves out files whose rows were learnt already, in another order or dress, and refuses those whose rows were picked from,
-    /// though they have gained a column of verdicts since.
-    fn new_rows(
-        &self,
-        state: &State,
-        (paths, fingerprints): (Vec<PathBuf>, Vec<Option<String>>),
-    ) -> anyhow::Result<(Vec<PathBuf>, Vec<Option<String>>)> {
-        let (mut new, mut names) = (Vec::new(), Vec::new());
-        for (path, name) in paths.into_iter().zip(fingerprints) {
-            if let Some(content) = self.contents(state.jury.evaluators().as_slice(), &path) {
-                if is_picked_from(Some(state), &content.scores) {
-                    return Err(Error::PickedFrom { path }.into());
-                }
-                if self.is_known(Some(state), &content.rewards) {
-                    self.columns.say(format_args!("{}: the same rows were {ALREADY}", path.display()));
-                    continue;
-                }
+            Error::AllForgotten => {
+                anyhow!("--drop names every evaluator of {state}; learn a new state instead")
             }
-            new.push(path);
-            names.push(name);
+            other => other.into(),
         }
-        Ok((new, names))
-    }
-
-    /// Whether what goes by this name has been learnt, and is not to be learnt again.
-    fn is_known(&self, state: Option<&State>, fingerprint: &str) -> bool {
-        !self.again && state.is_some_and(|state| state.memory.knows_file(fingerprint))
-    }
-
-    /// The state with the table's evaluators seated; says who came and who left.
-    fn seated(&self, before: Option<State>, evaluators: &Evaluators) -> anyhow::Result<State> {
-        let Some(mut state) = before else {
-            return Ok(State::from(seat(&self.policy.clone().unwrap_or_default(), evaluators)?));
-        };
-        let may = May::Change { forget: &names::all(&self.drop) };
-        let seated = Seated::again(&mut state.jury, evaluators, may)?;
-        for name in seated.joined {
-            self.columns.say(format_args!("`{name}` joins: what was learnt before is learnt without it"));
-        }
-        for name in seated.left {
-            self.columns.say(format_args!("`{name}` leaves: what was learnt of it is forgotten"));
-        }
-        Ok(state)
-    }
-
-    /// What is left to do where everything has been learnt already.
-    fn nothing_new(&self, state: Option<&State>) -> anyhow::Result<()> {
-        match state.filter(|_| self.json) {
-            Some(state) => output::versioned("learn", summary(&state.jury, &json!({"rows": 0}))),
-            None => Ok(()),
-        }
-    }
-
-    /// Remembers the reward and its range; says where that looks like another scale.
-    pub(super) fn remember(&self, state: &mut State, reward: &Evaluator, range: Option<(f64, f64)>) {
-        let Some((least, greatest)) = range else { return };
-        if let Some((low, high)) = state.memory.saw_rewards(reward, least, greatest) {
-            self.columns.say(format_args!(
-                "warning: `{}` lay within {low} to {high} until now, and here within {least} to {greatest}: is that another scale?",
-                reward.name
-            ));
-        }
-    }
-
-    /// Says how many rewards the policy could not take as they are.
-    pub(super) fn outside(&self, jury: &Jury) {
-        let outside = jury.seen().outside;
-        if outside > 0 {
-            self.columns.say(format_args!(
-                "warning: {} outside the range that `{}` was told, moved to its ends",
-                counted(outside, "reward"),
-                jury.spec()
-            ));
-        }
-    }
-
-    /// The evaluators of the state that are not to be forgotten.
-    fn kept(&self, known: &[Evaluator]) -> anyhow::Result<Vec<Evaluator>> {
-        let drop = names::all(&self.drop);
-        let dropped = |name: &str| drop.iter().any(|other| other == name);
-        for name in &drop {
-            if !known.iter().any(|evaluator| evaluator.name == *name) {
-                bail!("--drop {name}: {} knows no such evaluator", self.state.display());
-            }
-            if self.columns.evaluators().contains(name) {
-                bail!("`{name}` is named by both --drop and --evaluators");
-            }
-        }
-        let kept: Vec<Evaluator> =
-            known.iter().filter(|evaluator| !dropped(&evaluator.name)).cloned().collect();
-        if kept.is_empty() && !known.is_empty() {
-            bail!("--drop names every evaluator of {}; learn a new state instead", self.state.display());
-        }
-        Ok(kept)
     }
 }
 
-/// Whether a state has seen the rows of what goes by this name by picking from them.
-fn is_picked_from(state: Option<&State>, fingerprint: &str) -> bool {
-    state.is_some_and(|state| state.memory.knows_picked_file(fingerprint))
+/// Whoever sits before the terminal: sees a bar where there is one, and is told things as they are found.
+pub(super) struct Person<'a>(&'a Columns);
+
+impl Host for Person<'_> {
+    fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
+        self.0.watched(table).heard(move |warning| {
+            if worth(warning) {
+                warn(warning);
+            }
+        })
+    }
+
+    fn tell(&mut self, told: Told) {
+        let warning = if told.is_warning() { "warning: " } else { "" };
+        match advice::on_told(&told) {
+            Some(advice) => self.0.say(format_args!("{warning}{told}; {advice}")),
+            None => self.0.say(format_args!("{warning}{told}")),
+        }
+    }
 }

@@ -140,7 +140,10 @@ impl Statistic for Mle {
         out.products = selected(&self.products, columns, 0.0);
         let grows = columns.contains(&None);
         if !self.partial.is_empty() || grows {
-            out.partial = selected(&self.partial, columns, Rewards::new(binned));
+            let none = Rewards::new(binned);
+            // Empty while none is missing: then there is nothing of anybody's own to take along.
+            let own = |from: &Option<usize>| from.and_then(|from| self.partial.get(from)).unwrap_or(&none);
+            out.partial = columns.iter().map(|from| own(from).clone()).collect();
             out.incomplete = self.incomplete.clone();
         }
         if grows {
@@ -247,6 +250,23 @@ mod tests {
                 }
             }
             assert!((both.alpha(0.2)[0] - alone.alpha(0.2)[0]).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_newcomer_joins_those_who_never_missed_a_score() {
+        for link in Link::ALL {
+            let mut mle = Mle::new(2, link);
+            for i in 0..50 {
+                let score = f64::from(i % 7) / 7.0;
+                mle.learn(&[score, 1.0 - score], f64::from(i % 2));
+            }
+            for mle in [Mle::new(2, link), mle] {
+                let joined = mle.reseated(&[Some(1), None]);
+                assert!(joined.is_sound(2));
+                let (before, after) = (mle.alpha(1.0), joined.alpha(1.0));
+                assert!((before[1] - after[0]).abs() < 1e-5 && after[1].abs() < 1e-5, "{before:?} {after:?}");
+            }
         }
     }
 

@@ -1,11 +1,11 @@
 //! `jurybox desk verdict`: what was found.
 
-use super::super::columns::Columns;
+use super::super::columns::{Columns, warn};
 use super::Place;
 use crate::messages::say;
 use crate::output;
 use anyhow::{bail, ensure};
-use jurybox_files::{Roles, Want, expand};
+use jurybox_files::{Roles, Table, Want, expand};
 use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, Source};
 use serde_json::json;
 
@@ -140,7 +140,8 @@ impl Args {
         // The rewards are the only numbers that are asked for.
         let roles = Roles { key: Some(id.clone()), evaluators: vec![reward.clone()], ..Roles::default() };
         let paths = expand(&self.columns.files)?;
-        let table = self.columns.table(&paths, &self.columns.reading(), &roles, false)?;
+        let table = Table::open_as(&paths, &self.columns.reading(), &roles, false)?;
+        let table = self.columns.watched(table).heard(warn);
         self.columns.warn(&table);
         let mut found = Vec::new();
         let want = Want { key: true, ..Want::default() };

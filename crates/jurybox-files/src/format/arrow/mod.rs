@@ -5,6 +5,7 @@ mod text;
 
 pub(crate) use numbers::{fits_a_number, is_numeric, of_numbers};
 pub use text::json;
+use text::key;
 pub(crate) use text::{shortest, text};
 
 use super::{Show, distinct};
@@ -87,7 +88,7 @@ pub(crate) fn batch(
         match ask.uses[column] {
             Use::Skip | Use::Watch => {}
             Use::Key => {
-                let cell = |array: &ArrayRef, row| text(array, row).unwrap_or_default().into();
+                let cell = |array: &ArrayRef, row| key(array, row).unwrap_or_default().into();
                 for array in pieces(at) {
                     batch.keys.extend((0..array.len()).map(|row| cell(&array, row)));
                 }

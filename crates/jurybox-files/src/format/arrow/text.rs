@@ -108,6 +108,20 @@ fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
     (dictionary.values().clone(), dictionary.normalized_keys()[0])
 }
 
+/// A cell as what rows are put together and joined by. A whole number is the same one whatever its type: libraries make floats of a
+/// column of whole numbers as soon as one is missing.
+pub(crate) fn key(array: &dyn Array, row: usize) -> Option<String> {
+    let value = match array.data_type() {
+        DataType::Float64 if array.is_valid(row) => primitive!(array, row, Float64Type),
+        DataType::Float32 if array.is_valid(row) => primitive!(array, row, Float32Type).into(),
+        _ => return text(array, row),
+    };
+    // Up to there every whole number is a double.
+    let whole = value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "it is a whole number within the range")]
+    if whole { Some((value as i64).to_string()) } else { text(array, row) }
+}
+
 /// The shortest text that reads back as the same number.
 pub(crate) fn shortest(value: f64) -> String {
     if value.is_nan() { String::new() } else { format!("{value:?}") }

@@ -1,0 +1,254 @@
+//! Learning as a whole: from rows and their rewards, or from the verdicts that come back on picks.
+//!
+//! One room for all who learn: the command, the Python package, and whoever comes next. What they have in common is here: which files are
+//! new (by their bytes, and by their rows), which way the reward points, who is seated, what is remembered so that nothing counts
+//! twice. What they have of their own stays with them: where a state is kept and who may change it, and how things are said.
+//!
+//! | comes in | |
+//! |---|---|
+//! | a [`State`], or none | it is not changed: what is learnt is a new one |
+//! | [`Given`] | the rows: files, or a table that can be had once and has no file |
+//! | [`Learning`], [`Joining`] | how they are written, which column is what, policy, time, who is forgotten, whether to count again |
+//! | a [`Host`] | takes every table in hand that is opened, and is told things when they are known |
+//!
+//! Out come the new state with what was learnt ([`Lesson`], [`Returned`]), or nothing where nothing was new. What a person should know
+//! is [`Told`] as it is found, as data with words for it; what is known only at the end is in their `remarks`.
+
+mod new_rows;
+mod of_picks;
+mod reward;
+mod told;
+
+pub use of_picks::{Joining, Returned, learn_verdicts};
+pub use told::Told;
+
+use crate::error::Error;
+use crate::judge::seat;
+use crate::reading::Reading;
+use crate::roles::Roles;
+use crate::seating::{May, Seated, kept, same_policy};
+use crate::state::State;
+use crate::table::Table;
+use crate::teach::{Taught, teach};
+use crate::warning::Warning;
+use jurybox::{Direction, Spec};
+use new_rows::NewFiles;
+use std::path::PathBuf;
+
+/// Opens a table that can be opened once: it is told how the rows are written, which column is what, and whether they are read again.
+pub type OpenOnce<'a> = Box<dyn FnOnce(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
+
+/// Rows, as they are given.
+///
+/// ```
+/// use jurybox_files::{Given, Table};
+///
+/// let files = Given::Files(vec!["monday.csv".into(), "-".into()]);
+/// // A table of one's own, opened when it is known which of its columns are needed.
+/// let frame = Given::Once(Box::new(|reading, roles, _again| Table::from_batches_as(Vec::new(), reading, roles)));
+/// # drop((files, frame));
+/// ```
+pub enum Given<'a> {
+    /// Files, pipes among them: each is known again.
+    Files(Vec<PathBuf>),
+    /// Rows that have no file, and are not known again: a frame, a stream.
+    Once(OpenOnce<'a>),
+}
+
+/// Whoever has something learnt.
+///
+/// `()` is one that shows nothing and listens to nothing.
+///
+/// ```
+/// use jurybox_files::{Given, Host, Learning, Table, Told, Warning, learn_rows};
+///
+/// struct Log(Vec<String>);
+///
+/// impl Host for Log {
+///     fn hold(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
+///         table.with_threads(2)
+///     }
+///     fn tell(&mut self, told: Told) {
+///         self.0.push(told.to_string());
+///     }
+/// }
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("monday.csv");
+/// std::fs::write(&path, "spam,abuse\n0.9,0.1\n0.2,0.3\n")?;
+/// let mut log = Log(Vec::new());
+/// learn_rows(None, Given::Files(vec![path]), &Learning::default(), &mut log)?;
+/// assert_eq!(log.0, ["evaluators: spam, abuse"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Host {
+    /// Takes a table in hand before it is read: how many threads, who watches it and may stop it, and who
+    /// [hears](Table::heard) of it what is worth telling.
+    fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table;
+
+    /// Is told something, in the order in which it is found.
+    fn tell(&mut self, told: Told);
+}
+
+impl Host for () {
+    fn hold(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
+        table
+    }
+
+    fn tell(&mut self, _told: Told) {}
+}
+
+/// How to learn from rows.
+///
+/// ```
+/// use jurybox_files::{Learning, Roles};
+/// let how = Learning { roles: Roles { reward: Some("verdict".into()), ..Roles::default() }, ..Learning::default() };
+/// assert!(!how.again);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Learning {
+    /// How the rows are written.
+    pub reading: Reading,
+    /// Which column is what. The key is the round of each row; without one each file is a round. Who is seated is the state's to say.
+    pub roles: Roles,
+    /// The policy that learns; none for that of the state, or the default.
+    pub policy: Option<Spec>,
+    /// The time of the first round; none for one after the latest that the state has seen.
+    pub at: Option<u64>,
+    /// Evaluators of the state to forget.
+    pub drop: Vec<String>,
+    /// Whether to learn also what the state has learnt already.
+    pub again: bool,
+}
+
+/// What was learnt from rows: by [`learn_rows`].
+#[derive(Debug, Clone)]
+pub struct Lesson {
+    /// The state after it.
+    pub state: State,
+    /// What the rows taught.
+    pub taught: Taught,
+}
+
+impl Lesson {
+    /// What a person should know of it, now that it is over.
+    ///
+    /// ```
+    /// # use jurybox_files::{Given, Learning, Roles, learn_rows};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("week.csv");
+    /// std::fs::write(&path, "day,spam,abuse\nmon,0.9,0.1\ntue,0.2,0.3\nmon,0.8,0.1\n")?;
+    /// let how = Learning { roles: Roles { key: Some("day".into()), ..Roles::default() }, ..Learning::default() };
+    /// let lesson = learn_rows(None, Given::Files(vec![path]), &how, &mut ())?.expect("nothing was known");
+    /// assert!(lesson.remarks()[0].to_string().starts_with("1 round came back after another had begun"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn remarks(&self) -> Vec<Told> {
+        let Taught { scattered: rounds, passed_over: rewards, .. } = self.taught;
+        let policy = || self.state.jury.spec().name().to_string();
+        let mut remarks = Vec::new();
+        if rounds > 0 {
+            remarks.push(Told::Scattered { rounds });
+        }
+        if rewards > 0 {
+            remarks.push(Told::WithoutReceipt { policy: policy(), rewards });
+        }
+        remarks.extend(reward::outside(&self.state));
+        remarks
+    }
+}
+
+/// Learns from rows; none where all of them have been learnt already.
+///
+/// Of files, those are passed over that the state has learnt: the same bytes, compressed or not, under whatever name, and through a pipe; and,
+/// where they have one column of ids, the same rows in another order or format. Files whose rows were
+/// picked from are refused, because they have been seen: verdicts on them come [with the picks](learn_verdicts). After an error nothing has
+/// changed.
+///
+/// ```
+/// use jurybox_files::{Given, Learning, Roles, learn_rows};
+///
+/// let dir = tempfile::tempdir()?;
+/// let file = |name: &str| Given::Files(vec![dir.path().join(name)]);
+/// std::fs::write(dir.path().join("monday.csv"), "post,spam,abuse,verdict\np1,0.9,0.1,1\np2,0.2,0.3,0\n")?;
+/// std::fs::write(dir.path().join("sorted.csv"), "post,spam,abuse,verdict\np2,0.2,0.3,0\np1,0.9,0.1,1\n")?;
+/// let how = Learning {
+///     roles: Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() },
+///     policy: Some("lin-ucb".parse()?),
+///     ..Learning::default()
+/// };
+/// let lesson = learn_rows(None, file("monday.csv"), &how, &mut ())?.expect("nothing was known");
+/// assert_eq!((lesson.taught.used, lesson.state.jury.seen().used), (2, 2));
+/// assert!(learn_rows(Some(&lesson.state), file("sorted.csv"), &how, &mut ())?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn learn_rows(
+    before: Option<&State>,
+    given: Given<'_>,
+    how: &Learning,
+    host: &mut dyn Host,
+) -> Result<Option<Lesson>, Error> {
+    if let (Some(before), Some(asked)) = (before, &how.policy) {
+        same_policy(&before.jury, asked)?;
+    }
+    let mut roles = how.roles.clone();
+    let reward = roles.reward.as_deref().map(|name| reward::directed(name, &roles.invert, before));
+    let reward = reward.transpose()?;
+    if let Some(reward) = reward.as_ref().filter(|reward| reward.direction == Direction::Low)
+        && !roles.invert.contains(&reward.name)
+    {
+        roles.invert.push(reward.name.clone());
+    }
+    let known = before.map_or(&[][..], |state| state.jury.evaluators().as_slice());
+    let (table, files) = match given {
+        Given::Once(open) => {
+            roles.seated = kept(known, &how.drop, &roles.evaluators)?;
+            (open(&how.reading, &roles, false)?, NewFiles::default())
+        }
+        Given::Files(paths) => {
+            let named = !paths.is_empty();
+            let mut new = NewFiles::of(paths, before, how, &roles, host)?;
+            let sources = new.open(before, how, host)?;
+            if sources.is_empty() && named {
+                return Ok(None);
+            }
+            // Only now: who is forgotten is not there any more when the same is asked once more.
+            roles.seated = kept(known, &how.drop, &roles.evaluators)?;
+            (Table::over(sources, new.paths(), &how.reading, &roles)?, new)
+        }
+    };
+    let table = host.hold(table, |_| true);
+    host.tell(Told::Taken(table.taken().clone()));
+    table.warnings().iter().for_each(|warning| host.tell(Told::Warning(warning.clone())));
+    if let Some(column) = table.receipts_of_picks() {
+        return Err(Error::ArePicks { path: table.path().into(), column });
+    }
+    let mut state = seated(before, &table, how, host)?;
+    let first = how.at.unwrap_or(state.jury.seen().next_time());
+    let taught = teach(&table, &mut state.jury, first)?;
+    for name in files.names(state.jury.evaluators(), how, host) {
+        state.memory.learnt_file(name);
+    }
+    if let Some(reward) = &reward {
+        reward::remember(&mut state, reward, taught.range, host);
+    }
+    Ok(Some(Lesson { state, taught }))
+}
+
+/// A copy of the state with the table's evaluators seated, or a new one.
+fn seated(
+    before: Option<&State>,
+    table: &Table,
+    how: &Learning,
+    host: &mut dyn Host,
+) -> Result<State, Error> {
+    let evaluators = table.taken().evaluators();
+    let Some(before) = before else {
+        return Ok(State::from(seat(&how.policy.clone().unwrap_or_default(), evaluators)?));
+    };
+    let mut state = before.clone();
+    let seated = Seated::again(&mut state.jury, evaluators, May::Change { forget: &how.drop })?;
+    seated.joined.into_iter().for_each(|evaluator| host.tell(Told::Joins { evaluator }));
+    seated.left.into_iter().for_each(|evaluator| host.tell(Told::Leaves { evaluator }));
+    Ok(state)
+}

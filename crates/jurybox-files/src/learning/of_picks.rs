@@ -1,0 +1,173 @@
+//! Verdicts that come back on picks, in the same files or in others.
+
+use super::{Given, Host, Told, reward};
+use crate::error::Error;
+use crate::number::Decimal;
+use crate::own::is_ours;
+use crate::reading::Reading;
+use crate::roles::Roles;
+use crate::state::State;
+use crate::table::Table;
+use crate::verdicts::{TakenBack, take_back};
+use crate::warning::Warning;
+use jurybox::Direction;
+
+/// How verdicts are joined to picks.
+///
+/// ```
+/// use jurybox_files::Joining;
+/// let how = Joining { id: "post".into(), reward: "verdict".into(), ..Joining::default() };
+/// assert!(!how.together);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Joining {
+    /// How the verdicts are written.
+    pub reading: Reading,
+    /// The column of ids, by which they are joined.
+    pub id: String,
+    /// The column of verdicts.
+    pub reward: String,
+    /// Columns where low means high, as somebody said; a state remembers the direction of its reward.
+    pub invert: Vec<String>,
+    /// Whether the verdicts are a column of the picks themselves: they are the same rows, given twice.
+    pub together: bool,
+    /// Whether to learn also what the state has learnt already.
+    pub again: bool,
+}
+
+/// What became of verdicts that came back: by [`learn_verdicts`].
+#[derive(Debug, Clone)]
+pub struct Returned {
+    /// The state after it.
+    pub state: State,
+    /// What became of them.
+    pub back: TakenBack,
+}
+
+impl Returned {
+    /// What a person should know of it, now that it is over.
+    pub fn remarks(&self) -> Vec<Told> {
+        let TakenBack { already, passed_over, forgotten, .. } = self.back;
+        let policy = self.state.jury.spec().name().to_string();
+        let counts = [
+            (already, Told::AlreadyLearnt { verdicts: already }),
+            (passed_over, Told::PassedOver { policy, picks: passed_over }),
+            (forgotten, Told::Forgotten { verdicts: forgotten }),
+        ];
+        let TakenBack { contradictory, strangers, picked_twice, .. } = self.back.clone();
+        let items = [
+            (contradictory.count, Told::Contradictory(contradictory)),
+            (strangers.count, Told::Strangers(strangers)),
+            (picked_twice.count, Told::PickedTwice(picked_twice)),
+        ];
+        let some = counts.into_iter().chain(items).filter(|(count, _)| *count > 0);
+        some.map(|(_, told)| told).chain(reward::outside(&self.state)).collect()
+    }
+}
+
+/// Learns the verdicts on picks, each once; none where nobody has given one yet.
+///
+/// Files without rows are passed over: a desk that was quiet this hour sends one. So are, where verdicts are a column of the picks,
+/// files of picks that nobody has written a verdict into. See [`take_back`] for how they are joined. After an error nothing has changed.
+///
+/// ```
+/// use jurybox_files::{Format, Given, Joining, PickOptions, Roles, State, Table, choose, learn_verdicts};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = |name: &str| dir.path().join(name);
+/// std::fs::write(path("hour.csv"), "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
+/// std::fs::write(path("verdicts.csv"), "post,verdict\np3,1\n")?;
+/// let hour = Table::open(&[path("hour.csv")], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
+/// let mut state = State::from(jurybox_files::seat(&"lin-ucb".parse()?, hour.taken().evaluators())?);
+/// choose(&hour, &mut state, PickOptions { k: 2, ..PickOptions::default() })?.write(&hour, &path("picks.csv"), Format::Csv, false)?;
+///
+/// let how = Joining { id: "post".into(), reward: "verdict".into(), ..Joining::default() };
+/// let (picks, verdicts) = (Given::Files(vec![path("picks.csv")]), Given::Files(vec![path("verdicts.csv")]));
+/// let returned = learn_verdicts(&state, picks, verdicts, &how, &mut ())?.expect("there is a verdict");
+/// assert_eq!((returned.back.used, returned.state.jury.seen().used), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn learn_verdicts(
+    before: &State,
+    picks: Given<'_>,
+    verdicts: Given<'_>,
+    how: &Joining,
+    host: &mut dyn Host,
+) -> Result<Option<Returned>, Error> {
+    let reward = reward::directed(&how.reward, &how.invert, Some(before))?;
+    let evaluators = before.jury.evaluators();
+    if how.together && (is_ours(&reward.name) || evaluators.names().any(|known| known == reward.name)) {
+        return Err(Error::NotAVerdict { column: reward.name });
+    }
+    // What a person says of how numbers are written is about theirs: the scores of picks are as we wrote them.
+    let ours = if how.together {
+        Reading { decimal: Decimal::default(), na: Vec::new(), ..how.reading.clone() }
+    } else {
+        Reading::default()
+    };
+    let key = || Some(how.id.clone());
+    let of_picks = Roles { key: key(), seated: evaluators.as_slice().to_vec(), ..Roles::default() };
+    let picks = host.hold(picks.open(&ours, &of_picks)?, worth_telling);
+    for warning in picks.warnings().iter().filter(|warning| worth_telling(warning)) {
+        host.tell(Told::Warning(warning.clone()));
+    }
+    let roles = Roles {
+        key: key(),
+        evaluators: vec![reward.name.clone()],
+        invert: (reward.direction == Direction::Low).then(|| reward.name.clone()).into_iter().collect(),
+        ..Roles::default()
+    };
+    let Some(verdicts) = given_yet(verdicts, &roles, how)? else {
+        host.tell(Told::NoVerdicts);
+        return Ok(None);
+    };
+    let verdicts = host.hold(verdicts, |_| true);
+    verdicts.warnings().iter().for_each(|warning| host.tell(Told::Warning(warning.clone())));
+    let mut state = before.clone();
+    let back = take_back(&mut state, &picks, &verdicts, how.again)?;
+    reward::remember(&mut state, &reward, back.range, host);
+    Ok(Some(Returned { state, back }))
+}
+
+impl Given<'_> {
+    /// Opens them, to be read once.
+    fn open(self, reading: &Reading, roles: &Roles) -> Result<Table, Error> {
+        match self {
+            Given::Files(paths) => Table::open_as(&paths, reading, roles, false),
+            Given::Once(open) => open(reading, roles, false),
+        }
+    }
+}
+
+/// What is worth telling of picks. Which evaluators had no scores for them was said when they were picked, and one that joined since
+/// cannot have any: a desk that learns every hour would be told of it every hour.
+fn worth_telling(warning: &Warning) -> bool {
+    !["missing-column", "no-values"].contains(&warning.code())
+}
+
+/// The verdicts; none where nobody has given one.
+fn given_yet(verdicts: Given<'_>, roles: &Roles, how: &Joining) -> Result<Option<Table>, Error> {
+    let mut paths = match verdicts {
+        Given::Files(paths) => paths,
+        once @ Given::Once(_) => {
+            return match once.open(&how.reading, roles) {
+                Err(Error::NoRows { .. }) => Ok(None),
+                opened => opened.map(Some),
+            };
+        }
+    };
+    while !paths.is_empty() {
+        let without = match Table::open_as(&paths, &how.reading, roles, false) {
+            // A desk that was quiet this hour sends a file without rows.
+            Err(Error::NoRows { path } | Error::Empty { path }) if paths.contains(&path) => path,
+            // Picks that people have not written a verdict into have no column for it: another file has it.
+            Err(Error::NoneOfTheEvaluators { path, .. }) if how.together && paths.contains(&path) => path,
+            Err(Error::NoneOfTheEvaluators { path, .. }) => {
+                return Err(Error::NoVerdictColumn { path, column: how.reward.clone() });
+            }
+            opened => return opened.map(Some),
+        };
+        paths.retain(|path| *path != without);
+    }
+    Ok(None)
+}

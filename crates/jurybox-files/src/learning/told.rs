@@ -1,0 +1,193 @@
+//! What is to be told of learning: facts, with words for them that know no flags and no keywords.
+
+use crate::roles::Taken;
+use crate::verdicts::Items;
+use crate::warning::Warning;
+use jurybox_draw::counted;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Something to be told of learning.
+///
+/// ```
+/// use jurybox_files::Told;
+/// let told = Told::Known { path: "monday.csv".into() };
+/// assert_eq!(told.to_string(), "monday.csv: learnt already, and not counted again");
+/// assert!(!told.is_warning());
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Told {
+    /// Which column was taken as what.
+    Taken(Taken),
+    /// What a person should know of a table.
+    Warning(Warning),
+    /// A file has been learnt, and is passed over.
+    Known {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The rows of a file have been learnt from another one, and it is passed over.
+    KnownRows {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An evaluator is new to the state.
+    Joins {
+        /// Its name.
+        evaluator: String,
+    },
+    /// An evaluator of the state is forgotten.
+    Leaves {
+        /// Its name.
+        evaluator: String,
+    },
+    /// Rewards lie far beyond those that were learnt before.
+    OtherScale {
+        /// The column of the reward.
+        reward: String,
+        /// The least and the greatest until now.
+        before: (f64, f64),
+        /// The least and the greatest here.
+        here: (f64, f64),
+    },
+    /// Rounds came back after another had begun.
+    Scattered {
+        /// How many.
+        rounds: u64,
+    },
+    /// Rewards that the policy does not learn from, because they have no receipt.
+    WithoutReceipt {
+        /// The policy's name.
+        policy: String,
+        /// How many.
+        rewards: u64,
+    },
+    /// Rewards lay outside the range that the policy was told; all that the state has seen.
+    Outside {
+        /// The policy with its options.
+        policy: String,
+        /// How many.
+        rewards: u64,
+    },
+    /// Nobody has given a verdict yet.
+    NoVerdicts,
+    /// Verdicts that have been learnt before.
+    AlreadyLearnt {
+        /// How many.
+        verdicts: u64,
+    },
+    /// Picks that the policy does not learn from.
+    PassedOver {
+        /// The policy's name.
+        policy: String,
+        /// How many.
+        picks: u64,
+    },
+    /// Verdicts on picks of rounds that the state has forgotten.
+    Forgotten {
+        /// How many.
+        verdicts: u64,
+    },
+    /// Items with verdicts that contradict each other.
+    Contradictory(Items),
+    /// Items with a verdict that were not picked.
+    Strangers(Items),
+    /// Items that were picked more than once.
+    PickedTwice(Items),
+}
+
+impl Told {
+    /// Whether a person should think about it before believing a result.
+    pub fn is_warning(&self) -> bool {
+        match self {
+            Told::Warning(_)
+            | Told::OtherScale { .. }
+            | Told::Scattered { .. }
+            | Told::WithoutReceipt { .. }
+            | Told::Outside { .. }
+            | Told::Forgotten { .. }
+            | Told::Contradictory(_)
+            | Told::Strangers(_)
+            | Told::PickedTwice(_) => true,
+            Told::Taken(_)
+            | Told::Known { .. }
+            | Told::KnownRows { .. }
+            | Told::Joins { .. }
+            | Told::Leaves { .. }
+            | Told::NoVerdicts
+            | Told::AlreadyLearnt { .. }
+            | Told::PassedOver { .. } => false,
+        }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Told::Taken(taken) => write!(f, "{taken}"),
+            Told::Warning(warning) => write!(f, "{warning}"),
+            Told::Known { path } => write!(f, "{}: learnt already, and not counted again", path.display()),
+            Told::KnownRows { path } => {
+                write!(f, "{}: the same rows were learnt already, and not counted again", path.display())
+            }
+            Told::Joins { evaluator } => {
+                write!(f, "`{evaluator}` joins: what was learnt before is learnt without it")
+            }
+            Told::Leaves { evaluator } => {
+                write!(f, "`{evaluator}` leaves: what was learnt of it is forgotten")
+            }
+            Told::OtherScale { reward, before: (low, high), here: (least, greatest) } => write!(
+                f,
+                "`{reward}` lay within {low} to {high} until now, and here within {least} to {greatest}: is that another scale?"
+            ),
+            Told::Scattered { rounds } => write!(
+                f,
+                "{} came back after another had begun, and counted again: sort the rows by their rounds",
+                counted(*rounds, "round")
+            ),
+            Told::WithoutReceipt { policy, rewards } => write!(
+                f,
+                "`{policy}` does not learn from rewards without a receipt: {rewards} were passed over"
+            ),
+            Told::Outside { policy, rewards } => write!(
+                f,
+                "{} outside the range that `{policy}` was told, moved to its ends",
+                counted(*rewards, "reward")
+            ),
+            Told::NoVerdicts => write!(f, "no verdicts yet: nothing is learnt"),
+            Told::AlreadyLearnt { verdicts } => {
+                write!(f, "{} learnt already, and not counted again", counted(*verdicts, "verdict"))
+            }
+            Told::PassedOver { policy, picks } => {
+                write!(f, "`{policy}` does not learn from {picks} of these picks")
+            }
+            Told::Forgotten { verdicts } => write!(
+                f,
+                "{} on picks so old that the state does not know whether it has learnt them: not counted",
+                counted(*verdicts, "verdict")
+            ),
+            Told::Contradictory(items) => about(
+                f,
+                items,
+                ["has", "have"],
+                "verdicts that contradict each other, none of which is learnt",
+            ),
+            Told::Strangers(items) => {
+                about(f, items, ["has a verdict and is", "have a verdict and are"], "not among the picks")
+            }
+            Told::PickedTwice(items) => about(
+                f,
+                items,
+                ["was", "were"],
+                "picked more than once; a verdict counts once, with the first pick that it comes to",
+            ),
+        }
+    }
+}
+
+/// `2 items were picked more than once: p1, p2`
+fn about(f: &mut fmt::Formatter<'_>, items: &Items, [one, many]: [&str; 2], what: &str) -> fmt::Result {
+    let verb = if items.count == 1 { one } else { many };
+    write!(f, "{} {verb} {what}: {items}", counted(items.count, "item"))
+}

@@ -1,0 +1,172 @@
+//! Learning as a whole: what is told and when, what is passed over, and what is left as it was.
+
+use jurybox_files::{
+    Error, Given, Host, Joining, Learning, Roles, State, Table, Told, Warning, learn_rows, learn_verdicts,
+};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Listens, and takes every table in hand.
+#[derive(Default)]
+struct Listener(Vec<String>);
+
+impl Host for Listener {
+    fn hold(&self, table: Table, _: fn(&Warning) -> bool) -> Table {
+        table.with_threads(1)
+    }
+
+    fn tell(&mut self, told: Told) {
+        let sign = if told.is_warning() { "! " } else { "" };
+        self.0.push(format!("{sign}{told}"));
+    }
+}
+
+fn how() -> Learning {
+    let roles = Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() };
+    Learning { roles, policy: Some("lin-ucb".parse().unwrap()), ..Learning::default() }
+}
+
+/// Writes rows of a day, those numbered `order`, with the columns in this order.
+fn write(path: &Path, day: u32, order: impl Iterator<Item = u32>, columns: [usize; 4]) {
+    let mut text = String::new();
+    let mut line = |cells: [String; 4]| {
+        text += &columns.map(|at| cells[at].clone()).join(",");
+        text += "\n";
+    };
+    line(["post", "a", "b", "verdict"].map(String::from));
+    for n in order {
+        line([format!("d{day}n{n}"), (n * 7 % 5).to_string(), (n % 3).to_string(), (n % 2).to_string()]);
+    }
+    fs::write(path, text).unwrap();
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn files<const N: usize>(&self, names: [&str; N]) -> Given<'static> {
+        Given::Files(names.map(|name| self.path(name)).to_vec())
+    }
+}
+
+#[test]
+fn the_same_rows_in_one_call_are_learnt_once() {
+    let folder = Folder::new();
+    write(&folder.path("day.csv"), 1, 0..10, [0, 1, 2, 3]);
+    write(&folder.path("turned.csv"), 1, (0..10).rev(), [3, 2, 1, 0]);
+    write(&folder.path("next.csv"), 2, 0..10, [0, 1, 2, 3]);
+    let mut host = Listener::default();
+    let files = folder.files(["day.csv", "turned.csv", "next.csv", "day.csv"]);
+    let lesson = learn_rows(None, files, &how(), &mut host).unwrap().unwrap();
+    assert_eq!((lesson.taught.rows, lesson.state.jury.seen().rounds), (20, 2));
+    assert_eq!(
+        host.0,
+        [
+            format!("{}: learnt already, and not counted again", folder.path("day.csv").display()),
+            format!(
+                "{}: the same rows were learnt already, and not counted again",
+                folder.path("turned.csv").display()
+            ),
+            "evaluators: a, b; reward: verdict; travelling along: post (id)".into(),
+        ]
+    );
+    // It is the state that learnt them one by one.
+    let mut one_by_one = None::<State>;
+    for name in ["day.csv", "turned.csv", "next.csv"] {
+        let learnt = learn_rows(one_by_one.as_ref(), folder.files([name]), &how(), &mut ()).unwrap();
+        one_by_one = learnt.map(|lesson| lesson.state).or(one_by_one);
+    }
+    let one_by_one = one_by_one.unwrap();
+    assert_eq!(one_by_one.jury.to_json(), lesson.state.jury.to_json());
+    // Asked for again, all of them count.
+    let again = Learning { again: true, ..how() };
+    let files = folder.files(["day.csv", "turned.csv"]);
+    let lesson = learn_rows(Some(&one_by_one), files, &again, &mut ()).unwrap().unwrap();
+    assert_eq!((lesson.taught.rows, lesson.state.jury.seen().items), (20, 40));
+}
+
+#[test]
+fn a_direction_is_remembered_and_another_reward_is_refused() {
+    let folder = Folder::new();
+    write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
+    write(&folder.path("2.csv"), 2, 0..10, [0, 1, 2, 3]);
+    let mut turned = how();
+    turned.roles.invert = vec!["verdict".into()];
+    let first = learn_rows(None, folder.files(["1.csv"]), &turned, &mut ()).unwrap().unwrap().state;
+    let one = learn_rows(Some(&first), folder.files(["2.csv"]), &turned, &mut ()).unwrap().unwrap();
+    let other = learn_rows(Some(&first), folder.files(["2.csv"]), &how(), &mut ()).unwrap().unwrap();
+    assert_eq!(one.state.jury.to_json(), other.state.jury.to_json());
+    let mut by_b = how();
+    by_b.roles.reward = Some("b".into());
+    let refused = learn_rows(Some(&first), folder.files(["2.csv"]), &by_b, &mut ()).unwrap_err();
+    assert_eq!(refused.code(), "other-reward");
+}
+
+#[test]
+fn who_is_forgotten_is_told_and_may_be_asked_for_once_more() {
+    let folder = Folder::new();
+    write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
+    write(&folder.path("2.csv"), 2, 0..10, [0, 1, 2, 3]);
+    let first = learn_rows(None, folder.files(["1.csv"]), &how(), &mut ()).unwrap().unwrap().state;
+    let mut without_b = Learning { drop: vec!["b".into()], ..how() };
+    let mut host = Listener::default();
+    let lesson = learn_rows(Some(&first), folder.files(["2.csv"]), &without_b, &mut host).unwrap().unwrap();
+    assert_eq!(host.0.last().unwrap(), "`b` leaves: what was learnt of it is forgotten");
+    assert_eq!(first.jury.evaluators().len(), 2);
+    // A run that is repeated has nothing to do, and no reason to complain.
+    assert!(learn_rows(Some(&lesson.state), folder.files(["2.csv"]), &without_b, &mut ()).unwrap().is_none());
+    let refuse =
+        |how: &Learning| learn_rows(Some(&first), folder.files(["2.csv"]), how, &mut ()).unwrap_err();
+    without_b.roles.evaluators = vec!["a".into(), "b".into()];
+    assert_eq!(refuse(&without_b).code(), "forgotten-and-named");
+    assert_eq!(refuse(&Learning { drop: vec!["z".into()], ..how() }).code(), "not-seated");
+    assert_eq!(refuse(&Learning { drop: vec!["a".into(), "b".into()], ..how() }).code(), "all-forgotten");
+}
+
+#[test]
+fn rows_without_a_file_are_not_known_again() {
+    let folder = Folder::new();
+    write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
+    let once = || {
+        let path = folder.path("1.csv");
+        Given::Once(Box::new(move |reading, roles, again| Table::open_as(&[path], reading, roles, again)))
+    };
+    let first = learn_rows(None, once(), &how(), &mut ()).unwrap().unwrap().state;
+    let second = learn_rows(Some(&first), once(), &how(), &mut ()).unwrap().unwrap().state;
+    assert_eq!((first.jury.seen().items, second.jury.seen().items), (10, 20));
+    assert_eq!(second.memory, {
+        let mut memory = jurybox_files::Remembered::default();
+        memory.saw_rewards(&"verdict".into(), 0.0, 1.0);
+        memory
+    });
+}
+
+#[test]
+fn verdicts_need_a_column_of_their_own() {
+    let folder = Folder::new();
+    write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
+    fs::write(folder.path("found.csv"), "post,found\nd1n1,1\n").unwrap();
+    fs::write(folder.path("other.csv"), "post,other\nd1n1,1\n").unwrap();
+    let state = learn_rows(None, folder.files(["1.csv"]), &how(), &mut ()).unwrap().unwrap().state;
+    let how = |reward: &str| Joining { id: "post".into(), reward: reward.into(), ..Joining::default() };
+    let refuse = |verdicts: Given<'_>, how: &Joining| -> Error {
+        learn_verdicts(&state, folder.files(["1.csv"]), verdicts, how, &mut ()).unwrap_err()
+    };
+    let together = Joining { together: true, ..how("a") };
+    assert_eq!(refuse(folder.files(["1.csv"]), &together).code(), "other-reward");
+    let blank = State::from(state.jury.clone());
+    let files = || folder.files(["1.csv"]);
+    let refused = learn_verdicts(&blank, files(), files(), &together, &mut ()).unwrap_err();
+    assert_eq!(refused.code(), "not-a-verdict");
+    let verdicts = folder.files(["found.csv", "other.csv"]);
+    let refused = learn_verdicts(&blank, files(), verdicts, &how("found"), &mut ()).unwrap_err();
+    assert_eq!(refused.code(), "no-verdict-column");
+    assert!(refused.to_string().contains("other.csv: there is no column `found`"), "{refused}");
+}

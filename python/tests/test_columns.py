@@ -1,0 +1,218 @@
+"""Which columns of a frame are what: told by their cells, said where they are passed over, and written out whole."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import run
+
+import jurybox as jb
+
+SPAM = [0.9, 0.2, 0.8, 0.5]
+ABUSE = [0.1, 0.3, 0.9, 0.5]
+
+
+def posts() -> pd.DataFrame:
+    return pd.DataFrame({
+        "post": ["a", "b", "c", "d"], "text": ["hi, there", 'say "no"', "three\nlines", None], "shown": [True, False, True, True],
+        "day": pd.to_datetime(["2024-01-01", "2024-01-02", None, "2024-01-04"]), "spam": SPAM, "abuse": ABUSE,
+    })  # fmt: skip
+
+
+KINDS = {
+    "pandas": lambda frame: frame,
+    "pandas, by pyarrow": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.from_pandas,
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("all_rows", [False, True])
+def test_a_file_of_results_holds_whole_rows(kind: str, all_rows: bool, tmp_path: Path) -> None:
+    frame = KINDS[kind](posts())
+    weights = {"spam": 1.0, "abuse": 1.0}
+    jb.rank(frame, k=2, weights=weights, ignore=["shown"], out=tmp_path / "out.csv", all=all_rows)
+    found = list(csv.DictReader((tmp_path / "out.csv").open(newline="")))
+    assert list(found[0]) == [*([] if all_rows else ["rank"]), "score", "post", "text", "shown", "day", "spam", "abuse"]
+    best = {row["post"]: row for row in found}["c"]
+    assert (best["text"], best["shown"].lower(), best["day"], best["spam"]) == ("three\nlines", "true", "", "0.8")
+    # As the command has it.
+    posts().to_csv(tmp_path / "posts.csv", index=False)
+    run("rank", tmp_path / "posts.csv", "-k", 2, "--weights", "spam=1,abuse=1", "--ignore", "shown", "--quiet", "--out", tmp_path / "own.csv")
+    own = list(csv.DictReader((tmp_path / "own.csv").open(newline="")))
+    if not all_rows:
+        assert [(row["post"], row["text"], row["score"]) for row in own] == [(row["post"], row["text"], row["score"]) for row in found]
+    jb.rank(frame, k=2, weights=weights, ignore=["shown"], out=tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet")["shown"].to_pylist() == [True, True]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_of_picks_holds_whole_rows(kind: str, tmp_path: Path) -> None:
+    frame, jury = KINDS[kind](posts()), jb.Jury(["spam", "abuse"])
+    picks = jb.pick(frame, 2, id="post", state=jury, out=tmp_path / "picks.jsonl")
+    found = [json.loads(line) for line in (tmp_path / "picks.jsonl").read_text().splitlines()]
+    expected = picks["text"].to_pylist() if isinstance(picks, pa.Table) else list(picks["text"])
+    assert [row["text"] for row in found] == [None if text != text else text for text in expected]
+    assert all(row["shown"] in (True, False) for row in found)
+
+
+def test_numbers_stay_what_they_are_in_a_file(tmp_path: Path) -> None:
+    large = 2**63 + 5
+    frame = pd.DataFrame({
+        "votes": pd.array([3, None, 3], dtype="Int64"), "seen": pd.array([large, 7, 7], dtype="UInt64"), "marks": pd.Series([2, None, 2], dtype=object),
+        "flag": pd.array([True, None, False], dtype="boolean"), "spam": [0.5, 0.25, 0.75],
+    })  # fmt: skip
+    jb.rank(frame, k=1, weights={"votes": 1.0, "marks": 1.0}, evaluators=["votes", "marks", "flag", "spam"], out=tmp_path / "out.csv", all=True)
+    assert (tmp_path / "out.csv").read_text().splitlines()[1:] == ["5.0,3,9223372036854775813,2,true,0.5", ",,7,,,0.25", "5.0,3,7,2,false,0.75"]
+
+
+def test_types_that_arrow_does_not_have(tmp_path: Path) -> None:
+    wide = pl.Series("votes", [3, 1, 3, 2], dtype=pl.Int128)
+    frame = pl.DataFrame({"spam": SPAM, "thing": pl.Series([object()] * 4, dtype=pl.Object)}).with_columns(wide, other=wide, nothing=None)
+    evaluators = ["spam", "votes"]
+    best = jb.rank(frame, k=1, weights={"votes": 1.0, "spam": 1.0}, evaluators=evaluators, out=tmp_path / "out.jsonl")
+    row = json.loads((tmp_path / "out.jsonl").read_text())
+    assert (row["score"], row["other"], row["nothing"]) == (3.9, "3", None) and best["score"].to_list() == [3.9]
+    assert jb.rank(frame, k=1, weights={"votes": 1.0, "spam": 1.0}, evaluators=evaluators)["score"].to_list() == [3.9]
+    with pytest.raises(jb.Error) as caught:
+        jb.rank(pl.DataFrame({"spam": [], "abuse": []}), k=1, evaluators=["spam"])
+    assert caught.value.code == "no-rows"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [0.9, None, 0.8, 0.5],
+        [Decimal("0.9"), Decimal("0.2"), None, Decimal("0.5")],
+        [1, 0.5, 0, 1],
+        [Decimal("0.9"), 0.2, 1, None],
+        [True, 0.5, None, False],
+        [1, 0, None, 1],
+    ],
+    ids=["floats", "decimals", "whole and broken", "of all kinds", "flags", "whole"],
+)
+def test_objects_that_are_numbers_are_scores(cells: list[object], tmp_path: Path) -> None:
+    frame = pd.DataFrame({"post": list("abcd"), "abuse": ABUSE, "spam": pd.Series(cells, dtype=object)})
+    found = jb.rank(frame, k=4, explain=True, policy="average")
+    assert "by_spam" in found.columns
+    plain = frame.assign(spam=[np.nan if cell is None else float(cell) for cell in cells])
+    assert found["post"].tolist() == jb.rank(plain, k=4, policy="average")["post"].tolist()
+    frame.to_csv(tmp_path / "posts.csv", index=False)
+    assert found["post"].tolist() == jb.rank(tmp_path / "posts.csv", k=4, policy="average")["post"]
+
+
+def test_objects_that_are_names_are_none() -> None:
+    numbers = pd.Series(list(range(1001, 1021)), dtype=object)
+    frame = pd.DataFrame({"number": numbers, "spam": np.linspace(0, 1, 20), "abuse": np.linspace(1, 0, 20)})
+    assert not {"by_number"} & set(jb.rank(frame, k=1, explain=True, policy="average").columns)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_as_text_are_told_of(kind: str) -> None:
+    frame = KINDS[kind](posts().assign(risk=["0.5", "0.25", "n/a", "1"], zip=["01234", "99999", "10115", "10117"]))
+    with pytest.warns(jb.DataWarning, match="`risk` holds numbers as text") as told:
+        jb.rank(frame, k=1)
+    assert len(told) == 1 and "zip" not in str(told[0].message)
+    jb.rank(frame, k=1, ignore="risk")
+    jb.rank(frame, k=1, evaluators=["spam", "risk"])
+
+
+def test_a_word_among_numbers_is_told_of() -> None:
+    frame = posts().assign(risk=pd.Series([0.5, "n/a", 0.25, 1.0], dtype=object))
+    with pytest.warns(jb.DataWarning, match="`risk` holds numbers as text"):
+        jb.rank(frame, k=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["score", "value", "probability"])
+def test_a_column_named_as_ours_is_told_of(kind: str, name: str, tmp_path: Path) -> None:
+    plain = posts().assign(**{name: ABUSE})
+    with pytest.warns(jb.DataWarning, match=f"`{name}` is not taken for an evaluator"):
+        jb.rank(KINDS[kind](plain), k=1)
+    plain.to_csv(tmp_path / "posts.csv", index=False)
+    with pytest.warns(jb.DataWarning, match=f"`{name}` is not taken for an evaluator"):
+        jb.rank(tmp_path / "posts.csv", k=1)
+    # Said to be one, said to be none, and what was ranked before.
+    jb.rank(KINDS[kind](plain), k=1, evaluators=["spam", name])
+    jb.rank(KINDS[kind](plain), k=1, ignore=name)
+    jb.rank(jb.rank(KINDS[kind](posts()), k=3), k=1)
+
+
+def test_what_travels_along_is_said(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    posts().to_csv(tmp_path / "posts.csv", index=False)
+    said = []
+    for data in (posts(), pl.from_pandas(posts()), tmp_path / "posts.csv"):
+        with caplog.at_level(logging.INFO, logger="jurybox"):
+            caplog.clear()
+            jb.rank(data, k=1)
+        said.append(next(line for line in caplog.messages if line.startswith("evaluators: ")))
+    assert all("travelling along: post (text), text (text)" in line for line in said), said
+
+
+def test_whole_numbers_are_the_same_ids_as_floats() -> None:
+    rows = pd.DataFrame({"post": [1183, 1184, 1185], "spam": [0.9, 0.5, 0.1], "abuse": [0.1, 0.2, 0.9]})
+    for verdicts in (
+        pd.DataFrame({"post": [1183.0], "verdict": [1.0]}),
+        pl.DataFrame({"post": [1183.0], "verdict": [1.0]}),
+        duckdb.sql("select 1183::double as post, 1.0 as verdict"),
+    ):
+        jury = jb.Jury(["spam", "abuse"], "lin-ucb")
+        picks = jb.pick(rows, 3, id="post", state=jury)
+        jb.learn(picks=picks, verdicts=verdicts, id="post", reward="verdict", state=jury)
+        assert jury.seen["used"] == 1
+
+
+def test_another_order_of_bytes_fails_neither_early_nor_late() -> None:
+    foreign = np.array([1.5, 2.5, 3.5, 4.5], dtype=">f8")
+    frame = posts().assign(weight=foreign, spam=np.array(SPAM, dtype=">f4"))
+    jury = jb.Jury(["spam", "abuse"])
+    picks = jb.pick(frame, 2, id="post", state=jury)
+    assert len(picks) == 2 and jury.seen["items"] == 4
+    assert jb.rank(frame, k=1, weights={"spam": 1.0}, ignore=["weight", "shown", "abuse"])["weight"].tolist() == [1.5]
+
+
+def test_complex_numbers_are_refused() -> None:
+    frame = posts().assign(phase=np.array([1 + 2j, 2, 3, 4]))
+    with pytest.raises(jb.Error) as caught:
+        jb.rank(frame, k=1, evaluators=["spam", "phase"])
+    assert (caught.value.column, caught.value.row) == ("phase", 1)
+    jb.rank(frame, k=1)  # it travels along
+    with pytest.raises(jb.Error, match="complex"):
+        jb.Jury(["spam"]).round(np.array([[1 + 2j]]), 1)
+    with pytest.raises(jb.Error, match="not a number"):
+        jb.Jury(["spam"]).round(np.array([[np.complex128(1)]], dtype=object), 1)
+    with pytest.raises(jb.Error, match="not a number"):
+        jb.Jury(["spam"]).round(np.array([[np.timedelta64(1, "s")]], dtype=object), 1)
+
+
+LONG = pd.DataFrame({
+    "answer": ["x", "x", "y", None, "y", "y"], "judge": ["gpt", "claude", "gpt", "gpt", "gpt", ""], "grade": ["4/5", "2/5", "1/5", "5/5", "3/5", "1/5"],
+    "topic": ["law", None, None, "law", "art", "art"],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wide_is_what_long_makes(kind: str, tmp_path: Path) -> None:
+    with pytest.warns(jb.DataWarning) as told:
+        wide = jb.wide(KINDS[kind](LONG), item="answer", evaluator="judge", score="grade")
+    messages = [str(one.message) for one in told]
+    assert [any(word in message for message in messages) for word in ("without an item or a judge", "more than once")] == [True, True]
+    LONG.to_csv(tmp_path / "grades.csv", index=False)
+    with pytest.warns(jb.DataWarning):
+        jb.rank(tmp_path / "grades.csv", k=5, long="answer,judge,grade", policy="average", all=True, out=tmp_path / "long.csv")
+    expected = pd.read_csv(tmp_path / "long.csv")
+    found = wide.to_pandas() if not isinstance(wide, pd.DataFrame) else wide
+    for name in ("answer", "topic", "gpt", "claude"):
+        assert found[name].astype(object).where(found[name].notna(), None).tolist() == expected[name].astype(object).where(expected[name].notna(), None).tolist(), name
