@@ -125,7 +125,7 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     assert!(verify(folder.path()).unwrap()[0].is_sound());
     let waiting = {
         let folder = folder.path().to_path_buf();
-        std::thread::spawn(move || Desk::open(&folder, None, Duration::from_secs(60)).unwrap().status())
+        std::thread::spawn(move || Desk::open(&folder, None, Duration::from_mins(1)).unwrap().status())
     };
     drop((queue, service));
     assert_eq!(waiting.join().unwrap().unwrap().counts.items, 2);
