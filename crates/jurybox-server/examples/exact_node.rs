@@ -225,7 +225,7 @@ fn run(place: &Place, node: u64, claims: u64, seed: u64) -> Result<Accepted, Err
     };
     let mut callers: Vec<Caller> = (0..CALLERS).map(caller).collect();
     for turn in 0..TURNS {
-        let service = Service::open(place, Duration::from_secs(600))?;
+        let service = Service::open(place, Duration::from_mins(10))?;
         let queue = match service.queue("q") {
             Err(Error::NoQueue { .. }) => service.create("q", &config)?,
             found => found?,
@@ -282,7 +282,7 @@ fn work(
 
 fn prove(place: &Place) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
     let checked = verify(place)?;
-    let rebuilt = rebuild(place, Some("q"), None, Duration::from_secs(60))?;
+    let rebuilt = rebuild(place, Some("q"), None, Duration::from_mins(1))?;
     Ok(serde_json::json!({
         "sound": checked.iter().all(jurybox_server::Checked::is_sound),
         "checked": checked.first(),

@@ -198,7 +198,8 @@ impl Play<'_> {
                     open.verdicts.push((verdict.slot, verdict.reviewer.clone(), verdict.reward));
                 }
             }
-            let enough = open.verdicts.len() as i64 >= open.needed(quorum);
+            let needed = usize::try_from(open.needed(quorum)).unwrap_or(0);
+            let enough = open.verdicts.len() >= needed;
             decides = if enough { median(open.verdicts.iter().map(|other| other.2)) } else { None };
             if again {
                 self.found.twice += 1;

@@ -303,13 +303,8 @@ impl Play<'_> {
             if item.arrived != entry.at {
                 self.found.tell(format!("item {n} came in with entry {} and says another time", entry.seq));
             }
-            if let Some(drawn) = self.records.audit_of(item)
-                && drawn != item.audit
-            {
-                self.found.tell(format!(
-                    "item {n}: its draw for an audit gives {drawn:?}, and its row says {:?}",
-                    item.audit
-                ));
+            if let Some(wrong) = self.records.wrong_draw(item) {
+                self.found.tell(wrong);
             }
             self.open.insert(n, Open::of(item, row));
         }

@@ -109,6 +109,34 @@ pub(super) fn queues(db: &mut Db) -> Found<Vec<QueueRow>> {
     })
 }
 
+/// The verdicts of a queue, by their entries.
+fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
+    let mut verdicts: HashMap<u64, Vec<Verdict>> = HashMap::new();
+    let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from, claim FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
+    for verdict in db.all(sql, queue, |row| {
+        let replaces = (row.number_if_any(7)?, row.number_if_any(8)?);
+        Ok(Verdict {
+            seq: row.number(0)?,
+            i: row.number(1)?,
+            item: row.number(2)?,
+            slot: row.int(3)?,
+            reviewer: row.text(4)?,
+            source: row.text(5)?,
+            reward: row.real(6)?,
+            replaces: replaces.0.zip(replaces.1),
+            replaced_by: row.number_if_any(9)?,
+            decides: row.real_if_any(10)?,
+            probability: row.real(11)?,
+            explored: row.int(12)? != 0,
+            stands_from: row.int(13)?,
+            claim: row.number_if_any(14)?,
+        })
+    })? {
+        verdicts.entry(verdict.seq).or_default().push(verdict);
+    }
+    Ok(verdicts)
+}
+
 impl Records {
     pub(super) fn read(db: &mut Db, of: QueueRow) -> Found<Records> {
         let QueueRow { id: queue, name, head, at } = of;
@@ -162,29 +190,7 @@ impl Records {
         })? {
             picks.entry(seq).or_default().push(pick);
         }
-        let mut verdicts: HashMap<u64, Vec<Verdict>> = HashMap::new();
-        let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from, claim FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
-        for verdict in db.all(sql, queue, |row| {
-            let replaces = (row.number_if_any(7)?, row.number_if_any(8)?);
-            Ok(Verdict {
-                seq: row.number(0)?,
-                i: row.number(1)?,
-                item: row.number(2)?,
-                slot: row.int(3)?,
-                reviewer: row.text(4)?,
-                source: row.text(5)?,
-                reward: row.real(6)?,
-                replaces: replaces.0.zip(replaces.1),
-                replaced_by: row.number_if_any(9)?,
-                decides: row.real_if_any(10)?,
-                probability: row.real(11)?,
-                explored: row.int(12)? != 0,
-                stands_from: row.int(13)?,
-                claim: row.number_if_any(14)?,
-            })
-        })? {
-            verdicts.entry(verdict.seq).or_default().push(verdict);
-        }
+        let verdicts = verdicts(db, queue)?;
         let sql = "SELECT item, slot, reviewer, until, claim, probability, explored FROM leases WHERE queue = ?1 ORDER BY item, slot";
         let leases = db.all(sql, queue, |row| {
             let lease = Lease {
@@ -231,13 +237,19 @@ impl Records {
         self.verdicts.get(&seq)?.iter().find(|verdict| verdict.i == i)
     }
 
-    /// The probability with which an item was drawn for an audit, if it was: a matter of its id, the queue's secret and the rate.
-    /// Nothing where it was erased, and its id with it.
-    pub(super) fn audit_of(&self, item: &Item) -> Option<Option<f64>> {
+    /// What is wrong with an item's draw for an audit: a matter of its id, the queue's secret and the rate. Nothing can be said where
+    /// it was erased, and its id with it.
+    pub(super) fn wrong_draw(&self, item: &Item) -> Option<String> {
         let secret = self.log.first()?.body["secret"].as_u64()?;
         let rate = self.setups[self.setup_before(item.seq)].config["audit_rate"].as_f64().unwrap_or(0.0);
-        let drawn = hash_number(secret, hash_text(item.key.as_ref()?)) as f64 / 2_f64.powi(64);
-        Some((drawn < rate).then_some(rate))
+        let share = hash_number(secret, hash_text(item.key.as_ref()?)) as f64 / 2_f64.powi(64);
+        let drawn = (share < rate).then_some(rate);
+        (drawn != item.audit).then(|| {
+            format!(
+                "item {}: its draw for an audit gives {drawn:?}, and its row says {:?}",
+                item.n, item.audit
+            )
+        })
     }
 
     /// The set-up that an entry was written under: the last one before it.

@@ -60,7 +60,7 @@ fn assert_sound(life: &Life) {
 
 /// Nobody saw the clock jump, because it did so while nothing ran.
 fn a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out(kind: Kind) {
-    let mut life = plain(kind, config());
+    let mut life = plain(kind, Config { audit_rate: 0.0, ..config() });
     let first = claimed(life.ask(claim("ann", 1)));
     life.ahead.fetch_add(DAY, Ordering::Relaxed);
     life.clerk.trust_clock();
@@ -80,7 +80,8 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out(kind: Kind) {
 }
 
 fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
-    let mut life = plain(kind, Config { payload_days: Some(7), lease_seconds: 60, ..config() });
+    let mut life =
+        plain(kind, Config { payload_days: Some(7), lease_seconds: 60, audit_rate: 0.0, ..config() });
     let shown = claimed(life.ask(claim("ann", 1))).remove(0);
     assert_eq!(shown.payload, Some(serde_json::json!({ "text": "x5" })));
     life.pass(6 * 86_400);
@@ -124,7 +125,7 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     assert!(verify(folder.path()).unwrap()[0].is_sound());
     let waiting = {
         let folder = folder.path().to_path_buf();
-        std::thread::spawn(move || Desk::open(&folder, None, Duration::from_secs(60)).unwrap().status())
+        std::thread::spawn(move || Desk::open(&folder, None, Duration::from_mins(1)).unwrap().status())
     };
     drop((queue, service));
     assert_eq!(waiting.join().unwrap().unwrap().counts.items, 2);
