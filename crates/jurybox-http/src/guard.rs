@@ -30,6 +30,8 @@ pub(crate) struct Caller {
     queues: Vec<String>,
     /// The reviewer that it must be, where a proxy says who is there.
     reviewer: Option<String>,
+    /// On this machine, where there are no keys.
+    is_local: bool,
 }
 
 impl Caller {
@@ -175,7 +177,9 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let caller = identified(app, request.headers(), peer)?;
     same_origin(request.method(), request.headers())?;
-    app.0.buckets.take(&caller.actor, Instant::now()).map_err(|seconds| {
+    let counted = app.0.settings.limits.count_local || !caller.is_local;
+    let taken = if counted { app.0.buckets.take(&caller.actor, Instant::now()) } else { Ok(()) };
+    taken.map_err(|seconds| {
         Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "too_many_requests",
@@ -212,7 +216,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         let keys = app.0.keys.all();
         let key = keys.get(&hash_of_secret(secret.trim())).ok_or_else(unauthorized)?;
         let Key { name, roles, queues, .. } = key.clone();
-        return Ok(Caller { actor: name, roles, queues, reviewer: None });
+        return Ok(Caller { actor: name, roles, queues, reviewer: None, is_local: false });
     }
     if let Some(proxy) = &app.0.settings.proxy
         && peer.is_some_and(|peer| proxy.from.contains(&peer.to_canonical()))
@@ -221,7 +225,13 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         let who =
             who.to_str().ok().filter(|who| !who.is_empty() && who.len() <= 512).ok_or_else(unauthorized)?;
         let roles = proxy.roles.clone();
-        return Ok(Caller { actor: who.into(), roles, queues: Vec::new(), reviewer: Some(who.into()) });
+        return Ok(Caller {
+            actor: who.into(),
+            roles,
+            queues: Vec::new(),
+            reviewer: Some(who.into()),
+            is_local: false,
+        });
     }
     if app.is_open() {
         local_host(headers)?;
@@ -230,6 +240,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
             roles: vec![Role::Admin],
             queues: Vec::new(),
             reviewer: None,
+            is_local: true,
         });
     }
     Err(unauthorized())

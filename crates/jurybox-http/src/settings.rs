@@ -61,6 +61,8 @@ pub struct Limits {
     pub connections: usize,
     /// Requests a second for each key, on average; none where nobody counts.
     pub per_second: Option<u32>,
+    /// Whether those on this machine who need no key are counted too.
+    pub count_local: bool,
     /// How long a client may take to send its headers, and then its body.
     pub patience: Duration,
 }
@@ -74,6 +76,7 @@ impl Default for Limits {
             at_once: 1024,
             connections: 4096,
             per_second: Some(1000),
+            count_local: false,
             patience: Duration::from_secs(30),
         }
     }

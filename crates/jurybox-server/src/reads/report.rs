@@ -141,7 +141,10 @@ fn interval(worth: &[f64]) -> Option<Interval> {
     let p = worth.iter().sum::<f64>() / n;
     let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
-    Some(Interval { mean: p, low: (middle - half).max(0.0), high: (middle + half).min(1.0) })
+    // At the ends the two cancel out, but for the last bit.
+    let low = if p == 0.0 { 0.0 } else { middle - half };
+    let high = if p == 1.0 { 1.0 } else { middle + half };
+    Some(Interval { mean: p, low, high })
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ fn first_version(kind: Kind) -> Home {
     for index in ["items_open", "idempotency_by_age", "payloads_by_end"] {
         home.change(&format!("DROP INDEX {index}"));
     }
+    home.change("DROP TABLE api_keys");
     set_version(&home, 1);
     home
 }

@@ -56,7 +56,7 @@ pub(super) struct Asked {
     /// How many requests are answered at once; who comes then is told to come again [default: 1024]
     #[arg(long, value_name = "N", env = "JURYBOX_AT_ONCE")]
     at_once: Option<usize>,
-    /// How many requests a second each key may send, on average; 0 for any number [default: 1000]
+    /// How many requests a second each key may send, on average; 0 for any number [default: 1000, and any number without keys]
     #[arg(long, value_name = "N", env = "JURYBOX_RATE")]
     rate: Option<u32>,
     /// How many seconds a client may take to send its headers, and then its body [default: 30]
@@ -155,6 +155,7 @@ impl Asked {
                 body: self.max_body.unwrap_or(standard.body),
                 at_once: self.at_once.unwrap_or(standard.at_once),
                 per_second: rate,
+                count_local: self.rate.is_some(),
                 patience: self.patience.map_or(standard.patience, Duration::from_secs),
                 ..standard
             },
