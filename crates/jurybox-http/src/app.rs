@@ -21,7 +21,7 @@ const KNOWN_FOR: Duration = Duration::from_secs(1);
 /// let service = jurybox_server::Service::open(folder.path(), std::time::Duration::ZERO)?;
 /// let app = jurybox_http::App::new(service, jurybox_http::Settings::default());
 /// let _router = app.router(); // a service of tower's, to be tested without a socket
-/// # Ok::<(), jurybox_server::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct App(pub(crate) Arc<Inner>);
