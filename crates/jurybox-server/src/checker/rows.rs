@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio_postgres::types::Type;
 
 /// How long the database may take for one table.
-const TABLE: Duration = Duration::from_secs(900);
+const TABLE: Duration = Duration::from_mins(15);
 
 /// The records, as they were at one moment.
 pub(super) enum Db {

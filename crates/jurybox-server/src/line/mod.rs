@@ -90,13 +90,11 @@ impl Line {
             return Err(Failure::lost("the connection is closed"));
         };
         let client = &self.client;
-        match runtime.block_on(async { tokio::time::timeout(limit, what(client)).await }) {
-            Ok(answer) => answer.map_err(Failure::from),
-            Err(_) => {
-                self.dead = true;
-                Err(Failure::lost(format!("nothing came back for {} seconds", limit.as_secs())))
-            }
+        if let Ok(answer) = runtime.block_on(async { tokio::time::timeout(limit, what(client)).await }) {
+            return answer.map_err(Failure::from);
         }
+        self.dead = true;
+        Err(Failure::lost(format!("nothing came back for {} seconds", limit.as_secs())))
     }
 }
 
@@ -109,10 +107,11 @@ impl Drop for Line {
     }
 }
 
+/// A request that is on its way, or is about to be.
+type Asked<'a, T> = std::pin::Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'a>>;
+
 /// Begins all of these in their order, and only then waits: one journey for all. The first error, if there is one.
-pub(crate) async fn in_order<T>(
-    mut futures: Vec<std::pin::Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + '_>>>,
-) -> Result<Vec<T>, tokio_postgres::Error> {
+pub(crate) async fn in_order<T>(mut futures: Vec<Asked<'_, T>>) -> Result<Vec<T>, tokio_postgres::Error> {
     let mut early: Vec<Option<Result<T, tokio_postgres::Error>>> = Vec::with_capacity(futures.len());
     std::future::poll_fn(|context| {
         // A request is on its way when it has been polled once.

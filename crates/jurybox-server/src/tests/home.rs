@@ -46,14 +46,14 @@ fn server() -> String {
 /// Says something to a PostgreSQL, and how many rows it changed.
 pub(crate) fn tell(url: &str, words: &str) -> u64 {
     let mut line = Line::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
-    line.wait(Duration::from_secs(60), async |client| client.execute(words, &[]).await)
+    line.wait(Duration::from_mins(1), async |client| client.execute(words, &[]).await)
         .unwrap_or_else(|failure| panic!("{words}: {}", failure.what))
 }
 
 /// The first cell of what a PostgreSQL answers.
 pub(crate) fn asked(url: &str, words: &str) -> String {
     let mut line = Line::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
-    let row = line.wait(Duration::from_secs(60), async |client| client.query_one(words, &[]).await);
+    let row = line.wait(Duration::from_mins(1), async |client| client.query_one(words, &[]).await);
     row.unwrap_or_else(|failure| panic!("{words}: {}", failure.what)).get(0)
 }
 

@@ -80,7 +80,7 @@ impl Proxy {
 }
 
 fn forward(mut from: TcpStream, mut to: TcpStream, state: Option<&State>) {
-    let mut bytes = [0; 65536];
+    let mut bytes = vec![0; 65536];
     while let Ok(many @ 1..) = from.read(&mut bytes) {
         let said = &bytes[..many];
         let commit = said.windows(7).any(|word| word == b"COMMIT\0");

@@ -129,7 +129,7 @@ fn a_release_and_a_claim_at_the_same_moment_come_one_after_the_other(kind: Kind)
         if holder.is_empty() {
             holder = names(&other.answer(&[claim("bob", 1)]).remove(0));
         }
-        assert_eq!(holder, [item.clone()]);
+        assert_eq!(holder, std::slice::from_ref(&item));
         let given = verdict(&format!("v{round}"), &item, "bob", None);
         assert!(matches!(other.answer(&[given]).remove(0), Ok(Answer::Verdicts { accepted: 1, .. })));
     }

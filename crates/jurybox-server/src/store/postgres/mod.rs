@@ -19,10 +19,10 @@ use std::time::Duration;
 use tokio_postgres::Statement;
 
 /// How long anything may take that is not a load, as the database sees it; and then as we do.
-const STATEMENT: Duration = Duration::from_secs(60);
+const STATEMENT: Duration = Duration::from_mins(1);
 const ANSWER: Duration = Duration::from_secs(75);
 /// How long a load may take.
-const LOAD: Duration = Duration::from_secs(900);
+const LOAD: Duration = Duration::from_mins(15);
 /// How long a queue may be another's before we give up; more than a node is given that has stopped.
 const LOCK: Duration = Duration::from_secs(20);
 /// How long a node may think in mid-transaction. Deciding takes milliseconds.

@@ -221,12 +221,12 @@ impl Store for Postgres {
 
     fn verdicts(&mut self, queue: i64, ids: &[String]) -> Result<Vec<VerdictRow>, Error> {
         let by_ids = sql::verdict_by_id().replace("= ?2", "= ANY(?2)").replace('?', "$");
-        self.many(&by_ids, queue, storable(ids), |row| verdict(row))
+        self.many(&by_ids, queue, storable(ids), verdict)
     }
 
     fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error> {
         let rows = self.ask(&sql::verdicts_on(), &values![queue, n])?;
-        all(&rows, |row| verdict(row))
+        all(&rows, verdict)
     }
 
     fn skips_on(&mut self, queue: i64, n: u64) -> Result<Vec<String>, Error> {
@@ -351,7 +351,7 @@ impl Store for Postgres {
 
     fn verdicts_on_open(&mut self, queue: i64) -> Result<Vec<VerdictRow>, Error> {
         let rows = self.ask(&sql::verdicts_on_open(), &values![queue])?;
-        all(&rows, |row| verdict(row))
+        all(&rows, verdict)
     }
 
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error> {
@@ -385,12 +385,12 @@ impl Store for Postgres {
 
     fn checkpoint(&mut self, queue: i64, until: u64) -> Result<Option<Checkpoint>, Error> {
         let rows = self.ask(sql::CHECKPOINT, &values![queue, until])?;
-        rows.first().map(|row| checkpoint(row)).transpose()
+        rows.first().map(checkpoint).transpose()
     }
 
     fn checkpoints(&mut self, queue: i64) -> Result<Vec<Checkpoint>, Error> {
         let rows = self.ask(sql::CHECKPOINTS, &values![queue])?;
-        all(&rows, |row| checkpoint(row))
+        all(&rows, checkpoint)
     }
 
     fn tidy(&mut self, now: i64) -> Result<(), Error> {
