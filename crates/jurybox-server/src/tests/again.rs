@@ -194,21 +194,15 @@ fn what_is_erased_is_in_no_answer_and_no_file(kind: Kind) {
     assert_eq!(due.item, id);
     let skip = Request::Skip { reviewer: "bob".into(), item: id.clone(), reason: "SECRET reason".into() };
     life.ask(skip).unwrap();
-    let asked = Call::new("ann", Request::Claim {
-        reviewer: "ann".into(),
-        k: Some(1),
-        filter: Filter::default(),
-    });
+    let asked =
+        Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() });
     let asked = asked.with_key("key");
     let Ok(Answer::Claims { claims, .. }) = life.clerk.answer(std::slice::from_ref(&asked)).remove(0) else {
         panic!("no claim")
     };
     assert_eq!(claims[0].item, id);
-    let other = Call::new("cid", Request::Claim {
-        reviewer: "cid".into(),
-        k: Some(1),
-        filter: Filter::default(),
-    });
+    let other =
+        Call::new("cid", Request::Claim { reviewer: "cid".into(), k: Some(1), filter: Filter::default() });
     let other = other.with_key("other");
     life.clerk.answer(std::slice::from_ref(&other)).remove(0).unwrap();
     assert_eq!(give(&mut life, &format!("{id}/ann"), &id, "ann", Some(claims[0].token)), Ok(1));
