@@ -61,14 +61,20 @@ impl App {
         crate::routes::router(self)
     }
 
-    /// Loads all queues; from then on `/readyz` says so.
-    pub fn load(&self) -> Result<(), Error> {
+    /// Loads all queues; from then on `/readyz` says so. Those that cannot be served, and why: the others are.
+    pub fn load(&self) -> Result<Vec<(String, Error)>, Error> {
         self.0.keys.load(&self.0.service)?;
+        let mut failed = Vec::new();
         for name in self.0.service.names()? {
-            self.0.service.queue(&name)?;
+            match self.0.service.queue(&name) {
+                Ok(_) => {}
+                // A database that is away is so for all of them.
+                Err(error) if error.is_passing() => return Err(error),
+                Err(error) => failed.push((name, error)),
+            }
         }
         self.0.ready.store(true, Ordering::Release);
-        Ok(())
+        Ok(failed)
     }
 
     pub(crate) fn is_ready(&self) -> bool {

@@ -183,7 +183,7 @@ impl From<Error> for Problem {
             detail,
             advice: Cow::Borrowed(advice),
             cause: status.is_server_error().then(|| error.to_string()),
-            retry_after: passing.then_some(1),
+            retry_after: passing.then(|| error.retry_after()),
         }
     }
 }

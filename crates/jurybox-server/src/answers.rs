@@ -80,5 +80,10 @@ pub(crate) fn repeated(there: &Remembered, call: &Call) -> Result<Answer, Error>
     if there.hash != hash_of(call) {
         return Err(Error::KeyReused { key: there.key.clone() });
     }
+    if there.answer.is_empty() {
+        return Err(Error::Conflict(
+            "this was done before, and the answer spoke of an item that was erased since".into(),
+        ));
+    }
     serde_json::from_str(&there.answer).map_err(corrupt)
 }

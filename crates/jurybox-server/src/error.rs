@@ -44,8 +44,16 @@ pub enum Error {
     #[error("the database went away while committing; ask again with the same idempotency key: {0}")]
     Unknown(String),
     /// The clock is not where it can be.
-    #[error("the clock: {0}")]
-    Clock(String),
+    #[error("the clock: {why}")]
+    Clock {
+        /// What is wrong with it.
+        why: String,
+        /// In how many seconds that may be over.
+        seconds: u64,
+    },
+    /// The queue's clerk stopped in the middle of something; other queues go on. It is tried again after a while.
+    #[error("the queue has stopped: {0}")]
+    Stopped(String),
     /// The folder or the database is in use, or not what this program can open.
     #[error("{0}")]
     Open(String),
@@ -69,7 +77,8 @@ impl Error {
             Error::Library(error) => error.code(),
             Error::Database(_) => "database",
             Error::Unknown(_) => "unknown",
-            Error::Clock(_) => "clock",
+            Error::Clock { .. } => "clock",
+            Error::Stopped(_) => "stopped",
             Error::Open(_) => "open",
             Error::Corrupt(_) => "corrupt",
             Error::Closed => "closed",
@@ -78,7 +87,20 @@ impl Error {
 
     /// Whether the same request may succeed later as it is.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Error::Database(_) | Error::Unknown(_) | Error::Clock(_) | Error::Closed)
+        matches!(self, Error::Database(_) | Error::Unknown(_) | Error::Clock { .. } | Error::Closed)
+    }
+
+    /// In how many seconds it is worth asking again, where it is.
+    pub fn retry_after(&self) -> u32 {
+        match self {
+            Error::Clock { seconds, .. } => (*seconds).clamp(1, 3600) as u32,
+            Error::Stopped(_) => 10,
+            _ => 1,
+        }
+    }
+
+    pub(crate) fn is_clock(&self) -> bool {
+        matches!(self, Error::Clock { .. })
     }
 }
 

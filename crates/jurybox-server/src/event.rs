@@ -39,6 +39,8 @@ pub enum Body {
     Configure {
         /// From now on.
         config: Config,
+        /// Items that have enough verdicts by it: they are closed.
+        decided: Vec<Decided>,
     },
     /// Items came in, or got further scores.
     Items {
@@ -227,6 +229,32 @@ pub struct Given {
     pub scores: Vec<f64>,
 }
 
+/// An item that waited for further verdicts, and needs none since the queue was set up anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    /// Its number.
+    pub n: u64,
+    /// What it is worth.
+    pub reward: f64,
+    /// The probability of the pick that the last verdict on it was on.
+    pub probability: f64,
+    /// Whether that was an audit.
+    pub explored: bool,
+    /// When the item came in.
+    pub arrived: i64,
+    /// The item's scores by the evaluators before; empty once erased.
+    pub scores: Vec<f64>,
+}
+
+/// The same without the item itself, as it stands in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Enough {
+    pub(crate) n: u64,
+    pub(crate) reward: f64,
+    pub(crate) probability: f64,
+    pub(crate) explored: bool,
+}
+
 /// A verdict that stands, as far as a board must know it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
@@ -266,6 +294,7 @@ impl Body {
             Body::Items { added, rescored } => added.len() + rescored.len(),
             Body::Claim { picks, .. } => picks.len(),
             Body::Verdicts { given } => given.len(),
+            Body::Configure { decided, .. } => decided.len(),
             _ => 0,
         } as u64
     }
@@ -281,6 +310,8 @@ pub(crate) enum Stub {
     },
     Configure {
         config: Box<Config>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        decided: Vec<Enough>,
     },
     Items {
         first: u64,
@@ -343,7 +374,16 @@ impl Stub {
         let len = |list: usize| list as u64;
         match body.clone() {
             Body::Create { config, secret } => Stub::Create { config: Box::new(config), secret },
-            Body::Configure { config } => Stub::Configure { config: Box::new(config) },
+            Body::Configure { config, decided } => {
+                let enough = |item: Decided| Enough {
+                    n: item.n,
+                    reward: item.reward,
+                    probability: item.probability,
+                    explored: item.explored,
+                };
+                let decided = decided.into_iter().map(enough).collect();
+                Stub::Configure { config: Box::new(config), decided }
+            }
             Body::Items { added, rescored } => Stub::Items {
                 first: added.first().map_or(0, |item| item.n),
                 added: len(added.len()),

@@ -179,7 +179,21 @@ impl Learner {
     fn take_in(&mut self, event: &Event) -> Result<(), Error> {
         match &event.body {
             Body::Create { .. } => return Err(crate::error::corrupt("a queue was made twice")),
-            Body::Configure { config } => {
+            Body::Configure { config, decided } => {
+                for (i, item) in decided.iter().enumerate() {
+                    let due = event.at + micros(self.state.config.undo_seconds);
+                    let lesson = Lesson {
+                        due,
+                        seq: event.seq,
+                        i: i as u32,
+                        arrived: item.arrived,
+                        scores: item.scores.clone(),
+                        reward: item.reward,
+                        probability: item.probability,
+                        explored: item.explored,
+                    };
+                    self.keep(item.n, lesson);
+                }
                 if self.state.config.learns_differently(config) {
                     self.revised(event.seq);
                 }
@@ -284,22 +298,28 @@ impl Learner {
             self.revised(event.seq);
             return;
         }
-        if given.scores.is_empty() || self.known.erased.contains(&given.n) {
-            return;
-        }
         let due = event.at + micros(self.state.config.undo_seconds);
         let lesson = Lesson {
             due,
             seq: event.seq,
             i,
             arrived: given.arrived,
-            scores: self.carried(&given.scores),
+            scores: given.scores.clone(),
             reward,
             probability: given.probability,
             explored: given.explored,
         };
-        self.taught_at.insert((due, event.seq, i, given.n));
-        self.state.lessons.insert(given.n, lesson);
+        self.keep(given.n, lesson);
+    }
+
+    /// Keeps a lesson, with its scores by the seating in force, until it is time to learn it.
+    fn keep(&mut self, n: u64, mut lesson: Lesson) {
+        if lesson.scores.is_empty() || self.known.erased.contains(&n) {
+            return;
+        }
+        lesson.scores = self.carried(&lesson.scores);
+        self.taught_at.insert((lesson.due, lesson.seq, lesson.i, n));
+        self.state.lessons.insert(n, lesson);
     }
 
     /// What time alone brings about: items that have waited long enough for scores, verdicts that stand.

@@ -26,6 +26,7 @@ mod keys;
 mod learner;
 mod line;
 mod load;
+mod office;
 mod place;
 mod reads;
 mod replica;

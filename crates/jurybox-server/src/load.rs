@@ -25,6 +25,12 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<Repl
             return Err(corrupt(format!("item {} is open and has no scores", row.n)));
         }
         let arrived = row.arrived;
+        let (n, wrote, has, sat) = (row.n, row.seq, row.scores.len(), board.seatings.width_at(row.seq));
+        if has != sat {
+            return Err(corrupt(format!(
+                "item {n} has {has} scores by entry {wrote}, and {sat} evaluators sat"
+            )));
+        }
         let item = row.into_added(&board.seatings, head.seq + 1);
         board.load(&item, arrived);
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::error::corrupt;
-use crate::event::{Added, Body, Event, Given, Picked, Rescored, Source, Stub, Tags, Which};
+use crate::event::{Added, Body, Decided, Enough, Event, Given, Picked, Rescored, Source, Stub, Tags, Which};
 use crate::seatings::Seatings;
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone)]
 pub(crate) struct Write {
     pub(crate) event: Event,
-    /// The ids of the items that are new, in their order.
+    /// The ids of the items that are new, in their order, or of those that are erased.
     pub(crate) keys: Vec<String>,
     /// What reviewers are shown: the item, the text, and when it is to be deleted.
     pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
@@ -144,8 +144,8 @@ pub(crate) struct Chunk {
     pub(crate) picked: HashMap<u64, Vec<Picked>>,
     /// Verdicts by their entries, with their items as they were then.
     pub(crate) given: HashMap<u64, Vec<(VerdictRow, ItemRow)>>,
-    /// Items that were opened again, by the entries that did it.
-    pub(crate) undone: HashMap<u64, ItemRow>,
+    /// Items that were opened again, or decided without a further verdict, by the entries that did it.
+    pub(crate) turned: HashMap<(u64, u64), ItemRow>,
 }
 
 impl Chunk {
@@ -163,15 +163,19 @@ impl Chunk {
         Ok(numbers)
     }
 
-    /// Items that were opened again, with the entries that did it.
-    pub(crate) fn undone(&self) -> Result<Vec<(u64, u64)>, Error> {
-        let mut undone = Vec::new();
-        for row in self.log.iter().filter(|row| row.kind == "undo") {
-            if let Stub::Undo { n, .. } = Stub::from_text(&row.body)? {
-                undone.push((row.seq, n));
+    /// Items that were opened again, or decided without a further verdict, with the entries that did it.
+    pub(crate) fn turned(&self) -> Result<Vec<(u64, u64)>, Error> {
+        let mut turned = Vec::new();
+        for row in self.log.iter().filter(|row| row.kind == "undo" || row.kind == "configure") {
+            match Stub::from_text(&row.body)? {
+                Stub::Undo { n, .. } => turned.push((row.seq, n)),
+                Stub::Configure { decided, .. } => {
+                    turned.extend(decided.iter().map(|item| (row.seq, item.n)));
+                }
+                _ => {}
             }
         }
-        Ok(undone)
+        Ok(turned)
     }
 
     /// Puts the entries together. The seatings must be those up to the last of them at least.
@@ -186,9 +190,18 @@ impl Chunk {
             let told = || corrupt(format!("entry {seq} speaks of {said} {what}, and there are {found}"));
             if found as u64 == said { Ok(()) } else { Err(told()) }
         };
+        let gone = |n: u64| corrupt(format!("entry {seq} is about item {n}, which is not there"));
         let body = match Stub::from_text(&body)? {
             Stub::Create { config, secret } => Body::Create { config: *config, secret },
-            Stub::Configure { config } => Body::Configure { config: *config },
+            Stub::Configure { config, decided } => {
+                let decided = decided.into_iter().map(|Enough { n, reward, probability, explored }| {
+                    let item = self.turned.remove(&(seq, n)).ok_or_else(|| gone(n))?;
+                    let arrived = item.arrived;
+                    let scores = item.into_added(seatings, seq).scores;
+                    Ok(Decided { n, reward, probability, explored, arrived, scores })
+                });
+                Body::Configure { config: *config, decided: decided.collect::<Result<_, Error>>()? }
+            }
             Stub::Items { first, added, rescored } => {
                 let items: Vec<Added> = (first..first + added)
                     .filter_map(|n| self.items.remove(&n))
@@ -223,9 +236,7 @@ impl Chunk {
                 Body::Verdicts { given: found.into_iter().map(put).collect() }
             }
             Stub::Undo { reviewer, verdict, n, slot, until, rest, skipped, probability, explored } => {
-                let item = self.undone.remove(&seq);
-                let item = item
-                    .ok_or_else(|| corrupt(format!("entry {seq} is about item {n}, which is not there")))?;
+                let item = self.turned.remove(&(seq, n)).ok_or_else(|| gone(n))?;
                 let arrived = item.arrived;
                 let item = item.into_added(seatings, seq);
                 Body::Undo {

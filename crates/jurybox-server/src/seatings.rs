@@ -38,6 +38,11 @@ impl Seatings {
         self.0.partition_point(|(from, _)| *from < seq).saturating_sub(1)
     }
 
+    /// How many sat for what an entry says.
+    pub(crate) fn width_at(&self, seq: u64) -> usize {
+        self.0[self.at(seq)].1.len()
+    }
+
     /// Carries a row of the seating at one place in the list to the one at another, later or the same.
     pub(crate) fn carry(&self, row: &mut Vec<f64>, from: usize, to: usize) {
         for step in from..to {

@@ -6,31 +6,24 @@
 
 use crate::Error;
 use crate::board::Counts;
-use crate::board::blocks::Blocks;
-use crate::board::view::{Ageing, View};
 use crate::clerk::Clerk;
 use crate::config::Config;
 use crate::desk::find;
-use crate::learner::Learner;
-use crate::load::refold;
+use crate::office::Office;
 use crate::place::Place;
 use crate::request::{Answer, Call};
 use crate::store::Store;
-use jurybox::{Evaluators, Jury};
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Requests that become one transaction, at the most.
-const BATCH: usize = 64;
 /// Requests that may wait; who comes then is told to come again.
 const WAITING: usize = 4096;
-/// How often a clerk looks what other nodes have written.
-const LOOK: Duration = Duration::from_millis(250);
-/// How often a clerk looks whether there is something to rank anew.
-const POLL: Duration = Duration::from_millis(50);
+/// How long a queue that could not be opened, or whose clerk has stopped, is left alone.
+const LEFT_ALONE: Duration = Duration::from_secs(10);
 
 type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 
@@ -38,7 +31,7 @@ type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 pub(crate) type Job = Box<dyn FnOnce(&mut Clerk) + Send>;
 
 /// What a clerk is told.
-enum Message {
+pub(crate) enum Message {
     Call(Box<Call>, Reply),
     Look(Sender<Standing>),
     Read(Job),
@@ -82,7 +75,41 @@ pub struct Standing {
 /// ```
 pub struct Service {
     store: Mutex<Box<dyn Store>>,
-    queues: Mutex<HashMap<i64, Queue>>,
+    queues: Mutex<HashMap<i64, Arc<Mutex<Seat>>>>,
+}
+
+/// A queue's place in the service. Who opens or deletes the queue holds this alone, and those who ask for others go on.
+#[derive(Default)]
+struct Seat {
+    name: String,
+    queue: Option<Queue>,
+    /// Why it could not be opened, or has stopped, and when that was found.
+    failed: Option<(Error, Instant)>,
+    /// It was deleted. No other queue will ever have its number.
+    gone: bool,
+}
+
+/// How a clerk is.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    /// What is in the way of everything that is asked, the clock for one.
+    pub(crate) trouble: Option<Error>,
+    /// The words with which the clerk stopped in the middle of something.
+    stopped: Option<String>,
+}
+
+/// What a lock holds, whoever stopped while they held it: nothing here is left half done.
+pub(crate) fn held<T: ?Sized>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does something that must not, but might, stop in the middle; then those are its last words.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+        words.unwrap_or("it did not say why").to_string()
+    })
 }
 
 /// A queue that is served. Cheap to clone; the clerk stops when the last one and the service are gone, and whoever drops that last
@@ -93,6 +120,7 @@ pub struct Queue(Arc<Inner>);
 struct Inner {
     inbox: SyncSender<Message>,
     clerk: Mutex<Option<JoinHandle<()>>>,
+    health: Arc<Mutex<Health>>,
 }
 
 impl Service {
@@ -111,13 +139,13 @@ impl Service {
     /// As [`create`](Self::create), with the name of whoever asks for it in the log.
     pub fn create_for(&self, actor: &str, name: &str, config: &Config) -> Result<Queue, Error> {
         let id = self.reach(|store| crate::create::create(store, name, config, actor))?.id;
-        self.serve(id)
+        self.serve(id, name)
     }
 
     /// A queue that is there.
     pub fn queue(&self, name: &str) -> Result<Queue, Error> {
         let (id, _) = self.reach(|store| find(store, Some(name)))?;
-        self.serve(id)
+        self.serve(id, name)
     }
 
     /// The names of all queues.
@@ -128,7 +156,7 @@ impl Service {
 
     /// Asks the database, over a new connection where the one there is has been lost.
     pub(crate) fn reach<T>(&self, ask: impl Fn(&mut dyn Store) -> Result<T, Error>) -> Result<T, Error> {
-        let mut store = self.store()?;
+        let mut store = held(&self.store);
         match ask(store.as_mut()) {
             Err(Error::Database(_)) => {
                 store.reconnect()?;
@@ -138,32 +166,82 @@ impl Service {
         }
     }
 
-    /// Stops serving a queue, whoever still holds it.
-    pub(crate) fn forget(&self, id: i64) -> Result<(), Error> {
-        let queue = self.queues.lock().map_err(|_| Error::Closed)?.remove(&id);
-        if let Some(queue) = queue {
-            let _ = queue.0.inbox.send(Message::Stop);
+    /// The queues that are not served as they should be, and why: those whose records cannot be read, whose clerk has stopped, or
+    /// whose clock cannot be right. The others go on.
+    pub fn troubles(&self) -> Vec<(String, Error)> {
+        let seats: Vec<_> = held(&self.queues).values().cloned().collect();
+        let trouble = |seat: &Arc<Mutex<Seat>>| {
+            // One that is being opened, or deleted, is in no trouble yet.
+            let seat = seat.try_lock().ok()?;
+            let of_clerk = seat.queue.as_ref().and_then(Queue::trouble);
+            let error = of_clerk.or_else(|| seat.failed.as_ref().map(|(error, _)| error.clone()))?;
+            Some((seat.name.clone(), error))
+        };
+        let mut troubles: Vec<_> = seats.iter().filter_map(trouble).collect();
+        troubles.sort_by(|one, other| one.0.cmp(&other.0));
+        troubles
+    }
+
+    /// Ends a queue: its clerk has stopped before its rows are deleted, and nobody opens it meanwhile.
+    pub(crate) fn end(&self, id: i64) -> Result<(), Error> {
+        let seat = self.seat(id);
+        let mut seat = held(&seat);
+        if let Some(queue) = seat.queue.take() {
+            queue.stop();
         }
+        self.reach(|store| store.delete_queue(id))?;
+        seat.gone = true;
+        held(&self.queues).remove(&id);
         Ok(())
     }
 
-    fn store(&self) -> Result<std::sync::MutexGuard<'_, Box<dyn Store>>, Error> {
-        self.store.lock().map_err(|_| Error::Closed)
+    fn seat(&self, id: i64) -> Arc<Mutex<Seat>> {
+        held(&self.queues).entry(id).or_default().clone()
     }
 
-    fn serve(&self, id: i64) -> Result<Queue, Error> {
-        let mut queues = self.queues.lock().map_err(|_| Error::Closed)?;
-        if let Some(queue) = queues.get(&id) {
-            return Ok(queue.clone());
+    fn serve(&self, id: i64, name: &str) -> Result<Queue, Error> {
+        let seat = self.seat(id);
+        let mut seat = held(&seat);
+        if seat.gone {
+            return Err(Error::NoQueue { name: name.into() });
         }
-        let clerk = Clerk::open(self.store()?.another()?, id)?;
+        seat.name = name.into();
+        if let Some(queue) = &seat.queue {
+            let Some(error) = queue.stopped() else { return Ok(queue.clone()) };
+            (seat.queue, seat.failed) = (None, Some((error, Instant::now())));
+        }
+        if let Some((error, since)) = &seat.failed
+            && since.elapsed() < LEFT_ALONE
+        {
+            return Err(error.clone());
+        }
+        let store = held(&self.store).another()?;
+        let opened = caught(|| Clerk::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
+        let clerk = match opened {
+            Ok(clerk) => clerk,
+            Err(error) => {
+                seat.failed = match &error {
+                    Error::NoQueue { .. } => None,
+                    error if error.is_passing() => None,
+                    error => Some((error.clone(), Instant::now())),
+                };
+                return Err(error);
+            }
+        };
         let (inbox, messages) = sync_channel(WAITING);
+        let health = Arc::<Mutex<Health>>::default();
+        let told = health.clone();
         let thread = std::thread::Builder::new().name(format!("clerk {id}"));
         let handle = thread
-            .spawn(move || Office::new(clerk).run(&messages))
+            .spawn(move || {
+                let worked = caught(|| Office::new(clerk, told.clone()).run(&messages));
+                // Before the inbox is closed, so that who finds it closed finds the words too.
+                held(&told).stopped = worked.err();
+                drop(messages);
+            })
             .map_err(|error| Error::Open(error.to_string()))?;
-        let queue = Queue(Arc::new(Inner { inbox, clerk: Mutex::new(Some(handle)) }));
-        queues.insert(id, queue.clone());
+        let queue = Queue(Arc::new(Inner { inbox, clerk: Mutex::new(Some(handle)), health }));
+        (seat.queue, seat.failed) = (Some(queue.clone()), None);
         Ok(queue)
     }
 }
@@ -187,20 +265,44 @@ impl Queue {
             std::sync::mpsc::TrySendError::Full(_) => {
                 Error::Database("too many requests wait: come again".into())
             }
-            std::sync::mpsc::TrySendError::Disconnected(_) => Error::Closed,
+            std::sync::mpsc::TrySendError::Disconnected(_) => self.closed(),
         })
     }
 
     /// Has something read on the clerk's thread.
     pub(crate) fn peek(&self, job: Job) -> Result<(), Error> {
-        self.0.inbox.send(Message::Read(job)).map_err(|_| Error::Closed)
+        self.0.inbox.send(Message::Read(job)).map_err(|_| self.closed())
     }
 
     /// How the queue stands.
     pub fn standing(&self) -> Result<Standing, Error> {
         let (reply, answer) = channel();
-        self.0.inbox.send(Message::Look(reply)).map_err(|_| Error::Closed)?;
-        answer.recv().map_err(|_| Error::Closed)
+        self.0.inbox.send(Message::Look(reply)).map_err(|_| self.closed())?;
+        answer.recv().map_err(|_| self.closed())
+    }
+
+    /// What is to be said where the clerk does not answer any more.
+    fn closed(&self) -> Error {
+        self.stopped().unwrap_or(Error::Closed)
+    }
+
+    /// Why the clerk stopped in the middle of something, if it did.
+    fn stopped(&self) -> Option<Error> {
+        held(&self.0.health).stopped.clone().map(Error::Stopped)
+    }
+
+    /// What is in the way of everything that is asked, if anything is.
+    fn trouble(&self) -> Option<Error> {
+        self.stopped().or_else(|| held(&self.0.health).trouble.clone())
+    }
+
+    /// Stops the clerk, whoever still holds the queue, and waits until it has.
+    fn stop(&self) {
+        let _ = self.0.inbox.send(Message::Stop);
+        let clerk = held(&self.0.clerk).take();
+        if let Some(clerk) = clerk {
+            let _ = clerk.join();
+        }
     }
 }
 
@@ -213,194 +315,6 @@ impl Drop for Inner {
             && clerk.thread().id() != std::thread::current().id()
         {
             let _ = clerk.join();
-        }
-    }
-}
-
-/// What is done aside.
-enum Task {
-    Rank {
-        model: u64,
-        jury: Box<Jury>,
-        blocks: Blocks,
-        evaluators: Evaluators,
-        ageing: Ageing,
-        generation: u64,
-    },
-    Refold {
-        store: Box<dyn Store>,
-        queue: i64,
-        until: u64,
-    },
-}
-
-enum Done {
-    Ranked(Result<View, Error>, u64),
-    Refolded(Result<Box<Learner>, Error>),
-}
-
-/// A clerk with a helper beside.
-struct Office {
-    clerk: Clerk,
-    tasks: Sender<Task>,
-    done: Receiver<(Done, Duration)>,
-    helper: JoinHandle<()>,
-    busy: bool,
-    rests_until: Instant,
-    /// What had been learnt up to an entry when more was revised after it: a model all the same, as of that entry.
-    spare: Option<(u64, Box<Jury>)>,
-    /// When the log was last looked at.
-    looked: Instant,
-    /// What the model in use had seen.
-    seen: jurybox::Seen,
-    rankings: u64,
-}
-
-impl Office {
-    fn new(clerk: Clerk) -> Self {
-        let (tasks, inbox) = channel::<Task>();
-        let (outbox, done) = channel();
-        let helper = std::thread::spawn(move || {
-            for task in inbox {
-                let began = Instant::now();
-                let finished = task.run();
-                if outbox.send((finished, began.elapsed())).is_err() {
-                    return;
-                }
-            }
-        });
-        let seen = clerk.replica.learner.jury().seen();
-        Office {
-            clerk,
-            tasks,
-            done,
-            helper,
-            busy: false,
-            rests_until: Instant::now(),
-            spare: None,
-            looked: Instant::now(),
-            seen,
-            rankings: 1,
-        }
-    }
-
-    fn run(mut self, inbox: &Receiver<Message>) {
-        self.serve(inbox);
-        // The helper may be folding the log with a store of its own: who waits for the clerk waits for that too, so that a folder
-        // is free when its service is gone.
-        let Office { tasks, done, helper, .. } = self;
-        drop((tasks, done));
-        let _ = helper.join();
-    }
-
-    /// Answers until it is told to stop, or nobody is left who could ask.
-    fn serve(&mut self, inbox: &Receiver<Message>) {
-        loop {
-            let mut message = match inbox.recv_timeout(POLL) {
-                Ok(message) => Some(message),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            let (mut calls, mut replies) = (Vec::new(), Vec::new());
-            while let Some(next) = message {
-                match next {
-                    Message::Call(call, reply) => {
-                        calls.push(*call);
-                        replies.push(reply);
-                    }
-                    Message::Look(reply) => drop(reply.send(self.standing())),
-                    Message::Read(job) => job(&mut self.clerk),
-                    Message::Stop => return,
-                }
-                message = if calls.len() < BATCH { inbox.try_recv().ok() } else { None };
-            }
-            if !calls.is_empty() {
-                for (reply, answer) in replies.into_iter().zip(self.clerk.answer(&calls)) {
-                    reply(answer);
-                }
-                self.looked = Instant::now();
-            } else if self.clerk.is_shared() && self.looked.elapsed() >= LOOK {
-                // What cannot be read now is read before the next answer.
-                drop(self.clerk.look());
-                self.looked = Instant::now();
-            }
-            self.look_aside();
-        }
-    }
-
-    /// Takes what was done aside, and has more done where there is need and the rest is over.
-    fn look_aside(&mut self) {
-        if let Ok((done, took)) = self.done.try_recv() {
-            self.busy = false;
-            self.rests_until = Instant::now() + took * 3;
-            match done {
-                Done::Ranked(Ok(view), generation) => {
-                    self.rankings += u64::from(self.clerk.replica.board.take_view(view, generation));
-                }
-                // What cannot be done now is tried again after the rest.
-                Done::Refolded(Ok(learner)) => {
-                    let model = (learner.seq(), Box::new(learner.jury().clone()));
-                    let taken = self.clerk.take_learner(*learner);
-                    // Where revisions come faster than logs are folded, there would never be a new order without this.
-                    if taken.is_err() || self.clerk.replica.learner.is_stale() {
-                        self.spare = Some(model);
-                    }
-                    // It may have seen as much as the one before, and learnt something else.
-                    self.seen = jurybox::Seen::default();
-                }
-                Done::Ranked(Err(_), _) | Done::Refolded(Err(_)) => {}
-            }
-        }
-        if self.busy || Instant::now() < self.rests_until {
-            return;
-        }
-        let replica = &mut self.clerk.replica;
-        let spare = self.spare.take();
-        let task = if spare.is_none() && replica.learner.is_stale() {
-            let (queue, until) = (self.clerk.queue(), self.clerk.replica.board.seq);
-            let Ok(store) = self.clerk.another_store() else { return };
-            Task::Refold { store, queue, until }
-        } else {
-            let (model, jury) = match spare {
-                Some(spare) => spare,
-                None if replica.learner.jury().seen() == self.seen => return,
-                None => (replica.learner.seq(), Box::new(replica.learner.jury().clone())),
-            };
-            self.seen = jury.seen();
-            let (evaluators, ageing) = (replica.board.seatings.current().clone(), replica.board.ageing());
-            let (blocks, generation) = replica.board.begin_ranking();
-            Task::Rank { model, jury, blocks, evaluators, ageing, generation }
-        };
-        self.busy = self.tasks.send(task).is_ok();
-    }
-
-    fn standing(&self) -> Standing {
-        let board = &self.clerk.replica.board;
-        Standing {
-            config: (*board.config).clone(),
-            counts: board.counts(),
-            head: board.seq,
-            model: board.view.as_ref().map_or(0, |view| view.model),
-            rankings: self.rankings,
-            mismatches: self.clerk.mismatches,
-        }
-    }
-}
-
-impl Task {
-    fn run(self) -> Done {
-        match self {
-            Task::Rank { model, jury, blocks, evaluators, ageing, generation } => {
-                let view = View::of(model, jury.fit(), &blocks, &evaluators, ageing);
-                Done::Ranked(view.map_err(Error::from), generation)
-            }
-            Task::Refold { mut store, queue, until } => {
-                let learner = store
-                    .begin_reading(queue)
-                    .and_then(|_| refold(store.as_mut(), queue, until, &mut |_| Ok(())));
-                store.rollback();
-                Done::Refolded(learner.map(Box::new))
-            }
         }
     }
 }

@@ -13,16 +13,24 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Well {
     status: &'static str,
+    /// Queues that are not served as they should be. The log of the server names them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_trouble: Option<usize>,
 }
 
 pub(crate) async fn healthy() -> Json<Well> {
-    Json(Well { status: "ok" })
+    Json(Well { status: "ok", in_trouble: None })
 }
 
-/// Whether all queues are loaded.
+/// Whether all queues are loaded. One that is in trouble does not keep the others; a clock that cannot be right is so for all.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem> {
     if app.is_ready() {
-        return Ok(Json(Well { status: "ready" }));
+        let troubles = app.0.service.troubles();
+        if let Some((_, error)) = troubles.iter().find(|(_, error)| error.code() == "clock") {
+            return Err(Problem::from(error.clone()));
+        }
+        let in_trouble = (!troubles.is_empty()).then_some(troubles.len());
+        return Ok(Json(Well { status: "ready", in_trouble }));
     }
     let status = StatusCode::SERVICE_UNAVAILABLE;
     let advice = "Send requests here once this says that it is ready.";

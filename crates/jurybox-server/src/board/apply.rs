@@ -24,7 +24,12 @@ impl Board {
         self.expire(event.at);
         match &event.body {
             Body::Create { .. } => return Err(corrupt("a queue was made twice")),
-            Body::Configure { config } => self.configure(event.seq, config)?,
+            Body::Configure { config, decided } => {
+                self.configure(event.seq, config)?;
+                for item in decided {
+                    self.close(item.n);
+                }
+            }
             Body::Items { added, rescored } => {
                 for item in added {
                     if item.n != self.next {

@@ -153,6 +153,15 @@ impl Board {
         held.map(|(n, slot)| Held { n, slot })
     }
 
+    /// Open items that have enough verdicts for that quorum, by number, and what those come to. There are none but when it is lowered.
+    pub(crate) fn enough(&self, quorum: u8) -> Vec<(u64, f64)> {
+        let busy = self.works.iter().filter(|(_, work)| !work.verdicts.is_empty());
+        let mut enough: Vec<(u64, f64)> =
+            busy.filter_map(|(n, work)| Some((*n, work::decided(work, quorum)?))).collect();
+        enough.sort_unstable_by_key(|(n, _)| *n);
+        enough
+    }
+
     fn tag_number(&mut self, tags: &Tags) -> u32 {
         if let Some(number) = self.tag_numbers.get(tags) {
             return *number;

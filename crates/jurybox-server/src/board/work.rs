@@ -71,6 +71,12 @@ pub(crate) fn verdict_of(rewards: impl Iterator<Item = f64>) -> Option<f64> {
     }
 }
 
+/// What an item is worth once enough have looked at it.
+pub(crate) fn decided(work: &Work, quorum: u8) -> Option<f64> {
+    let enough = work.verdicts.len() >= work.needed(quorum);
+    if enough { verdict_of(work.verdicts.iter().map(|verdict| verdict.reward)) } else { None }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -283,6 +283,33 @@ impl Play<'_> {
         Ok(())
     }
 
+    /// Where the queue asks for fewer verdicts than before, items that have so many are decided by them, and no others.
+    pub(super) fn enough(&mut self, entry: &Entry) -> Found<()> {
+        let quorum = self.quorum();
+        let enough =
+            |open: &Open| !open.verdicts.is_empty() && open.verdicts.len() as i64 >= open.needed(quorum);
+        let decided: Vec<(u64, Option<f64>)> = self
+            .open
+            .iter()
+            .filter(|(_, open)| enough(open))
+            .map(|(n, open)| (*n, median(open.verdicts.iter().map(|verdict| verdict.2))))
+            .collect();
+        let said = entry.body["decided"].as_array().into_iter().flatten();
+        let said: Vec<_> =
+            said.map(|item| (item["n"].as_u64().unwrap_or(0), item["reward"].as_f64())).collect();
+        for (n, _) in &said {
+            self.close(*n, entry.seq);
+        }
+        if said != decided {
+            return Err(Problem(format!(
+                "{} open items have enough verdicts by it, and it decides {}, or otherwise",
+                decided.len(),
+                said.len()
+            )));
+        }
+        Ok(())
+    }
+
     /// An item is open no more.
     pub(super) fn close(&mut self, n: u64, seq: u64) {
         if self.open.remove(&n).is_some() {

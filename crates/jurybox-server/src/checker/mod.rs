@@ -226,7 +226,11 @@ impl Play<'_> {
         let records = self.records;
         let body = &entry.body;
         match entry.kind.as_str() {
-            "create" | "configure" => self.set_up(entry.seq),
+            "create" => self.set_up(entry.seq),
+            "configure" => {
+                self.set_up(entry.seq);
+                self.enough(entry)?;
+            }
             "items" => self.items(entry),
             "claim" => self.claim(entry)?,
             "extend" | "release" => self.held(entry)?,
@@ -314,7 +318,9 @@ impl Play<'_> {
             self.all_there(late.map_or(0, Vec::len) as u64, entry.body["rescored"].as_u64(), "late scores");
         }
         for (n, row) in late.into_iter().flatten() {
-            if let Some(open) = self.open.get_mut(n) {
+            if row.len() != width {
+                self.found.tell(format!("item {n} got {} scores, and {width} evaluators sat", row.len()));
+            } else if let Some(open) = self.open.get_mut(n) {
                 open.row.clone_from(row);
                 self.values.remove(n);
             }

@@ -158,6 +158,7 @@ impl<'a> Models<'a> {
         let records = self.records;
         let mut waiting: HashMap<u64, Verdict> = HashMap::new();
         let mut lessons: Vec<Verdict> = Vec::new();
+        let mut last_on: HashMap<u64, &Verdict> = HashMap::new();
         for entry in &records.log {
             if entry.kind == "undo"
                 && let Some(n) = entry.body["n"].as_u64()
@@ -165,7 +166,27 @@ impl<'a> Models<'a> {
             {
                 waiting.remove(&n);
             }
+            // What needs no further verdict since the queue was set up anew counts as decided by that entry.
+            let enough = entry.body["decided"].as_array().into_iter().flatten().enumerate();
+            for (i, item) in enough.filter(|_| entry.kind == "configure") {
+                let (Some(n), Some(worth)) = (item["n"].as_u64(), item["reward"].as_f64()) else { continue };
+                let before = &records.setups[records.setup_before(entry.seq)].config;
+                let undo = before["undo_seconds"].as_i64().unwrap_or(20) * 1_000_000;
+                let Some(last) = last_on.get(&n) else { continue };
+                self.decided.entry(n).or_default().push((entry.seq, worth, false));
+                let lesson = Verdict {
+                    seq: entry.seq,
+                    i: i as u64,
+                    stands_from: entry.at + undo,
+                    decides: Some(worth),
+                    probability: item["probability"].as_f64().unwrap_or(1.0),
+                    explored: item["explored"].as_bool().unwrap_or(false),
+                    ..(*last).clone()
+                };
+                waiting.insert(n, lesson);
+            }
             for verdict in records.verdicts.get(&entry.seq).into_iter().flatten() {
+                last_on.insert(verdict.item, verdict);
                 let Some(worth) = verdict.decides else { continue };
                 let before = waiting.remove(&verdict.item);
                 let (pending, taught) = match before {

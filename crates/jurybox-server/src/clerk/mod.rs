@@ -28,6 +28,10 @@ pub(crate) struct Clerk {
     pub(crate) replica: Replica,
     /// The database's clock when it was last read, and ours then.
     clock: Option<(i64, Instant)>,
+    /// The same since it jumped: one that goes on from there as it should was set right.
+    jumped: Option<(i64, Instant)>,
+    /// Something was erased that may still be in the database's journal.
+    unscrubbed: bool,
     /// Checkpoints that are to be kept when no transaction is open.
     due: Vec<Checkpoint>,
     /// The database cannot be reached: since when, and when it was last tried.
@@ -47,6 +51,8 @@ impl Clerk {
             queue,
             replica: replica?,
             clock: None,
+            jumped: None,
+            unscrubbed: false,
             due: Vec::new(),
             away: None,
             mismatches: 0,
@@ -85,7 +91,13 @@ impl Clerk {
             rest = later;
         }
         self.keep_due();
+        self.scrub();
         answers
+    }
+
+    /// Has what was erased overwritten in the database's journal too; where somebody reads there now, another time.
+    pub(crate) fn scrub(&mut self) {
+        self.unscrubbed = self.unscrubbed && !self.store.scrub().unwrap_or(false);
     }
 
     /// One transaction.
@@ -119,6 +131,7 @@ impl Clerk {
         if matches!(event.body, Body::Erase { .. }) {
             // They may hold what has just been erased.
             self.due.clear();
+            self.unscrubbed = true;
         }
         match self.replica.learner.apply(event) {
             Ok(true) => self.due.push(checkpoint_of(&self.replica.learner)),
@@ -234,6 +247,17 @@ impl Clerk {
     #[cfg(test)]
     pub(crate) fn trust_clock(&mut self) {
         self.clock = None;
+    }
+
+    /// So many seconds pass after the clock has jumped.
+    #[cfg(test)]
+    pub(crate) fn wait_after_jump(&mut self, seconds: u32) {
+        let passed = std::time::Duration::from_secs(seconds.into());
+        if let Some((at, then)) = &mut self.jumped
+            && let Some(earlier) = then.checked_sub(passed)
+        {
+            (*at, *then) = (*at - crate::config::micros(seconds), earlier);
+        }
     }
 
     #[cfg(test)]

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// How far the clock may be from where it should be, in microseconds.
 const TOLERANCE: i64 = 60_000_000;
+/// How long a clock that jumped must go on from there as it should before it is believed.
+const BELIEVED: Duration = Duration::from_secs(30);
 /// How often a database that is away is tried while who asks is refused.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -22,6 +24,13 @@ impl Clerk {
             return Err(error);
         }
         Ok(head)
+    }
+
+    /// Whether a transaction could begin now.
+    pub(crate) fn probe(&mut self) -> Result<(), Error> {
+        let begun = self.begin();
+        self.store.rollback();
+        begun.map(|_| ())
     }
 
     /// Asks the database, over a new connection where the one there is has been lost while nobody looked. One that has been away
@@ -125,27 +134,42 @@ impl Clerk {
         }
     }
 
-    /// Refuses to act by a clock that cannot be right: leases would run out all at once, or never.
+    /// Refuses to act by a clock that cannot be right: leases would run out all at once, or never. One that has jumped while the
+    /// program ran may have been set right, or the machine was asleep: if it goes on from there as it should, it is believed.
     fn check_clock(&mut self, head: Head) -> Result<(), Error> {
         if head.now + TOLERANCE < head.at {
-            return Err(Error::Clock(format!(
-                "it is {} behind the last entry of the log; nothing is done until it has caught up or is set right",
-                said(head.at - head.now)
-            )));
+            let behind = head.at - head.now;
+            return Err(Error::Clock {
+                why: format!(
+                    "it is {} behind the last entry of the log; nothing is done until it has caught up or is set right",
+                    said(behind)
+                ),
+                seconds: (behind / 1_000_000).cast_unsigned(),
+            });
         }
-        if let Some((before, then)) = self.clock {
-            let passed = i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX);
-            let jumped = head.now - before - passed;
-            if jumped.abs() > TOLERANCE {
-                return Err(Error::Clock(format!(
-                    "it has jumped {} by {} while the program ran; set it right, or start again if it is right now",
-                    if jumped > 0 { "ahead" } else { "back" },
-                    said(jumped.abs())
-                )));
+        if let Some(jumped) = self.clock.map(|from| off(head.now, from))
+            && jumped.abs() > TOLERANCE
+        {
+            let since = *self.jumped.get_or_insert((head.now, Instant::now()));
+            if off(head.now, since).abs() > TOLERANCE {
+                // It is not where it was after the jump either.
+                self.jumped = Some((head.now, Instant::now()));
+            }
+            let steady = self.jumped.map_or(Duration::ZERO, |(_, then)| then.elapsed());
+            if steady < BELIEVED {
+                return Err(Error::Clock {
+                    why: format!(
+                        "it has jumped {} by {} while the program ran; if it goes on steadily from there, it is believed in {} seconds",
+                        if jumped > 0 { "ahead" } else { "back" },
+                        said(jumped.abs()),
+                        (BELIEVED - steady).as_secs() + 1
+                    ),
+                    seconds: (BELIEVED - steady).as_secs() + 1,
+                });
             }
         }
         // From the last time that it was right: clocks drift apart over days.
-        self.clock = Some((head.now, Instant::now()));
+        (self.clock, self.jumped) = (Some((head.now, Instant::now())), None);
         Ok(())
     }
 
@@ -207,6 +231,11 @@ impl Clerk {
         self.replica.learner = learner;
         Ok(())
     }
+}
+
+/// How far a clock is from where it should be, if it was right once.
+fn off(now: i64, (before, then): (i64, Instant)) -> i64 {
+    now - before - i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX)
 }
 
 /// A time as a person says it.

@@ -18,8 +18,10 @@ pub(crate) struct Facts {
     closed: HashMap<u64, ItemRow>,
     /// Who does not want items whose verdict is to be taken back.
     skipped: HashMap<u64, Vec<String>>,
-    /// Probabilities of picks whose lease has run out.
-    claimed: HashMap<(u64, u64), (f64, bool)>,
+    /// What the last reviews were of items that may need no further one.
+    last_review: HashMap<u64, (f64, bool)>,
+    /// Probabilities of picks whose lease has run out, by the token and the reviewer.
+    claimed: HashMap<(u64, u64, String), (f64, bool)>,
 }
 
 impl Facts {
@@ -87,10 +89,11 @@ impl Facts {
                         && (gives_back
                             || board
                                 .work(found.n)
-                                .is_none_or(|work| work.lease_of(&verdict.reviewer).is_none()))
-                        && let Some(pick) = store.claimed(queue, token, found.n)?
+                                .and_then(|work| work.lease_of(&verdict.reviewer))
+                                .is_none_or(|lease| lease.claim != token))
+                        && let Some(pick) = store.claimed(queue, token, found.n, &verdict.reviewer)?
                     {
-                        self.claimed.insert((token, found.n), pick);
+                        self.claimed.insert((token, found.n, verdict.reviewer.clone()), pick);
                     }
                 }
             }
@@ -98,6 +101,13 @@ impl Facts {
                 if let Some(row) = self.verdicts.get(verdict) {
                     closed.push(row.n);
                     self.skipped.insert(row.n, store.skips_on(queue, row.n)?);
+                }
+            }
+            Request::Configure(change) => {
+                for (n, _) in board.enough(change.quorum.unwrap_or(board.config.quorum)) {
+                    if let Some(last) = store.verdicts_on(queue, n)?.last() {
+                        self.last_review.insert(n, (last.probability, last.explored));
+                    }
                 }
             }
             _ => {}
@@ -134,8 +144,14 @@ impl Facts {
         self.skipped.get(&n).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn claimed(&self, token: Option<u64>, n: u64) -> (f64, bool) {
-        token.and_then(|token| self.claimed.get(&(token, n))).copied().unwrap_or((1.0, false))
+    /// The probability of a reviewer's pick whose lease has run out, if it was that.
+    pub(crate) fn claimed(&self, token: u64, n: u64, reviewer: &str) -> Option<(f64, bool)> {
+        self.claimed.get(&(token, n, reviewer.into())).copied()
+    }
+
+    /// The probability of the pick that the last verdict on an open item was on, and whether that was an audit.
+    pub(crate) fn last_review(&self, n: u64) -> (f64, bool) {
+        self.last_review.get(&n).copied().unwrap_or((1.0, false))
     }
 
     /// What an earlier request of the same transaction has changed.
@@ -177,9 +193,8 @@ impl Facts {
                 if let Some(standing) = self.on_closed.get_mut(&item.n) {
                     standing.retain(|other| other.which != *verdict);
                 }
-                for other in self.verdicts.values_mut().filter(|other| other.which == *verdict) {
-                    other.superseded_by = Some(event.seq);
-                }
+                // Its id is free again.
+                self.verdicts.retain(|_, other| other.which != *verdict);
             }
             Body::Erase { items } => self.items.retain(|_, found| !items.contains(&found.n)),
             _ => {}

@@ -176,7 +176,8 @@ impl Desk<'_> {
         numbers.dedup();
         let changed = numbers.len() as u64;
         let body = (changed > 0).then_some(Body::Erase { items: numbers });
-        Ok(Decision::new(body, Answer::Changed { changed }))
+        let keys = items.iter().filter(|id| self.facts.item(id).is_some()).cloned().collect();
+        Ok(Decision { keys, ..Decision::new(body, Answer::Changed { changed }) })
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) use facts::Facts;
 
 use crate::Error;
 use crate::board::Board;
-use crate::event::Body;
+use crate::event::{Body, Decided};
 use crate::request::{Answer, Call, Change, Request};
 
 /// What a request comes to.
@@ -18,7 +18,7 @@ pub(crate) struct Decision {
     /// What is to be written, if anything is.
     pub(crate) body: Option<Body>,
     pub(crate) answer: Answer,
-    /// The ids of the items that are new.
+    /// The ids of the items that are new, or of those that are erased.
     pub(crate) keys: Vec<String>,
     pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
 }
@@ -96,6 +96,13 @@ impl Desk<'_> {
         if config == *self.board.config {
             return Ok(Decision::new(None, Answer::Changed { changed: 0 }));
         }
-        Ok(Decision::new(Some(Body::Configure { config }), Answer::Changed { changed: 1 }))
+        let decided = self.board.enough(config.quorum).into_iter().map(|(n, reward)| {
+            let (probability, explored) = self.facts.last_review(n);
+            let scores = self.board.blocks.scores(n).unwrap_or_default().to_vec();
+            let arrived = self.board.blocks.arrived(n).unwrap_or_default();
+            Decided { n, reward, probability, explored, arrived, scores }
+        });
+        let body = Body::Configure { decided: decided.collect(), config };
+        Ok(Decision::new(Some(body), Answer::Changed { changed: 1 }))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Decision, Desk, check_name};
 use crate::Error;
-use crate::board::work::{Work, verdict_of};
+use crate::board::work::{Work, decided, verdict_of};
 use crate::config::micros;
 use crate::event::{APPEAL, AUTOMATIC, Added, Body, Earlier, Given, Source};
 use crate::request::{Answer, NewVerdict, Rejected};
@@ -65,6 +65,9 @@ impl Desk<'_> {
 
     fn fate(&self, verdict: &NewVerdict) -> Result<Fate, String> {
         check_name("the id", &verdict.id)?;
+        if verdict.id.starts_with("erased//") {
+            return Err("an id that begins with `erased//` is that of a verdict whose item was erased".into());
+        }
         check_name("the reviewer's name", &verdict.reviewer)?;
         if let Some(label) = &verdict.label {
             check_name("the label", label)?;
@@ -164,11 +167,19 @@ impl Desk<'_> {
             return Err(own(None));
         }
         let quorum = board.config.quorum;
-        let (slot, claim, (probability, explored)) = match work.lease_of(&verdict.reviewer) {
+        let lease = work.lease_of(&verdict.reviewer);
+        let held = verdict.token.and_then(|token| self.facts.claimed(token, n, &verdict.reviewer));
+        if let Some(token) = verdict.token
+            && held.is_none()
+            && lease.is_none_or(|lease| lease.claim != token)
+        {
+            return Err(format!("token {token} is of no claim by which `{}` had it", verdict.reviewer));
+        }
+        let (slot, claim, (probability, explored)) = match lease {
             Some(lease) => (lease.slot, Some(lease.claim), (lease.probability, lease.explored)),
             // The lease has run out, or there never was one. As long as nobody else has the item, work that was done counts.
             None => match work.free_slot(quorum) {
-                Some(slot) => (slot, verdict.token, self.facts.claimed(verdict.token, n)),
+                Some(slot) => (slot, verdict.token, held.unwrap_or((1.0, false))),
                 None => return Err("it is in the hands of another reviewer".into()),
             },
         };
@@ -276,10 +287,4 @@ impl Desk<'_> {
         let answer = Answer::Undone { item: String::new(), token: board.seq + 1, until };
         Ok(Decision::new(Some(body), answer))
     }
-}
-
-/// What an item is worth once enough have looked at it.
-fn decided(work: &Work, quorum: u8) -> Option<f64> {
-    let enough = work.verdicts.len() >= work.needed(quorum);
-    if enough { verdict_of(work.verdicts.iter().map(|verdict| verdict.reward)) } else { None }
 }

@@ -62,7 +62,8 @@ impl Clerk {
 
 fn numbers_of(body: &Body) -> Vec<u64> {
     match body {
-        Body::Create { .. } | Body::Configure { .. } | Body::Erase { .. } => Vec::new(),
+        Body::Create { .. } | Body::Erase { .. } => Vec::new(),
+        Body::Configure { decided, .. } => decided.iter().map(|item| item.n).collect(),
         Body::Items { added, rescored } => {
             added.iter().map(|item| item.n).chain(rescored.iter().map(|item| item.n)).collect()
         }
@@ -82,7 +83,7 @@ fn told(event: Event, ids: &HashMap<u64, String>) -> Happened {
     let kind = event.body.kind();
     let (mut reviewer, mut verdicts, mut config, mut reason) = (None, Vec::new(), None, None);
     match event.body {
-        Body::Create { config: set_up, .. } | Body::Configure { config: set_up } => config = Some(set_up),
+        Body::Create { config: set_up, .. } | Body::Configure { config: set_up, .. } => config = Some(set_up),
         Body::Claim { reviewer: who, .. }
         | Body::Extend { reviewer: who, .. }
         | Body::Undo { reviewer: who, .. } => reviewer = Some(who),

@@ -52,7 +52,6 @@ impl Service {
     /// Deletes a queue, with everything that belongs to it.
     pub fn delete(&self, name: &str) -> Result<(), Error> {
         let (id, _) = self.reach(|store| crate::desk::find(store, Some(name)))?;
-        self.forget(id)?;
-        self.reach(|store| store.delete_queue(id))
+        self.end(id)
     }
 }

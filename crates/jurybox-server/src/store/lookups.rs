@@ -34,6 +34,9 @@ impl Lookups for Sqlite {
                 return Err(error);
             }
         }
-        self.commit()
+        self.commit()?;
+        // Where somebody reads now, it is overwritten with the next checkpoint.
+        let _ = self.scrub();
+        Ok(())
     }
 }

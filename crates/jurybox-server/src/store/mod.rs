@@ -115,8 +115,14 @@ pub(crate) trait Store: Send + keys::KeyStore + lookups::Lookups {
     fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error>;
     /// Who does not want an item, in the order of the log.
     fn skips_on(&mut self, queue: i64, n: u64) -> Result<Vec<String>, Error>;
-    /// The probability of a pick, and whether it was an audit.
-    fn claimed(&mut self, queue: i64, claim: u64, n: u64) -> Result<Option<(f64, bool)>, Error>;
+    /// The probability of a reviewer's pick, and whether it was an audit; none where the reviewer never held the item by that token.
+    fn claimed(
+        &mut self,
+        queue: i64,
+        claim: u64,
+        n: u64,
+        reviewer: &str,
+    ) -> Result<Option<(f64, bool)>, Error>;
 
     /// The entries after one, up to another.
     fn events(
@@ -159,6 +165,10 @@ pub(crate) trait Store: Send + keys::KeyStore + lookups::Lookups {
     fn checkpoint(&mut self, queue: i64, until: u64) -> Result<Option<Checkpoint>, Error>;
     /// Every checkpoint, the first first.
     fn checkpoints(&mut self, queue: i64) -> Result<Vec<Checkpoint>, Error>;
+    /// Overwrites what was deleted where the database still keeps it besides its tables. False if that must be tried again.
+    fn scrub(&mut self) -> Result<bool, Error> {
+        Ok(true)
+    }
     /// Deletes payloads and answers whose time has come.
     fn tidy(&mut self, now: i64) -> Result<(), Error>;
 }
@@ -193,7 +203,7 @@ impl Fault {
 pub(crate) fn set_up(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Seatings, Config), Error> {
     let mut set_up: Option<(Seatings, Config)> = None;
     for (seq, body) in store.bodies(queue, ["create", "configure"], until)? {
-        let (Stub::Create { config, .. } | Stub::Configure { config }) = Stub::from_text(&body)? else {
+        let (Stub::Create { config, .. } | Stub::Configure { config, .. }) = Stub::from_text(&body)? else {
             continue;
         };
         match &mut set_up {

@@ -25,13 +25,20 @@ pub(crate) const SUPERSEDE: &str =
 pub(crate) const CLOSE: &str =
     "UPDATE items SET closed_seq = ?4 WHERE queue = ?1 AND n >= ?2 AND n <= ?3 AND closed_seq IS NULL";
 pub(crate) const REOPEN: &str = "UPDATE items SET closed_seq = NULL WHERE queue = ?1 AND n = ?2";
-/// An erased item keeps its number alone.
-pub(crate) const ERASE: [&str; 4] = [
+/// An erased item keeps its number alone, and its verdicts what they were worth and whose they are.
+pub(crate) const ERASE: [&str; 6] = [
     "UPDATE items SET key = NULL, scores = NULL, tags = '{}', due = NULL, closed_seq = COALESCE(closed_seq, ?3) WHERE queue = ?1 AND n = ?2",
-    "UPDATE verdicts SET label = NULL WHERE queue = ?1 AND item = ?2 AND ?3 >= 0",
+    "UPDATE verdicts SET label = NULL, id = 'erased//' || seq || '/' || i WHERE queue = ?1 AND item = ?2 AND ?3 >= 0",
+    // The reason is the last that such a body says.
+    "UPDATE log SET body = substr(body, 1, instr(body, ',\"skip\":') - 1) || ',\"skip\":\"\"}' WHERE queue = ?1 AND seq IN (SELECT seq FROM skips WHERE queue = ?1 AND item = ?2) AND instr(body, ',\"skip\":') > 0 AND ?3 >= 0",
+    "UPDATE skips SET reason = '' WHERE queue = ?1 AND item = ?2 AND ?3 >= 0",
     "DELETE FROM rescored WHERE queue = ?1 AND n = ?2 AND ?3 >= 0",
     "DELETE FROM payloads WHERE queue = ?1 AND n = ?2 AND ?3 >= 0",
 ];
+/// Answers that name an erased item are not given again; that there was one is still known.
+pub(crate) const ERASE_ANSWERS: &str = "UPDATE idempotency SET answer = '' WHERE queue = ?1 AND (instr(answer, ?2) > 0 OR instr(answer, ?3) > 0 OR instr(answer, ?4) > 0)";
+/// The id of a verdict that was taken back is free again.
+pub(crate) const TAKE_BACK: &str = "UPDATE verdicts SET superseded_by = ?4, id = id || ' (taken back by ' || ?4 || ')' WHERE queue = ?1 AND seq = ?2 AND i = ?3";
 /// States hold rows of scores that they have drawn: what was learnt from the erased goes too.
 pub(crate) const FORGET_CHECKPOINTS: &str = "DELETE FROM checkpoints WHERE queue = ?1 AND seq <= ?2";
 pub(crate) const REMEMBER: &str =
@@ -39,12 +46,17 @@ pub(crate) const REMEMBER: &str =
 pub(crate) const REMEMBERED: &str = "SELECT key, hash, answer FROM idempotency WHERE queue = ?1 AND key = ?2";
 pub(crate) const BATCH_OF: &str = "SELECT batch FROM log WHERE queue = ?1 AND seq = ?2";
 
-pub(crate) const CLAIMED: &str =
-    "SELECT probability, explored FROM claims WHERE queue = ?1 AND seq = ?2 AND item = ?3";
+/// By a claim, or by a verdict taken back, which lends the item again.
+pub(crate) const CLAIMED: &str = "SELECT probability, explored FROM claims WHERE queue = ?1 AND seq = ?2 AND item = ?3 AND reviewer = ?4 UNION ALL SELECT 1.0, 0 FROM log WHERE queue = ?1 AND seq = ?2 AND kind = 'undo' AND instr(body, ?5) > 0 AND instr(body, '\"n\":' || ?3 || ',') > 0";
+
+/// What stands in an entry by which this reviewer takes back a verdict.
+pub(crate) fn taken_back_by(reviewer: &str) -> String {
+    format!("\"reviewer\":{},\"verdict\":", serde_json::Value::from(reviewer))
+}
+
 pub(crate) const LOG: &str =
     "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq";
-pub(crate) const BODIES: &str =
-    "SELECT seq, body FROM log WHERE queue = ?1 AND kind IN (?2, ?3) AND seq <= ?4 ORDER BY seq";
+pub(crate) const BODIES: &str = "SELECT seq, body FROM log WHERE queue = ?1 AND kind IN ('create', 'configure', 'erase') AND kind IN (?2, ?3) AND seq <= ?4 ORDER BY seq";
 /// Items as they came.
 pub(crate) const ADDED: &str = "SELECT n, arrived, seq, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 AND n >= ?2 AND n <= ?3";
 pub(crate) const RESCORED: &str =

@@ -15,7 +15,13 @@ pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -
     let body = Stub::of(&event.body).to_text();
     op(sql::INSERT_LOG, values![queue, seq, at, &event.actor, event.body.kind(), body, batch]);
     match &event.body {
-        Body::Create { .. } | Body::Configure { .. } => {}
+        Body::Create { .. } => {}
+        Body::Configure { decided, .. } => {
+            for item in decided {
+                op(sql::CLOSE, values![queue, item.n, item.n, seq]);
+                op(sql::DELETE_LEASES, values![queue, item.n, item.n]);
+            }
+        }
         Body::Items { added, rescored } => {
             for (item, key) in added.iter().zip(&write.keys) {
                 let tags = serde_json::to_string(&item.tags).map_err(corrupt)?;
@@ -59,7 +65,7 @@ pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -
             }
         }
         Body::Undo { reviewer, verdict, item, slot, until, probability, explored, .. } => {
-            op(sql::SUPERSEDE, values![queue, verdict.seq, verdict.i, seq]);
+            op(sql::TAKE_BACK, values![queue, verdict.seq, verdict.i, seq]);
             op(sql::REOPEN, values![queue, item.n]);
             let lease = values![queue, item.n, *slot, seq, reviewer, *until, *probability, *explored];
             op(sql::INSERT_LEASE, lease);
@@ -76,6 +82,12 @@ pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -
                     op(statement, values![queue, *n, seq]);
                 }
                 op(sql::DELETE_LEASES, values![queue, *n, *n]);
+            }
+            for key in &write.keys {
+                // As a value, in words, and before the reviewer in the id that a desk gives a verdict.
+                let quoted = serde_json::to_string(key).map_err(corrupt)?;
+                let bare = &quoted[1..quoted.len() - 1];
+                op(sql::ERASE_ANSWERS, values![queue, &quoted, format!("`{bare}`"), format!("\"{bare}/")]);
             }
             op(sql::FORGET_CHECKPOINTS, values![queue, seq]);
         }

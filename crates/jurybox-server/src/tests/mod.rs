@@ -1,5 +1,7 @@
 //! What crosses files: a random life of a queue, and what must hold of it.
 
+mod again;
+mod apart;
 mod away;
 mod drills;
 mod home;

@@ -65,9 +65,12 @@ async fn serve(app: App, settings: &Settings, records: &Records) -> anyhow::Resu
     tokio::pin!(stop);
     let loading = app.clone();
     let loaded = tokio::task::spawn_blocking(move || loading.load());
-    tokio::select! {
+    let failed = tokio::select! {
         loaded = loaded => loaded??,
         () = &mut stop => return Ok(()),
+    };
+    for (queue, why) in failed {
+        say(format_args!("queue `{queue}` is not served: {why}"));
     }
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{address}");

@@ -91,7 +91,10 @@ pub(super) struct Said {
 
 impl Said {
     pub(super) fn new(sql: &str, values: Vec<Value>) -> Self {
-        Said { sql: sql.replace('?', "$"), cells: values.into_iter().map(Cells::One).collect() }
+        Said {
+            sql: sql.replace('?', "$").replace("instr(", "strpos("),
+            cells: values.into_iter().map(Cells::One).collect(),
+        }
     }
 
     /// One column of keys, after the queue.

@@ -234,8 +234,15 @@ impl Store for Postgres {
         all(&rows, |row| get(row, 0))
     }
 
-    fn claimed(&mut self, queue: i64, claim: u64, n: u64) -> Result<Option<(f64, bool)>, Error> {
-        let rows = self.ask(sql::CLAIMED, &values![queue, claim, n])?;
+    fn claimed(
+        &mut self,
+        queue: i64,
+        claim: u64,
+        n: u64,
+        reviewer: &str,
+    ) -> Result<Option<(f64, bool)>, Error> {
+        let taken_back = sql::taken_back_by(reviewer);
+        let rows = self.ask(sql::CLAIMED, &values![queue, claim, n, reviewer, taken_back])?;
         rows.first().map(|row| Ok((get(row, 0)?, get(row, 1)?))).transpose()
     }
 
@@ -269,8 +276,8 @@ impl Store for Postgres {
         let rescored = ask(kinds.contains("items"), sql::RESCORED, stretch());
         let picked = ask(kinds.contains("claim"), sql::PICKED, stretch());
         let given = ask(kinds.contains("verdicts"), &sql::lateral(&sql::given()), stretch());
-        let undone = chunk.undone()?;
-        for (seq, n) in &undone {
+        let turned = chunk.turned()?;
+        for (seq, n) in &turned {
             ask(true, &sql::lateral(&sql::item_at()), values![queue, *n, *seq]);
         }
         let mut answers = if asks.is_empty() { Vec::new() } else { self.ask_all(&asks)? }.into_iter();
@@ -292,9 +299,9 @@ impl Store for Postgres {
             let row = (verdict(&row)?, item(&row, 18)?);
             chunk.given.entry(row.0.which.seq).or_default().push(row);
         }
-        for (seq, _) in undone {
+        for (seq, n) in turned {
             for row in next(true) {
-                chunk.undone.insert(seq, item(&row, 0)?);
+                chunk.turned.insert((seq, n), item(&row, 0)?);
             }
         }
         chunk.into_events(seatings)

@@ -22,6 +22,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The database's file in its folder.
 pub(crate) const FILE: &str = "jurybox.sqlite";
 const LOCK: &str = "jurybox.lock";
+/// How long another connection that writes is waited for.
+const BUSY: Duration = Duration::from_secs(30);
 /// What an SQLite file of ours says that it is: "jury".
 const APPLICATION: i64 = 0x6a75_7279;
 
@@ -211,13 +213,14 @@ impl Sqlite {
 fn connect(file: &Path) -> Result<Connection, Error> {
     let connection =
         Connection::open(file).map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
-    connection.busy_timeout(Duration::from_secs(30)).map_err(db)?;
+    connection.busy_timeout(BUSY).map_err(db)?;
     connection.set_prepared_statement_cache_capacity(64);
     let journal: String = connection
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
     connection
-        .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384")
+        // What is deleted is overwritten: an erased item must not be found in the file.
+        .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384; PRAGMA secure_delete = ON")
         .map_err(db)?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(db)?;
     if (journal.as_str(), synchronous) != ("wal", 2) {

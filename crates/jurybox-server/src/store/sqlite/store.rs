@@ -180,9 +180,16 @@ impl Store for Sqlite {
         self.rows(sql::SKIPS_ON, params![queue, n], |row| get(row, 0))
     }
 
-    fn claimed(&mut self, queue: i64, claim: u64, n: u64) -> Result<Option<(f64, bool)>, Error> {
+    fn claimed(
+        &mut self,
+        queue: i64,
+        claim: u64,
+        n: u64,
+        reviewer: &str,
+    ) -> Result<Option<(f64, bool)>, Error> {
         let read = |row: &Row<'_>| Ok((get(row, 0)?, get(row, 1)?));
-        Ok(self.rows(sql::CLAIMED, params![queue, claim, n], read)?.pop())
+        let taken_back = sql::taken_back_by(reviewer);
+        Ok(self.rows(sql::CLAIMED, params![queue, claim, n, reviewer, taken_back], read)?.pop())
     }
 
     fn events(
@@ -239,9 +246,9 @@ impl Store for Sqlite {
                 chunk.given.entry(row.0.which.seq).or_default().push(row);
             }
         }
-        for (seq, n) in chunk.undone()? {
+        for (seq, n) in chunk.turned()? {
             for row in self.rows(&sql::item_at(), params![queue, n, seq], |row| item(row, 0))? {
-                chunk.undone.insert(seq, row);
+                chunk.turned.insert((seq, n), row);
             }
         }
         chunk.into_events(seatings)
@@ -322,6 +329,15 @@ impl Store for Sqlite {
 
     fn checkpoints(&mut self, queue: i64) -> Result<Vec<Checkpoint>, Error> {
         self.rows(sql::CHECKPOINTS, [queue], checkpoint)
+    }
+
+    fn scrub(&mut self) -> Result<bool, Error> {
+        // Who reads now is not waited for.
+        self.connection.busy_timeout(std::time::Duration::ZERO).map_err(db)?;
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy = self.connection.query_row(checkpoint, [], |row| row.get::<_, i64>(0));
+        self.connection.busy_timeout(super::BUSY).map_err(db)?;
+        Ok(busy.map_err(db)? == 0)
     }
 
     fn tidy(&mut self, now: i64) -> Result<(), Error> {

@@ -1,0 +1,232 @@
+//! Second thoughts: verdicts given again, tokens of others, fewer reviewers than before, clocks set right, items erased.
+
+use super::home::{Kind, on_both};
+use super::life::{Life, config};
+use crate::store::{sql, sqlite::FILE};
+use crate::{Answer, Call, Change, Config, Error, Filter, NewItem, NewVerdict, Place, Request};
+use std::sync::atomic::Ordering;
+
+on_both!(
+    a_verdict_that_was_taken_back_can_be_given_again,
+    a_token_must_be_of_a_claim_by_which_the_reviewer_had_the_item,
+    fewer_reviewers_decide_what_has_enough_verdicts,
+    whatever_happens_while_the_quorum_changes_the_records_hold,
+    a_clock_that_goes_on_steadily_after_a_jump_is_believed,
+    what_is_erased_is_in_no_answer_and_no_file,
+);
+
+fn plain(kind: Kind, quorum: u8) -> Life {
+    let config = Config { quorum, audit_rate: 0.0, ageing_per_day: 0.0, ..config() };
+    let mut life = Life::new(kind, 1, &config);
+    let items = (0..80).map(|i| {
+        let scores = ["a", "b", "c"].map(|name| (name.to_string(), Some(f64::from(i)))).into();
+        NewItem { id: format!("x{i}"), scores, ..NewItem::default() }
+    });
+    life.ask(Request::Items(items.collect())).unwrap();
+    life.clerk.freshen().unwrap();
+    life
+}
+
+fn claim(life: &mut Life, reviewer: &str, k: u32) -> Vec<crate::Claimed> {
+    let claim = Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() };
+    let Answer::Claims { claims, .. } = life.ask(claim).unwrap() else { panic!("no claims") };
+    claims
+}
+
+fn give(life: &mut Life, id: &str, item: &str, reviewer: &str, token: Option<u64>) -> Result<u64, String> {
+    let (id, item, reviewer) = (id.into(), item.into(), reviewer.into());
+    let verdict = NewVerdict { id, item, reviewer, token, reward: 1.0, ..NewVerdict::default() };
+    match life.ask(Request::Verdicts(vec![verdict])).unwrap() {
+        Answer::Verdicts { accepted, rejected, .. } if rejected.is_empty() => Ok(accepted),
+        Answer::Verdicts { rejected, .. } => Err(rejected[0].why.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn undo(life: &mut Life, reviewer: &str, verdict: &str) -> u64 {
+    let undo = Request::Undo { reviewer: reviewer.into(), verdict: verdict.into() };
+    let Answer::Undone { token, .. } = life.ask(undo).unwrap() else { panic!("not undone") };
+    token
+}
+
+fn assert_sound(life: &Life) {
+    for checked in crate::verify(&life.home.place).unwrap() {
+        assert!(checked.is_sound() && checked.exact == checked.claims, "{checked:#?}");
+    }
+}
+
+fn a_verdict_that_was_taken_back_can_be_given_again(kind: Kind) {
+    let mut life = plain(kind, 1);
+    claim(&mut life, "ann", 1);
+    for _ in 0..3 {
+        assert_eq!(give(&mut life, "v1", "x79", "ann", None), Ok(1));
+        assert_eq!(give(&mut life, "v1", "x79", "ann", None), Ok(0), "the same again is the same");
+        assert_eq!(life.clerk.replica.board.counts().closed, 1);
+        undo(&mut life, "ann", "v1");
+        assert_eq!(life.clerk.replica.board.counts().closed, 0);
+    }
+    // Taken back and given again before the first was answered.
+    let verdict = NewVerdict {
+        id: "v1".into(),
+        item: "x79".into(),
+        reviewer: "ann".into(),
+        reward: 0.0,
+        ..NewVerdict::default()
+    };
+    let calls = [
+        Request::Verdicts(vec![verdict.clone()]),
+        Request::Undo { reviewer: "ann".into(), verdict: "v1".into() },
+        Request::Verdicts(vec![verdict]),
+    ];
+    for answer in life.clerk.answer(&calls.map(|request| Call::new("ann", request))) {
+        answer.unwrap();
+    }
+    assert_eq!(life.clerk.replica.board.counts().closed, 1);
+    assert_sound(&life);
+}
+
+fn a_token_must_be_of_a_claim_by_which_the_reviewer_had_the_item(kind: Kind) {
+    let mut life = plain(kind, 1);
+    let first = claim(&mut life, "ann", 1).remove(0);
+    let bobs = claim(&mut life, "bob", 1).remove(0);
+    for wrong in [9999, 1, bobs.token] {
+        let why = give(&mut life, "v", &first.item, "ann", Some(wrong)).unwrap_err();
+        assert!(why.contains(&format!("token {wrong} is of no claim")), "{why}");
+    }
+    // One that has run out was one: late work counts while nobody else has the item.
+    life.pass(31);
+    assert!(give(&mut life, "v", &first.item, "cid", Some(first.token)).is_err(), "it was ann's");
+    assert_eq!(give(&mut life, "v", &first.item, "ann", Some(first.token)), Ok(1));
+    // So is that of a verdict taken back, which lends the item again.
+    let token = undo(&mut life, "ann", "v");
+    life.pass(31);
+    assert!(give(&mut life, "w", &first.item, "bob", Some(token)).is_err());
+    assert!(give(&mut life, "w", &bobs.item, "ann", Some(token)).is_err());
+    assert_eq!(give(&mut life, "w", &first.item, "ann", Some(token)), Ok(1));
+    assert_sound(&life);
+}
+
+fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
+    let mut life = plain(kind, 2);
+    for (i, item) in claim(&mut life, "ann", 5).iter().enumerate().skip(1) {
+        assert_eq!(give(&mut life, &format!("v{i}"), &item.item, "ann", Some(item.token)), Ok(1));
+    }
+    assert_eq!(life.clerk.replica.board.counts().closed, 0);
+    let quorum = Change { quorum: Some(1), ..Change::default() };
+    life.ask(Request::Configure(quorum)).unwrap();
+    assert_eq!(life.clerk.replica.board.counts().closed, 4);
+    let why = give(&mut life, "late", "x77", "bob", None).unwrap_err();
+    assert_eq!(why, "it is closed");
+    life.pass(25);
+    life.ask(Request::Extend { reviewer: "ann".into(), items: Vec::new() }).unwrap();
+    let next = claim(&mut life, "bob", 1).remove(0);
+    assert_eq!(next.item, "x74", "the best that nobody has");
+    let seen = life.clerk.replica.learner.jury().seen();
+    assert_eq!(seen.used + seen.passed_over, 4, "they were learnt from");
+    // Who opens the queue now, or folds its log again, finds the same.
+    let (queue, seq) = (life.clerk.queue(), life.clerk.replica.board.seq);
+    let folded = crate::load::refold(life.clerk.store(), queue, seq, &mut |_| Ok(())).unwrap();
+    assert_eq!(folded.to_bytes(), life.clerk.replica.learner.to_bytes());
+    let store = life.clerk.another_store().unwrap();
+    let opened = crate::clerk::Clerk::open(store, queue).unwrap();
+    assert_eq!(opened.replica.board.counts(), life.clerk.replica.board.counts());
+    life.clerk.freshen().unwrap();
+    claim(&mut life, "cid", 3);
+    assert_sound(&life);
+}
+
+fn whatever_happens_while_the_quorum_changes_the_records_hold(kind: Kind) {
+    let mut decided = 0;
+    for seed in 0..3 {
+        let mut life = Life::new(kind, 500 + seed, &Config { quorum: 3, ..config() });
+        for quorum in [2, 3, 1, 3, 2, 1] {
+            life.live(60);
+            let closed = life.clerk.replica.board.counts().closed;
+            life.ask(Request::Configure(Change { quorum: Some(quorum), ..Change::default() })).unwrap();
+            decided += life.clerk.replica.board.counts().closed - closed;
+        }
+        life.live(60);
+        life.clerk.freshen().unwrap();
+        let (queue, seq) = (life.clerk.queue(), life.clerk.replica.board.seq);
+        let folded = crate::load::refold(life.clerk.store(), queue, seq, &mut |_| Ok(())).unwrap();
+        assert_eq!(folded.to_bytes(), life.clerk.replica.learner.to_bytes());
+        for checked in crate::verify(&life.home.place).unwrap() {
+            assert!(checked.is_sound(), "seed {seed}: {checked:#?}");
+        }
+    }
+    assert!(decided > 0, "no item had enough verdicts in any of these lives");
+}
+
+fn a_clock_that_goes_on_steadily_after_a_jump_is_believed(kind: Kind) {
+    let mut life = plain(kind, 1);
+    claim(&mut life, "ann", 1);
+    let day = 86_400_000_000;
+    let ask = || Request::Claim { reviewer: "bob".into(), k: Some(1), filter: Filter::default() };
+    life.ahead.fetch_add(day, Ordering::Relaxed);
+    let error = life.ask(ask()).unwrap_err();
+    assert!(matches!(error, Error::Clock { .. }) && (2..=31).contains(&error.retry_after()), "{error}");
+    // Half a minute later it is somewhere else again.
+    life.clerk.wait_after_jump(31);
+    life.ahead.fetch_add(day, Ordering::Relaxed);
+    assert!(matches!(life.ask(ask()), Err(Error::Clock { .. })));
+    assert!(life.clerk.probe().is_err());
+    life.clerk.wait_after_jump(31);
+    assert!(life.clerk.probe().is_ok());
+    life.ask(ask()).unwrap();
+    // Behind what was written, nobody can go on; but it is said for how long.
+    life.ahead.fetch_sub(day, Ordering::Relaxed);
+    let error = life.ask(ask()).unwrap_err();
+    assert_eq!(error.retry_after(), 3600, "{error}");
+}
+
+fn what_is_erased_is_in_no_answer_and_no_file(kind: Kind) {
+    let mut life = plain(kind, 1);
+    let secret = NewItem {
+        id: "SECRET \"id\"".into(),
+        scores: [("a".to_string(), Some(99.0))].into(),
+        tags: [("name".to_string(), "SECRET tag".to_string())].into(),
+        payload: Some(serde_json::json!({"text": "SECRET payload"})),
+        ..NewItem::default()
+    };
+    let id = secret.id.clone();
+    life.ask(Request::Items(vec![secret])).unwrap();
+    let due = claim(&mut life, "bob", 1).remove(0);
+    assert_eq!(due.item, id);
+    let skip = Request::Skip { reviewer: "bob".into(), item: id.clone(), reason: "SECRET reason".into() };
+    life.ask(skip).unwrap();
+    let asked =
+        Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() });
+    let asked = asked.with_key("key");
+    let Ok(Answer::Claims { claims, .. }) = life.clerk.answer(std::slice::from_ref(&asked)).remove(0) else {
+        panic!("no claim")
+    };
+    assert_eq!(claims[0].item, id);
+    let other =
+        Call::new("cid", Request::Claim { reviewer: "cid".into(), k: Some(1), filter: Filter::default() });
+    let other = other.with_key("other");
+    life.clerk.answer(std::slice::from_ref(&other)).remove(0).unwrap();
+    assert_eq!(give(&mut life, &format!("{id}/ann"), &id, "ann", Some(claims[0].token)), Ok(1));
+    life.ask(Request::Erase { items: vec![id] }).unwrap();
+    let again = life.clerk.answer(&[asked]).remove(0);
+    assert!(matches!(&again, Err(Error::Conflict(why)) if why.contains("erased")), "{again:?}");
+    assert!(life.clerk.answer(&[other]).remove(0).is_ok(), "what spoke of others is said again");
+    for checked in crate::verify(&life.home.place).unwrap() {
+        assert!(checked.is_sound(), "{checked:#?}");
+    }
+    if let Place::Folder(folder) = &life.home.place {
+        for file in std::fs::read_dir(folder).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            assert!(!bytes.windows(6).any(|six| six == b"SECRET"));
+        }
+    }
+}
+
+#[test]
+fn what_sets_a_queue_up_is_found_without_reading_its_log() {
+    let life = plain(Kind::Sqlite, 1);
+    let db = rusqlite::Connection::open(life.home.folder().join(FILE)).unwrap();
+    let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {}", sql::BODIES)).unwrap();
+    let mut rows = plan.query(rusqlite::params![1, "create", "configure", 9]).unwrap();
+    let how: String = rows.next().unwrap().unwrap().get(3).unwrap();
+    assert!(how.contains("log_of_settings (queue=? AND kind=?"), "{how}");
+}
