@@ -45,7 +45,7 @@ pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Sour
 pub use keep::{Rebuilt, backup, rebuild, restore};
 pub use keys::{Key, Keyring, Role, hash_of_secret};
 pub use place::Place;
-pub use reads::{Evaluated, Explained, Found, Happened, Listed, Model, Share, Stands};
+pub use reads::{Drawn, Evaluated, Explained, Found, Happened, Listed, Model, Scale, Share, Stands};
 pub use request::{Answer, Call, Change, Claimed, NewItem, NewVerdict, Rejected, Request};
 pub use service::{Queue, Service, Standing};
 

@@ -26,6 +26,9 @@ enum Command {
     Verify {
         #[command(flatten)]
         records: Records,
+        /// Fail also where a claim cannot be proved any more, because an item was erased since
+        #[arg(long)]
+        strict: bool,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -104,7 +107,7 @@ fn folder(place: &Place) -> anyhow::Result<&Path> {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.command {
-            Command::Verify { records, json } => proved(records.place()?, *json),
+            Command::Verify { records, strict, json } => proved(records.place()?, *strict, *json),
             Command::Rebuild { records, queue, to, wait, json } => {
                 let rebuilt = rebuild(records.place()?, queue.as_deref(), *to, Duration::from_secs(*wait))?;
                 if *json {
@@ -140,7 +143,7 @@ impl Args {
     }
 }
 
-fn proved(place: &Place, as_json: bool) -> anyhow::Result<()> {
+fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
     let queues = verify(place)?;
     let sound = queues.iter().all(jurybox_server::Checked::is_sound);
     if as_json {
@@ -162,6 +165,16 @@ fn proved(place: &Place, as_json: bool) -> anyhow::Result<()> {
                 queue.twice,
                 queue.double_leases
             )?;
+            if queue.unprovable > 0 {
+                writeln!(
+                    text,
+                    "{}: of the {} not provable, {} were ranked by a model that had learnt from an item erased since, and {} could have been given one",
+                    queue.queue,
+                    queue.unprovable,
+                    queue.model_gone,
+                    queue.unprovable - queue.model_gone
+                )?;
+            }
         }
         output::text_to_stdout(&text)?;
     }
@@ -169,6 +182,10 @@ fn proved(place: &Place, as_json: bool) -> anyhow::Result<()> {
         let problems: Vec<&str> =
             queues.iter().flat_map(|queue| &queue.problems).map(String::as_str).take(5).collect();
         bail!("the records do not hold: {}", problems.join("; "));
+    }
+    let unprovable: u64 = queues.iter().map(|queue| queue.unprovable).sum();
+    if strict && unprovable > 0 {
+        bail!("{unprovable} claims cannot be proved any more, because items were erased since");
     }
     Ok(())
 }

@@ -140,7 +140,7 @@ pub(crate) async fn evaluators(
 ) -> Result<Json<EvaluatorList>, Problem> {
     let told = look(&app, &name, |queue| {
         let model = queue.model()?;
-        let evaluators = model.evaluators().into_iter().map(Into::into).collect();
+        let evaluators = queue.evaluated(&model)?.into_iter().map(Into::into).collect();
         Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, evaluators })
     });
     told.await.map(Json)

@@ -212,9 +212,9 @@ pub(crate) struct EvaluatorNow {
     interval: Option<Estimate>,
     /// Its noise as the policy reckons it; null where it does not.
     noise: Option<f64>,
-    /// The share of open items that it has scored.
+    /// The share of items that came in which it has scored.
     coverage: Option<f64>,
-    /// The evaluator whose scores go most with its own among the open items.
+    /// The evaluator whose scores go most with its own, among all items that came in.
     redundancy: Option<Redundancy>,
     /// What has changed about it.
     drift: Vec<Drift>,
@@ -284,45 +284,80 @@ pub(crate) struct Previewed {
     pub(crate) best: Vec<String>,
 }
 
-/// What was found, and what may have been missed.
+/// What was found, and what may have been missed. Erased items are left out, save that they may have been worth anything.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Report {
-    /// Items that ever came in.
+    /// Items that came in.
     items: u64,
-    /// Items that a person has looked at.
+    /// Items that people have decided.
     looked_at: u64,
     /// The sum of what they were found to be worth.
     caught: f64,
-    /// The mean worth of the items that were picked by value.
+    /// The mean worth of the items that were given out for their value or their date, and not drawn.
     picked: MeanOf,
-    /// The mean worth of the items that were drawn on arrival (`audit_rate`): what random picks would find.
+    /// The mean worth of those that people decided without having been given them.
+    unasked: MeanOf,
+    /// The mean worth of all items by those that were drawn on arrival (`audit_rate`): what random picks would find.
     random: MeanOf,
-    /// The mean worth of the drawn items that the plain mean of the scores would have picked.
+    /// The mean worth of the drawn items that the plain mean of the scores would have picked, as large a share of all as was picked.
     plain_mean: MeanOf,
-    /// What all items are worth together beyond what was caught, by those that were drawn: an interval of 95 %. Null where too few were drawn.
+    /// What those items are worth together that nobody has decided, by those that were drawn: an interval of 95 %. A drawn item that is not
+    /// decided counts at the worst it could be worth, at each end. Null where nothing drawn is decided.
     missed: Option<Estimate>,
+    /// Why `missed` is null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<&'static str>,
+    /// What became of the items that were drawn.
+    drawn: DrawnItems,
+    /// What rewards lie within: 0 and 1, and whatever else was given. Intervals hold if no item is worth more or less.
+    scale: RewardScale,
 }
 
 /// A mean over so many items.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MeanOf {
     items: u64,
-    /// With an interval of 95 %; null where they are fewer than 30.
+    /// With an interval of 95 %; null where there are none.
     mean: Option<Estimate>,
+}
+
+/// What became of the items that were drawn on arrival.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DrawnItems {
+    items: u64,
+    /// By people.
+    decided: u64,
+    /// For somebody to decide them.
+    waiting: u64,
+    /// Without having been decided by people.
+    closed: u64,
+    erased: u64,
+}
+
+/// The lowest and the highest reward.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RewardScale {
+    low: f64,
+    high: f64,
 }
 
 impl From<Found> for Report {
     fn from(found: Found) -> Self {
         let mean =
             |share: jurybox_server::Share| MeanOf { items: share.items, mean: share.mean.map(Into::into) };
+        let jurybox_server::Drawn { items, decided, waiting, closed, erased } = found.drawn;
         Report {
             items: found.items,
             looked_at: found.looked_at,
             caught: found.caught,
             picked: mean(found.picked),
+            unasked: mean(found.unasked),
             random: mean(found.random),
             plain_mean: mean(found.plain_mean),
             missed: found.missed.map(Into::into),
+            unknown: found.unknown,
+            drawn: DrawnItems { items, decided, waiting, closed, erased },
+            scale: RewardScale { low: found.scale.low, high: found.scale.high },
         }
     }
 }

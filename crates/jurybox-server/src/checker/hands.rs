@@ -1,5 +1,6 @@
 //! Who holds what, and what becomes of it: claims, leases, verdicts, verdicts taken back.
 
+use super::partial::Gone;
 use super::read::{Entry, Found, Pick, Verdict};
 use super::tables::{Closed, Stood};
 use super::top::compare;
@@ -7,11 +8,11 @@ use super::{Lease, Open, Play, Problem};
 
 impl Play<'_> {
     /// A number of the set-up in force.
-    fn number(&self, name: &str, otherwise: f64) -> f64 {
+    pub(super) fn number(&self, name: &str, otherwise: f64) -> f64 {
         self.records.setups[self.setup].config[name].as_f64().unwrap_or(otherwise)
     }
 
-    fn quorum(&self) -> i64 {
+    pub(super) fn quorum(&self) -> i64 {
         self.number("quorum", 1.0) as i64
     }
 
@@ -35,14 +36,18 @@ impl Play<'_> {
                 .tell(format!("entry {} (claim): its rows say something else than the entry", entry.seq));
         }
         self.check_end(entry);
-        // What was erased since the model was made is missing from it now.
-        if entry.body["model"].as_u64().unwrap_or(0) < self.models.provable_from() {
-            self.found.unprovable += 1;
-        } else {
-            match self.top(entry).and_then(|top| compare(&top, picks)) {
-                Ok(()) => self.found.exact += 1,
-                Err(Problem(what)) => self.found.tell(format!("entry {} (claim): {what}", entry.seq)),
+        let gone = self.gone(entry);
+        let holds = match gone {
+            Some(gone) => self.still_holds(entry, picks, gone),
+            None => self.top(entry).and_then(|top| compare(&top, picks)),
+        };
+        match (holds, gone) {
+            (Ok(()), None) => self.found.exact += 1,
+            (Ok(()), Some(gone)) => {
+                self.found.unprovable += 1;
+                self.found.model_gone += u64::from(gone == Gone::Model);
             }
+            (Err(Problem(what)), _) => self.found.tell(format!("entry {} (claim): {what}", entry.seq)),
         }
         for pick in picks {
             let open = self.at(pick.item)?;

@@ -7,6 +7,7 @@
 
 mod hands;
 mod models;
+mod partial;
 mod read;
 mod rows;
 mod tables;
@@ -36,8 +37,10 @@ pub struct Checked {
     pub claims: u64,
     /// Claims that were the exact top K under the model they name.
     pub exact: u64,
-    /// Claims whose exactness cannot be proved any more, because an item was erased since.
+    /// Claims whose exactness cannot be proved any more, because an item was erased since; all else about them was.
     pub unprovable: u64,
+    /// Those of them whose model had learnt from such an item. With the others, such an item could have been given out instead.
+    pub model_gone: u64,
     /// Models that claims name.
     pub models: u64,
     /// Checkpoints that hold what the log gives.
@@ -314,7 +317,7 @@ impl Play<'_> {
         }
         let late = self.records.late.get(&entry.seq);
         // Late scores of what was erased are gone.
-        if self.models.provable_from() == 0 {
+        if self.models.erased().next().is_none() {
             self.all_there(late.map_or(0, Vec::len) as u64, entry.body["rescored"].as_u64(), "late scores");
         }
         for (n, row) in late.into_iter().flatten() {

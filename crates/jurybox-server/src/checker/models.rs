@@ -30,6 +30,8 @@ pub(super) struct Models<'a> {
     /// What was decided on an item, entry by entry, by people.
     decided: HashMap<u64, Vec<(u64, f64, bool)>>,
     erased: HashMap<u64, u64>,
+    /// By entry: how many items were there that were erased later.
+    gone: Vec<i64>,
     going: Option<Going>,
 }
 
@@ -50,6 +52,7 @@ impl<'a> Models<'a> {
             revisions: BTreeSet::new(),
             decided: HashMap::new(),
             erased: HashMap::new(),
+            gone: vec![0; records.log.len() + 2],
             going: None,
         };
         for entry in &records.log {
@@ -75,6 +78,7 @@ impl<'a> Models<'a> {
                 _ => {}
             }
         }
+        models.write_down_what_is_gone();
         models.write_down_sightings();
         models.write_down_lessons();
         models.steps.sort_by_key(|step| step.place);
@@ -219,9 +223,37 @@ impl<'a> Models<'a> {
         }
     }
 
-    /// The last entry after which nothing was erased: before it, nothing can be proved any more.
-    pub(super) fn provable_from(&self) -> u64 {
-        self.erased.values().max().copied().unwrap_or(0)
+    /// From its arrival until it was erased an item may have been learnt from, and it is not known what it said.
+    fn write_down_what_is_gone(&mut self) {
+        for (n, erased) in &self.erased {
+            let item = (*n as usize).checked_sub(1).and_then(|at| self.records.items.get(at));
+            let arrived = item.map_or(0, |item| item.seq);
+            for (seq, step) in [(arrived, 1), (*erased, -1)] {
+                if let Some(gone) = self.gone.get_mut(seq as usize) {
+                    *gone += step;
+                }
+            }
+        }
+        let mut there = 0;
+        for gone in &mut self.gone {
+            there += *gone;
+            *gone = there;
+        }
+    }
+
+    /// Whether what had been learnt up to an entry cannot be computed any more.
+    pub(super) fn is_gone(&self, model: u64) -> bool {
+        self.gone.get(model as usize).is_some_and(|there| *there > 0)
+    }
+
+    /// Whether an item was erased, at whatever entry.
+    pub(super) fn is_erased(&self, n: u64) -> bool {
+        self.erased.contains_key(&n)
+    }
+
+    /// The items that were erased.
+    pub(super) fn erased(&self) -> impl Iterator<Item = &u64> {
+        self.erased.keys()
     }
 
     /// What an item is worth as known at an entry, where a verdict on it was revised.

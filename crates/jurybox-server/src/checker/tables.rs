@@ -107,7 +107,7 @@ impl Play<'_> {
                 continue;
             }
             // What was erased since is missing from what can be learnt now.
-            if *seq < self.models.provable_from() {
+            if self.models.is_gone(*seq) {
                 continue;
             }
             match self.models.jury(*seq) {

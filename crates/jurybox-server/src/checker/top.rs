@@ -32,7 +32,7 @@ impl Candidate {
 }
 
 impl Play<'_> {
-    /// What the claim should have been given.
+    /// What the claim should have been given, of all that is still there.
     pub(super) fn top(&mut self, entry: &Entry) -> Found<Vec<Should>> {
         let body = &entry.body;
         let model = body["model"].as_u64().unwrap_or(0);
@@ -57,7 +57,7 @@ impl Play<'_> {
         let mut candidates = Vec::new();
         for (&n, open) in &self.open {
             let Some(slot) = open.free(quorum) else { continue };
-            if open.knows(reviewer) || !wanted(&filter, &open.tags) {
+            if self.models.is_erased(n) || open.knows(reviewer) || !wanted(&filter, &open.tags) {
                 continue;
             }
             let value = if let Some(value) = self.values.get(&n) {
@@ -127,6 +127,6 @@ pub(super) fn compare(top: &[Should], picks: &[Pick]) -> Found<()> {
 }
 
 /// An item's tags against a filter of a claim.
-fn wanted(filter: &BTreeMap<String, Vec<String>>, tags: &BTreeMap<String, String>) -> bool {
+pub(super) fn wanted(filter: &BTreeMap<String, Vec<String>>, tags: &BTreeMap<String, String>) -> bool {
     filter.iter().all(|(name, values)| tags.get(name).is_some_and(|tag| values.contains(tag)))
 }

@@ -3,15 +3,18 @@
 //! What needs the board or the clerk's connection runs on the clerk's thread, between transactions, and must be short there; what
 //! takes longer takes a copy along, which is cheap, and works elsewhere.
 
+mod bound;
 mod happened;
 mod items;
 mod model;
 mod report;
+mod sample;
 
 pub use happened::Happened;
 pub use items::{Explained, Listed, Stands};
 pub use model::{Evaluated, Model};
-pub use report::{Found, Share};
+pub use report::{Drawn, Found, Share};
+pub use sample::Scale;
 
 use crate::Error;
 use crate::clerk::Clerk;

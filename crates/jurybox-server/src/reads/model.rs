@@ -1,11 +1,11 @@
 //! What was learnt about the evaluators, and what another model would do.
 
 use crate::board::Filter;
-use crate::board::blocks::{Blocks, OPEN};
 use crate::board::view::{Ageing, View};
 use crate::clerk::looks::in_order;
 use crate::load::refold_as;
 use crate::service::Queue;
+use crate::store::Store;
 use crate::{Change, Config, Error, NewItem};
 use jurybox::options::Fraction;
 use jurybox::{Alarm, Direction, Evaluators, Fitted, Interval, Seen};
@@ -20,7 +20,6 @@ pub struct Model {
     /// How the queue is set up.
     pub config: Config,
     fitted: Fitted,
-    blocks: Blocks,
 }
 
 /// What is known of an evaluator.
@@ -34,16 +33,16 @@ pub struct Evaluated {
     pub interval: Option<Interval>,
     /// Its noise as the policy reckons it, where it does.
     pub noise: Option<f64>,
-    /// The share of open items that it has scored; none where nothing is open.
+    /// The share of items that it has scored, of all that came in; none where nothing did.
     pub coverage: Option<f64>,
-    /// The evaluator whose scores go most with its own among the open items, and their correlation.
+    /// The evaluator whose scores go most with its own among all items that came in, and their correlation.
     pub closest: Option<(String, f64)>,
     /// What has changed about it.
     pub alarms: Vec<Alarm>,
 }
 
 /// Rows that correlations are taken from.
-const SAMPLE: usize = 20_000;
+const SAMPLE: u64 = 20_000;
 /// Above so many evaluators pairs are not compared: there are too many.
 const MOST_COMPARED: usize = 100;
 
@@ -58,9 +57,19 @@ impl Queue {
                 seen: clerk.replica.learner.jury().seen(),
                 config: (*board.config).clone(),
                 fitted: view.fitted.clone(),
-                blocks: board.blocks.clone(),
             })
         })?
+    }
+
+    /// What is known of each evaluator by a model, and by a sample of all items that came in: those that are still open were left by
+    /// picking, and would say that evaluators who agree on what to pick differ.
+    pub fn evaluated(&self, model: &Model) -> Result<Vec<Evaluated>, Error> {
+        let (mut store, queue) =
+            self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
+        let head = store.begin_reading(queue)?;
+        let rows = sample(store.as_mut(), queue, head.seq, &model.config.evaluators);
+        store.rollback();
+        Ok(model.evaluators(&rows?))
     }
 
     /// The ids of the best free items as the queue is set up, and as they would be if it were set up differently, `k` of each: the
@@ -85,6 +94,25 @@ impl Queue {
         let then = in_order(store.as_mut(), queue, &numbers)?;
         Ok((now.into_iter().map(|item| item.id).collect(), then.into_iter().map(|(_, id, _)| id).collect()))
     }
+}
+
+/// The scores of items that came in, every so manieth, by those who sit now.
+fn sample(
+    store: &mut dyn Store,
+    queue: i64,
+    head: u64,
+    sitting: &Evaluators,
+) -> Result<Vec<Vec<f64>>, Error> {
+    let (seatings, config) = crate::store::set_up(store, queue, head)?;
+    let step = (store.totals(queue)?.0 / SAMPLE).max(1);
+    let mut rows = Vec::new();
+    store.every(queue, step, &mut |item| {
+        let scores = item.into_added(&seatings, head + 1).scores;
+        // Somebody may have changed who sits since the model was asked for.
+        rows.push(crate::seatings::project(&scores, &config.evaluators, sitting));
+        Ok(())
+    })?;
+    Ok(rows)
 }
 
 fn not_ranked() -> Error {
@@ -116,8 +144,7 @@ impl Model {
         Ok(self.fitted.values(&self.fitted.scores(&table)?)?)
     }
 
-    /// What is known of each evaluator.
-    pub fn evaluators(&self) -> Vec<Evaluated> {
+    fn evaluators(&self, rows: &[Vec<f64>]) -> Vec<Evaluated> {
         let evaluators = &self.config.evaluators;
         // A fit made for others, just before they changed, says nothing about these.
         let fits = self.fitted.evaluators() == evaluators;
@@ -125,7 +152,7 @@ impl Model {
         let weights = self.fitted.weights().filter(|_| fits);
         let intervals = level.filter(|_| fits).and_then(|level| self.fitted.weight_intervals(level));
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
-        let (coverage, closest) = self.compared();
+        let (coverage, closest) = compared(rows, evaluators.len());
         evaluators
             .names()
             .enumerate()
@@ -148,48 +175,31 @@ impl Model {
             })
             .collect()
     }
+}
 
-    /// The share of open items that each has scored, and who goes most with whom.
-    #[expect(clippy::type_complexity, reason = "one of each kind for every evaluator")]
-    fn compared(&self) -> (Vec<Option<f64>>, Vec<Option<(usize, f64)>>) {
-        let width = self.config.evaluators.len();
-        let (mut there, mut open) = (vec![0_u64; width], 0_u64);
-        let mut sample: Vec<&[f64]> = Vec::new();
-        let every = (self.blocks.open() / SAMPLE).max(1) as u64;
-        for block in self.blocks.iter() {
-            for (row, scores) in block.scores.chunks_exact(width).enumerate() {
-                if block.flags[row] & OPEN == 0 {
-                    continue;
-                }
-                open += 1;
-                for (count, score) in there.iter_mut().zip(scores) {
-                    *count += u64::from(!score.is_nan());
-                }
-                if open % every == 0 {
-                    sample.push(scores);
-                }
-            }
-        }
-        let coverage = there.iter().map(|count| (open > 0).then(|| *count as f64 / open as f64)).collect();
-        let mut closest: Vec<Option<(usize, f64)>> = vec![None; width];
-        if width <= MOST_COMPARED {
-            for a in 0..width {
-                for b in 0..a {
-                    let Some(r) = correlation(&sample, a, b) else { continue };
-                    for (one, other) in [(a, b), (b, a)] {
-                        if closest[one].is_none_or(|(_, best)| r.abs() > best.abs()) {
-                            closest[one] = Some((other, r));
-                        }
+/// The share of rows that each column is in, and the column that goes most with each.
+#[expect(clippy::type_complexity, reason = "one of each kind for every evaluator")]
+fn compared(rows: &[Vec<f64>], width: usize) -> (Vec<Option<f64>>, Vec<Option<(usize, f64)>>) {
+    let there = |at: usize| rows.iter().filter(|row| !row[at].is_nan()).count() as f64;
+    let coverage = (0..width).map(|at| (!rows.is_empty()).then(|| there(at) / rows.len() as f64)).collect();
+    let mut closest: Vec<Option<(usize, f64)>> = vec![None; width];
+    if width <= MOST_COMPARED {
+        for a in 0..width {
+            for b in 0..a {
+                let Some(r) = correlation(rows, a, b) else { continue };
+                for (one, other) in [(a, b), (b, a)] {
+                    if closest[one].is_none_or(|(_, best)| r.abs() > best.abs()) {
+                        closest[one] = Some((other, r));
                     }
                 }
             }
         }
-        (coverage, closest)
     }
+    (coverage, closest)
 }
 
 /// The correlation of two columns over the rows that have both; none where there are too few, or one does not vary.
-fn correlation(rows: &[&[f64]], a: usize, b: usize) -> Option<f64> {
+fn correlation(rows: &[Vec<f64>], a: usize, b: usize) -> Option<f64> {
     let pairs = || rows.iter().map(|row| (row[a], row[b])).filter(|(x, y)| !x.is_nan() && !y.is_nan());
     let (mut count, mut mean_x, mut mean_y) = (0.0, 0.0, 0.0);
     for (x, y) in pairs() {

@@ -1,184 +1,373 @@
-//! What a queue has found, and what it may have missed: from the verdicts and the probabilities of their picks.
+//! What a queue has found, and what it may have missed: from what was decided, and from the items that were drawn on arrival.
 
+use super::bound::bounds;
 use super::model::oriented;
-use crate::desk::exported;
-use crate::event::Source;
+use super::sample::{Scale, Stratum, for_the_others, total};
+use crate::Error;
+use crate::event::{Source, Stub};
+use crate::rows::ItemRow;
+use crate::seatings::Seatings;
 use crate::service::Queue;
-use crate::{Config, Error};
-use jurybox::Interval;
+use crate::store::Store;
+use crate::store::lookups::Said;
 use jurybox::toolbox::Standard;
-use std::collections::HashMap;
+use jurybox::{Evaluators, Interval};
+use std::collections::{HashMap, HashSet};
 
-/// Audits below this say nothing.
-const FEWEST: usize = 30;
-
-/// What a queue has found.
+/// What a queue has found. Erased items are left out, save that they may have been worth anything.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// Items that ever came in.
+    /// Items that came in.
     pub items: u64,
-    /// Items that a person has looked at.
+    /// Items that people have decided.
     pub looked_at: u64,
     /// The sum of what they were found to be worth.
     pub caught: f64,
-    /// The mean worth of the items that were picked by value.
+    /// The mean worth of the items that were given out for their value or their date, and not drawn.
     pub picked: Share,
-    /// The mean worth of the items that were drawn on arrival: what random picks would find.
+    /// The mean worth of those that people decided without having been given them.
+    pub unasked: Share,
+    /// The mean worth of all items by those that were drawn on arrival: what random picks would find.
     pub random: Share,
     /// The mean worth of the drawn items that the plain mean of the scores would have picked, as large a share of all as was picked here.
     pub plain_mean: Share,
-    /// What all items that came in are worth together beyond what was caught, by those that were drawn: an interval of 95 %.
+    /// What those items are worth together that nobody has decided: an interval of 95 %.
     pub missed: Option<Interval>,
+    /// Why nothing is said of what was missed.
+    pub unknown: Option<&'static str>,
+    /// What became of the items that were drawn.
+    pub drawn: Drawn,
+    /// What rewards lie within: 0 and 1, and whatever else was given. Intervals hold if no item is worth more or less.
+    pub scale: Scale,
 }
 
-/// A mean over so many items, with an interval of 95 % where they are enough.
-#[derive(Debug, Clone, Copy)]
+/// A mean over so many items, with an interval of 95 %.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Share {
     /// Of how many.
     pub items: u64,
-    /// The mean; none where they are too few.
+    /// The mean; none where there is nothing to take it from.
     pub mean: Option<Interval>,
 }
 
-/// What is known of an item that a person has looked at.
-#[derive(Debug, Default)]
-struct Looked {
-    rewards: Vec<f64>,
-    appealed: Option<f64>,
-    explored: bool,
+/// What became of the items that were drawn on arrival.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// How many there are.
+    pub items: u64,
+    /// How many people have decided.
+    pub decided: u64,
+    /// How many wait for that.
+    pub waiting: u64,
+    /// How many were closed without that.
+    pub closed: u64,
+    /// How many were erased.
+    pub erased: u64,
+}
+
+/// An item that was drawn and is still there.
+#[derive(Debug)]
+struct One {
+    stratum: usize,
+    worth: Option<f64>,
     scores: Vec<f64>,
 }
 
-impl Looked {
-    fn worth(&self) -> f64 {
-        self.appealed.unwrap_or_else(|| self.rewards.iter().sum::<f64>() / self.rewards.len() as f64)
+/// How many, and what they are worth together.
+#[derive(Debug, Default)]
+struct Tally {
+    items: u64,
+    sum: f64,
+}
+
+impl Tally {
+    fn mean(&self, scale: Scale) -> Share {
+        let share = scale.share(self.sum, self.items) / self.items as f64;
+        Share {
+            items: self.items,
+            mean: (self.items > 0).then(|| of_share(share, share, self.items as f64, share, scale)),
+        }
     }
+}
+
+fn of_share(fewest: f64, most: f64, n: f64, mean: f64, scale: Scale) -> Interval {
+    let (low, high) = bounds(fewest, most, n);
+    scale.rewards(Interval { mean, low, high }, 1.0)
+}
+
+/// What the report is made of; items are taken in one by one, and only drawn ones are kept.
+#[derive(Debug)]
+struct Gathered {
+    strata: Vec<Stratum>,
+    erased: u64,
+    drawn: Drawn,
+    each: Vec<One>,
+    picked: Tally,
+    unasked: Tally,
+    scale: Scale,
+}
+
+/// An item with what people say of it.
+#[derive(Debug, Default)]
+struct Seen {
+    n: u64,
+    audit: Option<f64>,
+    erased: bool,
+    open: bool,
+    scores: Vec<f64>,
+    /// What it is worth by the last word of people, where they have decided it.
+    worth: Option<f64>,
+    /// Whether one of them had been given it.
+    asked: bool,
 }
 
 impl Queue {
     /// What has been found, against what picking otherwise would have.
     pub fn found(&self) -> Result<Found, Error> {
-        let (mut store, queue, config, seatings, seq, items) = self.read(|clerk| {
-            let store = clerk.another_store()?;
-            let board = &clerk.replica.board;
-            let (seatings, config) = (board.seatings.clone(), (*board.config).clone());
-            Ok::<_, Error>((store, clerk.queue(), config, seatings, board.seq, board.counts().items))
-        })??;
-        let mut looked: HashMap<String, Looked> = HashMap::new();
-        store.standing(queue, &mut |verdict, item, key| {
-            let arrived = item.arrived;
-            let item = item.into_added(&seatings, seq + 1);
-            let row = exported(verdict, key, arrived, &item.scores, item.tags);
-            let one = looked.entry(row.item).or_default();
-            match row.source {
-                // Nobody looked.
-                Source::Automatic => return Ok(()),
-                Source::Appeal => one.appealed = Some(row.reward),
-                Source::Reviewer => one.rewards.push(row.reward),
+        let (mut store, queue) =
+            self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
+        // All of it as it is at one moment.
+        let head = store.begin_reading(queue)?;
+        let found = read(store.as_mut(), queue, head.seq);
+        store.rollback();
+        found
+    }
+}
+
+fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Found, Error> {
+    let (seatings, config) = crate::store::set_up(store, queue, head)?;
+    let past = Past::read(store, queue, head)?;
+    let mut gathered = Gathered::of(&past.arrivals(store, queue)?);
+    let asked: HashSet<u64> = store.asked_before(queue)?.into_iter().collect();
+    let mut last: Option<Seen> = None;
+    store.looked_at(queue, &mut |item, said| {
+        if last.as_ref().is_none_or(|seen| seen.n != item.n)
+            && let Some(seen) = last.replace(Seen::of(item, &seatings, head, &asked, &past))
+        {
+            gathered.take(seen);
+        }
+        if let (Some(seen), Some(said)) = (&mut last, said) {
+            gathered.scale.take_in(said.reward);
+            seen.hear(said);
+        }
+        Ok(())
+    })?;
+    last.map(|seen| gathered.take(seen));
+    Ok(gathered.found(&config.evaluators))
+}
+
+/// What the report asks of the entries that set the queue up.
+#[derive(Debug, Default)]
+struct Past {
+    /// The share that is drawn, since each entry.
+    rates: Vec<(u64, f64)>,
+    /// Items that a lower quorum decided, with the entry and what they are worth: no verdict says so.
+    enough: HashMap<u64, (u64, f64)>,
+}
+
+impl Past {
+    fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Self, Error> {
+        let mut past = Past::default();
+        for (seq, body) in store.bodies(queue, ["create", "configure"], head)? {
+            let (config, decided) = match Stub::from_text(&body)? {
+                Stub::Create { config, .. } => (config, Vec::new()),
+                Stub::Configure { config, decided } => (config, decided),
+                _ => continue,
+            };
+            past.rates.push((seq, config.audit_rate));
+            past.enough.extend(decided.into_iter().map(|item| (item.n, (seq, item.reward))));
+        }
+        Ok(past)
+    }
+
+    /// How many items came in under each rate, and how many of them are still there.
+    fn arrivals(&self, store: &mut dyn Store, queue: i64) -> Result<Vec<(f64, u64, u64)>, Error> {
+        let arrivals = store.arrivals(queue)?.into_iter();
+        Ok(arrivals
+            .map(|(seq, came, kept)| {
+                let before = self.rates.partition_point(|(since, _)| *since < seq);
+                (before.checked_sub(1).map_or(0.0, |at| self.rates[at].1), came, kept)
+            })
+            .collect())
+    }
+
+    /// What an item is worth by the verdicts there were when a lower quorum closed it, if it is closed by that still.
+    fn enough(&self, item: &ItemRow) -> Option<f64> {
+        let (seq, worth) = self.enough.get(&item.n)?;
+        (item.closed == Some(*seq)).then_some(*worth)
+    }
+}
+
+impl Seen {
+    fn of(item: ItemRow, seatings: &Seatings, head: u64, asked: &HashSet<u64>, past: &Past) -> Self {
+        let worth = past.enough(&item);
+        let (n, audit, open) = (item.n, item.audit, item.closed.is_none());
+        let erased = item.scores.is_empty();
+        // Others' scores are not asked for.
+        let scores = if audit.is_some() { item.into_added(seatings, head + 1).scores } else { Vec::new() };
+        Seen { n, audit, erased, open, scores, worth, asked: asked.contains(&n) }
+    }
+
+    /// A verdict that stands, in the order of the log.
+    fn hear(&mut self, said: Said) {
+        // Where a rule decided, nobody looked.
+        if said.source != Source::Automatic {
+            self.worth = said.decides.or(self.worth);
+            self.asked |= said.claim.is_some();
+        }
+    }
+}
+
+impl Gathered {
+    fn of(arrivals: &[(f64, u64, u64)]) -> Self {
+        let mut gathered = Gathered {
+            strata: Vec::new(),
+            erased: 0,
+            drawn: Drawn::default(),
+            each: Vec::new(),
+            picked: Tally::default(),
+            unasked: Tally::default(),
+            scale: Scale::USUAL,
+        };
+        for (rate, came, kept) in arrivals {
+            let at = gathered.stratum(*rate);
+            gathered.strata[at].came += came;
+            gathered.erased += came - kept;
+        }
+        gathered
+    }
+
+    fn stratum(&mut self, rate: f64) -> usize {
+        let found = self.strata.iter().position(|stratum| stratum.rate == rate);
+        found.unwrap_or_else(|| {
+            self.strata.push(Stratum { rate, ..Stratum::default() });
+            self.strata.len() - 1
+        })
+    }
+
+    fn take(&mut self, seen: Seen) {
+        let worth = seen.worth.filter(|_| !seen.erased);
+        let Some(rate) = seen.audit else {
+            let Some(worth) = worth else { return };
+            let tally = if seen.asked { &mut self.picked } else { &mut self.unasked };
+            (tally.items, tally.sum) = (tally.items + 1, tally.sum + worth);
+            return;
+        };
+        let at = self.stratum(rate);
+        let stratum = &mut self.strata[at];
+        stratum.drawn += 1;
+        self.drawn.items += 1;
+        match worth {
+            Some(worth) => {
+                (stratum.decided, stratum.sum) = (stratum.decided + 1, stratum.sum + worth);
+                self.drawn.decided += 1;
             }
-            one.explored |= row.explored;
-            one.scores = item.scores;
-            Ok(())
-        })?;
-        looked.retain(|_, one| !one.rewards.is_empty());
-        Ok(found(items, &config, looked.into_values().collect()))
+            None if seen.erased => self.drawn.erased += 1,
+            None if seen.open => self.drawn.waiting += 1,
+            None => self.drawn.closed += 1,
+        }
+        if !seen.erased {
+            self.each.push(One { stratum: at, worth, scores: seen.scores });
+        }
+    }
+
+    fn found(self, evaluators: &Evaluators) -> Found {
+        let scale = self.scale;
+        let came: u64 = self.strata.iter().map(|stratum| stratum.came).sum();
+        let items = came - self.erased;
+        let by_drawn: f64 = self.strata.iter().map(|stratum| stratum.sum).sum();
+        let random = total(&self.strata, scale, |s| s.came as f64, |s| s.drawn as f64);
+        let random =
+            random.map(|sum| scale.rewards(clamped(sum, 0.0, came as f64).times(1.0 / came as f64), 1.0));
+        let unknown = match (self.drawn.items, self.drawn.decided) {
+            (0, _) => Some("nothing was drawn on arrival: set audit_rate above 0"),
+            (_, 0) => Some("nothing that was drawn on arrival has been decided by people"),
+            _ => None,
+        };
+        Found {
+            items,
+            looked_at: self.picked.items + self.unasked.items + self.drawn.decided,
+            caught: self.picked.sum + self.unasked.sum + by_drawn,
+            picked: self.picked.mean(scale),
+            unasked: self.unasked.mean(scale),
+            random: Share { items: self.drawn.decided, mean: random },
+            plain_mean: self.plain_mean(evaluators, items),
+            missed: self.missed(items),
+            unknown,
+            drawn: self.drawn,
+            scale,
+        }
+    }
+
+    /// What those are worth that nobody has decided: all that were not drawn, by those that were, less what was decided among them;
+    /// and the drawn ones that wait.
+    fn missed(&self, items: u64) -> Option<Interval> {
+        let scale = self.scale;
+        let others = total(&self.strata, scale, |s| s.others() as f64, for_the_others)?;
+        let not_drawn: u64 = self.strata.iter().map(Stratum::others).sum();
+        let decided = scale.share(self.picked.sum, self.picked.items)
+            + scale.share(self.unasked.sum, self.unasked.items);
+        let erased = (self.erased - self.drawn.erased) as f64;
+        let undecided = (self.drawn.waiting + self.drawn.closed) as f64;
+        let mean = if not_drawn > 0 { others.mean / not_drawn as f64 } else { 0.5 };
+        let missed = Interval {
+            mean: others.mean + mean * (undecided - erased) - decided,
+            // Erased ones were worth all or nothing of it.
+            low: others.low - erased - decided,
+            high: others.high + undecided - decided,
+        };
+        let left = (items - self.picked.items - self.unasked.items - self.drawn.decided) as f64;
+        Some(scale.rewards(clamped(missed, 0.0, left), left))
+    }
+
+    /// What those of the drawn are worth that the plain mean of the scores, in standard units, puts into the best share.
+    fn plain_mean(&self, evaluators: &Evaluators, items: u64) -> Share {
+        let width = evaluators.len();
+        let others = items.saturating_sub(self.drawn.items - self.drawn.erased);
+        let share = if others > 0 { self.picked.items as f64 / others as f64 } else { 0.0 };
+        let mut standard = Standard::new(width);
+        let rows: Vec<(Vec<f64>, &One)> = self
+            .each
+            .iter()
+            .filter(|one| one.scores.len() == width)
+            .map(|one| (oriented(&one.scores, evaluators), one))
+            .collect();
+        rows.iter().for_each(|(row, _)| standard.observe(row));
+        let mut order: Vec<(f64, &One)> = rows
+            .iter()
+            .map(|(row, one)| (standard.row_mean(row), *one))
+            .filter(|(mean, _)| !mean.is_nan())
+            .collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let weight = |one: &One| self.strata[one.stratum].weight();
+        let all: f64 = order.iter().map(|(_, one)| weight(one)).sum();
+        let (mut taken, mut squares, mut decided, mut worth, mut many) = (0.0, 0.0, 0.0, 0.0, 0);
+        for (_, one) in order {
+            let weight = weight(one);
+            // Half of the last one may stand out.
+            if taken + weight / 2.0 > share * all {
+                break;
+            }
+            (taken, squares) = (taken + weight, squares + weight * weight);
+            if let Some(found) = one.worth {
+                (decided, worth) = (decided + weight, worth + weight * self.scale.share(found, 1));
+                many += 1;
+            }
+        }
+        let mean = (many > 0).then(|| {
+            let fewest = worth / taken;
+            let most = (fewest + (taken - decided) / taken).min(1.0);
+            of_share(fewest, most, taken * taken / squares, worth / decided, self.scale)
+        });
+        Share { items: many, mean }
     }
 }
 
-fn found(items: u64, config: &Config, looked: Vec<Looked>) -> Found {
-    let caught = looked.iter().map(Looked::worth).fold(0.0, |sum, worth| sum + worth);
-    let count = looked.len() as u64;
-    let (drawn, picked): (Vec<Looked>, Vec<Looked>) = looked.into_iter().partition(|one| one.explored);
-    let worth = |all: &[Looked]| all.iter().map(Looked::worth).collect::<Vec<f64>>();
-    let (random, by_value) = (worth(&drawn), worth(&picked));
-    let share = if items > 0 { picked.len() as f64 / items as f64 } else { 0.0 };
-    let plain_mean = top_by_mean(config, &drawn, share);
-    let missed = interval(&random).map(|mean| {
-        let all = items as f64;
-        // What was caught is known; what all are worth together is estimated.
-        mean.times(all).plus(-caught)
-    });
-    Found {
-        items,
-        looked_at: count,
-        caught,
-        picked: Share { items: by_value.len() as u64, mean: interval(&by_value) },
-        random: Share { items: random.len() as u64, mean: interval(&random) },
-        plain_mean: Share { items: plain_mean.len() as u64, mean: interval(&plain_mean) },
-        missed,
-    }
-}
-
-/// What those of the drawn are worth that the plain mean of the scores, in standard units, puts into the best share.
-fn top_by_mean(config: &Config, drawn: &[Looked], share: f64) -> Vec<f64> {
-    let width = config.evaluators.len();
-    let rows: Vec<Vec<f64>> = drawn.iter().map(|one| oriented(&one.scores, &config.evaluators)).collect();
-    let mut standard = Standard::new(width);
-    for row in rows.iter().filter(|row| row.len() == width) {
-        standard.observe(row);
-    }
-    let mut order: Vec<(f64, f64)> = rows
-        .iter()
-        .zip(drawn)
-        .filter(|(row, _)| row.len() == width)
-        .map(|(row, one)| (standard.row_mean(row), one.worth()))
-        .filter(|(mean, _)| !mean.is_nan())
-        .collect();
-    order.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let many = (order.len() as f64 * share).round() as usize;
-    order.into_iter().take(many).map(|(_, worth)| worth).collect()
-}
-
-/// The mean with an interval of 95 %: Wilson's where all are 0 or 1, which holds where all are 0 too; Student's otherwise.
-fn interval(worth: &[f64]) -> Option<Interval> {
-    if worth.len() < FEWEST {
-        return None;
-    }
-    if worth.iter().any(|worth| *worth != 0.0 && *worth != 1.0) {
-        return Some(Interval::of(worth));
-    }
-    let (n, z) = (worth.len() as f64, 1.959_963_984_540_054_f64);
-    let p = worth.iter().sum::<f64>() / n;
-    let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
-    let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
-    // At the ends the two cancel out, but for the last bit.
-    let low = if p == 0.0 { 0.0 } else { middle - half };
-    let high = if p == 1.0 { 1.0 } else { middle + half };
-    Some(Interval { mean: p, low, high })
+fn clamped(interval: Interval, low: f64, high: f64) -> Interval {
+    let within = |value: f64| value.clamp(low, high);
+    let (low, high) = (within(interval.low), within(interval.high));
+    Interval { mean: interval.mean.clamp(low, high), low, high }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use jurybox::Evaluators;
-
-    /// 100 drawn items, of which those with high scores are worth something; 20 picked ones, most of them so.
-    #[test]
-    fn picks_are_held_against_drawn_ones() {
-        let config = Config::new(Evaluators::new(["a"]).unwrap());
-        let one = |score: f64, worth: f64, explored| Looked {
-            rewards: vec![worth],
-            appealed: None,
-            explored,
-            scores: vec![score],
-        };
-        let mut looked: Vec<Looked> =
-            (0..100).map(|i| one(f64::from(i), f64::from(u8::from(i >= 90)), true)).collect();
-        looked.extend((0..400).map(|i| one(1.0, f64::from(u8::from(i % 4 > 0)), false)));
-        let found = found(1000, &config, looked);
-        assert_eq!((found.looked_at, found.caught), (500, 310.0));
-        assert_eq!(found.random.mean.unwrap().mean, 0.1);
-        assert_eq!(found.picked.mean.unwrap().mean, 0.75);
-        // The best 40 of the 100 drawn have all ten.
-        assert_eq!((found.plain_mean.items, found.plain_mean.mean.unwrap().mean), (40, 0.25));
-        let missed = found.missed.unwrap();
-        assert!((missed.mean + 210.0).abs() < 1e-9 && missed.high > missed.mean, "{missed:?}");
-    }
-
-    #[test]
-    fn nothing_found_is_no_proof_that_there_is_nothing() {
-        let none = interval(&[0.0; 100]).unwrap();
-        assert!(none.mean == 0.0 && none.low == 0.0 && (0.03..0.04).contains(&none.high), "{none:?}");
-        assert!(interval(&[0.0; 29]).is_none());
-    }
-}
+mod tests;

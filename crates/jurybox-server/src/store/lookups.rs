@@ -1,8 +1,11 @@
 //! What a server asks of a store besides what clerks do: the contract, and SQLite, which keeps it.
 
-use super::Store;
 use super::sqlite::Sqlite;
+use super::sqlite::read::{get, item};
+use super::{Store, sql};
 use crate::Error;
+use crate::event::Source;
+use crate::rows::{ItemRow, source_from_text};
 
 /// Every table with rows of a queue; the queue's own row goes last.
 pub(crate) const DELETE_QUEUE: [&str; 11] = [
@@ -23,6 +26,45 @@ pub(crate) const DELETE_QUEUE: [&str; 11] = [
 pub(crate) trait Lookups {
     /// Deletes a queue with all that belongs to it, in a transaction of its own.
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error>;
+    /// How many items each entry brought that brought any, and how many of them have not been erased.
+    fn arrivals(&mut self, queue: i64) -> Result<Vec<(u64, u64, u64)>, Error>;
+    /// Every item that was drawn on arrival or has a verdict that stands, by number, once for each such verdict.
+    fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error>;
+    /// Items with a verdict that names no claim, by somebody who had been given the item before.
+    fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error>;
+    /// Every so manieth item that came in and was not erased, by number.
+    fn every(
+        &mut self,
+        queue: i64,
+        step: u64,
+        each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
+    ) -> Result<(), Error>;
+}
+
+/// Takes an item, and a verdict on it where there is one.
+pub(crate) type EachLooked<'a> = dyn FnMut(ItemRow, Option<Said>) -> Result<(), Error> + 'a;
+
+/// What a verdict that stands says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Said {
+    pub(crate) source: Source,
+    pub(crate) reward: f64,
+    pub(crate) decides: Option<f64>,
+    /// The claim that it answers, if any.
+    pub(crate) claim: Option<u64>,
+}
+
+impl Said {
+    /// Nothing where the item has no verdict.
+    pub(crate) fn of(
+        source: Option<&str>,
+        reward: Option<f64>,
+        decides: Option<f64>,
+        claim: Option<u64>,
+    ) -> Result<Option<Said>, Error> {
+        let Some((source, reward)) = source.zip(reward) else { return Ok(None) };
+        Ok(Some(Said { source: source_from_text(source)?, reward, decides, claim }))
+    }
 }
 
 impl Lookups for Sqlite {
@@ -37,6 +79,33 @@ impl Lookups for Sqlite {
         self.commit()?;
         // Where somebody reads now, it is overwritten with the next checkpoint.
         let _ = self.scrub();
+        Ok(())
+    }
+
+    fn arrivals(&mut self, queue: i64) -> Result<Vec<(u64, u64, u64)>, Error> {
+        self.rows(sql::ARRIVALS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
+    }
+
+    fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error> {
+        self.rows(&sql::looked_at(), [queue], |row| {
+            let source: Option<String> = get(row, 8)?;
+            let said = Said::of(source.as_deref(), get(row, 9)?, get(row, 10)?, get(row, 11)?)?;
+            each(item(row, 0)?, said)
+        })?;
+        Ok(())
+    }
+
+    fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {
+        self.rows(sql::ASKED_BEFORE, [queue], |row| get(row, 0))
+    }
+
+    fn every(
+        &mut self,
+        queue: i64,
+        step: u64,
+        each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.rows(&sql::every(), (queue, step), |row| each(item(row, 0)?))?;
         Ok(())
     }
 }

@@ -115,6 +115,29 @@ pub(crate) fn standing() -> String {
     )
 }
 
+/// Items that were drawn on arrival, or on which a verdict stands, each with its verdicts in the order of the log.
+pub(crate) fn looked_at() -> String {
+    let late = LATE.replace("r.seq <= {at}", "TRUE");
+    format!(
+        "SELECT {ITEM}, v.source, v.reward, v.decides, v.claim FROM items i LEFT JOIN verdicts v ON v.queue = i.queue AND v.item = i.n AND v.superseded_by IS NULL LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND (i.audit IS NOT NULL OR v.item IS NOT NULL) ORDER BY i.n, v.seq, v.i"
+    )
+}
+
+/// Every so manieth item that came in, whatever became of it, with its present scores.
+pub(crate) fn every() -> String {
+    let late = LATE.replace("r.seq <= {at}", "TRUE");
+    format!(
+        "SELECT {ITEM} FROM items i LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND i.n % ?2 = 0 AND i.key IS NOT NULL ORDER BY i.n"
+    )
+}
+
+/// How many items each entry brought, and how many of them have not been erased.
+pub(crate) const ARRIVALS: &str =
+    "SELECT seq, COUNT(*), COUNT(key) FROM items WHERE queue = ?1 GROUP BY seq ORDER BY seq";
+/// Items with a verdict that names no claim, by somebody who had been given the item before. Claims come first, since verdicts are
+/// found by their items and claims are not.
+pub(crate) const ASKED_BEFORE: &str = "SELECT DISTINCT v.item FROM claims c CROSS JOIN verdicts v WHERE c.queue = ?1 AND v.queue = ?1 AND v.item = c.item AND v.reviewer = c.reviewer AND v.superseded_by IS NULL AND v.claim IS NULL AND v.source = 'reviewer' AND c.seq < v.seq";
+
 pub(crate) fn verdict_by_id() -> String {
     format!("SELECT {VERDICT} FROM verdicts v WHERE v.queue = ?1 AND v.id = ?2")
 }

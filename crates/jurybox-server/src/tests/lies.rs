@@ -6,7 +6,7 @@ use crate::store::sqlite::FILE;
 use crate::{Checked, Config, Filter, Request, rebuild, verify};
 use std::time::Duration;
 
-on_both!(the_checker_finds_and_names_every_lie);
+on_both!(the_checker_finds_and_names_every_lie, an_erasure_leaves_provable_what_does_not_depend_on_it);
 
 /// What is done to the records, and what the checker has to say to it.
 const LIES: &[(&str, &str, &str)] = &[
@@ -227,4 +227,53 @@ fn a_checkpoint_that_has_learnt_something_else_is_found_by_the_checker_and_by_a_
     assert_found(&home, "a checkpoint is another", "has learnt something else");
     assert_eq!(rebuild(&home.place, None, None, Duration::ZERO).unwrap().mismatches.len(), 1);
     assert!(verify(&home.place).unwrap()[0].is_sound(), "it has been replaced");
+}
+
+fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
+    let evaluators = jurybox::Evaluators::new(["a"]).unwrap();
+    let policy = "average".parse().unwrap();
+    let mut life = Life::new(kind, 1, &Config { policy, audit_rate: 0.0, ..Config::new(evaluators) });
+    let item = |id: &str, a: f64| {
+        let scores = [("a".to_string(), Some(a))].into();
+        crate::NewItem { id: id.into(), scores, ..crate::NewItem::default() }
+    };
+    let claim =
+        |reviewer: &str| Request::Claim { reviewer: reviewer.into(), k: Some(2), filter: Filter::default() };
+    let proved = |life: &Life| {
+        let checked = verify(&life.home.place).unwrap().remove(0);
+        assert!(checked.is_sound(), "{checked:#?}");
+        (checked.exact, checked.unprovable, checked.model_gone)
+    };
+    life.ask(Request::Items((0..10).map(|n| item(&format!("x{n}"), f64::from(n))).collect())).unwrap();
+    life.ask(claim("ann")).unwrap();
+    life.ask(claim("bob")).unwrap();
+    // What came in after all claims, and was erased, had no part in any.
+    life.ask(Request::Items(vec![item("late", 5.0)])).unwrap();
+    life.ask(Request::Erase { items: vec!["late".into()] }).unwrap();
+    assert_eq!(proved(&life), (2, 0, 0));
+    life.clerk.freshen().unwrap();
+    life.ask(claim("cid")).unwrap();
+    assert_eq!(proved(&life), (3, 0, 0));
+    // What came in after the model was made, and could have been given out.
+    life.ask(Request::Items(vec![item("rival", -1.0)])).unwrap();
+    life.ask(claim("dan")).unwrap();
+    life.ask(Request::Erase { items: vec!["rival".into()] }).unwrap();
+    assert_eq!(proved(&life), (3, 1, 0));
+    // What every model had seen. All else about the claims must hold as before.
+    life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
+    let (exact, unprovable, _) = proved(&life);
+    assert!(exact < 3 && exact + unprovable == 4, "{exact} {unprovable}");
+    let Life { clerk, home, .. } = life;
+    drop(clerk);
+    for (what, lie, words) in [
+        ("values are others", "UPDATE claims SET value = -value", ""),
+        ("probabilities are others", "UPDATE claims SET probability = 0.5", "0.5 is written"),
+        ("an audit that was none", "UPDATE claims SET explored = 1", ""),
+        ("another review", "UPDATE claims SET slot = 1 WHERE i = 0", ""),
+        ("not all", "DELETE FROM claims WHERE i = 1", "picks were written"),
+    ] {
+        let copy = home.copy();
+        assert!(copy.change(lie) > 0);
+        assert_found(&copy, what, words);
+    }
 }

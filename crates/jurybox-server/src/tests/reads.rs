@@ -9,6 +9,8 @@ use std::time::Duration;
 
 on_both!(
     a_queue_is_shown_as_it_is,
+    a_report_is_about_all_that_was_drawn,
+    who_says_the_same_is_asked_of_all_that_came_in,
     a_preview_is_what_the_change_then_does,
     keys_are_kept_and_taken_away,
     a_queue_that_is_deleted_leaves_nothing,
@@ -61,9 +63,14 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     assert_eq!(told.leases[0], ("ann".into(), claims[0].until));
     assert_eq!(told.contributions.unwrap().each, [0.6, 0.0]);
     assert!(queue.explained("nobody").unwrap().is_none() && queue.explained("\0").unwrap().is_none());
-    assert_eq!(queue.model().unwrap().evaluators()[1].coverage, Some(0.5));
+    // Of all three, one of which is decided.
+    let evaluated = queue.evaluated(&queue.model().unwrap()).unwrap();
+    assert_eq!(evaluated[1].coverage, Some(2.0 / 3.0));
     let found = queue.found().unwrap();
     assert_eq!((found.items, found.looked_at, found.caught), (3, 1, 1.0));
+    // Nobody had asked bob.
+    assert_eq!((found.picked.items, found.unasked.items), (0, 1));
+    assert!(found.missed.is_none() && found.unknown.is_some());
 
     // What was erased is not told of, wherever it was.
     queue.ask(Call::new("ann", Request::Erase { items: vec!["high".into(), "gap".into()] })).unwrap();
@@ -74,7 +81,78 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     assert_eq!((happened[1].items.as_slice(), happened[3].verdicts.len()), (&["low".to_string()][..], 0));
     assert_eq!(queue.happened(4, 1).unwrap()[0].seq, 5);
     assert!(queue.happened(5, 1).unwrap().is_empty());
-    assert_eq!(queue.found().unwrap().caught, 0.0);
+    let found = queue.found().unwrap();
+    assert_eq!((found.items, found.looked_at, found.caught), (1, 0, 0.0));
+}
+
+fn claim(queue: &crate::Queue, reviewer: &str, k: usize) -> Vec<crate::Claimed> {
+    let claim = Request::Claim { reviewer: reviewer.into(), k: Some(k as _), filter: Filter::default() };
+    let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim)).unwrap() else { panic!() };
+    claims
+}
+
+fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
+    NewVerdict {
+        id: id.into(),
+        item: item.into(),
+        reviewer: reviewer.into(),
+        reward,
+        ..NewVerdict::default()
+    }
+}
+
+fn say(queue: &crate::Queue, verdicts: Vec<NewVerdict>) {
+    let many = verdicts.len() as u64;
+    let answer = queue.ask(Call::new("ann", Request::Verdicts(verdicts))).unwrap();
+    assert!(matches!(answer, Answer::Verdicts { accepted, .. } if accepted == many), "{answer:?}");
+}
+
+/// The sample is what was drawn on arrival: by each rate, whoever took it, and whatever became of it.
+fn a_report_is_about_all_that_was_drawn(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let start = Config { audit_rate: 1.0, audit_share: 0.0, ..config() };
+    let queue = service.create_for("ann", "q", &start).unwrap();
+    let items = |from: usize, to: usize| {
+        let items = (from..to).map(|n| item(&format!("i{n}"), n as f64, None)).collect();
+        queue.ask(Call::new("ann", Request::Items(items))).unwrap();
+    };
+    items(0, 10);
+    queue
+        .ask(Call::new("ann", Request::Configure(Change { audit_rate: Some(0.0), ..Change::default() })))
+        .unwrap();
+    items(10, 30);
+    // By value, though it was drawn; a rule; an erasure; and somebody who gives back what he had, and says something all the same.
+    let given = claim(&queue, "ann", 21);
+    assert_eq!((given[0].item.as_str(), given[20].item.as_str()), ("i29", "i9"));
+    say(&queue, vec![verdict("a", "i29", "ann", 1.0), verdict("b", "i9", "ann", 1.0)]);
+    say(&queue, vec![NewVerdict { source: crate::Source::Automatic, ..verdict("c", "i8", "rule", 1.0) }]);
+    queue.ask(Call::new("ann", Request::Erase { items: vec!["i7".into()] })).unwrap();
+    let leases = Request::Release { reviewer: "ann".into(), items: vec!["i28".into()] };
+    queue.ask(Call::new("ann", leases)).unwrap();
+    say(&queue, vec![verdict("d", "i28", "ann", 0.0)]);
+    let found = queue.found().unwrap();
+    let drawn = crate::Drawn { items: 10, decided: 1, waiting: 7, closed: 1, erased: 1 };
+    assert_eq!((found.drawn, found.items, found.looked_at, found.caught), (drawn, 29, 3, 2.0));
+    assert_eq!((found.picked.items, found.unasked.items, found.random.items), (2, 0, 1));
+    // Of the twenty that came later nothing is known; of what was drawn one is decided and one is gone.
+    let missed = found.missed.unwrap();
+    assert_eq!((missed.low, missed.high), (0.0, 26.0));
+}
+
+/// Two evaluators that have nothing to do with each other still have nothing, once the best by both are gone.
+fn who_says_the_same_is_asked_of_all_that_came_in(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queue = service.create_for("ann", "q", &Config { k: 200, ..config() }).unwrap();
+    let grid = (0..20).flat_map(|a| (0..20).map(move |b| (a, b)));
+    let items = grid.map(|(a, b)| item(&format!("{a}-{b}"), f64::from(a), Some(f64::from(b)))).collect();
+    queue.ask(Call::new("ann", Request::Items(items))).unwrap();
+    let verdicts = claim(&queue, "ann", 200).into_iter();
+    say(&queue, verdicts.map(|one| verdict(&one.item, &one.item, "ann", 1.0)).collect());
+    let evaluated = queue.evaluated(&queue.model().unwrap()).unwrap();
+    let (with, r) = evaluated[0].closest.clone().unwrap();
+    assert!(with == "b" && r.abs() < 1e-9, "{r}");
 }
 
 fn a_preview_is_what_the_change_then_does(kind: Kind) {

@@ -1,13 +1,20 @@
 //! What a server asks of a store besides what clerks do: keys, and the end of a queue.
 
 use super::Postgres;
-use super::read::get;
+use super::read::{Cells, get, item};
 use crate::Error;
 use crate::keys::Key;
+use crate::rows::ItemRow;
 use crate::store::Store;
 use crate::store::keys::{ADD_KEY, KEYS, KeyStore, REVOKE_KEY, key_of, texts_of};
-use crate::store::lookups::{DELETE_QUEUE, Lookups};
+use crate::store::lookups::{DELETE_QUEUE, EachLooked, Lookups, Said};
+use crate::store::sql;
 use crate::store::value::values;
+use tokio_postgres::types::Type;
+
+/// The columns of an item.
+const ITEM: [Type; 8] =
+    [Type::INT8, Type::INT8, Type::INT8, Type::BYTEA, Type::TEXT, Type::FLOAT8, Type::INT8, Type::INT8];
 
 impl KeyStore for Postgres {
     fn keys(&mut self) -> Result<Vec<Key>, Error> {
@@ -41,5 +48,35 @@ impl Lookups for Postgres {
             }
         }
         self.commit()
+    }
+
+    fn arrivals(&mut self, queue: i64) -> Result<Vec<(u64, u64, u64)>, Error> {
+        let rows = self.ask(sql::ARRIVALS, &values![queue])?;
+        rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?))).collect()
+    }
+
+    fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error> {
+        // A COPY comes row by row, and takes no values.
+        let query = sql::lateral(&sql::looked_at()).replace("?1", &queue.to_string());
+        let kinds = [&ITEM[..], &[Type::TEXT, Type::FLOAT8, Type::FLOAT8, Type::INT8]].concat();
+        self.copy_out(&query, &kinds, &mut |row| {
+            let said = Said::of(row.cell(8)?, get(row, 9)?, get(row, 10)?, get(row, 11)?)?;
+            each(item(row, 0)?, said)
+        })
+    }
+
+    fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {
+        let rows = self.ask(sql::ASKED_BEFORE, &values![queue])?;
+        rows.iter().map(|row| get(row, 0)).collect()
+    }
+
+    fn every(
+        &mut self,
+        queue: i64,
+        step: u64,
+        each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let query = sql::lateral(&sql::every()).replace("?1", &queue.to_string());
+        self.copy_out(&query.replace("?2", &step.to_string()), &ITEM, &mut |row| each(item(row, 0)?))
     }
 }

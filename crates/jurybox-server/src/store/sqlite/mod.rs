@@ -4,7 +4,7 @@
 //! see a lesser setting, only a machine that loses power). Writers take the database at once (`BEGIN IMMEDIATE`). One process
 //! at a time has the folder, by a lock on a file in it; readers such as backups need none.
 
-mod read;
+pub(super) mod read;
 mod store;
 
 use super::value::{Op, Value};

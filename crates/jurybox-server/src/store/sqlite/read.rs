@@ -7,7 +7,7 @@ use crate::rows::{ItemRow, VerdictRow, scores_from_bytes, source_from_text, tags
 use crate::store::Checkpoint;
 use rusqlite::Row;
 
-pub(super) fn get<T: rusqlite::types::FromSql>(row: &Row<'_>, at: usize) -> Result<T, Error> {
+pub(in crate::store) fn get<T: rusqlite::types::FromSql>(row: &Row<'_>, at: usize) -> Result<T, Error> {
     row.get(at).map_err(corrupt)
 }
 
@@ -18,7 +18,7 @@ pub(super) fn scores(row: &Row<'_>, at: usize) -> Result<Vec<f64>, Error> {
     }
 }
 
-pub(super) fn item(row: &Row<'_>, at: usize) -> Result<ItemRow, Error> {
+pub(in crate::store) fn item(row: &Row<'_>, at: usize) -> Result<ItemRow, Error> {
     let tags = row.get_ref(at + 4).map_err(corrupt)?.as_str().map_err(corrupt)?;
     Ok(ItemRow {
         n: get(row, at)?,

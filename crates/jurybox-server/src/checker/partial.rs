@@ -1,0 +1,92 @@
+//! Claims whose exactness cannot be proved any more, because an item was erased since: what of them can be.
+
+use super::read::{Entry, Found, Pick};
+use super::top::{compare, wanted};
+use super::{Play, Problem};
+use std::collections::{BTreeMap, HashSet};
+
+/// Why a claim cannot be proved.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Gone {
+    /// Its model had learnt from an item that is gone.
+    Model,
+    /// An item that is gone could have been given out instead.
+    Rival,
+}
+
+impl Play<'_> {
+    /// Why a claim cannot be proved, if it cannot.
+    pub(super) fn gone(&self, entry: &Entry) -> Option<Gone> {
+        if self.models.is_gone(entry.body["model"].as_u64().unwrap_or(0)) {
+            return Some(Gone::Model);
+        }
+        let (quorum, reviewer) = (self.quorum(), entry.body["reviewer"].as_str().unwrap_or_default());
+        let could_be_given = |n: &u64| {
+            self.open.get(n).is_some_and(|open| open.free(quorum).is_some() && !open.knows(reviewer))
+        };
+        self.models.erased().any(could_be_given).then_some(Gone::Rival)
+    }
+
+    /// What must hold of a claim all the same: it gave out what could be given, in the right order by the values it wrote, with the
+    /// right probabilities, and as much as it could; and where its model is known, the best of what is still there.
+    pub(super) fn still_holds(&mut self, entry: &Entry, picks: &[Pick], gone: Gone) -> Found<()> {
+        if gone == Gone::Rival && !picks.iter().any(|pick| self.models.is_erased(pick.item)) {
+            let top = self.top(entry)?;
+            return compare(&top, picks);
+        }
+        let body = &entry.body;
+        let (quorum, reviewer) = (self.quorum(), body["reviewer"].as_str().unwrap_or_default());
+        let k = body["k"].as_u64().unwrap_or(0) as usize;
+        let filter: BTreeMap<String, Vec<String>> =
+            serde_json::from_value(body["filter"].clone()).unwrap_or_default();
+        let (ageing, start) = (self.number("ageing_per_day", 0.0), self.records.log[0].at);
+        let eligible = |n: u64| {
+            let open = self.open.get(&n)?;
+            let may = !open.knows(reviewer) && (self.models.is_erased(n) || wanted(&filter, &open.tags));
+            open.free(quorum).filter(|_| may)
+        };
+        let (mut given, mut last) = (HashSet::new(), None);
+        for pick in picks {
+            let n = pick.item;
+            let wrong = |what: String| Err(Problem(format!("item {n} was given, {what}")));
+            let Some(open) = self.open.get(&n).filter(|_| eligible(n) == Some(pick.slot)) else {
+                return wrong(format!("and could not be for review {}", pick.slot));
+            };
+            if !given.insert(n) {
+                return wrong("twice".into());
+            }
+            let odds = if pick.explored { open.audit } else { Some(1.0) };
+            if odds.map(f64::to_bits) != Some(pick.probability.to_bits()) {
+                return wrong(format!(
+                    "its probability should be {odds:?}, and {} is written",
+                    pick.probability
+                ));
+            }
+            // Whether it had a date is gone with it.
+            if self.models.is_erased(n) && !pick.explored {
+                continue;
+            }
+            let due = open.due.filter(|due| *due <= entry.at && !pick.explored);
+            let key = pick.value - ageing * ((open.arrived - start) as f64 / 86_400e6);
+            let place = match due {
+                Some(due) => (0, due, 0.0),
+                None if pick.explored => (1, 0, 0.0),
+                None => (2, 0, -key),
+            };
+            if last.is_some_and(|last| (place, n) < last || place.2.is_nan()) {
+                return wrong("and comes after what it goes before".into());
+            }
+            last = Some((place, n));
+        }
+        let audits = picks.iter().filter(|pick| pick.explored).count();
+        if audits > (k as f64 * self.number("audit_share", 0.25)).ceil() as usize {
+            return Err(Problem(format!("{audits} of {k} were audits, more than there is room for")));
+        }
+        let there =
+            self.open.keys().filter(|n| !self.models.is_erased(**n) && eligible(**n).is_some()).count();
+        if picks.len() > k || picks.len() < there.min(k) {
+            return Err(Problem(format!("{} of {k} were given, and {there} could be", picks.len())));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! Made-up worlds whose truth is known: how often the interval holds it.
+
+use super::*;
+use jurybox::toolbox::hash_number;
+
+/// A world: items come in by the hundreds, and after each a few are decided, drawn ones first as far as there is room for them.
+struct World {
+    /// The share that is drawn, and the share of items that is worth something; in each half.
+    halves: [(f64, f64); 2],
+    /// Of 40 that are given out each time, how many are kept for drawn items.
+    audits: usize,
+    /// The share of items that nobody can be given; they are worth something five times as often.
+    out_of_reach: f64,
+    /// What is worth something is worth as much.
+    worth: f64,
+    /// What becomes of a drawn item that is worth something, once it was decided: erased with this probability.
+    erased: f64,
+}
+
+const WORLD: World =
+    World { halves: [(0.1, 0.1); 2], audits: 40, out_of_reach: 0.0, worth: 1.0, erased: 0.0 };
+const WORLDS: u64 = 200;
+/// An interval of 95 % misses 10 of 200 worlds; more than 19 by a chance of one in 300.
+const FEWEST_HELD: usize = 181;
+
+struct Dice(u64, u64);
+
+impl Dice {
+    fn roll(&mut self) -> f64 {
+        self.1 += 1;
+        hash_number(self.0, self.1) as f64 / 2_f64.powi(64)
+    }
+
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.roll()).sum::<f64>() - 6.0
+    }
+}
+
+struct Item {
+    truth: f64,
+    reach: bool,
+    score: f64,
+    seen: Seen,
+}
+
+/// What is reported of such a world, and what the undecided items in it are worth, and all.
+fn live(world: &World, seed: u64) -> (Found, f64, f64) {
+    let mut dice = Dice(seed, 0);
+    let mut items: Vec<Item> = Vec::new();
+    for round in 0..10 {
+        let (rate, prevalence) = world.halves[round / 5];
+        for _ in 0..200 {
+            let reach = dice.roll() >= world.out_of_reach;
+            let truth = if dice.roll() < if reach { prevalence } else { 5.0 * prevalence } {
+                world.worth
+            } else {
+                0.0
+            };
+            let audit = (dice.roll() < rate).then_some(rate);
+            let score = dice.normal() + 2.0 * truth / world.worth;
+            let seen = Seen { audit, open: true, scores: vec![score], ..Seen::default() };
+            items.push(Item { truth, reach, score, seen });
+        }
+        let open = |item: &Item| item.seen.open && item.reach;
+        let drawn = (0..items.len()).filter(|at| open(&items[*at]) && items[*at].seen.audit.is_some());
+        let mut given: Vec<usize> = drawn.take(world.audits).collect();
+        let mut rest: Vec<usize> =
+            (0..items.len()).filter(|at| open(&items[*at]) && !given.contains(at)).collect();
+        rest.sort_by(|a, b| items[*b].score.total_cmp(&items[*a].score));
+        given.extend(rest.into_iter().take(40 - given.len()));
+        for at in given {
+            let item = &mut items[at];
+            (item.seen.open, item.seen.asked, item.seen.worth) = (false, true, Some(item.truth));
+            item.seen.erased = item.seen.audit.is_some() && item.truth > 0.0 && dice.roll() < world.erased;
+        }
+    }
+    let arrivals: Vec<(f64, u64, u64)> = (0..10)
+        .map(|round| {
+            let kept = items[round * 200..][..200].iter().filter(|item| !item.seen.erased).count();
+            (world.halves[round / 5].0, 200, kept as u64)
+        })
+        .collect();
+    let mut gathered = Gathered::of(&arrivals);
+    let (mut missed, mut all) = (0.0, 0.0);
+    for item in items {
+        all += item.truth;
+        if !item.seen.erased && item.seen.worth.is_none() {
+            missed += item.truth;
+        }
+        if let Some(worth) = item.seen.worth {
+            gathered.scale.take_in(worth);
+        }
+        if item.seen.audit.is_some() || item.seen.worth.is_some() {
+            gathered.take(item.seen);
+        }
+    }
+    (gathered.found(&Evaluators::new(["a"]).unwrap()), missed, all / 2000.0)
+}
+
+/// In how many worlds the intervals hold what was missed, and the mean of all; and how wide the first are on average.
+fn held(world: &World) -> (usize, usize, f64) {
+    let (mut missed_held, mut random_held, mut width) = (0, 0, 0.0);
+    for seed in 0..WORLDS {
+        let (found, missed, mean) = live(world, seed);
+        let (bound, random) = (found.missed.unwrap(), found.random.mean.unwrap());
+        assert!(0.0 <= bound.low && bound.low <= bound.mean && bound.mean <= bound.high, "{bound:?}");
+        missed_held += usize::from(bound.low <= missed + 1e-9 && missed <= bound.high + 1e-9);
+        random_held += usize::from(random.low <= mean && mean <= random.high);
+        width += (bound.high - bound.low) / WORLDS as f64;
+    }
+    (missed_held, random_held, width)
+}
+
+#[test]
+fn the_interval_holds_the_truth_whoever_took_the_drawn_items() {
+    let worlds = [
+        ("all drawn items are decided", WORLD),
+        ("half of them, and of those the best, for there is no room", World { audits: 10, ..WORLD }),
+        ("another share is drawn when less is bad", World { halves: [(0.05, 0.4), (0.4, 0.02)], ..WORLD }),
+        ("the worst are out of reach", World { out_of_reach: 0.3, ..WORLD }),
+        ("one in a hundred is worth a hundred", World { halves: [(0.05, 0.01); 2], worth: 100.0, ..WORLD }),
+        ("what audits find is erased", World { erased: 0.5, ..WORLD }),
+        ("nothing is drawn in the second half", World { halves: [(0.1, 0.1), (0.0, 0.2)], ..WORLD }),
+    ];
+    for (what, world) in worlds {
+        let (missed, random, _) = held(&world);
+        assert!(missed >= FEWEST_HELD && random >= FEWEST_HELD, "{what}: {missed} and {random} of {WORLDS}");
+    }
+}
+
+#[test]
+fn the_interval_says_something_where_all_drawn_items_are_decided() {
+    // 200 drawn of 2000, 10 % of them worth 1: twice 1.96 standard errors are 0.083 of 1800.
+    let (_, _, width) = held(&WORLD);
+    assert!(width < 180.0, "{width}");
+}
+
+fn seen(audit: Option<f64>, worth: Option<f64>) -> Seen {
+    Seen { audit, worth, open: worth.is_none(), asked: true, scores: vec![0.0], ..Seen::default() }
+}
+
+#[test]
+fn nothing_is_said_where_nothing_was_drawn_or_decided() {
+    let evaluators = Evaluators::new(["a"]).unwrap();
+    let found = Gathered::of(&[(0.0, 10, 10)]).found(&evaluators);
+    assert!(found.missed.is_none() && found.unknown.unwrap().contains("audit_rate"), "{found:?}");
+    let mut gathered = Gathered::of(&[(0.5, 10, 10)]);
+    gathered.take(seen(Some(0.5), None));
+    let found = gathered.found(&evaluators);
+    assert!(found.missed.is_none() && found.unknown.unwrap().contains("decided"), "{found:?}");
+    assert_eq!(found.drawn, Drawn { items: 1, waiting: 1, ..Drawn::default() });
+}
+
+#[test]
+fn all_drawn_and_decided_leaves_nothing_to_be_missed() {
+    let mut gathered = Gathered::of(&[(1.0, 3, 3)]);
+    (0..3).for_each(|_| gathered.take(seen(Some(1.0), Some(1.0))));
+    let missed = gathered.found(&Evaluators::new(["a"]).unwrap()).missed.unwrap();
+    assert_eq!((missed.low, missed.mean, missed.high), (0.0, 0.0, 0.0));
+}
+
+#[test]
+fn the_scale_is_what_was_seen() {
+    // 96 audits of nothing say little where an item may be worth 100.
+    let mut gathered = Gathered::of(&[(0.05, 2000, 2000)]);
+    (0..96).for_each(|_| gathered.take(seen(Some(0.05), Some(0.0))));
+    gathered.take(seen(None, Some(100.0)));
+    gathered.scale.take_in(100.0);
+    let found = gathered.found(&Evaluators::new(["a"]).unwrap());
+    assert_eq!(found.scale, Scale { low: 0.0, high: 100.0 });
+    let missed = found.missed.unwrap();
+    assert!(missed.low == 0.0 && missed.high > 7000.0 && missed.high < 7500.0, "{missed:?}");
+}
+
+/// 100 drawn items, of which those with high scores are worth something; 400 picked ones, most of them so.
+#[test]
+fn picks_are_held_against_drawn_ones() {
+    let mut gathered = Gathered::of(&[(0.1, 1000, 1000)]);
+    for at in 0..100 {
+        let scores = vec![f64::from(at)];
+        gathered.take(Seen { scores, ..seen(Some(0.1), Some(f64::from(u8::from(at >= 90)))) });
+    }
+    (0..360).for_each(|at| gathered.take(seen(None, Some(f64::from(u8::from(at % 4 > 0))))));
+    (0..40).for_each(|_| gathered.take(Seen { asked: false, ..seen(None, Some(1.0)) }));
+    let found = gathered.found(&Evaluators::new(["a"]).unwrap());
+    assert_eq!((found.looked_at, found.caught), (500, 320.0));
+    assert_eq!((found.random.items, found.random.mean.unwrap().mean), (100, 0.1));
+    assert_eq!((found.picked.items, found.picked.mean.unwrap().mean), (360, 0.75));
+    assert_eq!((found.unasked.items, found.unasked.mean.unwrap().mean), (40, 1.0));
+    // The best 40 of the 100 drawn have all ten.
+    assert_eq!((found.plain_mean.items, found.plain_mean.mean.unwrap().mean), (40, 0.25));
+}
