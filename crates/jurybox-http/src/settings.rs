@@ -19,6 +19,8 @@ pub struct Settings {
     pub limits: Limits,
     /// A proxy that says who is there, if there is one.
     pub proxy: Option<Proxy>,
+    /// Whether this machine may ask for anything while there are no keys, though there have been some.
+    pub open: bool,
     /// What it writes to standard error about requests.
     pub log: Log,
     /// The files with which it speaks TLS, where it does.
@@ -40,6 +42,7 @@ impl Default for Settings {
             listen: (Ipv4Addr::LOCALHOST, 8686).into(),
             limits: Limits::default(),
             proxy: None,
+            open: false,
             log: Log::Json,
             tls: None,
         }

@@ -37,6 +37,12 @@ type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 /// Something to be read on the clerk's thread.
 pub(crate) type Job = Box<dyn FnOnce(&mut Clerk) + Send>;
 
+/// A connection for those who only look, and the queue it is for.
+pub(crate) struct Reader {
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) queue: i64,
+}
+
 /// What a clerk is told.
 enum Message {
     Call(Box<Call>, Reply),
@@ -92,6 +98,8 @@ pub struct Queue(Arc<Inner>);
 
 struct Inner {
     inbox: SyncSender<Message>,
+    /// A connection for those who only look, one after the other: claims do not wait for them. Made when the first one looks.
+    reader: Mutex<Option<Reader>>,
     clerk: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -162,7 +170,7 @@ impl Service {
         let handle = thread
             .spawn(move || Office::new(clerk).run(&messages))
             .map_err(|error| Error::Open(error.to_string()))?;
-        let queue = Queue(Arc::new(Inner { inbox, clerk: Mutex::new(Some(handle)) }));
+        let queue = Queue(Arc::new(Inner { inbox, reader: Mutex::default(), clerk: Mutex::new(Some(handle)) }));
         queues.insert(id, queue.clone());
         Ok(queue)
     }
@@ -194,6 +202,17 @@ impl Queue {
     /// Has something read on the clerk's thread.
     pub(crate) fn peek(&self, job: Job) -> Result<(), Error> {
         self.0.inbox.send(Message::Read(job)).map_err(|_| Error::Closed)
+    }
+
+    /// The place of the connection for those who only look.
+    pub(crate) fn reader(&self) -> std::sync::MutexGuard<'_, Option<Reader>> {
+        self.0.reader.lock().unwrap_or_else(|broken| {
+            // Whoever had it is gone in the middle of something: the next one takes a new connection.
+            let mut reader = broken.into_inner();
+            *reader = None;
+            self.0.reader.clear_poison();
+            reader
+        })
     }
 
     /// How the queue stands.

@@ -90,6 +90,10 @@ fn say_what_next(app: &App, url: &str, records: &Records) {
         say(format_args!(
             "  curl -X PUT {url}/v1/queues/posts -H 'Content-Type: application/json' -d '{{\"evaluators\": [{{\"name\": \"spam\"}}]}}'"
         ));
+    } else if app.is_shut() {
+        say(format_args!(
+            "no key opens this: those there were have been revoked; jurybox server key add NAME{flag} --role admin makes one"
+        ));
     } else {
         say(format_args!("what it can be asked, with a key: {url}/api"));
     }

@@ -2,12 +2,17 @@
 
 use super::Postgres;
 use super::read::get;
+use super::say::Cells;
 use crate::Error;
 use crate::keys::Key;
 use crate::store::Store;
-use crate::store::keys::{ADD_KEY, KEYS, KeyStore, REVOKE_KEY, key_of, texts_of};
+use crate::store::keys::{
+    ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
+};
 use crate::store::lookups::{DELETE_QUEUE, Lookups};
 use crate::store::value::values;
+
+const IDS: &str = "SELECT n, key FROM items WHERE queue = $1 AND n = ANY($2) AND key IS NOT NULL";
 
 impl KeyStore for Postgres {
     fn keys(&mut self) -> Result<Vec<Key>, Error> {
@@ -19,6 +24,10 @@ impl KeyStore for Postgres {
         rows.iter().map(read).collect()
     }
 
+    fn had_keys(&mut self) -> Result<bool, Error> {
+        Ok(!self.ask(HAD_KEYS, &[])?.is_empty())
+    }
+
     fn add_key(&mut self, key: &Key) -> Result<bool, Error> {
         let (roles, queues) = texts_of(key);
         let added = format!("{ADD_KEY} RETURNING name");
@@ -27,11 +36,17 @@ impl KeyStore for Postgres {
     }
 
     fn revoke_key(&mut self, name: &str) -> Result<bool, Error> {
+        self.ask(MARK_REVOKED, &values![name.to_string(), NO_HASH.to_vec()])?;
         Ok(!self.ask(&format!("{REVOKE_KEY} RETURNING name"), &[name.into()])?.is_empty())
     }
 }
 
 impl Lookups for Postgres {
+    fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error> {
+        let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
+        self.many(IDS, queue, items, |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {
         self.begin(queue)?;
         for statement in DELETE_QUEUE {

@@ -36,7 +36,7 @@ fn all<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Error>) -> Result<Vec<T
 }
 
 impl Postgres {
-    fn many<T>(
+    pub(super) fn many<T>(
         &mut self,
         sql: &str,
         queue: i64,
