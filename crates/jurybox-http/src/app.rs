@@ -1,6 +1,7 @@
 //! What all requests share.
 
 use crate::guard::{Buckets, Keys};
+use crate::log::Writer;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::settings::Settings;
@@ -32,6 +33,7 @@ pub(crate) struct Inner {
     pub(crate) keys: Keys,
     pub(crate) buckets: Buckets,
     pub(crate) metrics: Metrics,
+    pub(crate) log: Writer,
     /// Room for requests that are answered at once.
     pub(crate) room: Semaphore,
     /// One preview at a time: each folds a whole log.
@@ -47,6 +49,7 @@ impl App {
             keys: Keys::default(),
             buckets: Buckets::new(settings.limits.per_second),
             metrics: Metrics::new(),
+            log: Writer::new(),
             room: Semaphore::new(settings.limits.at_once),
             previews: Semaphore::new(1),
             known: Mutex::default(),
@@ -54,6 +57,11 @@ impl App {
             service,
             settings,
         }))
+    }
+
+    /// Has a line written to standard error, beside the log, and does not wait for whoever reads it.
+    pub fn say(&self, line: String) {
+        self.0.log.line(line);
     }
 
     /// All routes, as one service.

@@ -34,6 +34,18 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// Refuses a caller without a role for what only some of a route's requests take.
+    pub(crate) fn needs(&self, role: Role, what: &str) -> Result<(), Problem> {
+        if self.may(role) {
+            return Ok(());
+        }
+        Err(forbidden(format!(
+            "{what} takes the role `{}`, which `{}` does not have",
+            role.name(),
+            self.actor
+        )))
+    }
+
     fn may(&self, role: Role) -> bool {
         self.roles.iter().any(|own| own.covers(role))
     }

@@ -64,7 +64,8 @@ pub struct Limits {
     pub connections: usize,
     /// Requests a second for each key, on average; none where nobody counts.
     pub per_second: Option<u32>,
-    /// How long a client may take to send its headers, and then its body.
+    /// How long a client may take to send its headers, and then its body, and to take some of its answer. A body of lines has longer by as
+    /// much as it has bytes: a second for every 64 KiB.
     pub patience: Duration,
 }
 

@@ -170,7 +170,8 @@ impl Service {
         let handle = thread
             .spawn(move || Office::new(clerk).run(&messages))
             .map_err(|error| Error::Open(error.to_string()))?;
-        let queue = Queue(Arc::new(Inner { inbox, reader: Mutex::default(), clerk: Mutex::new(Some(handle)) }));
+        let queue =
+            Queue(Arc::new(Inner { inbox, reader: Mutex::default(), clerk: Mutex::new(Some(handle)) }));
         queues.insert(id, queue.clone());
         Ok(queue)
     }

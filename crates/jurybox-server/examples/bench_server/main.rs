@@ -90,7 +90,11 @@ fn compare(database: &str, items: u64, claims: u64) -> Done<Value> {
 fn main() -> Done<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let place = |word: &str| {
-        if word.contains("://") { Place::Database(word.into()) } else { Place::from(std::path::Path::new(word)) }
+        if word.contains("://") {
+            Place::Database(word.into())
+        } else {
+            Place::from(std::path::Path::new(word))
+        }
     };
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let report = match words.as_slice() {

@@ -59,7 +59,11 @@ impl Desk<'_> {
                 let first: &mut Added = &mut added[at];
                 let changed = merge(&mut first.scores, &scores);
                 let told = show(first.n, payload);
-                if changed || told { updated += 1 } else { unchanged += 1 }
+                if changed || told {
+                    updated += 1
+                } else {
+                    unchanged += 1
+                }
                 continue;
             }
             match self.facts.item(&item.id) {

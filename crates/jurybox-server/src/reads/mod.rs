@@ -42,9 +42,9 @@ impl Queue {
         let mut place = self.reader();
         let mut reader = match place.take() {
             Some(reader) => reader,
-            None => self.read(|clerk| {
-                clerk.another_store().map(|store| Reader { store, queue: clerk.queue() })
-            })??,
+            None => {
+                self.read(|clerk| clerk.another_store().map(|store| Reader { store, queue: clerk.queue() }))??
+            }
         };
         let ask = |reader: &mut Reader| {
             let Reader { store, queue } = reader;

@@ -6,7 +6,8 @@ use crate::error::corrupt;
 use crate::keys::Key;
 use rusqlite::params;
 
-pub(crate) const KEYS: &str = "SELECT name, roles, queues, made, hash FROM api_keys WHERE name <> '' ORDER BY made, name";
+pub(crate) const KEYS: &str =
+    "SELECT name, roles, queues, made, hash FROM api_keys WHERE name <> '' ORDER BY made, name";
 pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys(name, roles, queues, made, hash) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
 /// Whether there is a key, or the mark of one that was revoked.
 pub(crate) const HAD_KEYS: &str = "SELECT name FROM api_keys LIMIT 1";

@@ -1,5 +1,6 @@
 //! What crosses files: a random life of a queue, and what must hold of it.
 
+mod again;
 mod away;
 mod drills;
 mod home;

@@ -152,7 +152,9 @@ impl Asked {
                 },
             }),
             None if !self.proxy_from.is_empty() || !self.proxy_roles.is_empty() => {
-                bail!("--proxy-from and --proxy-roles need --proxy-header: the header in which the proxy says who is there")
+                bail!(
+                    "--proxy-from and --proxy-roles need --proxy-header: the header in which the proxy says who is there"
+                )
             }
             None => None,
         };

@@ -4,7 +4,7 @@ mod asked;
 
 pub(crate) use asked::Records;
 
-use crate::messages::{line, say};
+use crate::messages::{is_quiet, line, say};
 use anyhow::{Context, ensure};
 use asked::Asked;
 use jurybox_http::{App, Settings, listen};
@@ -74,7 +74,10 @@ async fn serve(app: App, settings: &Settings, records: &Records) -> anyhow::Resu
     line(&format!("listening on {url}"));
     say_what_next(&app, &url, records);
     stop.await;
-    say(format_args!("ending: answers that are being made are let out"));
+    if !is_quiet() {
+        // Whoever reads this may have stopped: that must not keep it from ending.
+        app.say("ending: answers that are being made are let out".into());
+    }
     drop(end);
     answering.await?;
     Ok(())
