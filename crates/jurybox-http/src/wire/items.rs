@@ -73,6 +73,7 @@ pub(crate) enum Items {
 /// Several items.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the schema; each item is read for itself")]
 pub(crate) struct SeveralItems {
     #[schema(min_items = 0, max_items = 10_000)]
     pub(crate) items: Vec<NewItem>,
