@@ -11,6 +11,11 @@ pub(crate) fn hush(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
+/// Whether nothing is to be said.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
 /// A line to the person; what a terminal would act on is written out.
 pub(crate) fn say(what: std::fmt::Arguments<'_>) {
     if !QUIET.load(Ordering::Relaxed) {

@@ -179,6 +179,7 @@ fn every_error_is_a_problem() {
         ("PUT", Q, r#"{"evaluators": [{"name": "a"}], "policy": "nonsense"}"#, 422, "policy"),
         ("PATCH", Q, r#"{"colour": "red"}"#, 422, "refused"),
         ("PUT", "/v1/queues/a%20b", SET_UP, 422, "refused"),
+        ("PUT", "/v1/queues/%2E%2E", SET_UP, 422, "refused"),
         ("POST", "/v1/queues/q/claims", r#"{"reviewer": ""}"#, 422, "refused"),
         ("POST", "/v1/queues/q/claims", r#"{"reviewer": "r", "k": 0}"#, 422, "refused"),
         ("GET", "/v1/queues/q/claims", "", 422, "refused"),

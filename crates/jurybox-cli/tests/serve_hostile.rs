@@ -104,7 +104,8 @@ fn bodies_without_end() {
     // A line without end.
     let line = [("Content-Type", "application/x-ndjson")];
     let endless = "x".repeat((1 << 20) + 70_000);
-    assert_eq!(server.ask_with("POST", ITEMS, &line, &endless).problem(413), "too_large");
+    let answer = server.ask_with("POST", ITEMS, &line, &endless).ok();
+    assert_eq!(answer["rejected"], json!([{"id": "line 1", "why": "it has more than 1048576 bytes"}]));
     // A head without end.
     let mut head = b"GET / HTTP/1.1\r\nHost: localhost\r\n".to_vec();
     head.extend(format!("X: {}\r\n", "y".repeat(200_000)).into_bytes());
@@ -123,6 +124,116 @@ fn bodies_without_end() {
     let ends: Vec<u16> = waiting.into_iter().map(|mut stream| read(&mut stream).status).collect();
     assert_eq!(ends[0], 408);
     assert!(ends[1..].iter().all(|status| [0, 400, 408].contains(status)), "{ends:?}");
+}
+
+#[test]
+fn one_that_cannot_be_read_does_not_keep_the_others_out() {
+    let server = started("batches", &[]);
+    let bad = [
+        (r#"{"id": 5}"#, "items[1]"),
+        (r#"{"id": "big", "scores": {"a": 1e400}}"#, "items[1]"),
+        (r#"{"id": "text", "scores": {"a": "0.5"}}"#, "text"),
+        (r#"{"id": "a\u0000b"}"#, "items[1]"),
+        (r#"["list", {"a": 1}, null, {}, null]"#, "items[1]"),
+    ];
+    for (at, (item, named)) in bad.into_iter().enumerate() {
+        let body = format!(r#"{{"items": [{{"id": "before{at}"}}, {item}, {{"id": "after{at}"}}]}}"#);
+        let answer = server.post(ITEMS, &body);
+        assert_eq!((&answer["accepted"], &answer["rejected"][0]["id"]), (&json!(2), &json!(named)), "{item}");
+    }
+    let lines = format!(
+        "{{\"id\": \"l1\"}}\n{{\"id\": \"{}\"}}\n[1]\n{{\"id\": \"l4\", \"scores\": 1}}\n{{\"id\": \"l5\"}}",
+        "x".repeat(1 << 20)
+    );
+    let answer = server.ask_with("POST", ITEMS, &[("Content-Type", "application/x-ndjson")], &lines).ok();
+    assert_eq!(answer["accepted"], 2);
+    let rejected = answer["rejected"].as_array().unwrap();
+    let ids: Vec<&str> = rejected.iter().map(|rejected| rejected["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["line 2", "line 3", "l4"]);
+    assert!(rejected[2]["why"].as_str().unwrap().starts_with("line 4: "), "{answer}");
+    let text = server.ask("POST", ITEMS, "5");
+    assert!(!text.body.contains("struct"), "{text:?}");
+}
+
+#[test]
+fn lines_that_drip_are_cut_and_those_before_are_in() {
+    let server = started("drip", &["--patience", "2"]);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let head = "POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nb\r\n{\"id\":\"x\"}\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut dripping = stream.try_clone().unwrap();
+    // Each byte comes well within the patience; all of them would take a minute.
+    std::thread::spawn(move || {
+        for _ in 0..200 {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            if dripping.write_all(b"1\r\n{\r\n").is_err() {
+                return;
+            }
+        }
+        let _ = dripping.write_all(b"0\r\n\r\n");
+    });
+    let answer = read(&mut stream);
+    assert_eq!(answer.problem(408), "too_slow");
+    assert!(answer.body.contains("1 accepted"), "{answer:?}");
+    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 1);
+}
+
+#[test]
+fn who_asks_and_never_reads_is_let_go() {
+    let server = started("unread", &["--patience", "2"]);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.set_write_timeout(Some(std::time::Duration::from_secs(40))).unwrap();
+    let end = loop {
+        if let Err(error) =
+            stream.write_all(&b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100))
+        {
+            break error;
+        }
+    };
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
+    assert!([BrokenPipe, ConnectionReset].contains(&end.kind()), "{end}");
+    assert_eq!(server.get("/healthz")["status"], "ok");
+}
+
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    use std::io::{BufRead, BufReader};
+    let folder = server::folder("unread-log");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_jurybox"))
+        .args(["serve", "--port", "0", "--log", "json", "--data"])
+        .arg(&folder)
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("listening on ") {
+        line.clear();
+        assert!(lines.read_line(&mut line).unwrap() > 0, "it listens");
+    }
+    let address = line.trim().rsplit('/').next().unwrap().to_string();
+    // Several times what a pipe holds.
+    for _ in 0..1500 {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        assert_eq!(read(&mut stream).status, 200);
+    }
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let began = std::time::Instant::now();
+    let ended = loop {
+        match child.try_wait().unwrap() {
+            Some(ended) => break Some(ended),
+            None if began.elapsed().as_secs() > 60 => break None,
+            None => std::thread::sleep(std::time::Duration::from_millis(50)),
+        }
+    };
+    let _ = child.kill();
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(ended.is_some_and(|ended| ended.success()), "{ended:?}");
+    drop(lines);
 }
 
 #[test]

@@ -114,6 +114,8 @@ fn a_key_is_for_its_queues_and_can_be_taken_away() {
     assert_eq!(listed.ok(), json!({"queues": ["one"]}));
     assert_eq!(ask("GET", "/v1/queues/one", "").status, 200);
     assert_eq!(ask("GET", "/v1/queues/two", "").problem(403), "forbidden");
+    let counted = ask("GET", "/metrics", "").body;
+    assert!(counted.contains("queue=\"one\"") && !counted.contains("queue=\"two\""), "{counted}");
     assert_eq!(ask("GET", "/v1/queues/%74wo", "").problem(403), "forbidden");
     assert_eq!(ask("POST", "/v1/queues/one/items", r#"{"id": "x"}"#).status, 200);
     assert_eq!(ask("GET", "/v1/queues/one/events?after=1", "").ok()["events"][0]["actor"], "only-one");
@@ -130,9 +132,39 @@ fn a_key_is_for_its_queues_and_can_be_taken_away() {
     assert_eq!(key(&["list"]), (true, "only-one  read,write  one\n".into()));
     assert!(!key(&["add", "only-one", "--role", "read"]).0, "names are used once");
     assert!(key(&["revoke", "only-one"]).0 && !key(&["revoke", "only-one"]).0);
-    // Gone with its last key, the lock is gone too: on loopback, without keys, all may ask, but not with a key that was taken away.
+    // Without its last key it is closed, to this machine too, and stays so.
     let refused = once_known(|| ask("GET", "/v1/queues", ""), |answer| answer.status == 401);
     assert_eq!(refused.problem(401), "unauthorized");
+    let shut = |server: &Server| {
+        let answer = server.ask("GET", "/v1/queues", "");
+        assert_eq!(answer.problem(401), "unauthorized");
+        assert!(answer.body.contains("no key opens this server"), "{answer:?}");
+    };
+    shut(&server);
+    let server = server.again(&[]);
+    shut(&server);
+    assert_eq!(server.again(&["--open"]).get("/v1/queues"), json!({"queues": ["one", "two"]}));
+}
+
+#[test]
+fn rules_and_appeals_take_more_than_reviewing() {
+    let server = Server::start("sources", &[]);
+    assert_eq!(server.ask("PUT", "/v1/queues/q", SET_UP).status, 201);
+    server.post("/v1/queues/q/items", r#"{"items": [{"id": "x"}, {"id": "y"}]}"#);
+    let give = |secret: &str, item: &str, source: &str| {
+        let verdict = json!({"id": format!("{item}-{source}"), "item": item, "reviewer": "r", "reward": 1, "source": source});
+        let body = json!({ "verdicts": [verdict] }).to_string();
+        let headers = [("Authorization", secret)];
+        server.ask_with("POST", "/v1/queues/q/verdicts", &headers, &body)
+    };
+    let keys = ["review", "review,write", "review,admin"];
+    let [review, rules, admin] = keys.map(|role| bearer(&server.key(&role.replace(',', "-"), role, &[])));
+    once_known(|| give(&review, "x", "reviewer"), |answer| answer.status == 200);
+    assert_eq!(give(&review, "y", "automatic").problem(403), "forbidden");
+    assert_eq!(give(&review, "x", "appeal").problem(403), "forbidden");
+    assert_eq!(give(&rules, "x", "appeal").problem(403), "forbidden");
+    assert_eq!(give(&rules, "y", "automatic").ok()["accepted"], 1);
+    assert_eq!(give(&admin, "x", "appeal").ok()["accepted"], 1);
 }
 
 #[test]
@@ -165,6 +197,9 @@ fn a_proxy_says_who_is_there() {
         |body: &str| server.ask_with("POST", "/v1/queues/q/claims", &[("X-Forwarded-User", "ann")], body);
     assert_eq!(ann(r#"{"reviewer": "ann"}"#).status, 200);
     assert_eq!(ann(r#"{"reviewer": "bob"}"#).problem(403), "forbidden");
+    let two = [("X-Forwarded-User", "bob"), ("X-Forwarded-User", "ann")];
+    let answer = server.ask_with("POST", "/v1/queues/q/claims", &two, r#"{"reviewer": "bob"}"#);
+    assert_eq!(answer.problem(400), "malformed");
     assert_eq!(
         server.ask_with("GET", "/v1/queues/q", &[("X-Forwarded-User", "ann")], "").problem(403),
         "forbidden"

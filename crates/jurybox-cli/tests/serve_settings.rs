@@ -32,6 +32,7 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
         ("port = \"many\"", "port"),
         ("tls-key = \"key.pem\"", "--tls-certificate"),
         ("proxy-header = \"X-User\"", "--proxy-from"),
+        ("proxy-from = [\"127.0.0.1\"]", "--proxy-header"),
         ("data = 5", "`data` is no text"),
         ("port = [", "jurybox.toml"),
     ] {

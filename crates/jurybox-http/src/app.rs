@@ -1,6 +1,7 @@
 //! What all requests share.
 
 use crate::guard::{Buckets, Keys};
+use crate::log::Writer;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::settings::Settings;
@@ -32,6 +33,7 @@ pub(crate) struct Inner {
     pub(crate) keys: Keys,
     pub(crate) buckets: Buckets,
     pub(crate) metrics: Metrics,
+    pub(crate) log: Writer,
     /// Room for requests that are answered at once.
     pub(crate) room: Semaphore,
     /// One preview at a time: each folds a whole log.
@@ -47,6 +49,7 @@ impl App {
             keys: Keys::default(),
             buckets: Buckets::new(settings.limits.per_second),
             metrics: Metrics::new(),
+            log: Writer::new(),
             room: Semaphore::new(settings.limits.at_once),
             previews: Semaphore::new(1),
             known: Mutex::default(),
@@ -54,6 +57,11 @@ impl App {
             service,
             settings,
         }))
+    }
+
+    /// Has a line written to standard error, beside the log, and does not wait for whoever reads it.
+    pub fn say(&self, line: String) {
+        self.0.log.line(line);
     }
 
     /// All routes, as one service.
@@ -81,10 +89,17 @@ impl App {
         self.0.ready.load(Ordering::Acquire)
     }
 
-    /// Whether anybody may ask: where there are no keys and no proxy, and nobody from elsewhere can come.
+    /// Whether anybody may ask: where there is no proxy, nobody from elsewhere can come, and there never was a key, or there is none and
+    /// the settings say so.
     pub fn is_open(&self) -> bool {
-        let settings = &self.0.settings;
-        settings.listen.ip().is_loopback() && settings.proxy.is_none() && self.0.keys.are_none()
+        let Inner { settings, keys, .. } = &*self.0;
+        let unlocked = keys.were_never() || (settings.open && keys.are_none());
+        settings.listen.ip().is_loopback() && settings.proxy.is_none() && unlocked
+    }
+
+    /// Whether nobody may ask: keys were all revoked, and there is no proxy either.
+    pub fn is_shut(&self) -> bool {
+        !self.is_open() && self.0.settings.proxy.is_none() && self.0.keys.are_none()
     }
 
     /// A queue by its name.
@@ -97,19 +112,29 @@ impl App {
         }
         let (app, wanted) = (self.clone(), name.to_string());
         let found = self.wait(move || app.0.service.queue(&wanted)).await;
-        if let Ok(mut known) = self.0.known.lock() {
-            match &found {
-                Ok(queue) => drop(known.insert(name.into(), (queue.clone(), Instant::now()))),
-                Err(_) => drop(known.remove(name)),
-            }
-        }
+        let known = match &found {
+            Ok(queue) => Some((queue.clone(), Instant::now())),
+            Err(_) => None,
+        };
+        self.replace(name, known);
         Ok(found?)
     }
 
     /// A queue that was deleted or made anew is looked up again.
     pub(crate) fn forget(&self, name: &str) {
-        if let Ok(mut known) = self.0.known.lock() {
-            known.remove(name);
+        self.replace(name, None);
+    }
+
+    /// Notes what is known of a queue. Whoever drops the last handle of one waits for its clerk: neither under the lock nor on a thread
+    /// that answers others.
+    fn replace(&self, name: &str, now: Option<(Queue, Instant)>) {
+        let before = match (self.0.known.lock(), now) {
+            (Ok(mut known), Some(now)) => known.insert(name.into(), now),
+            (Ok(mut known), None) => known.remove(name),
+            (Err(_), _) => None,
+        };
+        if before.is_some() {
+            tokio::task::spawn_blocking(move || drop(before));
         }
     }
 

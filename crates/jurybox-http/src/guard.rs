@@ -10,6 +10,7 @@ use axum::response::Response;
 use jurybox_server::{Error, Key, Role, Service, hash_of_secret};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,18 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// Refuses a caller without a role for what only some of a route's requests take.
+    pub(crate) fn needs(&self, role: Role, what: &str) -> Result<(), Problem> {
+        if self.may(role) {
+            return Ok(());
+        }
+        Err(forbidden(format!(
+            "{what} takes the role `{}`, which `{}` does not have",
+            role.name(),
+            self.actor
+        )))
+    }
+
     fn may(&self, role: Role) -> bool {
         self.roles.iter().any(|own| own.covers(role))
     }
@@ -63,17 +76,26 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 }
 
 /// The keys, read again every second.
-#[derive(Default)]
 pub(crate) struct Keys {
     by_hash: RwLock<Arc<HashMap<[u8; 32], Key>>>,
+    /// Whether there is a key, was one, or nobody has been able to look yet.
+    had: AtomicBool,
     read: Mutex<Option<Instant>>,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Keys { by_hash: RwLock::default(), had: AtomicBool::new(true), read: Mutex::default() }
+    }
 }
 
 impl Keys {
     pub(crate) fn load(&self, service: &Service) -> Result<(), Error> {
         let keys = service.keys()?.into_iter().map(|key| (key.hash, key)).collect();
+        let had = service.had_keys()?;
         if let Ok(mut there) = self.by_hash.write() {
             *there = Arc::new(keys);
+            self.had.store(had, Ordering::Release);
         }
         if let Ok(mut read) = self.read.lock() {
             *read = Some(Instant::now());
@@ -87,6 +109,11 @@ impl Keys {
 
     pub(crate) fn are_none(&self) -> bool {
         self.all().is_empty()
+    }
+
+    /// Whether there has never been one.
+    pub(crate) fn were_never(&self) -> bool {
+        !self.had.load(Ordering::Acquire)
     }
 
     /// Whether it is time to read them again; whoever is told so does it.
@@ -222,6 +249,13 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         && peer.is_some_and(|peer| proxy.from.contains(&peer.to_canonical()))
         && let Some(who) = headers.get(&proxy.header)
     {
+        // A proxy that adds to what a client sent says two things, and the first is the client's.
+        if headers.get_all(&proxy.header).iter().count() > 1 {
+            return Err(Problem::malformed(format!(
+                "there are several headers `{}`: the proxy must replace what clients send under that name",
+                proxy.header
+            )));
+        }
         let who =
             who.to_str().ok().filter(|who| !who.is_empty() && who.len() <= 512).ok_or_else(unauthorized)?;
         let roles = proxy.roles.clone();
@@ -243,7 +277,17 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
             is_local: true,
         });
     }
-    Err(unauthorized())
+    Err(if app.0.settings.proxy.is_none() && app.0.keys.are_none() { no_keys() } else { unauthorized() })
+}
+
+/// All keys were revoked: that closes a server, and does not open it.
+fn no_keys() -> Problem {
+    Problem::new(
+        StatusCode::UNAUTHORIZED,
+        "unauthorized",
+        "no key opens this server: those there were have been revoked",
+        "Add one with jurybox server key add; a running server knows it within a second.",
+    )
 }
 
 /// Without keys, a page from elsewhere must not get in by a name that it has let lead here.

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::guard::Peer;
+use crate::patient::Patient;
 use crate::tls::acceptor;
 use axum::extract::Request;
 use hyper::body::Incoming;
@@ -67,6 +68,7 @@ impl Listening {
                 continue;
             };
             let _ = stream.set_nodelay(true);
+            let stream = Patient::new(stream, limits.patience);
             let router = router.clone();
             let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
                 request.extensions_mut().insert(Peer(peer));

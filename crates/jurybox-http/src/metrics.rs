@@ -8,6 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -43,6 +44,9 @@ pub(crate) struct Metrics {
     lag: PerQueue,
     rankings: PerQueue,
     mismatches: PerQueue,
+    dropped: Gauge,
+    /// One text at a time: each is of the queues that its reader may look at.
+    writing: Mutex<()>,
 }
 
 /// From a millisecond to half a minute.
@@ -69,7 +73,11 @@ impl Metrics {
         let lag = gauge("queue_model_lag", "Entries of the log that the model which ranks has not seen");
         let rankings = gauge("queue_rankings", "Orders made since the queue was opened");
         let mismatches = gauge("queue_mismatches", "Checkpoints found to differ: an alarm");
+        let dropped = Gauge::default();
+        registry.register("log_lines_dropped", "Lines of the log that nobody took in time", dropped.clone());
         Metrics {
+            dropped,
+            writing: Mutex::default(),
             registry,
             answered,
             seconds,
@@ -94,7 +102,8 @@ impl Metrics {
     }
 
     /// All of it as text, with these queues as they stand.
-    pub(crate) fn text(&self, queues: &[(String, Standing)]) -> String {
+    pub(crate) fn text(&self, queues: &[(String, Standing)], dropped: u64) -> String {
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         let all = [
             &self.items,
@@ -126,6 +135,7 @@ impl Metrics {
                 family.get_or_create(&Named { queue: queue.clone() }).set(whole(value));
             }
         }
+        self.dropped.set(whole(dropped));
         let mut text = String::new();
         let _ = encode(&mut text, &self.registry);
         text

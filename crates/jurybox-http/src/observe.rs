@@ -10,7 +10,6 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use std::io::Write;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -82,7 +81,9 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
         actor: actor.as_deref(),
         peer,
     };
-    write(app.0.settings.log, &line);
+    if let Some(text) = text_of(app.0.settings.log, &line) {
+        app.0.log.line(text);
+    }
     response
 }
 
@@ -164,11 +165,11 @@ fn dress(response: &mut Response, id: &RequestId) {
     }
 }
 
-fn write(log: Log, line: &Line<'_>) {
-    let text = match log {
-        Log::Off => return,
-        Log::Json => serde_json::to_string(line).unwrap_or_default(),
-        Log::Text => format!(
+fn text_of(log: Log, line: &Line<'_>) -> Option<String> {
+    match log {
+        Log::Off => None,
+        Log::Json => serde_json::to_string(line).ok(),
+        Log::Text => Some(format!(
             "{} {} {} {} {} ms{}{}{}",
             line.at,
             line.status,
@@ -178,8 +179,6 @@ fn write(log: Log, line: &Line<'_>) {
             line.queue.map(|queue| format!(" queue={queue}")).unwrap_or_default(),
             line.code.map(|code| format!(" {code}")).unwrap_or_default(),
             line.cause.map(|cause| format!(": {}", cause.escape_debug())).unwrap_or_default()
-        ),
-    };
-    // That nobody reads it is no reason to stop.
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+        )),
+    }
 }

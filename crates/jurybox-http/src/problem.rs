@@ -84,6 +84,12 @@ impl Problem {
         )
     }
 
+    /// The same problem, with what had been done before it.
+    pub(crate) fn after(mut self, done: String) -> Self {
+        self.detail = format!("{}; {done}", self.detail);
+        self
+    }
+
     pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
         self

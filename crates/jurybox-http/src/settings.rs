@@ -19,6 +19,8 @@ pub struct Settings {
     pub limits: Limits,
     /// A proxy that says who is there, if there is one.
     pub proxy: Option<Proxy>,
+    /// Whether this machine may ask for anything while there are no keys, though there have been some.
+    pub open: bool,
     /// What it writes to standard error about requests.
     pub log: Log,
     /// The files with which it speaks TLS, where it does.
@@ -40,6 +42,7 @@ impl Default for Settings {
             listen: (Ipv4Addr::LOCALHOST, 8686).into(),
             limits: Limits::default(),
             proxy: None,
+            open: false,
             log: Log::Json,
             tls: None,
         }
@@ -63,7 +66,8 @@ pub struct Limits {
     pub per_second: Option<u32>,
     /// Whether those on this machine who need no key are counted too.
     pub count_local: bool,
-    /// How long a client may take to send its headers, and then its body.
+    /// How long a client may take to send its headers, and then its body, and to take some of its answer. A body of lines has longer by as
+    /// much as it has bytes: a second for every 64 KiB.
     pub patience: Duration,
 }
 

@@ -18,6 +18,8 @@ pub(crate) fn create(
     config.check()?;
     let fits = !name.is_empty()
         && name.len() <= 64
+        // Clients take these out of a path before they send it.
+        && !matches!(name, "." | "..")
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     if !fits {
         return Err(Error::Refused(format!(

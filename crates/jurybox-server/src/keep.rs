@@ -6,7 +6,7 @@ use crate::error::corrupt;
 use crate::load::{checkpoint_of, load, refold};
 use crate::place::Place;
 use crate::replica::Replica;
-use crate::store::sqlite::{FILE, Sqlite};
+use crate::store::sqlite::{FILE, Sqlite, check_copy, for_us_alone, make_folder};
 use crate::store::{Checkpoint, Store, set_up};
 use serde::Serialize;
 use std::fmt::Write;
@@ -104,22 +104,38 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     std::fs::rename(&aside, to).map_err(io)
 }
 
-/// Makes a folder of a copy. A folder that has a database is refused.
+/// Makes a folder of a copy. A folder that has a database is refused, and so is a copy that is not sound: then nothing is left behind.
+///
+/// Keys are among what was copied: those that were revoked since open again.
 pub fn restore(from: &Path, folder: &Path) -> Result<(), Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     if folder.join(FILE).exists() {
         return Err(Error::Open(format!("{}: there is a desk already", folder.display())));
     }
-    std::fs::create_dir_all(folder).map_err(io)?;
+    let mut copy =
+        std::fs::File::open(from).map_err(|error| Error::Open(format!("{}: {error}", from.display())))?;
+    let made = !folder.exists();
+    make_folder(folder).map_err(io)?;
     let aside = folder.join("restoring.sqlite");
-    std::fs::copy(from, &aside).map_err(|error| Error::Open(format!("{}: {error}", from.display())))?;
-    std::fs::File::open(&aside).and_then(|file| file.sync_all()).map_err(io)?;
-    std::fs::rename(&aside, folder.join(FILE)).map_err(io)?;
-    // It must open, be ours and be whole.
-    let opened = Sqlite::open(folder, Duration::ZERO).and_then(|mut store| store.queues());
-    if let Err(error) = opened {
-        for name in [FILE.to_string(), format!("{FILE}-wal"), format!("{FILE}-shm")] {
+    let mut put_back = || {
+        let mut file = for_us_alone(&aside).map_err(io)?;
+        file.set_len(0).and_then(|()| std::io::copy(&mut copy, &mut file)).map_err(io)?;
+        file.sync_all().map_err(io)?;
+        check_copy(&aside)?;
+        std::fs::rename(&aside, folder.join(FILE)).map_err(io)?;
+        // One of an earlier version is brought up to date, one of a later refused.
+        Sqlite::open(folder, Duration::ZERO).and_then(|mut store| store.queues())
+    };
+    if let Err(error) = put_back() {
+        let beside = ["-wal", "-shm", "-journal"];
+        for name in ["restoring.sqlite", FILE] {
             let _ = std::fs::remove_file(folder.join(name));
+            for end in beside {
+                let _ = std::fs::remove_file(folder.join(format!("{name}{end}")));
+            }
+        }
+        if made {
+            let _ = std::fs::remove_dir_all(folder);
         }
         return Err(error);
     }

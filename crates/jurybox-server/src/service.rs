@@ -30,6 +30,12 @@ type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 /// Something to be read on the clerk's thread.
 pub(crate) type Job = Box<dyn FnOnce(&mut Clerk) + Send>;
 
+/// A connection for those who only look, and the queue it is for.
+pub(crate) struct Reader {
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) queue: i64,
+}
+
 /// What a clerk is told.
 pub(crate) enum Message {
     Call(Box<Call>, Reply),
@@ -119,6 +125,8 @@ pub struct Queue(Arc<Inner>);
 
 struct Inner {
     inbox: SyncSender<Message>,
+    /// A connection for those who only look, one after the other: claims do not wait for them. Made when the first one looks.
+    reader: Mutex<Option<Reader>>,
     clerk: Mutex<Option<JoinHandle<()>>>,
     health: Arc<Mutex<Health>>,
 }
@@ -240,7 +248,8 @@ impl Service {
                 drop(messages);
             })
             .map_err(|error| Error::Open(error.to_string()))?;
-        let queue = Queue(Arc::new(Inner { inbox, clerk: Mutex::new(Some(handle)), health }));
+        let clerk = Mutex::new(Some(handle));
+        let queue = Queue(Arc::new(Inner { inbox, reader: Mutex::default(), clerk, health }));
         (seat.queue, seat.failed) = (Some(queue.clone()), None);
         Ok(queue)
     }
@@ -272,6 +281,17 @@ impl Queue {
     /// Has something read on the clerk's thread.
     pub(crate) fn peek(&self, job: Job) -> Result<(), Error> {
         self.0.inbox.send(Message::Read(job)).map_err(|_| self.closed())
+    }
+
+    /// The place of the connection for those who only look.
+    pub(crate) fn reader(&self) -> MutexGuard<'_, Option<Reader>> {
+        self.0.reader.lock().unwrap_or_else(|broken| {
+            // Whoever had it is gone in the middle of something: the next one takes a new connection.
+            let mut reader = broken.into_inner();
+            *reader = None;
+            self.0.reader.clear_poison();
+            reader
+        })
     }
 
     /// How the queue stands.

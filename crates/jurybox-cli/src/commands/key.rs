@@ -85,12 +85,18 @@ impl Args {
                 output::text_to_stdout(&text)
             }
             Command::Revoke { name, place } => {
-                if !Keyring::open(place.records.place())?.revoke(name)? {
+                let mut keyring = Keyring::open(place.records.place())?;
+                if !keyring.revoke(name)? {
                     bail!("there is no key `{name}`; jurybox server key list shows those there are");
                 }
                 say(format_args!(
                     "`{name}` opens nothing any more; a running server follows within a second"
                 ));
+                if keyring.list()?.is_empty() {
+                    say(format_args!(
+                        "it was the last: nobody can ask now, on this machine either, until there is another"
+                    ));
+                }
                 Ok(())
             }
         }

@@ -5,7 +5,7 @@ use crate::messages::say;
 use crate::output;
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use jurybox_server::{Place, backup, rebuild, restore, verify};
+use jurybox_server::{Keyring, Place, backup, rebuild, restore, verify};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -137,6 +137,14 @@ impl Args {
             Command::Restore { file, place } => {
                 restore(file, folder(place)?)?;
                 say(format_args!("{place}: the desk that was copied to {}", file.display()));
+                let keys: Vec<String> =
+                    Keyring::open(place)?.list()?.into_iter().map(|key| key.name).collect();
+                if !keys.is_empty() {
+                    say(format_args!(
+                        "its keys open as they did when it was copied, also those revoked since: {}; jurybox server key revoke takes one away",
+                        keys.join(", ")
+                    ));
+                }
                 Ok(())
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::body::Json;
+use crate::guard::Caller;
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -37,13 +38,14 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem>
     Err(Problem::new(status, "not_ready", "the queues are being loaded", advice).retry_after(1))
 }
 
-pub(crate) async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
+/// What is counted; of queues those that the caller may look at.
+pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let asked = app.clone();
     let standings = app
         .wait(move || {
             let service = &asked.0.service;
             let mut standings = Vec::new();
-            for name in service.names()? {
+            for name in service.names()?.into_iter().filter(|name| caller.sees(name)) {
                 // One that was deleted meanwhile is not told of.
                 if let Ok(standing) = service.queue(&name).and_then(|queue| queue.standing()) {
                     standings.push((name, standing));
@@ -53,7 +55,7 @@ pub(crate) async fn metrics(State(app): State<App>) -> Result<Response, Problem>
         })
         .await?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings)).into_response())
+    Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings, app.0.log.dropped())).into_response())
 }
 
 /// What runs here.

@@ -26,9 +26,11 @@ pub(crate) async fn post(
     }
     let bytes = body::whole(request, &app).await?;
     body::is_object(&bytes)?;
-    let items = Items::read(&bytes).map_err(|error| body::refused(&error))?;
+    let (items, unread) = Items::read(&bytes).map_err(|error| body::refused(&error))?;
     let items = items.into_iter().map(Into::into).collect();
-    answered(ask(&app, &name, &caller, &key, Request::Items(items)).await?).map(Json)
+    let mut answer = answered(ask(&app, &name, &caller, &key, Request::Items(items)).await?)?;
+    answer.rejected.extend(unread);
+    Ok(Json(answer))
 }
 
 pub(crate) fn answered(answer: Answer) -> Result<ItemsAnswer, Problem> {

@@ -59,7 +59,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Query::<T>::from_request_parts(parts, state).await {
             Ok(Query(asked)) => Ok(Asked(asked)),
-            Err(error) => Err(Problem::unusable(format!("the query: {}", error.body_text()))),
+            Err(error) => {
+                let why = error.body_text();
+                let why = why.strip_prefix("Failed to deserialize query string: ").unwrap_or(&why);
+                Err(Problem::unusable(format!("the query: {why}")))
+            }
         }
     }
 }

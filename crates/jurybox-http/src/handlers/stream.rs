@@ -10,12 +10,16 @@ use crate::wire::{ItemsAnswer, NewItem, RejectedItem};
 use axum::extract::Request as HttpRequest;
 use http_body_util::BodyExt;
 use jurybox_server::{Queue, Request};
+use std::time::{Duration, Instant};
 
 /// Items that go into one entry of the log, and their bytes.
 const TOGETHER: usize = 2000;
 const BYTES: usize = 4 << 20;
 /// After so many lines that cannot be taken, the rest is not looked at.
 const MOST_REJECTED: usize = 10_000;
+
+/// The fewest bytes a second, over the whole: slower ones would hold a place that others wait for.
+const SLOWEST: u64 = 64 << 10;
 
 /// What has come of a stream so far.
 struct Taking<'a> {
@@ -37,65 +41,111 @@ pub(crate) async fn items(
     key: &Idempotency,
     request: HttpRequest,
 ) -> Result<ItemsAnswer, Problem> {
-    let limits = &app.0.settings.limits;
     let queue = app.queue(queue).await?;
     let (parts, lines, items, bytes) = (0, 0, Vec::new(), 0);
     let answer = ItemsAnswer::default();
     let mut taking = Taking { app, caller, queue, key, parts, lines, items, bytes, answer };
-    let (mut body, mut rest, mut total) = (request.into_body(), Vec::new(), 0_u64);
-    loop {
-        let frame = tokio::time::timeout(limits.patience, body.frame()).await.map_err(|_| too_slow())?;
-        let Some(frame) = frame else { break };
-        let frame = frame.map_err(|_| Problem::malformed("the body broke off"))?;
-        let Ok(data) = frame.into_data() else { continue };
-        total += data.len() as u64;
-        if total > limits.stream {
-            return Err(too_large(limits.stream));
-        }
-        rest.extend_from_slice(&data);
-        let mut from = 0;
-        while let Some(end) = rest[from..].iter().position(|byte| *byte == b'\n') {
-            taking.line(&rest[from..from + end]);
-            from += end + 1;
-            taking.send_if(TOGETHER, BYTES).await?;
-        }
-        rest.drain(..from);
-        if rest.len() > limits.line {
-            return Err(too_large(limits.line as u64));
+    let taken = taking.all(request).await;
+    // Whatever became of the rest, the lines before it are in.
+    let sent = taking.send_if(1, 1).await;
+    match taken.and(sent) {
+        Ok(()) => Ok(taking.answer),
+        Err(problem) => {
+            let ItemsAnswer { accepted, updated, unchanged, rejected } = &taking.answer;
+            Err(problem.after(format!(
+                "lines up to {} were taken in: {accepted} accepted, {updated} updated, {unchanged} unchanged, {} rejected",
+                taking.lines,
+                rejected.len()
+            )))
         }
     }
-    taking.line(&rest);
-    taking.send_if(1, 1).await?;
-    Ok(taking.answer)
+}
+
+/// Lines out of pieces of them.
+#[derive(Default)]
+struct Lines {
+    /// The beginning of a line whose end is yet to come.
+    rest: Vec<u8>,
+    /// Whether that line is too long already: nothing of it is kept.
+    over: bool,
+}
+
+impl Lines {
+    /// Adds a piece of a line.
+    fn add(&mut self, piece: &[u8], most: usize) {
+        self.over |= self.rest.len() + piece.len() > most;
+        if self.over { self.rest.clear() } else { self.rest.extend_from_slice(piece) }
+    }
 }
 
 impl Taking<'_> {
-    fn line(&mut self, line: &[u8]) {
+    /// Takes lines until there are no more.
+    async fn all(&mut self, request: HttpRequest) -> Result<(), Problem> {
+        let limits = &self.app.0.settings.limits;
+        let (mut body, mut lines, mut total) = (request.into_body(), Lines::default(), 0_u64);
+        // Only the time counts in which the client was waited for.
+        let mut waited = Duration::ZERO;
+        loop {
+            let allowed = limits.patience + Duration::from_secs(total / SLOWEST);
+            let began = Instant::now();
+            let frame = tokio::time::timeout(allowed.saturating_sub(waited), body.frame()).await;
+            waited += began.elapsed();
+            let Some(frame) = frame.map_err(|_| too_slow())? else { break };
+            let frame = frame.map_err(|_| Problem::malformed("the body broke off"))?;
+            let Ok(data) = frame.into_data() else { continue };
+            total += data.len() as u64;
+            if total > limits.stream {
+                return Err(too_large(limits.stream));
+            }
+            let mut data = &data[..];
+            while let Some(end) = data.iter().position(|byte| *byte == b'\n') {
+                lines.add(&data[..end], limits.line);
+                data = &data[end + 1..];
+                self.line(&mut lines);
+                if self.answer.rejected.len() > MOST_REJECTED {
+                    return Err(Problem::unusable(format!(
+                        "more than {MOST_REJECTED} lines cannot be taken"
+                    )));
+                }
+                self.send_if(TOGETHER, BYTES).await?;
+            }
+            lines.add(data, limits.line);
+        }
+        if lines.over || !lines.rest.is_empty() {
+            self.line(&mut lines);
+        }
+        Ok(())
+    }
+
+    /// Takes a line that is whole.
+    fn line(&mut self, lines: &mut Lines) {
         self.lines += 1;
+        let line = std::mem::take(&mut lines.rest);
+        if std::mem::take(&mut lines.over) {
+            let most = self.app.0.settings.limits.line;
+            let (id, why) = (format!("line {}", self.lines), format!("it has more than {most} bytes"));
+            self.answer.rejected.push(RejectedItem { id, why });
+            return;
+        }
         if line.trim_ascii().is_empty() {
             return;
         }
-        match serde_json::from_slice::<NewItem>(line) {
+        match NewItem::read(&line) {
             Ok(item) => {
                 self.bytes += line.len();
                 self.items.push(item.into());
             }
-            Err(error) => {
-                let id = format!("line {}", self.lines);
-                self.answer.rejected.push(RejectedItem { id, why: error.to_string() });
+            Err((id, why)) => {
+                let place = format!("line {}", self.lines);
+                let why = if id.is_some() { format!("{place}: {why}") } else { why };
+                self.answer.rejected.push(RejectedItem { id: id.unwrap_or(place), why });
             }
         }
     }
 
     /// Sends what has gathered where it is enough.
     async fn send_if(&mut self, many: usize, bytes: usize) -> Result<(), Problem> {
-        if self.answer.rejected.len() > MOST_REJECTED {
-            return Err(Problem::unusable(format!(
-                "more than {MOST_REJECTED} lines cannot be taken; the last is line {}",
-                self.lines
-            )));
-        }
-        if self.items.len() < many && self.bytes < bytes {
+        if self.items.is_empty() || (self.items.len() < many && self.bytes < bytes) {
             return Ok(());
         }
         let items = std::mem::take(&mut self.items);

@@ -6,9 +6,9 @@ use crate::body::Json;
 use crate::guard::Caller;
 use crate::problem::Problem;
 use crate::time::Time;
-use crate::wire::{Undo, Undone, Verdicts, VerdictsAnswer};
+use crate::wire::{Source, Undo, Undone, Verdicts, VerdictsAnswer};
 use axum::extract::State;
-use jurybox_server::{Answer, Request};
+use jurybox_server::{Answer, Request, Role};
 
 /// Takes in verdicts; one that names another in `revises` takes its place.
 pub(crate) async fn post(
@@ -27,6 +27,12 @@ pub(crate) async fn post(
     }
     for verdict in &verdicts {
         caller.is(verdict.reviewer())?;
+        // Both go over the heads of those who review: a rule closes what somebody has in hand, an appeal decides over verdicts.
+        match verdict.source() {
+            Source::Reviewer => {}
+            Source::Automatic => caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?,
+            Source::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
+        }
     }
     let request = Request::Verdicts(verdicts.into_iter().map(Into::into).collect());
     let Answer::Verdicts { accepted, repeated, rejected } = ask(&app, &name, &caller, &key, request).await?

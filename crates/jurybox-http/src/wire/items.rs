@@ -3,6 +3,7 @@
 use super::{Name, TagFilter};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
@@ -11,7 +12,7 @@ pub(crate) type ScoresByName = BTreeMap<Name, Option<f64>>;
 
 /// An item to take in.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an item: an object with `id` and `scores`")]
 pub(crate) struct NewItem {
     /// Your name for it: sent again, it is the same item.
     id: Name,
@@ -28,6 +29,24 @@ pub(crate) struct NewItem {
     /// From when on it goes before all others.
     #[schema(value_type = Option<String>, format = DateTime)]
     due: Option<Time>,
+}
+
+impl NewItem {
+    /// Reads one of many. An error says what is wrong, and the item's id where that can be read.
+    pub(crate) fn read(bytes: &[u8]) -> Result<NewItem, (Option<String>, String)> {
+        #[derive(Deserialize)]
+        struct Called {
+            id: Name,
+        }
+        // Serde would take a list for an object, its fields in order.
+        if !bytes.trim_ascii_start().starts_with(b"{") {
+            return Err((None, "it is not an object".into()));
+        }
+        serde_json::from_slice(bytes).map_err(|error| {
+            let called = serde_json::from_slice::<Called>(bytes).ok();
+            (called.map(|called| called.id.into()), error.to_string())
+        })
+    }
 }
 
 impl From<NewItem> for jurybox_server::NewItem {
@@ -54,23 +73,43 @@ pub(crate) enum Items {
 /// Several items.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the schema; each item is read for itself")]
 pub(crate) struct SeveralItems {
     #[schema(min_items = 0, max_items = 10_000)]
     pub(crate) items: Vec<NewItem>,
 }
 
 impl Items {
-    /// Reads one or several. An error says what is wrong with the form that was meant.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Vec<NewItem>, serde_json::Error> {
+    /// Reads one or several, and those of several that cannot be read. An error says what is wrong with the form that was meant.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewItem>, Vec<RejectedItem>), serde_json::Error> {
         #[derive(Deserialize)]
+        #[serde(expecting = "an item, or an object with `items`")]
         struct Which {
             items: Option<serde::de::IgnoredAny>,
         }
-        let which: Which = serde_json::from_slice(bytes)?;
-        if which.items.is_some() {
-            return Ok(serde_json::from_slice::<SeveralItems>(bytes)?.items);
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Several<'a> {
+            #[serde(borrow)]
+            items: Vec<&'a RawValue>,
         }
-        Ok(vec![serde_json::from_slice(bytes)?])
+        let which: Which = serde_json::from_slice(bytes)?;
+        if which.items.is_none() {
+            return Ok((vec![serde_json::from_slice(bytes)?], Vec::new()));
+        }
+        let several: Several<'_> = serde_json::from_slice(bytes)?;
+        let (mut items, mut rejected) = (Vec::with_capacity(several.items.len()), Vec::new());
+        for (at, raw) in several.items.into_iter().enumerate() {
+            match NewItem::read(raw.get().as_bytes()) {
+                Ok(item) => items.push(item),
+                Err((id, why)) => {
+                    let place = format!("items[{at}]");
+                    let why = if id.is_some() { format!("{place}: {why}") } else { why };
+                    rejected.push(RejectedItem { id: id.unwrap_or(place), why });
+                }
+            }
+        }
+        Ok((items, rejected))
     }
 }
 
@@ -105,7 +144,7 @@ pub(crate) struct ItemsAnswer {
 /// What was not taken in, and why.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RejectedItem {
-    /// Its id, or its line where that could not be read.
+    /// Its id; its place, such as `items[2]` or `line 3`, where that could not be read.
     pub(crate) id: String,
     pub(crate) why: String,
 }

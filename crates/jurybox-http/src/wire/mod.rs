@@ -13,7 +13,7 @@ pub(crate) use insight::{
 };
 pub(crate) use items::{Close, Items, ItemsAnswer, NewItem, NewScores, RejectedItem};
 pub(crate) use queues::{QueueChange, QueueList, QueueNow, QueueState, config};
-pub(crate) use verdicts::{Undo, Undone, Verdicts, VerdictsAnswer};
+pub(crate) use verdicts::{Source, Undo, Undone, Verdicts, VerdictsAnswer};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

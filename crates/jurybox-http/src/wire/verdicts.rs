@@ -45,15 +45,19 @@ pub(crate) enum Source {
     /// A person who looked at the item.
     #[default]
     Reviewer,
-    /// Somebody who decided over the verdicts there were.
+    /// Somebody who decided over the verdicts there were; takes the role `admin`.
     Appeal,
-    /// A rule or a program: it closes the item and teaches nothing.
+    /// A rule or a program: it closes the item and teaches nothing; takes the role `write` as well.
     Automatic,
 }
 
 impl NewVerdict {
     pub(crate) fn reviewer(&self) -> &str {
         &self.reviewer
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        self.source
     }
 }
 

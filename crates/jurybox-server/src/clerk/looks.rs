@@ -2,7 +2,7 @@
 
 use super::Clerk;
 use crate::Error;
-use crate::rows::{ItemRow, VerdictRow};
+use crate::rows::VerdictRow;
 use crate::store::Store;
 
 impl Clerk {
@@ -14,16 +14,6 @@ impl Clerk {
     /// The number of an item, by its id.
     pub(crate) fn number_of(&mut self, id: &str) -> Result<Option<u64>, Error> {
         Ok(self.store.find(self.queue, &[id.to_string()])?.pop().map(|(_, found)| found.n))
-    }
-
-    /// The ids of items in the order in which they are named, and what reviewers are shown; erased ones are left out.
-    pub(crate) fn named(&mut self, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
-        in_order(self.store.as_mut(), self.queue, items)
-    }
-
-    /// An item as it is in its table.
-    pub(crate) fn row(&mut self, n: u64) -> Result<Option<ItemRow>, Error> {
-        self.store.item(self.queue, n)
     }
 
     /// The verdicts that stand on an item.

@@ -191,6 +191,7 @@ impl Clerk {
                 board.apply(&event)?;
                 let stands_from = at + crate::config::micros(board.config.undo_seconds);
                 facts.note(&event, &keys, stands_from, board);
+                facts.note_payloads(&payloads);
                 writes.push(Write { event, keys, payloads, stands_from });
                 if let Some(key) = &call.idempotency {
                     here.insert(key, place);

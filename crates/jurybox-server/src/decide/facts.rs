@@ -18,6 +18,8 @@ pub(crate) struct Facts {
     closed: HashMap<u64, ItemRow>,
     /// Who does not want items whose verdict is to be taken back.
     skipped: HashMap<u64, Vec<String>>,
+    /// What reviewers are shown of items that come again with something to show.
+    shown: HashMap<u64, String>,
     /// What the last reviews were of items that may need no further one.
     last_review: HashMap<u64, (f64, bool)>,
     /// Probabilities of picks whose lease has run out, by the token and the reviewer.
@@ -80,6 +82,15 @@ impl Facts {
     ) -> Result<(), Error> {
         let mut closed = Vec::new();
         match &call.request {
+            Request::Items(items) => {
+                let again = items.iter().filter(|item| item.payload.is_some());
+                let again: Vec<u64> =
+                    again.filter_map(|item| self.items.get(&item.id)).map(|found| found.n).collect();
+                if !again.is_empty() {
+                    let shown = store.shown(queue, &again)?;
+                    self.shown.extend(shown.into_iter().filter_map(|(n, _, payload)| Some((n, payload?))));
+                }
+            }
             Request::Verdicts(verdicts) => {
                 for verdict in verdicts {
                     let Some(found) = self.items.get(&verdict.item) else { continue };
@@ -125,6 +136,16 @@ impl Facts {
 
     pub(crate) fn item(&self, key: &str) -> Option<&Found> {
         self.items.get(key)
+    }
+
+    /// What reviewers are shown of an item.
+    pub(crate) fn shown(&self, n: u64) -> Option<&str> {
+        self.shown.get(&n).map(String::as_str)
+    }
+
+    /// What an earlier request of the same transaction has given reviewers to see.
+    pub(crate) fn note_payloads(&mut self, payloads: &[(u64, String, Option<i64>)]) {
+        self.shown.extend(payloads.iter().map(|(n, payload, _)| (*n, payload.clone())));
     }
 
     pub(crate) fn verdict(&self, id: &str) -> Option<&VerdictRow> {

@@ -32,6 +32,19 @@ impl Desk<'_> {
         let mut here: HashMap<&str, usize> = HashMap::new();
         let (mut updated, mut unchanged) = (0, 0);
         let expires = board.config.payload_days.map(|days| self.at + i64::from(days) * DAY);
+        // What reviewers are shown is written where it differs from what they are shown already: what comes again unchanged is no
+        // entry, and lives no longer for it.
+        let mut newest: HashMap<u64, String> = HashMap::new();
+        let mut show = |n: u64, payload: Option<String>| {
+            let Some(payload) = payload else { return false };
+            let before = newest.get(&n).map(String::as_str).or_else(|| self.facts.shown(n));
+            let differs = before != Some(payload.as_str());
+            if differs {
+                newest.insert(n, payload.clone());
+                payloads.push((n, payload, expires));
+            }
+            differs
+        };
         for item in items {
             let scores = match self.row(item) {
                 Ok(scores) => scores,
@@ -44,9 +57,13 @@ impl Desk<'_> {
             if let Some(&at) = here.get(item.id.as_str()) {
                 // The same item twice in one request: the later scores are added to the earlier ones.
                 let first: &mut Added = &mut added[at];
-                merge(&mut first.scores, &scores);
-                payloads.extend(payload.map(|payload| (first.n, payload, expires)));
-                updated += 1;
+                let changed = merge(&mut first.scores, &scores);
+                let told = show(first.n, payload);
+                if changed || told {
+                    updated += 1
+                } else {
+                    unchanged += 1
+                }
                 continue;
             }
             match self.facts.item(&item.id) {
@@ -59,7 +76,7 @@ impl Desk<'_> {
                 None => {
                     let n = board.next + added.len() as u64;
                     here.insert(&item.id, added.len());
-                    payloads.extend(payload.map(|payload| (n, payload, expires)));
+                    show(n, payload);
                     keys.push(item.id.clone());
                     added.push(Added {
                         n,
@@ -81,18 +98,13 @@ impl Desk<'_> {
                         .get(&n)
                         .cloned()
                         .unwrap_or_else(|| board.blocks.scores(n).unwrap_or_default().to_vec());
-                    let mut after = before.clone();
-                    merge(&mut after, &scores);
-                    let same = before.iter().zip(&after).all(|(a, b)| a.to_bits() == b.to_bits());
-                    if !same {
+                    let mut after = before;
+                    let changed = merge(&mut after, &scores);
+                    if changed {
                         rescored.insert(n, after);
                     }
-                    if same && payload.is_none() {
-                        unchanged += 1;
-                    } else {
-                        updated += 1;
-                    }
-                    payloads.extend(payload.map(|payload| (n, payload, expires)));
+                    let told = show(n, payload);
+                    if changed || told { updated += 1 } else { unchanged += 1 }
                 }
             }
         }
@@ -181,9 +193,12 @@ impl Desk<'_> {
     }
 }
 
-/// Scores that are there take the place of those before.
-fn merge(before: &mut [f64], after: &[f64]) {
+/// Scores that are there take the place of those before. Whether that changed any.
+fn merge(before: &mut [f64], after: &[f64]) -> bool {
+    let mut changed = false;
     for (before, after) in before.iter_mut().zip(after).filter(|(_, after)| !after.is_nan()) {
+        changed |= before.to_bits() != after.to_bits();
         *before = *after;
     }
+    changed
 }

@@ -1,6 +1,5 @@
 //! The log as a feed: what happened, with the ids of items.
 
-use crate::clerk::Clerk;
 use crate::event::{Body, Event};
 use crate::service::Queue;
 use crate::store::set_up;
@@ -30,33 +29,43 @@ pub struct Happened {
     pub reason: Option<String>,
 }
 
-impl Queue {
-    /// The entries of the log after one, so many at the most.
-    pub fn happened(&self, after: u64, limit: usize) -> Result<Vec<Happened>, Error> {
-        self.read(move |clerk| clerk.happened(after, limit))?
-    }
-}
+/// A page of the log ends with the entry that reaches so many items: one entry can have as many.
+const MOST_ITEMS: usize = 10_000;
+/// Entries that are read at once.
+const STEP: u64 = 16;
 
-impl Clerk {
-    fn happened(&mut self, after: u64, limit: usize) -> Result<Vec<Happened>, Error> {
-        let until = self.replica.board.seq.min(after.saturating_add(limit as u64));
-        if after >= until {
-            return Ok(Vec::new());
-        }
-        let queue = self.queue();
-        let store = self.store_to_read();
-        store.begin_reading(queue)?;
-        let read = set_up(store, queue, until).and_then(|(seatings, _)| {
-            let events = store.events(queue, after, until, &seatings)?;
-            let mut numbers: Vec<u64> = events.iter().flat_map(|event| numbers_of(&event.body)).collect();
+impl Queue {
+    /// The entries of the log after one, so many at the most; fewer where they are about very many items, and one at the least where
+    /// there is one.
+    pub fn happened(&self, after: u64, limit: usize) -> Result<Vec<Happened>, Error> {
+        self.read_aside(|store, queue, head| {
+            let until = head.seq.min(after.saturating_add(limit as u64));
+            if after >= until {
+                return Ok(Vec::new());
+            }
+            let (seatings, _) = set_up(store, queue, until)?;
+            let (mut events, mut numbers): (Vec<Event>, Vec<u64>) = Default::default();
+            let mut last = after;
+            'page: while last < until {
+                let read = store.events(queue, last, until.min(last + STEP), &seatings)?;
+                if read.is_empty() {
+                    break;
+                }
+                for event in read {
+                    let about = numbers_of(&event.body);
+                    if !events.is_empty() && numbers.len() + about.len() > MOST_ITEMS {
+                        break 'page;
+                    }
+                    last = event.seq;
+                    numbers.extend(about);
+                    events.push(event);
+                }
+            }
             numbers.sort_unstable();
             numbers.dedup();
-            let ids = store.shown(queue, &numbers)?.into_iter().map(|(n, id, _)| (n, id)).collect();
-            Ok((events, ids))
-        });
-        store.rollback();
-        let (events, ids): (Vec<Event>, HashMap<u64, String>) = read?;
-        Ok(events.into_iter().map(|event| told(event, &ids)).collect())
+            let ids: HashMap<u64, String> = store.ids(queue, &numbers)?.into_iter().collect();
+            Ok(events.into_iter().map(|event| told(event, &ids)).collect())
+        })
     }
 }
 

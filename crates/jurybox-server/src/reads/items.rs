@@ -1,12 +1,15 @@
 //! Items: listed, and one of them explained.
 
-use crate::board::Filter;
+use crate::board::{Board, Filter};
 use crate::clerk::Clerk;
 use crate::rows::ItemRow;
+use crate::seatings::Seatings;
 use crate::service::Queue;
+use crate::store::{Store, set_up};
 use crate::{Error, Tags};
 use jurybox::options::Fraction;
 use jurybox::{Contributions, Interval};
+use std::collections::HashMap;
 
 /// How an item stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,23 +67,33 @@ pub struct Explained {
 impl Queue {
     /// Free items in the order in which they would be given out by value, from one place on, and the model that says so.
     pub fn ranked(&self, filter: Filter, from: usize, limit: usize) -> Result<(u64, Vec<Listed>), Error> {
-        self.read(move |clerk| {
+        let (model, seen) = self.read(move |clerk| {
             let board = &clerk.replica.board;
-            let Some(view) = &board.view else { return Ok((0, Vec::new())) };
+            let Some(view) = &board.view else { return (0, Seen::new(board, Vec::new())) };
             let wanted = |n: &u64| board.tags(*n).is_some_and(|tags| filter.takes(tags));
             let numbers: Vec<u64> = view.walk(&board.blocks).filter(wanted).skip(from).take(limit).collect();
-            let model = view.model;
-            Ok((model, clerk.listed(&numbers)?.into_iter().map(|(item, ..)| item).collect()))
-        })?
+            (view.model, Seen::new(board, numbers))
+        })?;
+        Ok((model, self.filled(&seen)?))
     }
 
     /// Items in the order in which they came, after the one of that number; erased ones are left out.
     pub fn listed(&self, after: u64, limit: usize) -> Result<Vec<Listed>, Error> {
-        self.read(move |clerk| {
-            let last = clerk.replica.board.next.min(after.saturating_add(limit as u64 + 1));
-            let numbers: Vec<u64> = (after + 1..last).collect();
-            Ok(clerk.listed(&numbers)?.into_iter().map(|(item, ..)| item).collect())
-        })?
+        let seen = self.read(move |clerk| {
+            let board = &clerk.replica.board;
+            let last = board.next.min(after.saturating_add(limit as u64 + 1));
+            Seen::new(board, (after + 1..last).collect())
+        })?;
+        self.filled(&seen)
+    }
+
+    fn filled(&self, seen: &Seen) -> Result<Vec<Listed>, Error> {
+        let rows = self.read_aside(|store, queue, head| {
+            // The database may be a few entries ahead of the board that was looked at.
+            let (seatings, _) = set_up(store, queue, head.seq)?;
+            seen.filled(store, queue, (&seatings, head.seq))
+        })?;
+        Ok(rows.into_iter().map(|row| row.item).collect())
     }
 
     /// An item by its id, with the reasons for its place.
@@ -90,36 +103,75 @@ impl Queue {
     }
 }
 
-impl Clerk {
-    /// Items by their numbers, with what reviewers are shown and the probability of their audit.
-    #[expect(clippy::type_complexity, reason = "an item and two things beside it")]
-    fn listed(&mut self, numbers: &[u64]) -> Result<Vec<(Listed, Option<String>, Option<f64>)>, Error> {
-        let mut listed = Vec::with_capacity(numbers.len());
-        for (n, id, payload) in self.named(numbers)? {
-            let Some(row) = self.row(n)? else { continue };
-            let board = &self.replica.board;
-            let ItemRow { arrived, audit, closed, .. } = row;
-            let item = row.into_added(&board.seatings, board.seq + 1);
+/// What a board says of items: all that has to be seen on the clerk's thread. Their rows are read elsewhere.
+struct Seen {
+    /// Each item's number, whether somebody has it, and what it is ranked by.
+    items: Vec<(u64, bool, Option<f64>)>,
+}
+
+/// An item with what is beside it in its row.
+struct Row {
+    item: Listed,
+    /// What reviewers are shown.
+    payload: Option<String>,
+    /// The probability of its audit.
+    audit: Option<f64>,
+}
+
+impl Seen {
+    fn new(board: &Board, numbers: Vec<u64>) -> Self {
+        let item = |n: u64| {
             let leased = board.work(n).is_some_and(|work| !work.leases.is_empty());
-            let stands = match closed {
-                Some(_) => Stands::Closed,
-                None if leased => Stands::Leased,
-                None => Stands::Pending,
+            let scores = board.blocks.scores(n).filter(|_| board.is_open(n));
+            let value = match (&board.view, scores) {
+                (Some(view), Some(scores)) => view.value(scores, board.seatings.current()).ok(),
+                _ => None,
             };
-            let value = match (&board.view, stands) {
-                (_, Stands::Closed) | (None, _) => None,
-                (Some(view), _) => view.value(&item.scores, board.seatings.current()).ok(),
-            };
-            let scores = item.scores.iter().map(|score| (!score.is_nan()).then_some(*score)).collect();
-            let (tags, due) = (item.tags, item.due);
-            listed.push((Listed { n, id, arrived, stands, value, scores, tags, due }, payload, audit));
-        }
-        Ok(listed)
+            (n, leased, value)
+        };
+        Seen { items: numbers.into_iter().map(item).collect() }
     }
 
+    /// The same items with their rows; those that have been erased are left out.
+    fn filled(
+        &self,
+        store: &mut dyn Store,
+        queue: i64,
+        (seatings, seq): (&Seatings, u64),
+    ) -> Result<Vec<Row>, Error> {
+        let numbers: Vec<u64> = self.items.iter().map(|(n, ..)| *n).collect();
+        let mut named: HashMap<u64, (String, Option<String>)> =
+            store.shown(queue, &numbers)?.into_iter().map(|(n, id, payload)| (n, (id, payload))).collect();
+        let mut filled = Vec::with_capacity(numbers.len());
+        for (n, leased, value) in &self.items {
+            let Some((id, payload)) = named.remove(n) else { continue };
+            let Some(row) = store.item(queue, *n)? else { continue };
+            let ItemRow { arrived, audit, closed, .. } = row;
+            let item = row.into_added(seatings, seq + 1);
+            let stands = match closed {
+                Some(_) => Stands::Closed,
+                None if *leased => Stands::Leased,
+                None => Stands::Pending,
+            };
+            let value = value.filter(|_| closed.is_none());
+            let scores = item.scores.iter().map(|score| (!score.is_nan()).then_some(*score)).collect();
+            let (tags, due) = (item.tags, item.due);
+            let item = Listed { n: *n, id, arrived, stands, value, scores, tags, due };
+            filled.push(Row { item, payload, audit });
+        }
+        Ok(filled)
+    }
+}
+
+impl Clerk {
     fn explained(&mut self, id: &str) -> Result<Option<Explained>, Error> {
         let Some(n) = self.number_of(id)? else { return Ok(None) };
-        let Some((item, payload, audit)) = self.listed(&[n])?.pop() else { return Ok(None) };
+        let (board, queue) = (&self.replica.board, self.queue());
+        let (seen, seatings, seq) = (Seen::new(board, vec![n]), board.seatings.clone(), board.seq);
+        let filled = seen.filled(self.store_to_read(), queue, (&seatings, seq))?.pop();
+        let Some(Row { item, payload, audit }) = filled else {
+            return Ok(None);
+        };
         let verdicts = self
             .verdicts_on(n)?
             .into_iter()

@@ -1,7 +1,8 @@
 //! Looking at a queue while it is served: nothing here changes anything.
 //!
-//! What needs the board or the clerk's connection runs on the clerk's thread, between transactions, and must be short there; what
-//! takes longer takes a copy along, which is cheap, and works elsewhere.
+//! What needs the board runs on the clerk's thread, between transactions, and must be short there; what takes longer takes a copy
+//! along, which is cheap, and works elsewhere. Pages of items and of the log are read over a connection of their own: claims never
+//! wait for whoever looks.
 
 mod bound;
 mod happened;
@@ -20,7 +21,8 @@ use crate::Error;
 use crate::clerk::Clerk;
 use crate::keys::Key;
 use crate::request::Claimed;
-use crate::service::{Queue, Service};
+use crate::service::{Queue, Reader, Service};
+use crate::store::{Head, Store};
 
 impl Queue {
     /// What a reviewer holds now, oldest claim first.
@@ -33,6 +35,36 @@ impl Queue {
     pub fn knows(&self, id: &str) -> Result<bool, Error> {
         let id = id.to_string();
         self.read(move |clerk| Ok(clerk.number_of(&id)?.is_some()))?
+    }
+
+    /// Reads from the database as it is at one moment, over the connection for those who look, on the caller's thread.
+    fn read_aside<T>(
+        &self,
+        read: impl Fn(&mut dyn Store, i64, Head) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut place = self.reader();
+        let mut reader = match place.take() {
+            Some(reader) => reader,
+            None => {
+                self.read(|clerk| clerk.another_store().map(|store| Reader { store, queue: clerk.queue() }))??
+            }
+        };
+        let ask = |reader: &mut Reader| {
+            let Reader { store, queue } = reader;
+            let head = store.begin_reading(*queue)?;
+            let told = read(store.as_mut(), *queue, head);
+            store.rollback();
+            told
+        };
+        let told = match ask(&mut reader) {
+            // The connection may have been lost while nobody looked.
+            Err(Error::Database(_)) => reader.store.reconnect().and_then(|()| ask(&mut reader)),
+            told => told,
+        };
+        if !matches!(told, Err(Error::Database(_))) {
+            *place = Some(reader);
+        }
+        told
     }
 
     /// Has something read on the clerk's thread, and waits for it.
@@ -50,6 +82,11 @@ impl Service {
     /// The keys that open this service.
     pub fn keys(&self) -> Result<Vec<Key>, Error> {
         self.reach(|store| store.keys())
+    }
+
+    /// Whether there is a key, or ever was one.
+    pub fn had_keys(&self) -> Result<bool, Error> {
+        self.reach(|store| store.had_keys())
     }
 
     /// Deletes a queue, with everything that belongs to it.

@@ -6,17 +6,27 @@ use crate::error::corrupt;
 use crate::keys::Key;
 use rusqlite::params;
 
-pub(crate) const KEYS: &str = "SELECT name, roles, queues, made, hash FROM api_keys ORDER BY made, name";
+pub(crate) const KEYS: &str =
+    "SELECT name, roles, queues, made, hash FROM api_keys WHERE name <> '' ORDER BY made, name";
 pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys(name, roles, queues, made, hash) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
-pub(crate) const REVOKE_KEY: &str = "DELETE FROM api_keys WHERE name = ?1";
+/// Whether there is a key, or the mark of one that was revoked.
+pub(crate) const HAD_KEYS: &str = "SELECT name FROM api_keys LIMIT 1";
+/// Before a key goes, a row without a name says that there was one: no key can have that name, and no secret that hash. A server whose
+/// last key was revoked stays closed by it.
+pub(crate) const MARK_REVOKED: &str = "INSERT INTO api_keys(name, roles, queues, made, hash) SELECT '', '[]', '[]', made, ?2 FROM api_keys WHERE name = ?1 AND name <> '' ON CONFLICT DO NOTHING";
+/// The hash of that row.
+pub(crate) const NO_HASH: [u8; 32] = [0; 32];
+pub(crate) const REVOKE_KEY: &str = "DELETE FROM api_keys WHERE name = ?1 AND name <> ''";
 
 /// Where keys are kept. Each call is a transaction of its own.
 pub(crate) trait KeyStore {
     /// All of them, the first made first.
     fn keys(&mut self) -> Result<Vec<Key>, Error>;
+    /// Whether there is one, or ever was.
+    fn had_keys(&mut self) -> Result<bool, Error>;
     /// Adds one. False if there is one of that name.
     fn add_key(&mut self, key: &Key) -> Result<bool, Error>;
-    /// Takes one away. False if there is none of that name.
+    /// Takes one away, and leaves a mark that there was one. False if there is none of that name.
     fn revoke_key(&mut self, name: &str) -> Result<bool, Error>;
 }
 
@@ -46,12 +56,18 @@ impl KeyStore for Sqlite {
         })
     }
 
+    fn had_keys(&mut self) -> Result<bool, Error> {
+        Ok(!self.rows(HAD_KEYS, [], |_| Ok(()))?.is_empty())
+    }
+
     fn add_key(&mut self, key: &Key) -> Result<bool, Error> {
         let (roles, queues) = texts_of(key);
         Ok(self.execute(ADD_KEY, params![key.name, roles, queues, key.made, key.hash])? > 0)
     }
 
     fn revoke_key(&mut self, name: &str) -> Result<bool, Error> {
+        // Should it end between the two, there is a mark beside a key that still opens: nothing is open that was not.
+        self.execute(MARK_REVOKED, params![name, NO_HASH])?;
         Ok(self.execute(REVOKE_KEY, [name])? > 0)
     }
 }

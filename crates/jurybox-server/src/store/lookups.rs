@@ -4,8 +4,12 @@ use super::sqlite::Sqlite;
 use super::sqlite::read::{get, item};
 use super::{Store, sql};
 use crate::Error;
+use crate::error::corrupt;
 use crate::event::Source;
 use crate::rows::{ItemRow, source_from_text};
+use rusqlite::params;
+
+const ID: &str = "SELECT key FROM items WHERE queue = ?1 AND n = ?2 AND key IS NOT NULL";
 
 /// Every table with rows of a queue; the queue's own row goes last.
 pub(crate) const DELETE_QUEUE: [&str; 11] = [
@@ -24,6 +28,8 @@ pub(crate) const DELETE_QUEUE: [&str; 11] = [
 
 /// What a server asks of a store besides what clerks do.
 pub(crate) trait Lookups {
+    /// The ids of items, by their numbers; erased ones have none.
+    fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error>;
     /// Deletes a queue with all that belongs to it, in a transaction of its own.
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error>;
     /// How many items each entry brought that brought any, and how many of them have not been erased.
@@ -68,6 +74,15 @@ impl Said {
 }
 
 impl Lookups for Sqlite {
+    fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error> {
+        let mut ids = Vec::with_capacity(items.len());
+        for n in items {
+            let id = self.rows(ID, params![queue, n], |row| row.get(0).map_err(corrupt))?;
+            ids.extend(id.into_iter().map(|id| (*n, id)));
+        }
+        Ok(ids)
+    }
+
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {
         self.begin(queue)?;
         for statement in DELETE_QUEUE {

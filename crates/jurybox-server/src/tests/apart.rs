@@ -1,6 +1,7 @@
 //! What happens to one queue happens to no other: queues that are deleted and made anew, that cannot be read, whose clerk stops.
 
 use super::home::{Home, Kind, on_both};
+use crate::clerk::Clerk;
 use crate::{Answer, Call, Config, Error, NewItem, Request, Service};
 use jurybox::Evaluators;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,7 +122,11 @@ fn what_has_had_its_time_is_deleted_while_a_queue_is_served(kind: Kind) {
     let queue = service.queue("q").unwrap();
     loop {
         let (tell, told) = std::sync::mpsc::channel();
-        queue.peek(Box::new(move |clerk| drop(tell.send(clerk.named(&[1]))))).unwrap();
+        let look = move |clerk: &mut Clerk| {
+            let queue = clerk.queue();
+            drop(tell.send(clerk.store_to_read().shown(queue, &[1])));
+        };
+        queue.peek(Box::new(look)).unwrap();
         if told.recv().unwrap().unwrap()[0].2.is_none() {
             break;
         }

@@ -105,6 +105,30 @@ fn what_is_not_ours_or_of_a_later_version_is_refused(kind: Kind) {
 }
 
 #[test]
+#[cfg(unix)]
+fn what_is_made_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let aside = tempfile::tempdir().unwrap();
+    let (folder, copy, again) =
+        (aside.path().join("desk"), aside.path().join("copy.sqlite"), aside.path().join("again"));
+    let store = Sqlite::open(&folder, Duration::ZERO).unwrap();
+    backup(&folder, &copy).unwrap();
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o644)).unwrap();
+    restore(&copy, &again).unwrap();
+    let rights = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((rights(&folder), rights(&again)), (0o700, 0o700));
+    let files = [&folder, &again].map(|folder| std::fs::read_dir(folder).unwrap());
+    for file in files.into_iter().flatten() {
+        let file = file.unwrap().path();
+        assert_eq!(rights(&file), 0o600, "{}", file.display());
+    }
+    std::fs::remove_file(&copy).unwrap();
+    backup(&folder, &copy).unwrap();
+    assert_eq!(rights(&copy), 0o600);
+    drop(store);
+}
+
+#[test]
 fn a_folder_has_one_writer_and_commits_are_synced() {
     let folder = tempfile::tempdir().unwrap();
     let store = Sqlite::open(folder.path(), Duration::ZERO).unwrap();
@@ -130,6 +154,14 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     assert!(matches!(restore(&copy, &put_back), Err(Error::Open(_))));
     let rebuilt = rebuild(&put_back, None, None, Duration::ZERO).unwrap();
     assert_eq!((rebuilt.tables_agree, rebuilt.mismatches.len()), (Some(true), 0));
+    // Bytes that changed on their way are found before there is a desk of them.
+    let mut bytes = std::fs::read(&copy).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[4096..middle].iter_mut().step_by(7).for_each(|byte| *byte ^= 0x5a);
+    let (broken, nowhere) = (aside.path().join("broken.sqlite"), aside.path().join("nowhere"));
+    std::fs::write(&broken, bytes).unwrap();
+    let told = restore(&broken, &nowhere).unwrap_err().to_string();
+    assert!(told.contains("cannot be put back") && !nowhere.exists(), "{told}");
     std::fs::write(&copy, "not a database").unwrap();
     let bad = aside.path().join("bad");
     assert!(restore(&copy, &bad).is_err() && !bad.join(FILE).exists());

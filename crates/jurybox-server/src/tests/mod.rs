@@ -14,4 +14,5 @@ mod races;
 mod reads;
 mod replicas;
 mod rules;
+mod same;
 mod served;

@@ -176,6 +176,7 @@ fn keys_are_kept_and_taken_away(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
     let mut keyring = Keyring::open(&home.place).unwrap();
+    assert!(!service.had_keys().unwrap());
     let secret = keyring.add("one", &[Role::Write, Role::Read, Role::Write], &["q".into()]).unwrap();
     keyring.add("two", &[Role::Admin], &[]).unwrap();
     assert!(matches!(keyring.add("one", &[Role::Read], &[]), Err(Error::Refused(_))));
@@ -189,6 +190,12 @@ fn keys_are_kept_and_taken_away(kind: Kind) {
         (crate::hash_of_secret(&secret), &["q".to_string()][..])
     );
     assert!(keyring.revoke("one").unwrap() && !keyring.revoke("one").unwrap());
+    assert_eq!(service.keys().unwrap().len(), 1);
+    assert!(keyring.revoke("two").unwrap() && !keyring.revoke("").unwrap());
+    // That there were keys is known even then.
+    assert!(service.keys().unwrap().is_empty() && keyring.list().unwrap().is_empty());
+    assert!(service.had_keys().unwrap());
+    keyring.add("two", &[Role::Read], &[]).unwrap();
     assert_eq!(service.keys().unwrap().len(), 1);
 }
 

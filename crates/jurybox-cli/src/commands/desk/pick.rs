@@ -4,6 +4,7 @@ use super::Place;
 use crate::messages::say;
 use crate::output;
 use anyhow::Context;
+use jurybox_files::plain;
 use jurybox_server::{Answer, Call, Filter, Request};
 use serde_json::json;
 use std::fmt::Write;
@@ -68,7 +69,8 @@ impl Args {
         let mut text = String::new();
         for claim in &claims {
             let shown = claim.payload.as_ref().map(|payload| format!("\t{payload}")).unwrap_or_default();
-            writeln!(text, "{}{shown}", claim.item)?;
+            // A tab or an escape in an id would be taken for the end of it, or acted on; --json has it as it is.
+            writeln!(text, "{}{shown}", plain(&claim.item, false).replace('\t', "\\u0009"))?;
         }
         output::text_to_stdout(&text)
     }

@@ -71,6 +71,10 @@ pub(super) struct Asked {
     /// What those who come by that proxy may do, separated by commas [default: read,review]
     #[arg(long, value_name = "ROLES", env = "JURYBOX_PROXY_ROLES", value_delimiter = ',')]
     proxy_roles: Vec<Role>,
+    /// Let anybody on this machine ask for anything while there are no keys, though there have been some: without this a server whose
+    /// last key was revoked stays closed
+    #[arg(long, env = "JURYBOX_OPEN")]
+    open: bool,
     /// How requests are logged on standard error [default: text at a terminal, otherwise json]
     #[arg(long, value_name = "FORM", env = "JURYBOX_LOG")]
     log: Option<LogForm>,
@@ -118,6 +122,7 @@ pub(super) fn filled(
         proxy_header: asked.proxy_header.or(said.proxy_header),
         proxy_from: or(asked.proxy_from, said.proxy_from),
         proxy_roles: if asked.proxy_roles.is_empty() { said.proxy_roles } else { asked.proxy_roles },
+        open: asked.open || said.open,
         log: asked.log.or(said.log),
     };
     Ok((records, asked))
@@ -146,6 +151,11 @@ impl Asked {
                     self.proxy_roles
                 },
             }),
+            None if !self.proxy_from.is_empty() || !self.proxy_roles.is_empty() => {
+                bail!(
+                    "--proxy-from and --proxy-roles need --proxy-header: the header in which the proxy says who is there"
+                )
+            }
             None => None,
         };
         let listen = self.listen.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -160,6 +170,7 @@ impl Asked {
                 ..standard
             },
             proxy,
+            open: self.open,
             log: match self.log {
                 Some(LogForm::Text) => Log::Text,
                 Some(LogForm::Off) => Log::Off,

@@ -4,7 +4,7 @@ mod asked;
 
 pub(crate) use asked::Records;
 
-use crate::messages::{line, say};
+use crate::messages::{is_quiet, line, say};
 use anyhow::{Context, ensure};
 use asked::Asked;
 use jurybox_http::{App, Settings, listen};
@@ -77,7 +77,10 @@ async fn serve(app: App, settings: &Settings, records: &Records) -> anyhow::Resu
     line(&format!("listening on {url}"));
     say_what_next(&app, &url, records);
     stop.await;
-    say(format_args!("ending: answers that are being made are let out"));
+    if !is_quiet() {
+        // Whoever reads this may have stopped: that must not keep it from ending.
+        app.say("ending: answers that are being made are let out".into());
+    }
     drop(end);
     answering.await?;
     Ok(())
@@ -92,6 +95,10 @@ fn say_what_next(app: &App, url: &str, records: &Records) {
         say(format_args!("what it can be asked: {url}/api; to begin with a queue:"));
         say(format_args!(
             "  curl -X PUT {url}/v1/queues/posts -H 'Content-Type: application/json' -d '{{\"evaluators\": [{{\"name\": \"spam\"}}]}}'"
+        ));
+    } else if app.is_shut() {
+        say(format_args!(
+            "no key opens this: those there were have been revoked; jurybox server key add NAME{flag} --role admin makes one"
         ));
     } else {
         say(format_args!("what it can be asked, with a key: {url}/api"));

@@ -64,7 +64,7 @@ impl Postgres {
     /// A setting of the session.
     #[cfg(test)]
     pub(crate) fn setting(&mut self, name: &str) -> String {
-        self.ask(&format!("SHOW {name}"), &[]).unwrap()[0].get(0)
+        self.ask(&format!("SHOW {name}"), Vec::new()).unwrap()[0].get(0)
     }
 
     /// Notes what went wrong, and says it.

@@ -65,7 +65,7 @@ impl Postgres {
     fn check(&mut self) -> Result<(), Error> {
         // What is committed must be on the disk; more than that (a replica's) may be asked for in the database's own settings.
         let settings = "SELECT current_setting('fsync'), current_setting('server_encoding'), CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) ELSE current_setting('synchronous_commit') END";
-        let rows = self.ask(settings, &[])?;
+        let rows = self.ask(settings, Vec::new())?;
         let row = rows.first().ok_or_else(|| Error::Open(format!("{}: it has no settings", self.address)))?;
         let (fsync, encoding, commit): (String, String, String) = (row.get(0), row.get(1), row.get(2));
         if fsync != "on" || commit == "off" {
@@ -117,7 +117,7 @@ impl Postgres {
     /// The version of the tables that are there; none where there are none.
     fn version(&mut self) -> Result<Option<i64>, Error> {
         let there = "SELECT (SELECT COUNT(*) FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = 'jurybox' AND c.relkind = 'r'), to_regclass('jurybox.version') IS NOT NULL";
-        let rows = self.ask(there, &[])?;
+        let rows = self.ask(there, Vec::new())?;
         let (tables, ours): (i64, bool) = rows.first().map_or((0, false), |row| (row.get(0), row.get(1)));
         if !ours && tables > 0 {
             return Err(Error::Open(format!("{}: its schema `{SCHEMA}` is of something else", self.address)));
@@ -125,7 +125,7 @@ impl Postgres {
         if !ours {
             return Ok(None);
         }
-        let rows = self.ask("SELECT version FROM jurybox.version", &[])?;
+        let rows = self.ask("SELECT version FROM jurybox.version", Vec::new())?;
         Ok(rows.first().map(|row| row.get(0)))
     }
 }

@@ -204,8 +204,8 @@ impl Postgres {
     }
 
     /// Says one thing; its rows.
-    pub(super) fn ask(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, Error> {
-        let said = Said::new(sql, values.to_vec());
+    pub(super) fn ask(&mut self, sql: &str, values: Vec<Value>) -> Result<Vec<Row>, Error> {
+        let said = Said::new(sql, values);
         Ok(self.ask_all(&[said])?.pop().unwrap_or_default())
     }
 

@@ -1,12 +1,15 @@
 //! What a server asks of a store besides what clerks do: keys, and the end of a queue.
 
 use super::Postgres;
-use super::read::{Cells, get, item};
+use super::read::{Cells as _, get, item};
+use super::say::Cells;
 use crate::Error;
 use crate::keys::Key;
 use crate::rows::ItemRow;
 use crate::store::Store;
-use crate::store::keys::{ADD_KEY, KEYS, KeyStore, REVOKE_KEY, key_of, texts_of};
+use crate::store::keys::{
+    ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
+};
 use crate::store::lookups::{DELETE_QUEUE, EachLooked, Lookups, Said};
 use crate::store::sql;
 use crate::store::value::values;
@@ -16,9 +19,11 @@ use tokio_postgres::types::Type;
 const ITEM: [Type; 8] =
     [Type::INT8, Type::INT8, Type::INT8, Type::BYTEA, Type::TEXT, Type::FLOAT8, Type::INT8, Type::INT8];
 
+const IDS: &str = "SELECT n, key FROM items WHERE queue = $1 AND n = ANY($2) AND key IS NOT NULL";
+
 impl KeyStore for Postgres {
     fn keys(&mut self) -> Result<Vec<Key>, Error> {
-        let rows = self.ask(KEYS, &[])?;
+        let rows = self.ask(KEYS, Vec::new())?;
         let read = |row: &tokio_postgres::Row| {
             let (roles, queues): (String, String) = (get(row, 1)?, get(row, 2)?);
             key_of(get(row, 0)?, &roles, &queues, get(row, 3)?, &get::<Vec<u8>>(row, 4)?)
@@ -26,23 +31,33 @@ impl KeyStore for Postgres {
         rows.iter().map(read).collect()
     }
 
+    fn had_keys(&mut self) -> Result<bool, Error> {
+        Ok(!self.ask(HAD_KEYS, Vec::new())?.is_empty())
+    }
+
     fn add_key(&mut self, key: &Key) -> Result<bool, Error> {
         let (roles, queues) = texts_of(key);
         let added = format!("{ADD_KEY} RETURNING name");
         let values = values![&key.name, roles, queues, key.made, key.hash.to_vec()];
-        Ok(!self.ask(&added, &values)?.is_empty())
+        Ok(!self.ask(&added, values)?.is_empty())
     }
 
     fn revoke_key(&mut self, name: &str) -> Result<bool, Error> {
-        Ok(!self.ask(&format!("{REVOKE_KEY} RETURNING name"), &[name.into()])?.is_empty())
+        self.ask(MARK_REVOKED, values![name.to_string(), NO_HASH.to_vec()])?;
+        Ok(!self.ask(&format!("{REVOKE_KEY} RETURNING name"), values![name])?.is_empty())
     }
 }
 
 impl Lookups for Postgres {
+    fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error> {
+        let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
+        self.many(IDS, queue, items, |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {
         self.begin(queue)?;
         for statement in DELETE_QUEUE {
-            if let Err(error) = self.ask(statement, &[queue.into()]) {
+            if let Err(error) = self.ask(statement, values![queue]) {
                 self.rollback();
                 return Err(error);
             }
@@ -51,7 +66,7 @@ impl Lookups for Postgres {
     }
 
     fn arrivals(&mut self, queue: i64) -> Result<Vec<(u64, u64, u64)>, Error> {
-        let rows = self.ask(sql::ARRIVALS, &values![queue])?;
+        let rows = self.ask(sql::ARRIVALS, values![queue])?;
         rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?))).collect()
     }
 
@@ -66,7 +81,7 @@ impl Lookups for Postgres {
     }
 
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {
-        let rows = self.ask(sql::ASKED_BEFORE, &values![queue])?;
+        let rows = self.ask(sql::ASKED_BEFORE, values![queue])?;
         rows.iter().map(|row| get(row, 0)).collect()
     }
 

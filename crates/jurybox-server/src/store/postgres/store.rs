@@ -36,7 +36,7 @@ fn all<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Error>) -> Result<Vec<T
 }
 
 impl Postgres {
-    fn many<T>(
+    pub(super) fn many<T>(
         &mut self,
         sql: &str,
         queue: i64,
@@ -76,7 +76,7 @@ impl Store for Postgres {
     }
 
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
-        let rows = self.ask(sql::QUEUES, &[])?;
+        let rows = self.ask(sql::QUEUES, Vec::new())?;
         all(&rows, |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
     }
 
@@ -86,7 +86,7 @@ impl Store for Postgres {
         let made = self.say("BEGIN").and_then(|()| {
             let insert =
                 "INSERT INTO queues(name, head, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING RETURNING id";
-            let rows = self.ask(insert, &values![name, write.event.seq, write.event.at])?;
+            let rows = self.ask(insert, values![name, write.event.seq, write.event.at])?;
             let Some(row) = rows.first() else { return Ok(None) };
             let id = get(row, 0)?;
             let mut ops = Vec::new();
@@ -104,7 +104,7 @@ impl Store for Postgres {
     }
 
     fn now(&mut self) -> Result<i64, Error> {
-        let rows = self.ask(CLOCK, &[])?;
+        let rows = self.ask(CLOCK, Vec::new())?;
         let row = rows.first().ok_or_else(|| corrupt("the database has no clock"))?;
         Ok(get::<i64>(row, 0)? + self.ahead.load(Ordering::Relaxed))
     }
@@ -192,7 +192,7 @@ impl Store for Postgres {
     }
 
     fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error> {
-        let rows = self.ask(sql::BATCH_OF, &values![queue, seq])?;
+        let rows = self.ask(sql::BATCH_OF, values![queue, seq])?;
         rows.first().map(|row| get(row, 0)).transpose()
     }
 
@@ -215,7 +215,7 @@ impl Store for Postgres {
     }
 
     fn item(&mut self, queue: i64, n: u64) -> Result<Option<ItemRow>, Error> {
-        let rows = self.ask(&sql::lateral(&sql::item_at()), &values![queue, n, i64::MAX])?;
+        let rows = self.ask(&sql::lateral(&sql::item_at()), values![queue, n, i64::MAX])?;
         rows.first().map(|row| item(row, 0)).transpose()
     }
 
@@ -225,12 +225,12 @@ impl Store for Postgres {
     }
 
     fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error> {
-        let rows = self.ask(&sql::verdicts_on(), &values![queue, n])?;
+        let rows = self.ask(&sql::verdicts_on(), values![queue, n])?;
         all(&rows, verdict)
     }
 
     fn skips_on(&mut self, queue: i64, n: u64) -> Result<Vec<String>, Error> {
-        let rows = self.ask(sql::SKIPS_ON, &values![queue, n])?;
+        let rows = self.ask(sql::SKIPS_ON, values![queue, n])?;
         all(&rows, |row| get(row, 0))
     }
 
@@ -242,7 +242,7 @@ impl Store for Postgres {
         reviewer: &str,
     ) -> Result<Option<(f64, bool)>, Error> {
         let taken_back = sql::taken_back_by(reviewer);
-        let rows = self.ask(sql::CLAIMED, &values![queue, claim, n, reviewer, taken_back])?;
+        let rows = self.ask(sql::CLAIMED, values![queue, claim, n, reviewer, taken_back])?;
         rows.first().map(|row| Ok((get(row, 0)?, get(row, 1)?))).transpose()
     }
 
@@ -254,7 +254,7 @@ impl Store for Postgres {
         seatings: &Seatings,
     ) -> Result<Vec<Event>, Error> {
         let until = until.min(after + STRETCH);
-        let rows = self.ask(sql::LOG, &values![queue, after, until])?;
+        let rows = self.ask(sql::LOG, values![queue, after, until])?;
         let log = all(&rows, |row| {
             let (seq, at, actor) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
             Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
@@ -330,14 +330,14 @@ impl Store for Postgres {
         queue: i64,
         each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for row in self.ask(&sql::lateral(&sql::standing()), &values![queue])? {
+        for row in self.ask(&sql::lateral(&sql::standing()), values![queue])? {
             each(verdict(&row)?, item(&row, 18)?, get(&row, 26)?)?;
         }
         Ok(())
     }
 
     fn leases(&mut self, queue: i64) -> Result<Vec<LeaseRow>, Error> {
-        let rows = self.ask(sql::LEASES, &values![queue])?;
+        let rows = self.ask(sql::LEASES, values![queue])?;
         all(&rows, |row| {
             let lease = Lease {
                 slot: get(row, 1)?,
@@ -352,28 +352,28 @@ impl Store for Postgres {
     }
 
     fn skips(&mut self, queue: i64) -> Result<Vec<(u64, String)>, Error> {
-        let rows = self.ask(sql::SKIPS, &values![queue])?;
+        let rows = self.ask(sql::SKIPS, values![queue])?;
         all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
     fn verdicts_on_open(&mut self, queue: i64) -> Result<Vec<VerdictRow>, Error> {
-        let rows = self.ask(&sql::verdicts_on_open(), &values![queue])?;
+        let rows = self.ask(&sql::verdicts_on_open(), values![queue])?;
         all(&rows, verdict)
     }
 
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error> {
-        let rows = self.ask(sql::TOTALS, &values![queue])?;
+        let rows = self.ask(sql::TOTALS, values![queue])?;
         let row = rows.first().ok_or_else(|| corrupt("nothing can be counted"))?;
         Ok((get(row, 0)?, get(row, 1)?))
     }
 
     fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, f64)>, Error> {
-        let rows = self.ask(sql::REVISED, &values![queue, until])?;
+        let rows = self.ask(sql::REVISED, values![queue, until])?;
         all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error> {
-        let rows = self.ask(sql::BODIES, &values![queue, kinds[0], kinds[1], until])?;
+        let rows = self.ask(sql::BODIES, values![queue, kinds[0], kinds[1], until])?;
         all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
@@ -387,16 +387,16 @@ impl Store for Postgres {
 
     fn replace(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<(), Error> {
         let Checkpoint { seq, epoch, state, sha256 } = checkpoint;
-        self.ask(sql::REPLACE, &values![queue, *seq, *epoch, state, sha256]).map(|_| ())
+        self.ask(sql::REPLACE, values![queue, *seq, *epoch, state, sha256]).map(|_| ())
     }
 
     fn checkpoint(&mut self, queue: i64, until: u64) -> Result<Option<Checkpoint>, Error> {
-        let rows = self.ask(sql::CHECKPOINT, &values![queue, until])?;
+        let rows = self.ask(sql::CHECKPOINT, values![queue, until])?;
         rows.first().map(checkpoint).transpose()
     }
 
     fn checkpoints(&mut self, queue: i64) -> Result<Vec<Checkpoint>, Error> {
-        let rows = self.ask(sql::CHECKPOINTS, &values![queue])?;
+        let rows = self.ask(sql::CHECKPOINTS, values![queue])?;
         all(&rows, checkpoint)
     }
 

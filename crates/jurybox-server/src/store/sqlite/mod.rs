@@ -45,13 +45,8 @@ impl Sqlite {
     /// Opens the folder to write, and makes it where it is not there. Waits so long for another process that has it.
     pub(crate) fn open(folder: &Path, wait: Duration) -> Result<Self, Error> {
         let refuse = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
-        std::fs::create_dir_all(folder).map_err(refuse)?;
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(folder.join(LOCK))
-            .map_err(refuse)?;
+        make_folder(folder).map_err(refuse)?;
+        let lock = for_us_alone(&folder.join(LOCK)).map_err(refuse)?;
         let patience = std::time::Instant::now();
         loop {
             match lock.try_lock() {
@@ -68,6 +63,8 @@ impl Sqlite {
                 Err(std::fs::TryLockError::Error(error)) => return Err(refuse(error)),
             }
         }
+        // SQLite would let everybody read it; the files that it puts beside have the same rights.
+        for_us_alone(&folder.join(FILE)).map_err(refuse)?;
         let mut store = Sqlite {
             folder: folder.into(),
             connection: connect(&folder.join(FILE))?,
@@ -146,13 +143,12 @@ impl Sqlite {
 
     /// Writes a copy of the database as it is now, whoever writes to it meanwhile.
     pub(crate) fn copy_to(&self, file: &Path) -> Result<(), Error> {
+        for_us_alone(file).map_err(|error| Error::Database(error.to_string()))?;
         let mut copy = Connection::open(file).map_err(db)?;
         let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy).map_err(db)?;
         backup.run_to_completion(1024, Duration::ZERO, None).map_err(db)?;
         drop(backup);
-        copy.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0))
-            .map_err(db)
-            .and_then(|word| if word == "ok" { Ok(()) } else { Err(corrupt(word)) })?;
+        is_whole(&copy)?;
         // A copy of its own, without a journal beside it.
         copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(db)?;
         copy.close().map_err(|(_, error)| db(error))?;
@@ -207,6 +203,43 @@ impl Sqlite {
             })?;
         Ok(Head { seq, at, now: self.clock() })
     }
+}
+
+/// Opens a file that nobody else on this machine may read, where it is not there yet. One that is there keeps its rights: somebody may
+/// have given them.
+pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+/// Makes a folder that nobody else on this machine may look into, where it is not there yet.
+pub(crate) fn make_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Refuses a database whose pages contradict each other.
+fn is_whole(connection: &Connection) -> Result<(), Error> {
+    let word = connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+    word.map_err(corrupt).and_then(|word| if word == "ok" { Ok(()) } else { Err(corrupt(word)) })
+}
+
+/// Refuses a file that is no sound database of ours.
+pub(crate) fn check_copy(file: &Path) -> Result<(), Error> {
+    let refuse = |why: String| Error::Open(format!("the copy cannot be put back: {why}"));
+    let copy = Connection::open(file).map_err(|error| refuse(error.to_string()))?;
+    let number = |pragma: &str| copy.query_row(pragma, [], |row| row.get::<_, i64>(0));
+    let application = number("PRAGMA application_id").map_err(|error| refuse(error.to_string()))?;
+    if application != APPLICATION {
+        return Err(refuse("it is no copy of a desk".into()));
+    }
+    is_whole(&copy).map_err(|error| refuse(error.to_string()))
 }
 
 /// Connects, and refuses to go on unless a commit is a commit.

@@ -1,0 +1,80 @@
+//! What comes again changes nothing; and whoever looks does not keep others waiting.
+
+use super::home::{Home, Kind, on_both};
+use crate::{Answer, Call, Config, NewItem, Queue, Request, Service};
+use jurybox::Evaluators;
+use serde_json::json;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+on_both!(
+    an_item_that_comes_again_is_no_entry,
+    a_page_of_the_log_is_bounded_by_items_too,
+    the_log_is_read_while_the_clerk_is_busy,
+);
+
+fn opened(home: &Home) -> (Service, Queue) {
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queue = service.create("q", &Config::new(Evaluators::new(["a"]).unwrap())).unwrap();
+    (service, queue)
+}
+
+fn item(id: &str, score: f64, payload: Option<serde_json::Value>) -> NewItem {
+    NewItem { id: id.into(), scores: [("a".to_string(), Some(score))].into(), payload, ..NewItem::default() }
+}
+
+/// How many were new, changed, and as they were; and the last entry of the log.
+fn sent(queue: &Queue, items: Vec<NewItem>) -> (u64, u64, u64, u64) {
+    let answer = queue.ask(Call::new("intake", Request::Items(items))).unwrap();
+    let Answer::Items { accepted, updated, unchanged, .. } = answer else { panic!("{answer:?}") };
+    (accepted, updated, unchanged, queue.standing().unwrap().head)
+}
+
+fn an_item_that_comes_again_is_no_entry(kind: Kind) {
+    let home = Home::new(kind);
+    let (_service, queue) = opened(&home);
+    let told = |text: &str| Some(json!({ "text": text, "by": "ann" }));
+    assert_eq!(sent(&queue, vec![item("x", 0.5, told("one"))]), (1, 0, 0, 2));
+    assert_eq!(sent(&queue, vec![item("x", 0.5, told("one"))]), (0, 0, 1, 2));
+    assert_eq!(sent(&queue, vec![item("x", 0.5, None)]), (0, 0, 1, 2));
+    assert_eq!(sent(&queue, vec![item("x", 0.5, told("two"))]), (0, 1, 0, 3));
+    // Within one request as well: there and back is two changes.
+    let (one, two) = (item("x", 0.5, told("one")), item("x", 0.5, told("two")));
+    assert_eq!(sent(&queue, vec![two.clone(), one, two]), (0, 2, 1, 4));
+    assert_eq!(queue.explained("x").unwrap().unwrap().payload, told("two"));
+    let new = item("y", 0.1, told("y"));
+    assert_eq!(sent(&queue, vec![new.clone(), new.clone()]), (1, 0, 1, 5));
+    assert_eq!(sent(&queue, vec![new]), (0, 0, 1, 5));
+}
+
+fn a_page_of_the_log_is_bounded_by_items_too(kind: Kind) {
+    let home = Home::new(kind);
+    let (_service, queue) = opened(&home);
+    for part in 0..3 {
+        sent(&queue, (0..6000).map(|i| item(&format!("{part}-{i}"), 0.5, None)).collect());
+    }
+    let (mut after, mut pages) = (0, Vec::new());
+    loop {
+        let page = queue.happened(after, 100).unwrap();
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        pages.push(page.iter().map(|event| event.items.len()).collect::<Vec<_>>());
+    }
+    assert_eq!(pages, [vec![0, 6000], vec![6000], vec![6000]]);
+}
+
+fn the_log_is_read_while_the_clerk_is_busy(kind: Kind) {
+    let home = Home::new(kind);
+    let (_service, queue) = opened(&home);
+    sent(&queue, vec![item("x", 0.5, None)]);
+    assert_eq!(queue.happened(0, 9).unwrap().len(), 2);
+    // The clerk does something else until it is let go.
+    let ((let_go, wait), (told, tell)) = (channel::<()>(), channel());
+    queue.peek(Box::new(move |_| wait.recv().unwrap_or_default())).unwrap();
+    let reader = queue.clone();
+    let reading = std::thread::spawn(move || told.send(reader.happened(0, 9).unwrap().len()));
+    let read = tell.recv_timeout(Duration::from_secs(30));
+    drop(let_go);
+    reading.join().unwrap().unwrap();
+    assert_eq!(read, Ok(2), "it waited for the clerk");
+}
