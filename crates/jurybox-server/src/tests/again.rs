@@ -225,7 +225,7 @@ fn what_is_erased_is_in_no_answer_and_no_file(kind: Kind) {
 fn what_sets_a_queue_up_is_found_without_reading_its_log() {
     let life = plain(Kind::Sqlite, 1);
     let db = rusqlite::Connection::open(life.home.folder().join(FILE)).unwrap();
-    let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {}", sql::BODIES)).unwrap();
+    let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {}", sql::INDEXED_BODIES)).unwrap();
     let mut rows = plan.query(rusqlite::params![1, "create", "configure", 9]).unwrap();
     let how: String = rows.next().unwrap().unwrap().get(3).unwrap();
     assert!(how.contains("log_of_settings (queue=? AND kind=?"), "{how}");

@@ -18,7 +18,7 @@ fn schema_of(home: &Home) -> String {
     match &home.place {
         Place::Folder(folder) => {
             let db = rusqlite::Connection::open(folder.join(FILE)).unwrap();
-            let words = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name)";
+            let words = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name)";
             db.query_row(words, [], |row| row.get(0)).unwrap()
         }
         Place::Database(url) => asked(
@@ -35,10 +35,18 @@ fn first_version(kind: Kind) -> Home {
     let Life { clerk, home, .. } = life;
     drop(clerk);
     // What later versions added, in their own words, taken away again: the first version is what is left.
-    for index in ["items_open", "idempotency_by_age", "payloads_by_end"] {
+    for index in ["items_open", "idempotency_by_age", "payloads_by_end", "log_of_settings"] {
         home.change(&format!("DROP INDEX {index}"));
     }
     home.change("DROP TABLE api_keys");
+    if kind == Kind::Sqlite {
+        let first = schema::for_sqlite(schema::MIGRATIONS[0]);
+        let queues = first.split(';').next().unwrap();
+        home.change("ALTER TABLE queues RENAME TO numbered");
+        home.change(queues.trim());
+        home.change("INSERT INTO queues SELECT id, name, head, at FROM numbered");
+        home.change("DROP TABLE numbered");
+    }
     set_version(&home, 1);
     home
 }

@@ -304,7 +304,7 @@ impl Store for Sqlite {
     }
 
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error> {
-        self.rows(sql::BODIES, params![queue, kinds[0], kinds[1], until], |row| {
+        self.rows(sql::INDEXED_BODIES, params![queue, kinds[0], kinds[1], until], |row| {
             Ok((get(row, 0)?, get(row, 1)?))
         })
     }
