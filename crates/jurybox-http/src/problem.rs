@@ -85,7 +85,7 @@ impl Problem {
     }
 
     /// The same problem, with what had been done before it.
-    pub(crate) fn after(mut self, done: String) -> Self {
+    pub(crate) fn after(mut self, done: &str) -> Self {
         self.detail = format!("{}; {done}", self.detail);
         self
     }

@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// How often what is in the way is looked at again while nobody asks.
 const PROBE: Duration = Duration::from_secs(1);
 /// How often payloads and answers are deleted whose time has come.
-const TIDY: Duration = Duration::from_secs(3600);
+const TIDY: Duration = Duration::from_hours(1);
 
 /// What is done aside.
 enum Task {

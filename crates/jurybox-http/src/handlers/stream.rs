@@ -52,7 +52,7 @@ pub(crate) async fn items(
         Ok(()) => Ok(taking.answer),
         Err(problem) => {
             let ItemsAnswer { accepted, updated, unchanged, rejected } = &taking.answer;
-            Err(problem.after(format!(
+            Err(problem.after(&format!(
                 "lines up to {} were taken in: {accepted} accepted, {updated} updated, {unchanged} unchanged, {} rejected",
                 taking.lines,
                 rejected.len()

@@ -112,7 +112,7 @@ fn watch(queue: &Queue, over: &AtomicBool) -> Result<Vec<Ranking>, jurybox_serve
         let now = queue.standing()?.rankings;
         if now > seen {
             let (end, gap) = (Instant::now(), since.elapsed());
-            rankings.push(Ranking(end - gap / 4, end));
+            rankings.push(Ranking(since + gap * 3 / 4, end));
             (seen, since) = (now, end);
         }
     }

@@ -291,8 +291,10 @@ impl Play<'_> {
     /// Where the queue asks for fewer verdicts than before, items that have so many are decided by them, and no others.
     pub(super) fn enough(&mut self, entry: &Entry) -> Found<()> {
         let quorum = self.quorum();
-        let enough =
-            |open: &Open| !open.verdicts.is_empty() && open.verdicts.len() as i64 >= open.needed(quorum);
+        let enough = |open: &Open| {
+            !open.verdicts.is_empty()
+                && i64::try_from(open.verdicts.len()).is_ok_and(|many| many >= open.needed(quorum))
+        };
         let decided: Vec<(u64, Option<f64>)> = self
             .open
             .iter()

@@ -156,15 +156,16 @@ impl Clerk {
                 self.jumped = Some((head.now, Instant::now()));
             }
             let steady = self.jumped.map_or(Duration::ZERO, |(_, then)| then.elapsed());
-            if steady < BELIEVED {
+            if let Some(left) = BELIEVED.checked_sub(steady).filter(|left| !left.is_zero()) {
+                let seconds = left.as_secs() + 1;
                 return Err(Error::Clock {
                     why: format!(
                         "it has jumped {} by {} while the program ran; if it goes on steadily from there, it is believed in {} seconds",
                         if jumped > 0 { "ahead" } else { "back" },
                         said(jumped.abs()),
-                        (BELIEVED - steady).as_secs() + 1
+                        seconds
                     ),
-                    seconds: (BELIEVED - steady).as_secs() + 1,
+                    seconds,
                 });
             }
         }

@@ -60,9 +60,9 @@ impl Desk<'_> {
                 let changed = merge(&mut first.scores, &scores);
                 let told = show(first.n, payload);
                 if changed || told {
-                    updated += 1
+                    updated += 1;
                 } else {
-                    unchanged += 1
+                    unchanged += 1;
                 }
                 continue;
             }

@@ -152,7 +152,9 @@ fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Found, Error> {
         }
         Ok(())
     })?;
-    last.map(|seen| gathered.take(seen));
+    if let Some(seen) = last {
+        gathered.take(seen);
+    }
     Ok(gathered.found(&config.evaluators))
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 on_both!(
     a_queue_is_shown_as_it_is,
     a_report_is_about_all_that_was_drawn,
+    a_report_counts_what_a_lower_quorum_decided,
     who_says_the_same_is_asked_of_all_that_came_in,
     a_preview_is_what_the_change_then_does,
     keys_are_kept_and_taken_away,
@@ -105,6 +106,29 @@ fn say(queue: &crate::Queue, verdicts: Vec<NewVerdict>) {
     let many = verdicts.len() as u64;
     let answer = queue.ask(Call::new("ann", Request::Verdicts(verdicts))).unwrap();
     assert!(matches!(answer, Answer::Verdicts { accepted, .. } if accepted == many), "{answer:?}");
+}
+
+fn a_report_counts_what_a_lower_quorum_decided(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let start = Config { quorum: 2, audit_rate: 0.0, ..config() };
+    let queue = service.create_for("ann", "q", &start).unwrap();
+    let items = (0..4).map(|n| item(&format!("i{n}"), f64::from(n), None)).collect();
+    queue.ask(Call::new("ann", Request::Items(items))).unwrap();
+    claim(&queue, "ann", 2);
+    say(&queue, vec![verdict("a", "i3", "ann", 1.0), verdict("b", "i2", "ann", 0.0)]);
+    let told = |queue: &crate::Queue| {
+        let found = queue.found().unwrap();
+        (found.looked_at, found.caught, found.picked.items)
+    };
+    assert_eq!(told(&queue), (0, 0.0, 0), "one of two has spoken");
+    let lower = Change { quorum: Some(1), ..Change::default() };
+    queue.ask(Call::new("ann", Request::Configure(lower))).unwrap();
+    assert_eq!(told(&queue), (2, 1.0, 2));
+    // Second thoughts count from then on.
+    let revised = NewVerdict { supersedes: Some("b".into()), ..verdict("c", "i2", "ann", 1.0) };
+    say(&queue, vec![revised]);
+    assert_eq!(told(&queue), (2, 2.0, 2));
 }
 
 /// The sample is what was drawn on arrival: by each rate, whoever took it, and whatever became of it.
