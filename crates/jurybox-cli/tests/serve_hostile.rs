@@ -180,6 +180,7 @@ fn lines_that_drip_are_cut_and_those_before_are_in() {
 
 #[test]
 fn who_asks_and_never_reads_is_let_go() {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
     let server = started("unread", &["--patience", "2"]);
     let mut stream = TcpStream::connect(&server.address).unwrap();
     stream.set_write_timeout(Some(std::time::Duration::from_secs(40))).unwrap();
@@ -190,7 +191,6 @@ fn who_asks_and_never_reads_is_let_go() {
             break error;
         }
     };
-    use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
     assert!([BrokenPipe, ConnectionReset].contains(&end.kind()), "{end}");
     assert_eq!(server.get("/healthz")["status"], "ok");
 }
