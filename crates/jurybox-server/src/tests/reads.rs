@@ -125,10 +125,6 @@ fn a_report_counts_what_a_lower_quorum_decided(kind: Kind) {
     let lower = Change { quorum: Some(1), ..Change::default() };
     queue.ask(Call::new("ann", Request::Configure(lower))).unwrap();
     assert_eq!(told(&queue), (2, 1.0, 2));
-    // Second thoughts count from then on.
-    let revised = NewVerdict { supersedes: Some("b".into()), ..verdict("c", "i2", "ann", 1.0) };
-    say(&queue, vec![revised]);
-    assert_eq!(told(&queue), (2, 2.0, 2));
 }
 
 /// The sample is what was drawn on arrival: by each rate, whoever took it, and whatever became of it.
