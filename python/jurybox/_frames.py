@@ -19,12 +19,12 @@ from ._cells import (
     cell_text,
     holds,
     objects_numeric,
+    odd_among_numbers,
     pandas_bystander,
     pandas_key,
     pandas_numbers,
     pandas_numeric,
     polars_numeric,
-    read_as_numbers,
     whole_objects,
 )
 from ._errors import Error
@@ -49,6 +49,15 @@ def _is_path(given: Any) -> bool:
     return isinstance(given, (str, os.PathLike))
 
 
+def _numbers_as_text(name: str, odd: int, first: str | None) -> str:
+    """What is to be said of a column that would be an evaluator in CSV, and is none here."""
+    what = "holds numbers as text" if first is None else f"holds numbers, and {odd} {'cell' if odd == 1 else 'cells'} that are none (first: {first[:60]!r})"
+    return (
+        f"`{name}` {what}, and is not taken for an evaluator: make it a column of numbers, or name it by "
+        "evaluators= where it is one, and by ignore= or id= where it is none"
+    )
+
+
 class Given:
     """Rows that were handed over."""
 
@@ -68,17 +77,15 @@ class Given:
         needed, _, self.said, self.warned = _core.needed([self.columns()], dict(asked), state)
         if state is None and not asked["evaluators"]:
             named = {*asked["id"], *asked["ignore"], asked["reward"], asked["probability"], asked["key"]}
-            self.warned += [
-                f"`{name}` holds numbers as text, and is not taken for an evaluator: make it a column of numbers, or name it by "
-                "evaluators= where it is one, and by ignore= or id= where it is none"
-                for name in self.numbers_as_text()
-                if name not in named
-            ]
+            for name, cells in self.texts():
+                odd = None if name in named else odd_among_numbers(cells, asked["written"]["na"], FIRST)
+                if odd is not None:
+                    self.warned.append(_numbers_as_text(name, *odd))
         return self.whole(needed, asked) if whole else self.export(needed, asked)
 
-    def numbers_as_text(self) -> list[str]:
-        """Columns of text that would be numbers in CSV, as far as their first rows tell."""
-        return []
+    def texts(self) -> Iterable[tuple[str, Sequence[Any]]]:
+        """Columns of text, with their cells: some would be numbers in CSV."""
+        return ()
 
     def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         """As `export`, of all columns: for the file that results are written to."""
@@ -148,10 +155,10 @@ class Pandas(Given):
             made.append((name, holds(numbers), first, missing))
         return made
 
-    def numbers_as_text(self) -> list[str]:
-        head = self.native.iloc[:FIRST]
-        kinds = [pandas_numeric(dtype) for dtype in self.native.dtypes]
-        return [name for at, name in enumerate(self.names) if not kinds[at] and read_as_numbers(head.iloc[:, at].to_numpy())]
+    def texts(self) -> Iterable[tuple[str, Sequence[Any]]]:
+        for at, (name, dtype) in enumerate(zip(self.names, self.native.dtypes, strict=True)):
+            if not pandas_numeric(dtype) and (dtype != object or objects_numeric(self.native.iloc[:, at]) is False):
+                yield name, self.native.iloc[:, at].tolist()
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         made = []
@@ -208,11 +215,10 @@ class Polars(Given):
         first = {name: (head[name].fill_null(0).to_numpy(), head[name].is_null().to_numpy()) for name in whole}
         return [(name, holds(polars_numeric(dtype)), *first.get(name, (None, None))) for name, dtype in self.native.schema.items()]
 
-    def numbers_as_text(self) -> list[str]:
+    def texts(self) -> Iterable[tuple[str, Sequence[Any]]]:
         import polars as pl
 
-        head = self.native.head(FIRST)
-        return [name for name, dtype in self.native.schema.items() if dtype == pl.String and read_as_numbers(head[name].to_list())]
+        return ((name, self.native[name].to_list()) for name, dtype in self.native.schema.items() if dtype == pl.String)
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self._with_known_types(self.native.select(list(names)), names)
@@ -262,11 +268,11 @@ class Arrow(Given):
             made.append((field.name, holds(arrow_numeric(field.type)), first, missing))
         return made
 
-    def numbers_as_text(self) -> list[str]:
+    def texts(self) -> Iterable[tuple[str, Sequence[Any]]]:
         import pyarrow as pa
 
-        text = [field.name for field in self.native.schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
-        return [name for name in text if read_as_numbers(self.native.column(name).slice(0, FIRST).to_pylist())]
+        text = (field.name for field in self.native.schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type))
+        return ((name, self.native.column(name).to_pylist()) for name in text)
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
