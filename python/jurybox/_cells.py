@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,20 +62,26 @@ def _reads_as_number(cell: str) -> bool:
     return False
 
 
-def odd_among_numbers(cells: Sequence[Any], na: Sequence[str], first: int) -> tuple[int, str | None] | None:
-    """How many cells of a column that is no column of numbers are none, and the first of them, where its ``first`` cells would make it
+def odd_among_numbers(head: Sequence[Any], whole: Callable[[], Sequence[Any]], na: Sequence[str]) -> tuple[int, str | None] | None:
+    """How many cells of a column that is no column of numbers are none, and the first of them, where its first cells would make it
     one in CSV: at least half of those that are there are numbers. Nothing where they would not; and text of whole numbers that are all
     different may as well be names."""
     missing = {*_MISSING, *(word.strip().lower() for word in na)}
-    there = [cell for cell in cells if cell_text(cell) is not None and str(cell).strip().lower() not in missing]
-    head = [cell for cell in cells[:first] if cell_text(cell) is not None and str(cell).strip().lower() not in missing]
-    numbers = [cell for cell in head if (_reads_as_number(cell) if isinstance(cell, str) else _is_number(cell))]
-    if not numbers or 2 * len(numbers) < len(head):
+
+    def there(cell: Any) -> bool:
+        return cell_text(cell) is not None and str(cell).strip().lower() not in missing
+
+    def reads(cell: Any) -> bool:
+        return _reads_as_number(cell) if isinstance(cell, str) else _is_number(cell)
+
+    seen = [cell for cell in head if there(cell)]
+    numbers = [cell for cell in seen if reads(cell)]
+    if not numbers or 2 * len(numbers) < len(seen):
         return None
     names = [cell.strip() for cell in numbers if isinstance(cell, str) and cell.strip().lstrip("+-").isdigit()]
     if len(names) == len(numbers) == len(set(names)):
         return None
-    odd = [cell for cell in there if not (_reads_as_number(cell) if isinstance(cell, str) else _is_number(cell))]
+    odd = [cell for cell in whole() if there(cell) and not reads(cell)]
     return len(odd), str(odd[0]) if odd else None
 
 

@@ -51,7 +51,7 @@ def _is_path(given: Any) -> bool:
 
 def _numbers_as_text(name: str, odd: int, first: str | None) -> str:
     """What is to be said of a column that would be an evaluator in CSV, and is none here."""
-    what = "holds numbers as text" if first is None else f"holds numbers, and {odd} {'cell' if odd == 1 else 'cells'} that are none (first: {first[:60]!r})"
+    what = "holds numbers as text" if first is None else f"holds numbers, and {'1 cell that is none' if odd == 1 else f'{odd} cells that are none'} (first: {first[:60]!r})"
     return (
         f"`{name}` {what}, and is not taken for an evaluator: make it a column of numbers, or name it by "
         "evaluators= where it is one, and by ignore= or id= where it is none"
@@ -74,17 +74,18 @@ class Given:
 
     def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
         """What is handed to the compiled part: all columns that are needed, and no others; or ``whole`` rows, to be written out."""
-        needed, _, self.said, self.warned = _core.needed([self.columns()], dict(asked), state)
+        columns = self.columns()
+        needed, _, self.said, self.warned = _core.needed([columns], dict(asked), state)
         if state is None and not asked["evaluators"]:
             named = {*asked["id"], *asked["ignore"], asked["reward"], asked["probability"], asked["key"]}
-            for name, cells in self.texts():
-                odd = None if name in named else odd_among_numbers(cells, asked["written"]["na"], FIRST)
+            for name in [name for name, kind, *_ in columns if kind == "text" and name not in named]:
+                odd = odd_among_numbers(self.cells(name, FIRST), lambda name=name: self.cells(name), asked["written"]["na"])  # type: ignore[misc]
                 if odd is not None:
                     self.warned.append(_numbers_as_text(name, *odd))
         return self.whole(needed, asked) if whole else self.export(needed, asked)
 
-    def texts(self) -> Iterable[tuple[str, Sequence[Any]]]:
-        """Columns of text, with their cells: some would be numbers in CSV."""
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        """The cells of a column of text, or the first of them: some would be numbers in CSV."""
         return ()
 
     def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
@@ -155,10 +156,8 @@ class Pandas(Given):
             made.append((name, holds(numbers), first, missing))
         return made
 
-    def texts(self) -> Iterable[tuple[str, Sequence[Any]]]:
-        for at, (name, dtype) in enumerate(zip(self.names, self.native.dtypes, strict=True)):
-            if not pandas_numeric(dtype) and (dtype != object or objects_numeric(self.native.iloc[:, at]) is False):
-                yield name, self.native.iloc[:, at].tolist()
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        return list(self._series(name).iloc[:first])
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         made = []
@@ -215,10 +214,8 @@ class Polars(Given):
         first = {name: (head[name].fill_null(0).to_numpy(), head[name].is_null().to_numpy()) for name in whole}
         return [(name, holds(polars_numeric(dtype)), *first.get(name, (None, None))) for name, dtype in self.native.schema.items()]
 
-    def texts(self) -> Iterable[tuple[str, Sequence[Any]]]:
-        import polars as pl
-
-        return ((name, self.native[name].to_list()) for name, dtype in self.native.schema.items() if dtype == pl.String)
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        return list((self.native[name] if first is None else self.native[name].head(first)).to_list())
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self._with_known_types(self.native.select(list(names)), names)
@@ -268,11 +265,9 @@ class Arrow(Given):
             made.append((field.name, holds(arrow_numeric(field.type)), first, missing))
         return made
 
-    def texts(self) -> Iterable[tuple[str, Sequence[Any]]]:
-        import pyarrow as pa
-
-        text = (field.name for field in self.native.schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type))
-        return ((name, self.native.column(name).to_pylist()) for name in text)
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        column = self.native.column(name)
+        return list((column if first is None else column.slice(0, first)).to_pylist())
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
@@ -309,6 +304,9 @@ class Other(Given):
                 missing = np.ascontiguousarray(head[name].is_null().to_numpy())
             made.append((name, holds(bool(dtype.is_numeric() or dtype == nw.Boolean)), first, missing))
         return made
+
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        return list((self.frame[name] if first is None else self.frame[name].head(first)).to_list())
 
     def all_columns(self) -> tuple[str, Any]:
         return "stream", self.frame.to_arrow()
