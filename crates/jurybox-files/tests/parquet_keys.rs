@@ -6,7 +6,7 @@ use arrow_array::{
 };
 use jurybox::Jury;
 use jurybox_files::{
-    Given, Joining, Judge, Layout, Learning, PickOptions, RankOptions, Roles, State, Table, choose,
+    Format, Given, Joining, Judge, Layout, Learning, PickOptions, RankOptions, Roles, State, Table, choose,
     learn_rows, learn_verdicts, rank,
 };
 use parquet::arrow::ArrowWriter;
@@ -115,7 +115,7 @@ fn of_ids(path: &Path, verdicts: &Path) -> String {
     let mut state = state();
     let picking = choose(&table, &mut state, PickOptions { k: 5, ..PickOptions::default() }).unwrap();
     let out = path.with_file_name("picks.csv");
-    picking.write(&table, &out, Layout::default(), false).unwrap();
+    picking.write(&table, &out, Layout { format: Format::Csv, safe_csv: false }, false).unwrap();
     let how = Joining {
         reading: jurybox_files::Reading::default(),
         id: "g".into(),
