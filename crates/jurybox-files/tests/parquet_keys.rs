@@ -19,7 +19,7 @@ const ROWS: u8 = 12;
 
 /// Every type that a key may be stored as, with the keys of rows as CSV would have them.
 fn kinds(keys: &[u8]) -> Vec<(&'static str, ArrayRef, Vec<String>)> {
-    let whole = || keys.iter().map(|key| key.to_string()).collect::<Vec<_>>();
+    let whole = || keys.iter().map(ToString::to_string).collect::<Vec<_>>();
     let halves = || keys.iter().map(|key| format!("{key}.5")).collect::<Vec<_>>();
     let days = || keys.iter().map(|key| format!("1970-01-{:02}", key + 1)).collect();
     macro_rules! of {
@@ -28,7 +28,7 @@ fn kinds(keys: &[u8]) -> Vec<(&'static str, ArrayRef, Vec<String>)> {
         };
     }
     vec![
-        ("int8", Arc::new(Int8Array::from_iter_values(keys.iter().map(|&key| key as i8))), whole()),
+        ("int8", Arc::new(Int8Array::from_iter_values(keys.iter().map(|&key| key.cast_signed()))), whole()),
         ("int16", of!(Int16Array, i16), whole()),
         ("int32", of!(Int32Array, i32), whole()),
         ("int64", of!(Int64Array, i64), whole()),
@@ -86,7 +86,7 @@ fn state() -> State {
 }
 
 fn open(path: &Path, ignore: &[&str]) -> Table {
-    let ignore = ignore.iter().map(|name| name.to_string()).collect();
+    let ignore = ignore.iter().map(ToString::to_string).collect();
     let roles = Roles { key: Some("g".into()), ignore, ..Roles::default() };
     Table::open(&[path.to_path_buf()], &roles, true).unwrap()
 }
