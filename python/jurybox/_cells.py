@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,24 +50,39 @@ def whole_objects(cells: Any) -> tuple[Any, Any]:
 _MISSING = ("", "-", "?", "na", "n/a", "nan", "none", "null")
 
 
-def read_as_numbers(cells: Any) -> bool:
-    """Whether text reads as numbers throughout, and not only as whole ones, which may as well be names."""
-    text = broken = False
-    for cell in cells:
-        if not isinstance(cell, str):
-            if not _is_number(cell):
-                return False
-            continue
-        text = True
-        if cell.strip().lower() in _MISSING:
-            continue
+def _reads_as_number(cell: str) -> bool:
+    """Whether text is a number as people write it: with a decimal comma, as a share."""
+    bare = cell.strip().removesuffix("%")
+    for way in (bare, bare.replace(",", ".")):
         try:
-            float(cell)
+            float(way)
         except ValueError:
-            return False
-        broken = broken or not cell.strip().lstrip("+-").isdigit()
-    # Numbers with a word among them are a column of numbers, too.
-    return text and (broken or any(not isinstance(cell, str) and cell_text(cell) is not None for cell in cells))
+            continue
+        return True
+    return False
+
+
+def odd_among_numbers(head: Sequence[Any], whole: Callable[[], Sequence[Any]], na: Sequence[str]) -> tuple[int, str | None] | None:
+    """How many cells of a column that is no column of numbers are none, and the first of them, where its first cells would make it
+    one in CSV: at least half of those that are there are numbers. Nothing where they would not; and text of whole numbers that are all
+    different may as well be names."""
+    missing = {*_MISSING, *(word.strip().lower() for word in na)}
+
+    def there(cell: Any) -> bool:
+        return cell_text(cell) is not None and str(cell).strip().lower() not in missing
+
+    def reads(cell: Any) -> bool:
+        return _reads_as_number(cell) if isinstance(cell, str) else _is_number(cell)
+
+    seen = [cell for cell in head if there(cell)]
+    numbers = [cell for cell in seen if reads(cell)]
+    if not numbers or 2 * len(numbers) < len(seen):
+        return None
+    names = [cell.strip() for cell in numbers if isinstance(cell, str) and cell.strip().lstrip("+-").isdigit()]
+    if len(names) == len(numbers) == len(set(names)):
+        return None
+    odd = [cell for cell in whole() if there(cell) and not reads(cell)]
+    return len(odd), str(odd[0]) if odd else None
 
 
 def pandas_numeric(dtype: Any) -> bool | None:

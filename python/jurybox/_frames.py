@@ -19,12 +19,12 @@ from ._cells import (
     cell_text,
     holds,
     objects_numeric,
+    odd_among_numbers,
     pandas_bystander,
     pandas_key,
     pandas_numbers,
     pandas_numeric,
     polars_numeric,
-    read_as_numbers,
     whole_objects,
 )
 from ._errors import Error
@@ -49,6 +49,15 @@ def _is_path(given: Any) -> bool:
     return isinstance(given, (str, os.PathLike))
 
 
+def _numbers_as_text(name: str, odd: int, first: str | None) -> str:
+    """What is to be said of a column that would be an evaluator in CSV, and is none here."""
+    what = "holds numbers as text" if first is None else f"holds numbers, and {'1 cell that is none' if odd == 1 else f'{odd} cells that are none'} (first: {first[:60]!r})"
+    return (
+        f"`{name}` {what}, and is not taken for an evaluator: make it a column of numbers, or name it by "
+        "evaluators= where it is one, and by ignore= or id= where it is none"
+    )
+
+
 class Given:
     """Rows that were handed over."""
 
@@ -65,20 +74,19 @@ class Given:
 
     def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
         """What is handed to the compiled part: all columns that are needed, and no others; or ``whole`` rows, to be written out."""
-        needed, _, self.said, self.warned = _core.needed([self.columns()], dict(asked), state)
+        columns = self.columns()
+        needed, _, self.said, self.warned = _core.needed([columns], dict(asked), state)
         if state is None and not asked["evaluators"]:
             named = {*asked["id"], *asked["ignore"], asked["reward"], asked["probability"], asked["key"]}
-            self.warned += [
-                f"`{name}` holds numbers as text, and is not taken for an evaluator: make it a column of numbers, or name it by "
-                "evaluators= where it is one, and by ignore= or id= where it is none"
-                for name in self.numbers_as_text()
-                if name not in named
-            ]
+            for name in [name for name, kind, *_ in columns if kind == "text" and name not in named]:
+                odd = odd_among_numbers(self.cells(name, FIRST), lambda name=name: self.cells(name), asked["written"]["na"])  # type: ignore[misc]
+                if odd is not None:
+                    self.warned.append(_numbers_as_text(name, *odd))
         return self.whole(needed, asked) if whole else self.export(needed, asked)
 
-    def numbers_as_text(self) -> list[str]:
-        """Columns of text that would be numbers in CSV, as far as their first rows tell."""
-        return []
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        """The cells of a column of text, or the first of them: some would be numbers in CSV."""
+        return ()
 
     def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         """As `export`, of all columns: for the file that results are written to."""
@@ -148,10 +156,8 @@ class Pandas(Given):
             made.append((name, holds(numbers), first, missing))
         return made
 
-    def numbers_as_text(self) -> list[str]:
-        head = self.native.iloc[:FIRST]
-        kinds = [pandas_numeric(dtype) for dtype in self.native.dtypes]
-        return [name for at, name in enumerate(self.names) if not kinds[at] and read_as_numbers(head.iloc[:, at].to_numpy())]
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        return list(self._series(name).iloc[:first])
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         made = []
@@ -208,11 +214,8 @@ class Polars(Given):
         first = {name: (head[name].fill_null(0).to_numpy(), head[name].is_null().to_numpy()) for name in whole}
         return [(name, holds(polars_numeric(dtype)), *first.get(name, (None, None))) for name, dtype in self.native.schema.items()]
 
-    def numbers_as_text(self) -> list[str]:
-        import polars as pl
-
-        head = self.native.head(FIRST)
-        return [name for name, dtype in self.native.schema.items() if dtype == pl.String and read_as_numbers(head[name].to_list())]
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        return list((self.native[name] if first is None else self.native[name].head(first)).to_list())
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self._with_known_types(self.native.select(list(names)), names)
@@ -262,11 +265,9 @@ class Arrow(Given):
             made.append((field.name, holds(arrow_numeric(field.type)), first, missing))
         return made
 
-    def numbers_as_text(self) -> list[str]:
-        import pyarrow as pa
-
-        text = [field.name for field in self.native.schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
-        return [name for name in text if read_as_numbers(self.native.column(name).slice(0, FIRST).to_pylist())]
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        column = self.native.column(name)
+        return list((column if first is None else column.slice(0, first)).to_pylist())
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
@@ -303,6 +304,9 @@ class Other(Given):
                 missing = np.ascontiguousarray(head[name].is_null().to_numpy())
             made.append((name, holds(bool(dtype.is_numeric() or dtype == nw.Boolean)), first, missing))
         return made
+
+    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
+        return list((self.frame[name] if first is None else self.frame[name].head(first)).to_list())
 
     def all_columns(self) -> tuple[str, Any]:
         return "stream", self.frame.to_arrow()

@@ -49,18 +49,34 @@ pub(crate) fn to_bytes(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Ve
         for batch in batches {
             writer.write(batch)?;
         }
-        writer.into_inner()
+        let mut bytes = writer.into_inner()?;
+        let sum = checksum(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        Ok(bytes)
     };
     written().map_err(|e| refused("arrow", &format!("these rows cannot be written: {e}")))
 }
 
 /// Reads what `to_bytes` wrote.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+    // Before they are read: the reader believes the lengths that it finds, and asks for as much memory.
+    let whole =
+        bytes.split_last_chunk::<8>().filter(|(rows, sum)| checksum(rows) == u64::from_le_bytes(**sum));
+    let Some((bytes, _)) = whole else {
+        return Err(refused("arrow", "these are no whole rows: they are damaged"));
+    };
     let read = || -> std::result::Result<_, ArrowError> {
         let reader = StreamReader::try_new(bytes, None)?;
         Ok((reader.schema(), reader.collect::<std::result::Result<Vec<_>, _>>()?))
     };
     read().map_err(|e| refused("arrow", &format!("these are no whole rows: {e}")))
+}
+
+/// FNV-1a: another byte anywhere is another sum.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// A column as Python hands it over: an array of numpy's, with a mask of what is missing, or a list of text.

@@ -101,7 +101,7 @@ pub(crate) enum Source {
     /// All columns of something that streams.
     Stream(ArrowArrayStreamReader),
     /// All columns of a frame: its rows are grades, and become others.
-    Columns(RecordBatch),
+    Columns(Vec<RecordBatch>),
     /// Those columns of a frame that are needed, as a stream.
     FrameStream(ArrowArrayStreamReader),
     /// The same in memory.
@@ -116,7 +116,7 @@ impl Source {
         Ok(match kind.as_str() {
             "paths" => Source::Paths(what.extract()?),
             "stream" => Source::Stream(arrow::reader(&what)?),
-            "columns" => Source::Columns(columns(&what)?),
+            "columns" => Source::Columns(vec![columns(&what)?]),
             "frame-stream" => Source::FrameStream(arrow::reader(&what)?),
             "frame-columns" => Source::Frame(vec![columns(&what)?]),
             other => return Err(refused("source", &format!("there is no source `{other}`"))),
@@ -150,7 +150,7 @@ impl Source {
         match self {
             Source::Paths(paths) => Table::open_as(&jurybox_files::expand(&paths)?, reading, roles, again),
             Source::Stream(stream) => Table::from_stream_as(stream, reading, roles, again),
-            Source::Columns(batch) => Table::from_batches_as(vec![batch], reading, roles),
+            Source::Columns(batches) => Table::from_batches_as(batches, reading, roles),
             Source::FrameStream(stream) => from_frame(gathered(stream)?, reading, roles.clone()),
             Source::Frame(batches) => from_frame(batches, reading, roles.clone()),
         }
@@ -164,6 +164,14 @@ impl Source {
         }
     }
 
+    /// The same rows in memory, also those of a stream.
+    pub(crate) fn kept(self) -> std::result::Result<Source, Error> {
+        match self {
+            Source::Stream(stream) => gathered(stream).map(Source::Columns),
+            other => other.gathered(),
+        }
+    }
+
     /// The same rows once more, where they can be had without any of the caller's code: from plain files, and from memory.
     pub(crate) fn once_more(&self) -> Option<Source> {
         match self {
@@ -172,7 +180,7 @@ impl Source {
                 let plain = files.is_ok_and(|files| files.iter().all(|path| path.is_file()));
                 plain.then(|| Source::Paths(paths.clone()))
             }
-            Source::Columns(batch) => Some(Source::Columns(batch.clone())),
+            Source::Columns(batches) => Some(Source::Columns(batches.clone())),
             Source::Frame(batches) => Some(Source::Frame(batches.clone())),
             Source::Stream(_) | Source::FrameStream(_) => None,
         }

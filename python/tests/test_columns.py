@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import warnings
 from decimal import Decimal
 from pathlib import Path
 
@@ -216,3 +217,56 @@ def test_wide_is_what_long_makes(kind: str, tmp_path: Path) -> None:
     found = wide.to_pandas() if not isinstance(wide, pd.DataFrame) else wide
     for name in ("answer", "topic", "gpt", "claude"):
         assert found[name].astype(object).where(found[name].notna(), None).tolist() == expected[name].astype(object).where(expected[name].notna(), None).tolist(), name
+
+
+def test_a_column_that_csv_would_read_is_told_of_with_its_odd_cells() -> None:
+    scores = np.random.default_rng(5).random((2000, 3)).round(3)
+    plain = {"n1": scores[:, 0].tolist(), "n2": scores[:, 1].tolist()}
+    words = [str(cell) for cell in scores[:, 2]]
+    words[700] = words[1500] = "timeout"
+    late = scores[:, 2].astype(object)
+    late[1500] = "gone"
+    cases = [
+        (pd.DataFrame(plain).assign(good=words), "`good` holds numbers, and 2 cells that are none (first: 'timeout')"),
+        (pl.DataFrame({**plain, "good": words}), "`good` holds numbers, and 2 cells that are none (first: 'timeout')"),
+        (pl.DataFrame({**plain, "good": words}).to_arrow(), "`good` holds numbers, and 2 cells that are none (first: 'timeout')"),
+        (pd.DataFrame(plain).assign(good=late), "`good` holds numbers, and 1 cell that is none (first: 'gone')"),
+        (pd.DataFrame(plain).assign(good=[str(row % 5 + 1) for row in range(2000)]), "`good` holds numbers as text"),
+    ]
+    for frame, says in cases:
+        with pytest.warns(jb.DataWarning) as told:
+            jb.rank(frame, k=3)
+        assert any(says in str(one.message) for one in told), [str(one.message) for one in told]
+    for names in ([f"p{row}" for row in range(2000)], [str(row + 7) for row in range(2000)]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            jb.rank(pd.DataFrame(plain).assign(good=names), k=3)
+
+
+def test_streams_and_grades_that_were_picked_from_are_refused() -> None:
+    rows = pl.DataFrame({"id": [f"p{row}" for row in range(60)], "a": [row * 7 % 60 / 60 for row in range(60)], "b": [row * 11 % 60 / 60 for row in range(60)]})
+    jury = jb.Jury(["a", "b"])
+    jb.pick(rows, k=5, id="id", state=jury)
+    back = rows.with_columns(v=pl.Series([row % 2 for row in range(60)])).to_arrow()
+    for given in (back.to_reader(), jb.Rows.from_arrow(back)):
+        with pytest.raises(jb.Error) as caught:
+            jb.learn(given, reward="v", id="id", state=jury)
+        assert caught.value.code == "picked-from" and jury.seen["items"] == 60
+    assert jb.learn(back.to_reader(), reward="v", id="id", state=jury, again=True).seen["items"] == 120
+
+
+def test_a_damaged_pickle_of_rows_is_refused() -> None:
+    whole = jb.Rows.from_arrow(pl.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}).to_arrow()).__reduce__()[1][0]
+    assert jb.Rows._from_bytes(whole).to_dict() == {"a": [1.5, 2.5], "b": ["x", "y"]}
+    for at in range(len(whole)):
+        with pytest.raises(jb.Error, match="no whole rows"):
+            jb.Rows._from_bytes(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :])
+
+
+def test_picks_that_cannot_be_handed_over_have_not_been_seen(tmp_path) -> None:
+    pl.DataFrame({"id": ["p1", "p2"], "a": [1, 3]}).write_parquet(tmp_path / "1.parquet")
+    pl.DataFrame({"id": ["p3", "p4"], "a": [1.5, 0.5]}).write_parquet(tmp_path / "2.parquet")
+    jury = jb.Jury(["a"])
+    with pytest.raises(jb.Error, match="in another"):
+        jb.pick([tmp_path / "1.parquet", tmp_path / "2.parquet"], k=4, id="id", state=jury)
+    assert jury.seen["items"] == 0

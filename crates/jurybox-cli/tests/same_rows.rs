@@ -149,3 +149,23 @@ fn a_known_pipe_among_files_is_left_out() {
     piped("learn 2.csv - --id post --reward verdict --state s.json", &table(3));
     assert_eq!(folder.seen("s.json")["items"], 80);
 }
+
+#[test]
+fn groups_that_parquet_stores_as_numbers_keep_their_rows() {
+    let folder = Folder::new("numeric-groups");
+    let mut rows = String::from("id,a,b,g\n");
+    for n in 0..12 {
+        let _ = writeln!(rows, "p{n},0.{:02},0.{:02},{}", n * 7 % 12, n * 5 % 12, n / 4);
+    }
+    folder.write("rows.csv", &rows);
+    // As an evaluator the group is written as a number.
+    for out in ["all.csv", "all.parquet"] {
+        folder.ok(&format!("rank rows.csv -k 12 --out {out}"));
+    }
+    let best = |file: &str| {
+        let line = format!("rank {file} -k 1 --group g --evaluators a,b --out best-{file}.csv");
+        folder.ok(&line);
+        folder.read(&format!("best-{file}.csv")).matches(",p").count()
+    };
+    assert_eq!((best("all.csv"), best("all.parquet")), (3, 3));
+}

@@ -70,6 +70,23 @@ impl Ask {
         self.lacking.iter().any(|what| matches!(what, Use::Score { .. }))
     }
 
+    /// Refuses rows that came without what was asked for: whoever goes over keys would go over nothing, and say nothing.
+    pub(crate) fn check(&self, path: &Path, batch: &Batch) -> Result<(), Error> {
+        let asked = |wanted: fn(&Use) -> bool| self.uses.iter().chain(&self.lacking).any(wanted);
+        let counts = [
+            ("keys", asked(|what| *what == Use::Key), batch.keys.len()),
+            ("rewards", asked(|what| matches!(what, Use::Reward { .. })), batch.rewards.len()),
+            ("probabilities", asked(|what| *what == Use::Probability), batch.probabilities.len()),
+        ];
+        let short = |&(_, asked, count): &(&str, bool, usize)| asked && count != batch.rows;
+        match counts.into_iter().find(short) {
+            None => Ok(()),
+            Some((what, _, count)) => {
+                Err(Error::Incomplete { path: path.into(), what, count, rows: batch.rows })
+            }
+        }
+    }
+
     /// Fills in what a source has no column for. (Scores are missing until a cell is read.)
     pub(crate) fn complete(&self, batch: &mut Batch) {
         for what in &self.lacking {
@@ -266,4 +283,27 @@ pub(crate) fn shown(text: &[u8]) -> String {
         value.push('…');
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_the_keys_that_were_asked_for_are_refused() {
+        let ask = Ask {
+            uses: vec![Use::Score { evaluator: 0, sign: 1.0 }, Use::Key],
+            names: vec!["a".into(), "g".into()],
+            notations: vec![Notation::default(); 2],
+            evaluators: 1,
+            records: false,
+            lacking: Vec::new(),
+            form: None,
+        };
+        let mut batch = Batch { rows: 2, evaluators: 1, ..Batch::default() };
+        let error = ask.check(Path::new("k.parquet"), &batch).unwrap_err();
+        assert_eq!(error.to_string(), "k.parquet: 2 rows came with 0 keys: this is a defect of the reader");
+        batch.keys = vec!["1".into(), "2".into()];
+        assert!(ask.check(Path::new("k.parquet"), &batch).is_ok());
+    }
 }

@@ -305,6 +305,18 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    /// Rows that were read without what was asked for: our own mistake, and better said than passed over.
+    #[error("{}: {rows} rows came with {count} {what}: this is a defect of the reader", path.display())]
+    Incomplete {
+        /// The file.
+        path: PathBuf,
+        /// What there is too little or too much of.
+        what: &'static str,
+        /// How much of it there is.
+        count: usize,
+        /// How many rows there are.
+        rows: usize,
+    },
     /// Something is to be written over a file that is read.
     #[error("{}: this would be written over {}, which is read", path.display(), input.display())]
     Overwrites {
@@ -557,6 +569,7 @@ impl Error {
             Error::TooWide { .. } => "too-wide",
             Error::Parquet { .. } => "parquet",
             Error::Arrow { .. } => "arrow",
+            Error::Incomplete { .. } => "incomplete",
             Error::Overwrites { .. } => "overwrites-input",
             Error::Locked { .. } => "locked",
             Error::OtherReward { .. } => "other-reward",

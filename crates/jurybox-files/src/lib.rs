@@ -71,7 +71,7 @@ pub use formula::without_formula;
 pub use input::expand;
 pub use judge::{Judge, by_evaluator, seat};
 pub use learning::{
-    Given, Host, Joining, Learning, Lesson, OpenOnce, Returned, Told, learn_rows, learn_verdicts,
+    Given, Host, Joining, Learning, Lesson, OpenAgain, OpenOnce, Returned, Told, learn_rows, learn_verdicts,
 };
 pub use lock::Lock;
 pub use long::Long;

@@ -91,6 +91,7 @@ impl Table {
             let (made, error) = run(begun, &mut |each| {
                 source.parse(unit, ask, &mut |mut parsed| {
                     ask.complete(&mut parsed.batch);
+                    ask.check(source.path(), &parsed.batch)?;
                     met.take(&mut parsed.batch);
                     let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
                     each(Part { batch, text, arrays, source: numbered.source })

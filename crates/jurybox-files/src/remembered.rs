@@ -145,7 +145,7 @@ impl Remembered {
     }
 
     /// Whether anything was picked from.
-    pub(crate) fn knows_rounds(&self) -> bool {
+    pub fn knows_rounds(&self) -> bool {
         !self.rounds.is_empty()
     }
 

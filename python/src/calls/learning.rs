@@ -3,7 +3,7 @@
 use super::{Listener, Supply, change_or_begin, held, jury_of};
 use crate::errors::{self, Result};
 use crate::json;
-use crate::jury::Jury;
+use crate::jury::{Jury, lock};
 use crate::policies::spec;
 use crate::tables::{Asked, Source, seated};
 use crate::work::{self, Reins};
@@ -32,7 +32,10 @@ pub(crate) fn learn<'py>(
     let how = Learning { reading, roles, policy, at, drop, again };
     let jury = held(state);
     let work = move |reins: &Reins| -> Result<_> {
-        let mut rows = Supply::of(source)?;
+        // Only a state that has picked can have seen these rows: for no other is a stream kept in memory.
+        let picked = jury.as_deref().is_some_and(|jury| lock(jury).state.memory.knows_rounds());
+        let ask = picked && !again && how.roles.id.len() == 1;
+        let mut rows = if ask { Supply::kept(source)? } else { Supply::of(source)? };
         change_or_begin(jury.as_deref(), reins, rows.lasts(), |before| {
             let mut listener = Listener::new(&asked, reins);
             let learnt = learn_rows(before, rows.given()?, &how, &mut listener);

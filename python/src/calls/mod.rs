@@ -96,6 +96,11 @@ impl Supply {
         Ok(Supply(Some(source.gathered()?)))
     }
 
+    /// The same, where it is to be asked whether the rows were seen before: they are kept, also those of a stream.
+    pub(super) fn kept(source: Source) -> Result<Supply, Error> {
+        Ok(Supply(Some(source.kept()?)))
+    }
+
     /// Whether the rows can be had more than once.
     pub(super) fn lasts(&self) -> bool {
         self.0.as_ref().is_some_and(|source| source.once_more().is_some())
@@ -109,6 +114,12 @@ impl Supply {
         };
         Ok(match source {
             Source::Paths(patterns) => Given::Files(expand(&patterns)?),
+            other if other.once_more().is_some() => {
+                Given::Again(Box::new(move |reading, roles, again| match other.once_more() {
+                    Some(rows) => rows.open_as(reading, roles, again),
+                    None => Err(Error::ReadOnce { path: "stream".into() }),
+                }))
+            }
             other => Given::Once(Box::new(move |reading, roles, again| other.open_as(reading, roles, again))),
         })
     }

@@ -66,18 +66,19 @@ pub(crate) fn pick<'py>(
             if let Some(out) = &out {
                 picking.write(&table, out, layout(&table, safe_csv), every)?;
             }
-            let batches = if frame { None } else { Some(picking.to_batches(&table, every)?) };
+            // Before the jury is changed: rows that cannot be handed over must not be seen either.
+            let rows = if frame { None } else { Some(Rows::of(picking.to_batches(&table, every)?)?) };
             // A jury that is only asked is not changed, and may change meanwhile.
             let after = (observe || before.is_none()).then_some(state);
-            Ok((after, (picking, batches, told)))
+            Ok((after, (picking, rows, told)))
         })
         // What reading could tell is heard once, however often the rows are gone over.
-        .map(|(begun, (picking, batches, told))| (begun, (picking, batches, told.heard(reins))))
+        .map(|(begun, (picking, rows, told))| (begun, (picking, rows, told.heard(reins))))
     };
-    let (begun, (picking, batches, told)) = work::run(py, watch, work)?;
+    let (begun, (picking, rows, told)) = work::run(py, watch, work)?;
     let dict = picked(py, &picking)?;
-    if let Some(batches) = batches {
-        dict.set_item("rows", Bound::new(py, Rows::of(batches)?)?)?;
+    if let Some(rows) = rows {
+        dict.set_item("rows", Bound::new(py, rows)?)?;
     }
     told.into_python(&dict)?;
     Ok((dict, jury_of(py, state, begun)?))

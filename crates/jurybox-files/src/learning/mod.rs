@@ -38,6 +38,9 @@ use std::path::PathBuf;
 /// Opens a table that can be opened once: it is told how the rows are written, which column is what, and whether they are read again.
 pub type OpenOnce<'a> = Box<dyn FnOnce(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
 
+/// Opens a table as often as it is asked to, in the same way.
+pub type OpenAgain<'a> = Box<dyn Fn(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
+
 /// Rows, as they are given.
 ///
 /// ```
@@ -51,8 +54,10 @@ pub type OpenOnce<'a> = Box<dyn FnOnce(&Reading, &Roles, bool) -> Result<Table, 
 pub enum Given<'a> {
     /// Files, pipes among them: each is known again.
     Files(Vec<PathBuf>),
-    /// Rows that have no file, and are not known again: a frame, a stream.
+    /// Rows that have no file and can be had once, and so are not known again: a stream.
     Once(OpenOnce<'a>),
+    /// Rows that have no file and can be had again, because they are in memory: it is known whether they were picked from.
+    Again(OpenAgain<'a>),
 }
 
 /// Whoever has something learnt.
@@ -202,6 +207,11 @@ pub fn learn_rows(
     let known = before.map_or(&[][..], |state| state.jury.evaluators().as_slice());
     let (table, files) = match given {
         Given::Once(open) => {
+            roles.seated = kept(known, &how.drop, &roles.evaluators)?;
+            (open(&how.reading, &roles, false)?, NewFiles::default())
+        }
+        Given::Again(open) => {
+            new_rows::refuse_picked_from(&open, before, how, host)?;
             roles.seated = kept(known, &how.drop, &roles.evaluators)?;
             (open(&how.reading, &roles, false)?, NewFiles::default())
         }

@@ -1,6 +1,7 @@
 //! Which files are new to a state: by their bytes, and by their rows.
 
-use super::{Host, Learning, Told};
+use super::{Host, Learning, OpenAgain, Told};
+use crate::choose::was_picked_from;
 use crate::content::Content;
 use crate::error::Error;
 use crate::fingerprint::fingerprint;
@@ -164,6 +165,28 @@ impl NewFiles {
 /// The one column of ids, by which rows are known again.
 fn one_id(roles: &Roles) -> Option<&String> {
     if let [id] = &roles.id[..] { Some(id) } else { None }
+}
+
+/// Refuses rows without a file that the state has seen by picking from them, where they have ids, unless they are to count again.
+pub(super) fn refuse_picked_from(
+    open: &OpenAgain<'_>,
+    state: Option<&State>,
+    how: &Learning,
+    host: &dyn Host,
+) -> Result<(), Error> {
+    let (Some(state), Some(id), false) = (state, one_id(&how.roles), how.again) else { return Ok(()) };
+    let roles = Roles {
+        seated: state.jury.evaluators().as_slice().to_vec(),
+        key: Some(id.clone()),
+        ..Roles::default()
+    };
+    // What cannot be read is told of when it is learnt.
+    let Ok(table) = open(&how.reading, &roles, true) else { return Ok(()) };
+    let table = host.hold(table, |_| false);
+    if was_picked_from(state, &table).unwrap_or(false) {
+        return Err(Error::PickedFrom { path: table.path().into() });
+    }
+    Ok(())
 }
 
 /// The names of a file's rows, where they have ids and the file is not too large to be read once more for it.

@@ -135,6 +135,7 @@ impl Given<'_> {
         match self {
             Given::Files(paths) => Table::open_as(&paths, reading, roles, false),
             Given::Once(open) => open(reading, roles, false),
+            Given::Again(open) => open(reading, roles, false),
         }
     }
 }
@@ -149,7 +150,7 @@ fn worth_telling(warning: &Warning) -> bool {
 fn given_yet(verdicts: Given<'_>, roles: &Roles, how: &Joining) -> Result<Option<Table>, Error> {
     let mut paths = match verdicts {
         Given::Files(paths) => paths,
-        once @ Given::Once(_) => {
+        once @ (Given::Once(_) | Given::Again(_)) => {
             return match once.open(&how.reading, roles) {
                 Err(Error::NoRows { .. }) => Ok(None),
                 opened => opened.map(Some),

@@ -119,6 +119,10 @@ impl From<'_> {
         wanted: &[usize],
         ask: &Ask,
     ) -> Result<Option<Vec<(usize, Pages)>>, ParquetError> {
+        // Pages give numbers. A key is text, also where it is stored as a number: the arrays have it.
+        if wanted.iter().any(|&column| matches!(ask.uses[column], Use::Key | Use::Watch)) {
+            return Ok(None);
+        }
         let mut columns = wanted.to_vec();
         columns.sort_by_key(|&column| match ask.uses[column] {
             Use::Score { evaluator, .. } => evaluator,

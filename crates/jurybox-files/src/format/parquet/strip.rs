@@ -92,6 +92,7 @@ fn place(numbers: Numbers, what: Use, scores: &mut [Option<Numbers>], batch: &mu
         Use::Score { evaluator, sign } => scores[evaluator] = Some(numbers.signed(sign)),
         Use::Reward { sign } => batch.rewards = numbers.signed(sign).into_vec(),
         Use::Probability => batch.probabilities = numbers.into_vec(),
+        // Nobody comes here with others: `pages` leaves them to the arrays, and a pass refuses rows without their keys.
         Use::Skip | Use::Key | Use::Watch => {}
     }
 }
