@@ -153,6 +153,9 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
     assert!(rejected[2]["why"].as_str().unwrap().starts_with("line 4: "), "{answer}");
     let text = server.ask("POST", ITEMS, "5");
     assert!(!text.body.contains("struct"), "{text:?}");
+    // What cannot be read counts towards the limit of a body, too.
+    let many = vec![r#"{"id": "m"}, {"id": 5}"#; 5_001].join(",");
+    server.ask("POST", ITEMS, &format!(r#"{{"items": [{many}]}}"#)).problem(422);
 }
 
 #[test]
