@@ -168,7 +168,7 @@ class Nodes:
             time.sleep(rng.expovariate(1 / self.arguments.pause))
 
     def killing(self, rng):
-        while self.kills < self.arguments.kills:
+        while self.kills < self.arguments.kills and not self.done.is_set():
             time.sleep(rng.expovariate(1 / 0.2))
             node = rng.choice(self.nodes)
             if not node.stopped:
@@ -176,7 +176,7 @@ class Nodes:
                 self.kills += 1
 
     def restarting(self, rng):
-        while self.restarts < self.arguments.restarts:
+        while self.restarts < self.arguments.restarts and not self.done.is_set():
             time.sleep(rng.uniform(1, 4))
             with self.calm:
                 how = rng.choice(["immediate", "immediate", "fast"])
@@ -184,7 +184,7 @@ class Nodes:
                 self.restarts += 1
 
     def stopping(self, rng):
-        while self.stops < self.arguments.stops:
+        while self.stops < self.arguments.stops and not self.done.is_set():
             time.sleep(rng.uniform(0.05, 0.3))
             with self.calm:
                 node = rng.choice(self.nodes)

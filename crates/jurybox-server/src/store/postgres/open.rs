@@ -17,18 +17,28 @@ impl Postgres {
     /// Opens a database, and makes our tables where there are none. Waits so long for one that cannot be reached, now and later.
     pub(crate) fn open(address: Address, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
-        let line = loop {
-            match connect(&address) {
-                Ok(line) => break line,
-                Err(failure) if failure.passing && patience.elapsed() < wait => {
+        let address = Arc::new(address);
+        loop {
+            let opened = match connect(&address) {
+                Ok(line) => Self::made_ready(&address, wait, line),
+                Err(failure) if failure.passing => Err(Error::Database(failure.what)),
+                Err(failure) => Err(Error::Open(format!("{address}: {}", failure.what))),
+            };
+            match opened {
+                // It may go away again between our first words and the last.
+                Err(Error::Database(_)) if patience.elapsed() < wait => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
-                Err(failure) => return Err(Error::Open(format!("{address}: {}", failure.what))),
+                Err(Error::Database(what)) => return Err(Error::Open(format!("{address}: {what}"))),
+                done => return done,
             }
-        };
+        }
+    }
+
+    fn made_ready(address: &Arc<Address>, patience: Duration, line: Line) -> Result<Self, Error> {
         let mut store = Postgres {
-            address: Arc::new(address),
-            patience: wait,
+            address: address.clone(),
+            patience,
             line,
             prepared: HashMap::new(),
             stage: Stage::None,
