@@ -93,6 +93,10 @@ fn default_undo() -> u32 {
 pub(crate) const MOST_CLAIMED: u32 = 1000;
 /// The most distinct reviewers an item can need.
 const MOST_REVIEWERS: u8 = 9;
+/// What lasts longer was not meant: a year, a hundred years, and a value that grows by a million a day.
+const LONGEST_SECONDS: u32 = 365 * 86_400;
+const LONGEST_DAYS: u32 = 36_500;
+const FASTEST_AGEING: f64 = 1e6;
 
 impl Config {
     /// A queue with these evaluators, and defaults for the rest.
@@ -132,6 +136,18 @@ impl Config {
         if self.lease_seconds == 0 {
             return refuse("lease_seconds = 0: nobody could give a verdict in time".into());
         }
+        for (name, seconds) in [
+            ("lease_seconds", self.lease_seconds),
+            ("settle_seconds", self.settle_seconds),
+            ("undo_seconds", self.undo_seconds),
+        ] {
+            if seconds > LONGEST_SECONDS {
+                return refuse(format!("{name} = {seconds} is more than a year ({LONGEST_SECONDS})"));
+            }
+        }
+        if let Some(days) = self.payload_days.filter(|&days| days > LONGEST_DAYS) {
+            return refuse(format!("payload_days = {days} is more than a hundred years ({LONGEST_DAYS})"));
+        }
         if self.quorum == 0 || self.quorum > MOST_REVIEWERS {
             return refuse(format!("quorum = {} is not from 1 to {MOST_REVIEWERS}", self.quorum));
         }
@@ -140,8 +156,11 @@ impl Config {
                 return refuse(format!("{name} = {share} is not from 0 to 1"));
             }
         }
-        if !self.ageing_per_day.is_finite() || self.ageing_per_day < 0.0 {
-            return refuse(format!("ageing_per_day = {} is not a number from 0 up", self.ageing_per_day));
+        if !(0.0..=FASTEST_AGEING).contains(&self.ageing_per_day) {
+            return refuse(format!(
+                "ageing_per_day = {} is not from 0 to {FASTEST_AGEING}",
+                self.ageing_per_day
+            ));
         }
         Ok(())
     }

@@ -75,13 +75,13 @@ pub(crate) struct QueueChange {
     #[schema(minimum = 1, maximum = 1000)]
     k: Option<u32>,
     /// How long an item is a reviewer's own.
-    #[schema(minimum = 1, maximum = 4_294_967_295_u64)]
+    #[schema(minimum = 1, maximum = 31_536_000)]
     lease_seconds: Option<u32>,
     /// How many distinct reviewers look at an item; where they disagree, more do.
     #[schema(minimum = 1, maximum = 9)]
     quorum: Option<u8>,
     /// How much an item's value grows a day while it waits.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 1_000_000)]
     ageing_per_day: Option<f64>,
     /// The share of arriving items that are drawn to be looked at whatever their scores.
     #[schema(minimum = 0, maximum = 1)]
@@ -90,13 +90,13 @@ pub(crate) struct QueueChange {
     #[schema(minimum = 0, maximum = 1)]
     audit_share: Option<f64>,
     /// After this many seconds an item is learnt from with the scores it has, though some are still missing.
-    #[schema(minimum = 0, maximum = 4_294_967_295_u64)]
+    #[schema(minimum = 0, maximum = 31_536_000)]
     settle_seconds: Option<u32>,
     /// For this many seconds a verdict can be taken back as if it had not been given; then it is learnt from.
-    #[schema(minimum = 0, maximum = 4_294_967_295_u64)]
+    #[schema(minimum = 0, maximum = 31_536_000)]
     undo_seconds: Option<u32>,
     /// After this many days payloads are deleted; 0 for never.
-    #[schema(minimum = 0, maximum = 4_294_967_295_u64)]
+    #[schema(minimum = 0, maximum = 36_500)]
     payload_days: Option<u32>,
     doors: Option<Doors>,
 }
