@@ -62,8 +62,8 @@ pub(crate) struct Office {
     spare: Option<(u64, Box<Jury>)>,
     /// When the log was last looked at.
     looked: Instant,
-    /// What the model in use had seen.
-    seen: jurybox::Seen,
+    /// What the model in use had learnt; none where it is to be made anew whatever it had.
+    mark: Option<(jurybox::Seen, u64)>,
     rankings: u64,
     /// When what is in the way was last looked at.
     probed: Instant,
@@ -84,7 +84,7 @@ impl Office {
                 }
             }
         });
-        let seen = clerk.replica.learner.jury().seen();
+        let mark = Some(clerk.replica.learner.mark());
         Office {
             clerk,
             health,
@@ -95,7 +95,7 @@ impl Office {
             rests_until: Instant::now(),
             spare: None,
             looked: Instant::now(),
-            seen,
+            mark,
             rankings: 1,
             probed: Instant::now(),
             tidied: None,
@@ -154,6 +154,9 @@ impl Office {
                 if held(&self.health).trouble.is_some() {
                     let found = self.clerk.probe();
                     self.note(found.as_ref().err());
+                } else if self.clerk.lesson_is_due() {
+                    // What cannot be written now is tried again in a second, or comes with the next entry.
+                    drop(self.clerk.settle());
                 }
             }
             self.look_aside();
@@ -180,18 +183,22 @@ impl Office {
             self.rests_until = Instant::now() + took * 3;
             match done {
                 Done::Ranked(Ok(view), generation) => {
-                    self.rankings += u64::from(self.clerk.replica.board.take_view(view, generation));
+                    if self.clerk.replica.board.take_view(view, generation) {
+                        self.rankings += 1;
+                    } else {
+                        self.mark = None;
+                    }
                 }
                 // What cannot be done now is tried again after the rest.
                 Done::Refolded(Ok(learner)) => {
-                    let model = (learner.seq(), Box::new(learner.jury().clone()));
+                    let model = learner.ranking().map(|jury| (learner.seq(), Box::new(jury)));
                     let taken = self.clerk.take_learner(*learner);
                     // Where revisions come faster than logs are folded, there would never be a new order without this.
                     if taken.is_err() || self.clerk.replica.learner.is_stale() {
-                        self.spare = Some(model);
+                        self.spare = model.ok();
                     }
                     // It may have seen as much as the one before, and learnt something else.
-                    self.seen = jurybox::Seen::default();
+                    self.mark = None;
                 }
                 Done::Ranked(Err(_), _) | Done::Refolded(Err(_)) | Done::Tidied => {}
             }
@@ -213,12 +220,19 @@ impl Office {
             let Ok(store) = self.clerk.another_store() else { return };
             Task::Refold { store, queue, until }
         } else {
+            let mark = replica.learner.mark();
             let (model, jury) = match spare {
-                Some(spare) => spare,
-                None if replica.learner.jury().seen() == self.seen => return,
-                None => (replica.learner.seq(), Box::new(replica.learner.jury().clone())),
+                Some(spare) => {
+                    self.mark = None;
+                    spare
+                }
+                None if self.mark == Some(mark) => return,
+                None => {
+                    let Ok(jury) = replica.learner.ranking() else { return };
+                    self.mark = Some(mark);
+                    (replica.learner.seq(), Box::new(jury))
+                }
             };
-            self.seen = jury.seen();
             let (evaluators, ageing) = (replica.board.seatings.current().clone(), replica.board.ageing());
             let (blocks, generation) = replica.board.begin_ranking();
             Task::Rank { model, jury, blocks, evaluators, ageing, generation }

@@ -112,6 +112,7 @@ impl Board {
                     self.close(*n);
                 }
             }
+            Body::Settle => {}
         }
         Ok(())
     }

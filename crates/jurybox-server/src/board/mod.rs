@@ -67,7 +67,7 @@ pub(crate) struct Board {
     pub(crate) view: Option<View>,
     /// What came or changed since a ranking was begun aside.
     fresh: BTreeSet<u64>,
-    /// How often all places changed their meaning.
+    /// How often an order was begun, or all places changed their meaning.
     generation: u64,
     journal: Vec<Step>,
 }
@@ -297,12 +297,14 @@ impl Board {
     }
 
     /// From here on, what comes or changes is remembered, for an order that is made aside.
+    /// One that was begun before is of no use any more: nobody remembers what came between the two.
     pub(crate) fn begin_ranking(&mut self) -> (Blocks, u64) {
+        self.generation += 1;
         self.fresh.clear();
         (self.blocks.clone(), self.generation)
     }
 
-    /// Takes on an order that was made aside, unless rows or ages mean something else by now. What came or changed since it was
+    /// Takes on an order that was made aside, unless rows or ages mean something else by now, or another was begun. What came or changed since it was
     /// begun gets its place in the set.
     pub(crate) fn take_view(&mut self, view: View, generation: u64) -> bool {
         debug_assert!(self.journal.is_empty(), "not within a transaction");

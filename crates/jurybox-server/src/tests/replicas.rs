@@ -33,7 +33,7 @@ fn check(life: &mut Life, cuts: &[usize]) {
 
     // From the tables.
     let head = store.begin_reading(queue).unwrap();
-    let loaded = load(store.as_mut(), queue, head).unwrap();
+    let (loaded, _) = load(store.as_mut(), queue, head).unwrap();
     let again = refold(store.as_mut(), queue, head.seq, &mut |_| Ok(())).unwrap();
     store.rollback();
     assert_eq!(text(&loaded.board.to_bytes()), text(&board), "the tables tell another story than the log");
@@ -173,6 +173,7 @@ fn the_random_life_is_a_full_one() {
         "undo",
         "close",
         "erase",
+        "settle",
         "deciding",
     ] {
         assert!(kinds.get(kind).is_some_and(|many| *many > 1), "{kind}: {kinds:?}");
