@@ -145,9 +145,9 @@ impl Learner {
         &self.jury
     }
 
-    /// Whether there has been no whole round yet.
+    /// Whether there has been no whole round yet, and that makes a difference.
     pub(crate) fn is_new(&self) -> bool {
-        self.jury.seen().rounds == 0
+        self.jury.seen().rounds == 0 && self.jury.learns_from_scores()
     }
 
     /// Something that changes when the model does.

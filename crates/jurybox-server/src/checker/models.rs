@@ -326,7 +326,7 @@ impl<'a> Models<'a> {
     /// As long as fewer than 64 items have been seen, models know those and the oldest of the others, 64 in all, as they were when the
     /// entry was written; what comes later is learnt as if they had not known them.
     fn first_look(&self, going: &Going, setup: usize) -> Result<Option<Jury>, jurybox::Error> {
-        if going.jury.seen().items > 0 {
+        if going.jury.seen().items > 0 || !going.jury.learns_from_scores() {
             return Ok(None);
         }
         let (records, model) = (self.records, going.model);
