@@ -10,7 +10,7 @@ mod reach;
 
 use crate::Error;
 use crate::answers::{Open, name_items, remember, repeated};
-use crate::decide::{Decision, Desk, Facts, check_call};
+use crate::decide::{Decision, Desk, Facts, check_call, foreseen};
 use crate::event::{Body, Event, Source};
 use crate::load::{checkpoint_of, load};
 use crate::replica::Replica;
@@ -152,6 +152,9 @@ impl Clerk {
     /// One transaction.
     fn transact(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
         let all = |error: &Error| calls.iter().map(|_| Err(error.clone())).collect();
+        if self.store.is_shared() {
+            self.store.foresee(foreseen(calls));
+        }
         let head = match self.begin() {
             Ok(head) => head,
             Err(error) => return all(&error),
