@@ -24,6 +24,10 @@ const LOOK: Duration = Duration::from_millis(250);
 const POLL: Duration = Duration::from_millis(50);
 /// How often what is in the way is looked at again while nobody asks.
 const PROBE: Duration = Duration::from_secs(1);
+/// How often what was written is flushed.
+const FLUSH: Duration = Duration::from_millis(500);
+/// How long lessons wait for an entry to come with: then the queue is quiet.
+const QUIET: Duration = Duration::from_secs(5);
 /// How often payloads and answers are deleted whose time has come.
 const TIDY: Duration = Duration::from_hours(1);
 
@@ -43,12 +47,14 @@ enum Task {
         until: u64,
     },
     Tidy(Box<dyn Store>),
+    Flush(Box<dyn Store>),
 }
 
 enum Done {
     Ranked(Result<View, Error>, u64),
     Refolded(Result<Box<Learner>, Error>),
     Tidied,
+    Flushed(Box<dyn Store>),
 }
 
 /// A clerk with a helper beside.
@@ -71,6 +77,10 @@ pub(crate) struct Office {
     probed: Instant,
     /// When old rows were last deleted.
     tidied: Option<Instant>,
+    /// A connection by which what was written is flushed, unless that is being done.
+    flusher: Option<Box<dyn Store>>,
+    /// When that was last done, and up to which entry.
+    flushed: (Instant, u64),
 }
 
 impl Office {
@@ -88,6 +98,8 @@ impl Office {
             }
         });
         let mark = Some(clerk.replica.learner.mark());
+        // A database that others write to sees to that itself.
+        let flusher = if clerk.is_shared() { None } else { clerk.another_store().ok() };
         Office {
             clerk,
             health,
@@ -102,6 +114,8 @@ impl Office {
             rankings: 1,
             probed: Instant::now(),
             tidied: None,
+            flusher,
+            flushed: (Instant::now(), 0),
         }
     }
 
@@ -168,7 +182,7 @@ impl Office {
                 if held(&self.health).trouble.is_some() {
                     let found = self.clerk.probe();
                     self.note(found.as_ref().err());
-                } else if self.clerk.lesson_is_due() {
+                } else if self.clerk.lesson_is_due(QUIET) {
                     // What cannot be written now is tried again in a second, or comes with the next entry.
                     drop(self.clerk.settle());
                 }
@@ -194,7 +208,9 @@ impl Office {
         }
         if let Ok((done, took)) = done {
             self.busy = false;
-            self.rests_until = Instant::now() + took * 3;
+            if !matches!(done, Done::Flushed(_)) {
+                self.rests_until = Instant::now() + took * 3;
+            }
             match done {
                 Done::Ranked(Ok(view), generation) => {
                     if self.clerk.replica.board.take_view(view, generation) {
@@ -215,7 +231,17 @@ impl Office {
                     self.mark = None;
                 }
                 Done::Ranked(Err(_), _) | Done::Refolded(Err(_)) | Done::Tidied => {}
+                Done::Flushed(store) => self.flusher = Some(store),
             }
+        }
+        let head = self.clerk.replica.board.seq;
+        if !self.busy
+            && self.flushed.0.elapsed() >= FLUSH
+            && self.flushed.1 < head
+            && let Some(store) = self.flusher.take()
+        {
+            self.flushed = (Instant::now(), head);
+            self.busy = self.tasks.send(Task::Flush(store)).is_ok();
         }
         if self.busy || Instant::now() < self.rests_until {
             return;
@@ -292,6 +318,11 @@ impl Task {
                 // What cannot be deleted now is deleted in an hour.
                 let _ = store.now().and_then(|now| store.tidy(now));
                 Done::Tidied
+            }
+            Task::Flush(mut store) => {
+                // What is not flushed now is flushed with more.
+                let _ = store.flush();
+                Done::Flushed(store)
             }
         }
     }

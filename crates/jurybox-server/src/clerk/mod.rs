@@ -19,7 +19,7 @@ use crate::rows::{Remembered, Write};
 use crate::store::{Checkpoint, Head, Store};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Rows that it takes long to fold.
 const WORTH_KEEPING: u64 = 1 << 14;
@@ -74,9 +74,10 @@ impl Clerk {
         }
     }
 
-    /// Whether a verdict that waits can by now no longer be taken back, as far as can be told without asking.
-    pub(crate) fn lesson_is_due(&mut self) -> bool {
+    /// Whether a verdict that waits could no longer be taken back so long ago, as far as can be told without asking.
+    pub(crate) fn lesson_is_due(&mut self, since: Duration) -> bool {
         let Some(due) = self.replica.learner.lesson_due() else { return false };
+        let due = due + i64::try_from(since.as_micros()).unwrap_or(i64::MAX / 2);
         let now = match self.clock {
             Some((then, at)) => then + i64::try_from(at.elapsed().as_micros()).unwrap_or(0),
             None => self.store.now().unwrap_or(0),

@@ -132,7 +132,9 @@ fn an_item_that_a_revision_decides_first_is_learnt(kind: Kind) {
     assert_eq!((used(&life), life.clerk.replica.learner.epoch()), (1, 1));
     life.ask(claim("cid", 2)).unwrap();
     sound(&life);
-    let changed = life.home.copy();
+    let Life { clerk, home, .. } = life;
+    drop(clerk);
+    let changed = home.copy();
     assert!(
         changed.change(
             "UPDATE log SET body = replace(body, 'decides_first', 'decides_second') WHERE kind = 'verdicts'"
@@ -147,10 +149,10 @@ fn verdicts_are_learnt_when_they_stand_though_nothing_else_happens(kind: Kind) {
     life.ask(claim("ann", 2)).unwrap();
     life.ask(Request::Verdicts(vec![verdict("v1", "x8", "ann", 0.0)])).unwrap();
     let used = |life: &Life| life.clerk.replica.learner.jury().seen().used;
-    assert!(!life.clerk.lesson_is_due() && !life.clerk.settle().unwrap());
+    assert!(!life.clerk.lesson_is_due(Duration::ZERO) && !life.clerk.settle().unwrap());
     let head = life.clerk.replica.board.seq;
     life.pass(25);
-    assert!(life.clerk.lesson_is_due());
+    assert!(life.clerk.lesson_is_due(Duration::ZERO));
     // Of two nodes that wake up, one writes it down.
     let mut other = Clerk::open(life.clerk.another_store().unwrap(), life.clerk.queue()).unwrap();
     assert_eq!([life.clerk.settle().unwrap(), other.settle().unwrap()], [true, false]);
