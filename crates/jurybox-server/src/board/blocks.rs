@@ -242,6 +242,30 @@ impl Blocks {
         Some(self.blocks[at].tags[row])
     }
 
+    /// Which of so many sets of tags some open item has.
+    pub(crate) fn used_tags(&self, sets: usize) -> Vec<bool> {
+        let mut used = vec![false; sets];
+        for block in &self.blocks {
+            let open = block.flags.iter().zip(block.tags.iter()).filter(|(flags, _)| **flags & OPEN != 0);
+            open.for_each(|(_, tags)| used[*tags as usize] = true);
+        }
+        used
+    }
+
+    /// Gives all sets of tags other numbers.
+    pub(crate) fn retag(&mut self, moved: &[u32]) {
+        for block in &mut self.blocks {
+            Arc::make_mut(&mut block.tags).iter_mut().for_each(|tags| *tags = moved[*tags as usize]);
+        }
+        let mut free = Vec::new();
+        for (old, many) in std::mem::take(&mut self.free).into_iter().enumerate().filter(|(_, many)| *many > 0) {
+            let now = moved[old] as usize;
+            free.resize(free.len().max(now + 1), 0);
+            free[now] = many;
+        }
+        self.free = free;
+    }
+
     /// Gives back the memory of what is closed: blocks without an open item, and the gaps in those with few. Only between
     /// transactions, when nothing can be taken back.
     pub(crate) fn squeeze(&mut self) {

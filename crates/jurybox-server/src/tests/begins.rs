@@ -15,6 +15,7 @@ on_both!(
     an_item_that_a_revision_decides_first_is_learnt,
     verdicts_are_learnt_when_they_stand_though_nothing_else_happens,
     what_was_folded_again_is_not_folded_again_on_opening,
+    tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found,
 );
 
 fn quiet() -> Config {
@@ -191,4 +192,31 @@ fn what_was_folded_again_is_not_folded_again_on_opening(kind: Kind) {
 
 fn names_held(life: &mut Life) -> String {
     life.clerk.held("ann").unwrap().remove(0).item
+}
+
+fn tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found(kind: Kind) {
+    let mut life = Life::new(kind, 1, &Config { policy: "average".parse().unwrap(), lease_seconds: 900, ..quiet() });
+    let tagged = |i: u32| {
+        let mut item = all(i, f64::from(i));
+        item.tags.insert("user".into(), format!("u{i}"));
+        item.tags.insert("language".into(), if i % 1000 == 7 { "la".into() } else { "en".into() });
+        item
+    };
+    life.ask(Request::Items((0..3000).map(tagged).collect())).unwrap();
+    life.clerk.freshen().unwrap();
+    assert_eq!(life.clerk.replica.board.kinds_of_tags(), 3000);
+    let latin = Filter([("language".to_string(), vec!["la".to_string()])].into());
+    let rare = Request::Claim { reviewer: "ann".into(), k: Some(2), filter: latin.clone() };
+    assert_eq!(names(life.ask(rare).unwrap()), ["x2007", "x1007"]);
+    let english = Filter([("language".to_string(), vec!["en".to_string()])].into());
+    life.ask(Request::Close { filter: english, before: None, reason: "enough".into() }).unwrap();
+    life.clerk.freshen().unwrap();
+    assert_eq!(life.clerk.replica.board.kinds_of_tags(), 3);
+    let rest = Request::Claim { reviewer: "bob".into(), k: Some(9), filter: latin };
+    assert_eq!(names(life.ask(rest).unwrap()), ["x7"]);
+    life.ask(Request::Items((3000..3010).map(tagged).collect())).unwrap();
+    let one = Filter([("user".to_string(), vec!["u3005".to_string()])].into());
+    let one = Request::Claim { reviewer: "bob".into(), k: Some(9), filter: one };
+    assert_eq!(names(life.ask(one).unwrap()), ["x3005"]);
+    sound(&life);
 }
