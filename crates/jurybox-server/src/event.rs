@@ -122,6 +122,8 @@ pub enum Body {
         /// Which.
         items: Vec<u64>,
     },
+    /// Nothing but that time has passed: what waited for that, such as a verdict that can no longer be taken back, is so.
+    Settle,
 }
 
 /// An item that came in.
@@ -219,6 +221,8 @@ pub struct Given {
     pub supersedes: Option<Which>,
     /// What the item is worth, where this verdict decides it.
     pub decides: Option<f64>,
+    /// Whether it replaces another and is the first to decide: until then there were too few that agreed.
+    pub decides_first: bool,
     /// The probability of its pick.
     pub probability: f64,
     /// Whether its pick was an audit.
@@ -285,6 +289,7 @@ impl Body {
             Body::Undo { .. } => "undo",
             Body::Close { .. } => "close",
             Body::Erase { .. } => "erase",
+            Body::Settle => "settle",
         }
     }
 
@@ -338,6 +343,9 @@ pub(crate) enum Stub {
     },
     Verdicts {
         given: u64,
+        /// The places of those that replace another and are the first to decide.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        decides_first: Vec<u32>,
     },
     Undo {
         reviewer: String,
@@ -357,6 +365,7 @@ pub(crate) enum Stub {
     Erase {
         items: Vec<u64>,
     },
+    Settle,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -394,7 +403,11 @@ impl Stub {
             }
             Body::Extend { reviewer, until, leases } => Stub::Extend { reviewer, until, leases },
             Body::Release { reviewer, leases, skip } => Stub::Release { reviewer, leases, skip },
-            Body::Verdicts { given } => Stub::Verdicts { given: len(given.len()) },
+            Body::Verdicts { given } => {
+                let places = (0_u32..).zip(&given);
+                let first = places.filter(|(_, given)| given.decides_first).map(|(i, _)| i).collect();
+                Stub::Verdicts { given: len(given.len()), decides_first: first }
+            }
             Body::Undo {
                 reviewer,
                 verdict,
@@ -411,6 +424,7 @@ impl Stub {
             }
             Body::Close { reason, items } => Stub::Close { reason, items },
             Body::Erase { items } => Stub::Erase { items },
+            Body::Settle => Stub::Settle,
         }
     }
 

@@ -88,7 +88,7 @@ fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
             folded.board.commit();
         }
     }
-    Ok(folded.board.to_bytes() == load(store, queue, head)?.board.to_bytes())
+    Ok(folded.board.to_bytes() == load(store, queue, head)?.0.board.to_bytes())
 }
 
 /// Writes a copy of a folder's database as it is now, whoever is writing to it.

@@ -1,7 +1,7 @@
 //! What a queue has learnt: a pure fold of its log.
 //!
 //! The model at entry m is what a jury learns from the facts *as they are known at m*: items in the order in which they were
-//! ripe, in rounds of 64; lessons in the order in which their time to be taken back ran out; verdicts that were revised later by
+//! ripe, in rounds of 64; until there is a whole round, the items that have come in so far; lessons in the order in which their time to be taken back ran out; verdicts that were revised later by
 //! their last word; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
 //!
 //! As long as nothing is revised that was learnt already, the next model is the last one and a little more. Otherwise the learner
@@ -12,7 +12,7 @@ use crate::Error;
 use crate::config::{Config, micros};
 use crate::event::{Body, Event, Given, Source};
 use crate::seatings::Seatings;
-use jurybox::{Example, Fitted, Jury, Receipt, Scores};
+use jurybox::{Example, Fitted, Jury, Receipt, Scores, Seen};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,9 +145,45 @@ impl Learner {
         &self.jury
     }
 
+    /// Whether there has been no whole round yet, and that makes a difference.
+    pub(crate) fn is_new(&self) -> bool {
+        self.jury.seen().rounds == 0 && self.jury.learns_from_scores()
+    }
+
+    /// Something that changes when the model does.
+    pub(crate) fn mark(&self) -> (Seen, u64) {
+        (self.jury.seen(), if self.is_new() { self.state.seq } else { 0 })
+    }
+
+    /// The jury that ranks. Until there is a whole round, it is shown what has come in so far, a round's worth at the most, those that
+    /// still wait for scores last: else all would be worth the same to it, and a small queue would go by age. The fold itself goes on
+    /// without that, and shows these items to the jury again when their round is whole.
+    pub(crate) fn ranking(&self) -> Result<Jury, Error> {
+        let mut jury = self.jury.clone();
+        if self.is_new() {
+            let round = self.state.round.iter().map(|(_, row)| row);
+            let unripe = self.state.unripe.values().map(|unripe| &unripe.scores);
+            let table: Vec<f64> = round.chain(unripe).take(ROUND).flatten().copied().collect();
+            if !table.is_empty() {
+                jury.observe(&Scores::new(&table, jury.evaluators().len())?, seconds(self.state.at))?;
+            }
+        }
+        Ok(jury)
+    }
+
     /// The model.
-    pub(crate) fn fit(&self) -> Fitted {
-        self.jury.fit()
+    pub(crate) fn fit(&self) -> Result<Fitted, Error> {
+        Ok(self.ranking()?.fit())
+    }
+
+    /// When the first of the verdicts that wait can no longer be taken back.
+    pub(crate) fn lesson_due(&self) -> Option<i64> {
+        self.taught_at.first().map(|(due, ..)| *due).filter(|_| !self.stale)
+    }
+
+    /// Rows folded.
+    pub(crate) fn weight(&self) -> u64 {
+        self.state.weight
     }
 
     /// Takes in the next entry. True if there is to be a checkpoint after it.
@@ -237,7 +273,7 @@ impl Learner {
                     self.forget(*n);
                 }
             }
-            Body::Extend { .. } | Body::Release { .. } => {}
+            Body::Extend { .. } | Body::Release { .. } | Body::Settle => {}
         }
         Ok(())
     }
@@ -294,7 +330,8 @@ impl Learner {
         if given.source == Source::Automatic {
             return;
         }
-        if pending.is_none() && (given.supersedes.is_some() || given.source == Source::Appeal) {
+        let revises = given.supersedes.is_some() || given.source == Source::Appeal;
+        if pending.is_none() && revises && !given.decides_first {
             self.revised(event.seq);
             return;
         }

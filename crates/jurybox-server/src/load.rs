@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Loads a queue as it is now. The store must be reading it.
-pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<Replica, Error> {
+/// Loads a queue as it is now, and how many rows of its log were folded for that. The store must be reading it.
+pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<(Replica, u64), Error> {
     let (seatings, config) = set_up(store, queue, head.seq)?;
     let first = store.events(queue, 0, 1, &seatings)?;
     let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
@@ -50,22 +50,26 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<Repl
         board.load_work(n, work);
     }
     (board.seq, board.at, board.next, board.verdicts) = (head.seq, head.at, items + 1, verdicts);
-    let learner = learnt(store, queue, head.seq)?;
-    Ok(Replica { board, learner })
+    let (learner, folded) = learnt(store, queue, head.seq)?;
+    Ok((Replica { board, learner }, folded))
 }
 
-/// What was learnt up to an entry: from the last checkpoint, where nothing before it was revised since.
-pub(crate) fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<Learner, Error> {
+/// What was learnt up to an entry: from the last checkpoint, where nothing before it was revised since. And how many rows were folded.
+fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Learner, u64), Error> {
     // One that is damaged costs the time to fold the log, and `rebuild` tells of it.
     if let Some(checkpoint) = store.checkpoint(queue, until)?
         && let Ok(mut learner) = opened(&checkpoint)
     {
+        let before = learner.weight();
         fold(store, queue, &mut learner, until, &mut |_| Ok(()))?;
         if !learner.is_stale() {
-            return Ok(learner);
+            let folded = learner.weight() - before;
+            return Ok((learner, folded));
         }
     }
-    refold(store, queue, until, &mut |_| Ok(()))
+    let learner = refold(store, queue, until, &mut |_| Ok(()))?;
+    let folded = learner.weight();
+    Ok((learner, folded))
 }
 
 /// Folds the whole log up to an entry by what is known there; `each` sees the learner wherever there is to be a checkpoint.

@@ -16,12 +16,18 @@ use std::time::{Duration, Instant};
 
 /// Requests that become one transaction, at the most.
 const BATCH: usize = 64;
+/// How long those are waited for who were answered together and are about to ask again.
+const GATHER: Duration = Duration::from_millis(1);
 /// How often a clerk looks what other nodes have written.
 const LOOK: Duration = Duration::from_millis(250);
 /// How often a clerk looks whether there is something to rank anew.
 const POLL: Duration = Duration::from_millis(50);
 /// How often what is in the way is looked at again while nobody asks.
 const PROBE: Duration = Duration::from_secs(1);
+/// How often what was written is flushed.
+const FLUSH: Duration = Duration::from_millis(500);
+/// How long lessons wait for an entry to come with: then the queue is quiet.
+const QUIET: Duration = Duration::from_secs(5);
 /// How often payloads and answers are deleted whose time has come.
 const TIDY: Duration = Duration::from_hours(1);
 
@@ -41,12 +47,14 @@ enum Task {
         until: u64,
     },
     Tidy(Box<dyn Store>),
+    Flush(Box<dyn Store>),
 }
 
 enum Done {
     Ranked(Result<View, Error>, u64),
     Refolded(Result<Box<Learner>, Error>),
     Tidied,
+    Flushed(Box<dyn Store>),
 }
 
 /// A clerk with a helper beside.
@@ -62,13 +70,17 @@ pub(crate) struct Office {
     spare: Option<(u64, Box<Jury>)>,
     /// When the log was last looked at.
     looked: Instant,
-    /// What the model in use had seen.
-    seen: jurybox::Seen,
+    /// What the model in use had learnt; none where it is to be made anew whatever it had.
+    mark: Option<(jurybox::Seen, u64)>,
     rankings: u64,
     /// When what is in the way was last looked at.
     probed: Instant,
     /// When old rows were last deleted.
     tidied: Option<Instant>,
+    /// A connection by which what was written is flushed, unless that is being done.
+    flusher: Option<Box<dyn Store>>,
+    /// When that was last done, and up to which entry.
+    flushed: (Instant, u64),
 }
 
 impl Office {
@@ -76,6 +88,7 @@ impl Office {
         let (tasks, inbox) = channel::<Task>();
         let (outbox, done) = channel();
         let helper = std::thread::spawn(move || {
+            stand_back();
             for task in inbox {
                 let began = Instant::now();
                 let finished = task.run();
@@ -84,7 +97,9 @@ impl Office {
                 }
             }
         });
-        let seen = clerk.replica.learner.jury().seen();
+        let mark = Some(clerk.replica.learner.mark());
+        // A database that others write to sees to that itself.
+        let flusher = if clerk.is_shared() { None } else { clerk.another_store().ok() };
         Office {
             clerk,
             health,
@@ -95,10 +110,12 @@ impl Office {
             rests_until: Instant::now(),
             spare: None,
             looked: Instant::now(),
-            seen,
+            mark,
             rankings: 1,
             probed: Instant::now(),
             tidied: None,
+            flusher,
+            flushed: (Instant::now(), 0),
         }
     }
 
@@ -115,6 +132,8 @@ impl Office {
 
     /// Answers until it is told to stop, or nobody is left who could ask.
     fn serve(&mut self, inbox: &Receiver<Message>) {
+        // How many were answered together the last time.
+        let mut together = 0;
         loop {
             let mut message = match inbox.recv_timeout(POLL) {
                 Ok(message) => Some(message),
@@ -122,6 +141,7 @@ impl Office {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let (mut calls, mut replies) = (Vec::new(), Vec::new());
+            let came = Instant::now();
             while let Some(next) = message {
                 match next {
                     Message::Call(call, reply) => {
@@ -133,8 +153,16 @@ impl Office {
                     Message::Stop => return,
                 }
                 message = if calls.len() < BATCH { inbox.try_recv().ok() } else { None };
+                // A transaction costs the same for one as for many: who were answered together ask again at almost the same time.
+                if message.is_none()
+                    && (1..together).contains(&calls.len())
+                    && let Some(left) = GATHER.checked_sub(came.elapsed())
+                {
+                    message = inbox.recv_timeout(left).ok();
+                }
             }
             if !calls.is_empty() {
+                together = calls.len();
                 let answers = self.clerk.answer(&calls);
                 self.note(
                     answers.iter().find_map(|answer| answer.as_ref().err().filter(|error| error.is_clock())),
@@ -154,6 +182,9 @@ impl Office {
                 if held(&self.health).trouble.is_some() {
                     let found = self.clerk.probe();
                     self.note(found.as_ref().err());
+                } else if self.clerk.lesson_is_due(QUIET) {
+                    // What cannot be written now is tried again in a second, or comes with the next entry.
+                    drop(self.clerk.settle());
                 }
             }
             self.look_aside();
@@ -177,24 +208,40 @@ impl Office {
         }
         if let Ok((done, took)) = done {
             self.busy = false;
-            self.rests_until = Instant::now() + took * 3;
+            if !matches!(done, Done::Flushed(_)) {
+                self.rests_until = Instant::now() + took * 3;
+            }
             match done {
                 Done::Ranked(Ok(view), generation) => {
-                    self.rankings += u64::from(self.clerk.replica.board.take_view(view, generation));
+                    if self.clerk.replica.board.take_view(view, generation) {
+                        self.rankings += 1;
+                    } else {
+                        self.mark = None;
+                    }
                 }
                 // What cannot be done now is tried again after the rest.
                 Done::Refolded(Ok(learner)) => {
-                    let model = (learner.seq(), Box::new(learner.jury().clone()));
+                    let model = learner.ranking().map(|jury| (learner.seq(), Box::new(jury)));
                     let taken = self.clerk.take_learner(*learner);
                     // Where revisions come faster than logs are folded, there would never be a new order without this.
                     if taken.is_err() || self.clerk.replica.learner.is_stale() {
-                        self.spare = Some(model);
+                        self.spare = model.ok();
                     }
                     // It may have seen as much as the one before, and learnt something else.
-                    self.seen = jurybox::Seen::default();
+                    self.mark = None;
                 }
                 Done::Ranked(Err(_), _) | Done::Refolded(Err(_)) | Done::Tidied => {}
+                Done::Flushed(store) => self.flusher = Some(store),
             }
+        }
+        let head = self.clerk.replica.board.seq;
+        if !self.busy
+            && self.flushed.0.elapsed() >= FLUSH
+            && self.flushed.1 < head
+            && let Some(store) = self.flusher.take()
+        {
+            self.flushed = (Instant::now(), head);
+            self.busy = self.tasks.send(Task::Flush(store)).is_ok();
         }
         if self.busy || Instant::now() < self.rests_until {
             return;
@@ -213,12 +260,19 @@ impl Office {
             let Ok(store) = self.clerk.another_store() else { return };
             Task::Refold { store, queue, until }
         } else {
+            let mark = replica.learner.mark();
             let (model, jury) = match spare {
-                Some(spare) => spare,
-                None if replica.learner.jury().seen() == self.seen => return,
-                None => (replica.learner.seq(), Box::new(replica.learner.jury().clone())),
+                Some(spare) => {
+                    self.mark = None;
+                    spare
+                }
+                None if self.mark == Some(mark) => return,
+                None => {
+                    let Ok(jury) = replica.learner.ranking() else { return };
+                    self.mark = Some(mark);
+                    (replica.learner.seq(), Box::new(jury))
+                }
             };
-            self.seen = jury.seen();
             let (evaluators, ageing) = (replica.board.seatings.current().clone(), replica.board.ageing());
             let (blocks, generation) = replica.board.begin_ranking();
             Task::Rank { model, jury, blocks, evaluators, ageing, generation }
@@ -239,6 +293,13 @@ impl Office {
     }
 }
 
+/// Lets others go first: whoever waits for an answer waits for the clerk, and nobody waits for what is done aside.
+fn stand_back() {
+    // Elsewhere that would be said of the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(10);
+}
+
 impl Task {
     fn run(self) -> Done {
         match self {
@@ -257,6 +318,11 @@ impl Task {
                 // What cannot be deleted now is deleted in an hour.
                 let _ = store.now().and_then(|now| store.tidy(now));
                 Done::Tidied
+            }
+            Task::Flush(mut store) => {
+                // What is not flushed now is flushed with more.
+                let _ = store.flush();
+                Done::Flushed(store)
             }
         }
     }

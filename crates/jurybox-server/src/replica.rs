@@ -6,6 +6,9 @@ use crate::board::view::View;
 use crate::event::Event;
 use crate::learner::{Known, Learner};
 
+/// Items that are ranked while somebody waits.
+const FEW: usize = 2048;
+
 /// A queue folded from its log.
 #[derive(Debug)]
 pub(crate) struct Replica {
@@ -26,8 +29,18 @@ impl Replica {
         }
         let (blocks, generation) = self.board.begin_ranking();
         let (evaluators, ageing) = (self.board.seatings.current(), self.board.ageing());
-        let view = View::of(self.learner.seq(), self.learner.fit(), &blocks, evaluators, ageing)?;
+        let view = View::of(self.learner.seq(), self.learner.fit()?, &blocks, evaluators, ageing)?;
         drop(blocks);
         Ok(self.board.take_view(view, generation))
+    }
+
+    /// Ranks for a claim, where the model is so new that every item which comes in changes it much, and the items are so few that this
+    /// takes no time. Who tries a queue with a handful of items is given the best of them at once.
+    pub(crate) fn rank_while_new(&mut self) -> Result<(), Error> {
+        let ranked = self.board.view.as_ref().is_some_and(|view| view.model == self.learner.seq());
+        if self.learner.is_new() && !ranked && self.board.blocks.open() <= FEW {
+            self.rank()?;
+        }
+        Ok(())
     }
 }

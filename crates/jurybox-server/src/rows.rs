@@ -101,7 +101,7 @@ impl VerdictRow {
         }
     }
 
-    fn into_given(self, item: Added, arrived: i64) -> Given {
+    fn into_given(self, item: Added, arrived: i64, decides_first: bool) -> Given {
         Given {
             id: self.id,
             n: self.n,
@@ -114,6 +114,7 @@ impl VerdictRow {
             claim: self.claim,
             supersedes: self.supersedes,
             decides: self.decides,
+            decides_first,
             probability: self.probability,
             explored: self.explored,
             arrived,
@@ -226,12 +227,12 @@ impl Chunk {
             }
             Stub::Extend { reviewer, until, leases } => Body::Extend { reviewer, until, leases },
             Stub::Release { reviewer, leases, skip } => Body::Release { reviewer, leases, skip },
-            Stub::Verdicts { given } => {
+            Stub::Verdicts { given, decides_first } => {
                 let found = self.given.remove(&seq).unwrap_or_default();
                 all("verdicts", found.len(), given)?;
                 let put = |(row, item): (VerdictRow, ItemRow)| {
-                    let arrived = item.arrived;
-                    row.into_given(item.into_added(seatings, seq), arrived)
+                    let (arrived, first) = (item.arrived, decides_first.contains(&row.which.i));
+                    row.into_given(item.into_added(seatings, seq), arrived, first)
                 };
                 Body::Verdicts { given: found.into_iter().map(put).collect() }
             }
@@ -254,6 +255,7 @@ impl Chunk {
             }
             Stub::Close { reason, items } => Body::Close { reason, items },
             Stub::Erase { items } => Body::Erase { items },
+            Stub::Settle => Body::Settle,
         };
         Ok(Event { seq, at, actor, body })
     }

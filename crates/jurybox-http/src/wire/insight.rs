@@ -378,7 +378,7 @@ pub(crate) struct Event {
     at: Time,
     /// Who asked for it: the name of a key.
     actor: String,
-    /// What happened: create, configure, items, claim, extend, release, verdicts, undo, close, erase.
+    /// What happened: create, configure, items, claim, extend, release, verdicts, undo, close, erase, settle (time has passed, and what waited for that is so).
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reviewer: Option<String>,

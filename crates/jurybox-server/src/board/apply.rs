@@ -107,11 +107,8 @@ impl Board {
                     self.close(n);
                 }
             }
-            Body::Erase { items } => {
-                for n in items {
-                    self.close(*n);
-                }
-            }
+            Body::Erase { items } => items.iter().for_each(|n| self.close(*n)),
+            Body::Settle => {}
         }
         Ok(())
     }

@@ -89,11 +89,31 @@ pub(crate) struct Blocks {
     blocks: Vec<Block>,
     width: usize,
     open: usize,
+    /// How many can be given to somebody, by the number of their tags.
+    free: Vec<u32>,
 }
 
 impl Blocks {
     pub(crate) fn new(width: usize) -> Self {
-        Blocks { blocks: Vec::new(), width, open: 0 }
+        Blocks { blocks: Vec::new(), width, open: 0, free: Vec::new() }
+    }
+
+    /// How many with these tags can be given to somebody.
+    pub(crate) fn free(&self, tags: u32) -> u32 {
+        self.free.get(tags as usize).copied().unwrap_or(0)
+    }
+
+    /// Notes that the flags of a row with these tags change.
+    fn count(&mut self, tags: u32, before: u8, after: u8) {
+        let free = |flags: u8| flags & (OPEN | FREE) == OPEN | FREE;
+        if free(before) == free(after) {
+            return;
+        }
+        let tags = tags as usize;
+        if self.free.len() <= tags {
+            self.free.resize(tags + 1, 0);
+        }
+        self.free[tags] = if free(after) { self.free[tags] + 1 } else { self.free[tags].saturating_sub(1) };
     }
 
     /// How many items are open.
@@ -115,6 +135,7 @@ impl Blocks {
         debug_assert_eq!(scores.len(), self.width);
         self.open += 1;
         if let Some((at, row)) = self.find(n) {
+            self.count(self.blocks[at].tags[row], self.blocks[at].flags[row], OPEN);
             let (block, width) = (&mut self.blocks[at], self.width);
             Arc::make_mut(&mut block.scores)[row * width..(row + 1) * width].copy_from_slice(scores);
             Arc::make_mut(&mut block.arrived)[row] = arrived;
@@ -182,11 +203,13 @@ impl Blocks {
             return;
         }
         Arc::make_mut(&mut block.flags)[row] = flags;
+        let tags = block.tags[row];
         match (was & OPEN != 0, flags & OPEN != 0) {
             (true, false) => (block.open, self.open) = (block.open - 1, self.open - 1),
             (false, true) => (block.open, self.open) = (block.open + 1, self.open + 1),
             _ => {}
         }
+        self.count(tags, was, flags);
     }
 
     /// Takes a flag from all rows that have it.
@@ -217,6 +240,30 @@ impl Blocks {
     pub(crate) fn tags(&self, n: u64) -> Option<u32> {
         let (at, row) = self.find(n)?;
         Some(self.blocks[at].tags[row])
+    }
+
+    /// Which of so many sets of tags some open item has.
+    pub(crate) fn used_tags(&self, sets: usize) -> Vec<bool> {
+        let mut used = vec![false; sets];
+        for block in &self.blocks {
+            let open = block.flags.iter().zip(block.tags.iter()).filter(|(flags, _)| **flags & OPEN != 0);
+            open.for_each(|(_, tags)| used[*tags as usize] = true);
+        }
+        used
+    }
+
+    /// Gives all sets of tags other numbers.
+    pub(crate) fn retag(&mut self, moved: &[u32]) {
+        for block in &mut self.blocks {
+            Arc::make_mut(&mut block.tags).iter_mut().for_each(|tags| *tags = moved[*tags as usize]);
+        }
+        let mut free = Vec::new();
+        for (old, many) in std::mem::take(&mut self.free).into_iter().enumerate().filter(|(_, many)| *many > 0) {
+            let now = moved[old] as usize;
+            free.resize(free.len().max(now + 1), 0);
+            free[now] = many;
+        }
+        self.free = free;
     }
 
     /// Gives back the memory of what is closed: blocks without an open item, and the gaps in those with few. Only between

@@ -2,7 +2,7 @@
 
 use super::Board;
 use super::blocks::{FREE, OPEN};
-use super::view::View;
+use super::view::{Place, View};
 use crate::event::Tags;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -77,7 +77,39 @@ impl Asking<'_> {
     }
 }
 
+/// So few items are looked for one by one, wherever they are in the order.
+const FEW: u32 = 512;
+/// With more sets of tags than this a filter is not asked about each.
+const MOST_SETS: usize = 4096;
+
 impl Board {
+    /// The free items that a filter takes, by number, where they are so few that walking through the order would pass over very many others.
+    fn few(&self, filter: &Filter) -> Option<Vec<u64>> {
+        if filter.0.is_empty() || self.tag_sets.len() > MOST_SETS {
+            return None;
+        }
+        let takes: Vec<bool> = self.tag_sets.iter().map(|tags| filter.takes(tags)).collect();
+        let free = (0_u32..).zip(&takes).filter(|(_, takes)| **takes).map(|(set, _)| self.blocks.free(set));
+        let mut left = free.sum::<u32>();
+        if left > FEW {
+            return None;
+        }
+        let mut few = Vec::with_capacity(left as usize);
+        for block in self.blocks.iter() {
+            if left == 0 {
+                break;
+            }
+            let rows = block.flags.iter().zip(block.tags.iter()).enumerate();
+            let rows = rows.filter(|(_, (flags, tags))| {
+                **flags & (OPEN | FREE) == OPEN | FREE && takes[**tags as usize]
+            });
+            let before = few.len();
+            few.extend(rows.map(|(row, _)| block.number(row)));
+            left -= (few.len() - before) as u32;
+        }
+        Some(few)
+    }
+
     /// What a reviewer who asks for `k` items at this time is to be given. Leases up to then must have expired.
     pub(crate) fn choose(&self, reviewer: &str, k: usize, filter: &Filter, at: i64) -> Vec<Chosen> {
         let Some(view) = &self.view else { return Vec::new() };
@@ -89,14 +121,27 @@ impl Board {
             }
             asking.take(view, n, None);
         }
+        let few = self.few(filter);
         let mut audits = ((k as f64 * self.config.audit_share).ceil() as usize).min(k - asking.chosen.len());
-        for (&n, &probability) in &self.audits {
+        let drawn: Box<dyn Iterator<Item = (u64, f64)>> = match &few {
+            Some(few) => Box::new(few.iter().filter_map(|n| Some((*n, *self.audits.get(n)?)))),
+            None => Box::new(self.audits.iter().map(|(n, probability)| (*n, *probability))),
+        };
+        for (n, probability) in drawn {
             if audits == 0 {
                 break;
             }
             audits -= usize::from(asking.take(view, n, Some(probability)));
         }
-        for n in view.walk(&self.blocks) {
+        let best: Box<dyn Iterator<Item = u64>> = match few {
+            Some(few) => {
+                let mut places: Vec<Place> = few.into_iter().filter_map(|n| self.place_of(n)).collect();
+                places.sort_unstable();
+                Box::new(places.into_iter().map(|place| place.n))
+            }
+            None => Box::new(view.walk(&self.blocks)),
+        };
+        for n in best {
             if asking.chosen.len() == k {
                 break;
             }

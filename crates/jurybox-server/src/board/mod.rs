@@ -7,6 +7,7 @@ mod apply;
 pub(crate) mod blocks;
 mod claim;
 mod journal;
+mod tags;
 pub(crate) mod view;
 pub(crate) mod work;
 
@@ -64,10 +65,12 @@ pub(crate) struct Board {
     due_of: HashMap<u64, i64>,
     tag_sets: Vec<Arc<Tags>>,
     tag_numbers: HashMap<Arc<Tags>, u32>,
+    /// How many sets of tags there were when those were forgotten that no item has.
+    tags_kept: usize,
     pub(crate) view: Option<View>,
     /// What came or changed since a ranking was begun aside.
     fresh: BTreeSet<u64>,
-    /// How often all places changed their meaning.
+    /// How often an order was begun, or all places changed their meaning.
     generation: u64,
     journal: Vec<Step>,
 }
@@ -95,6 +98,7 @@ impl Board {
             due_of: HashMap::new(),
             tag_sets: Vec::new(),
             tag_numbers: HashMap::new(),
+            tags_kept: 0,
             view: None,
             fresh: BTreeSet::new(),
             generation: 0,
@@ -160,16 +164,6 @@ impl Board {
             busy.filter_map(|(n, work)| Some((*n, work::decided(work, quorum)?))).collect();
         enough.sort_unstable_by_key(|(n, _)| *n);
         enough
-    }
-
-    fn tag_number(&mut self, tags: &Tags) -> u32 {
-        if let Some(number) = self.tag_numbers.get(tags) {
-            return *number;
-        }
-        let (tags, number) = (Arc::new(tags.clone()), self.tag_sets.len() as u32);
-        self.tag_sets.push(tags.clone());
-        self.tag_numbers.insert(tags, number);
-        number
     }
 
     /// An item that is open from before, while loading.
@@ -297,12 +291,14 @@ impl Board {
     }
 
     /// From here on, what comes or changes is remembered, for an order that is made aside.
+    /// One that was begun before is of no use any more: nobody remembers what came between the two.
     pub(crate) fn begin_ranking(&mut self) -> (Blocks, u64) {
+        self.generation += 1;
         self.fresh.clear();
         (self.blocks.clone(), self.generation)
     }
 
-    /// Takes on an order that was made aside, unless rows or ages mean something else by now. What came or changed since it was
+    /// Takes on an order that was made aside, unless rows or ages mean something else by now, or another was begun. What came or changed since it was
     /// begun gets its place in the set.
     pub(crate) fn take_view(&mut self, view: View, generation: u64) -> bool {
         debug_assert!(self.journal.is_empty(), "not within a transaction");
@@ -310,6 +306,7 @@ impl Board {
             return false;
         }
         self.blocks.squeeze();
+        self.forget_tags();
         self.blocks.clear_flag(IN_SET);
         self.view = Some(view);
         for n in std::mem::take(&mut self.fresh) {

@@ -129,7 +129,16 @@ impl Play<'_> {
                 entry.seq, verdict.probability, odds.0
             ));
         }
+        let was_open = self.open.contains_key(&on);
         let decides = self.settle(entry, verdict)?;
+        let first = was_open && verdict.replaces.is_some() && decides.is_some();
+        let mut said = entry.body["decides_first"].as_array().into_iter().flatten();
+        if said.any(|i| i.as_u64() == Some(verdict.i)) != first {
+            self.found.tell(format!(
+                "entry {}: the verdict on item {on} is the first to decide, or is not, and the entry says otherwise",
+                entry.seq
+            ));
+        }
         if decides.map(f64::to_bits) != verdict.decides.map(f64::to_bits) {
             return Err(Problem(format!(
                 "the verdicts on item {on} decide {decides:?}, and its row says {:?}",

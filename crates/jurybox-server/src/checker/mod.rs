@@ -245,6 +245,7 @@ impl Play<'_> {
                 }
             }
             "undo" => self.undo(entry)?,
+            "settle" => {}
             "close" => {
                 for range in body["items"].as_array().into_iter().flatten() {
                     for n in range[0].as_u64().unwrap_or(1)..=range[1].as_u64().unwrap_or(0) {

@@ -4,7 +4,7 @@
 use super::Problem;
 use super::read::{Found, Records, Verdict};
 use jurybox::{Example, Fitted, Jury, Receipt, Scores};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The place of a step in time: the entry whose coming made it happen; what time alone brought about before what the entry says;
 /// then by due time (items before verdicts), or by the order within the entry.
@@ -30,6 +30,8 @@ pub(super) struct Models<'a> {
     /// What was decided on an item, entry by entry, by people.
     decided: HashMap<u64, Vec<(u64, f64, bool)>>,
     erased: HashMap<u64, u64>,
+    /// By item: the entry with which it was seen; none where that has not come.
+    seen_with: HashMap<u64, u64>,
     /// By entry: how many items were there that were erased later.
     gone: Vec<i64>,
     going: Option<Going>,
@@ -52,6 +54,7 @@ impl<'a> Models<'a> {
             revisions: BTreeSet::new(),
             decided: HashMap::new(),
             erased: HashMap::new(),
+            seen_with: HashMap::new(),
             gone: vec![0; records.log.len() + 2],
             going: None,
         };
@@ -153,6 +156,7 @@ impl<'a> Models<'a> {
                 _ if by_time <= records.log.len() as u64 => ((by_time, 0, due, 0, item.n, 0), due),
                 _ => continue,
             };
+            self.seen_with.insert(item.n, place.0);
             self.steps.push(Step { place, item: item.n, what: What::Seen { at } });
         }
     }
@@ -163,12 +167,21 @@ impl<'a> Models<'a> {
         let mut waiting: HashMap<u64, Verdict> = HashMap::new();
         let mut lessons: Vec<Verdict> = Vec::new();
         let mut last_on: HashMap<u64, &Verdict> = HashMap::new();
+        // Items that nobody waits for any more: what is said of them afterwards revises.
+        let mut done: HashSet<u64> = HashSet::new();
         for entry in &records.log {
             if entry.kind == "undo"
                 && let Some(n) = entry.body["n"].as_u64()
-                && waiting.get(&n).is_some_and(|verdict| verdict.stands_from > entry.at)
             {
-                waiting.remove(&n);
+                done.remove(&n);
+                if waiting.get(&n).is_some_and(|verdict| verdict.stands_from > entry.at) {
+                    waiting.remove(&n);
+                }
+            }
+            let ranges = entry.body["items"].as_array().into_iter().flatten();
+            for range in ranges.filter(|_| entry.kind == "close") {
+                let (first, last) = (range[0].as_u64().unwrap_or(1), range[1].as_u64().unwrap_or(0));
+                done.extend((first..=last).filter(|n| last_on.contains_key(n)));
             }
             // What needs no further verdict since the queue was set up anew counts as decided by that entry.
             let enough = entry.body["decided"].as_array().into_iter().flatten().enumerate();
@@ -177,6 +190,7 @@ impl<'a> Models<'a> {
                 let before = &records.setups[records.setup_before(entry.seq)].config;
                 let undo = before["undo_seconds"].as_i64().unwrap_or(20) * 1_000_000;
                 let Some(last) = last_on.get(&n) else { continue };
+                done.insert(n);
                 self.decided.entry(n).or_default().push((entry.seq, worth, false));
                 let lesson = Verdict {
                     seq: entry.seq,
@@ -192,6 +206,7 @@ impl<'a> Models<'a> {
             for verdict in records.verdicts.get(&entry.seq).into_iter().flatten() {
                 last_on.insert(verdict.item, verdict);
                 let Some(worth) = verdict.decides else { continue };
+                let first = done.insert(verdict.item);
                 let before = waiting.remove(&verdict.item);
                 let (pending, taught) = match before {
                     Some(before) if before.stands_from > entry.at => (true, None),
@@ -203,7 +218,7 @@ impl<'a> Models<'a> {
                 }
                 let revises = verdict.replaces.is_some() || verdict.source == "appeal";
                 self.decided.entry(verdict.item).or_default().push((entry.seq, worth, revises));
-                if revises && !pending {
+                if revises && !pending && !first {
                     self.revisions.insert(entry.seq);
                 } else {
                     waiting.insert(verdict.item, verdict.clone());
@@ -299,9 +314,37 @@ impl<'a> Models<'a> {
             self.take(&mut going, step, model, setup)
                 .map_err(|error| Problem(format!("model {model}: {error}")))?;
         }
-        let fitted = going.jury.fit();
+        let fitted = match self.first_look(&going, setup) {
+            Ok(Some(jury)) => jury.fit(),
+            Ok(None) => going.jury.fit(),
+            Err(error) => return Err(Problem(format!("model {model}: {error}"))),
+        };
         self.going = Some(going);
         Ok(fitted)
+    }
+
+    /// As long as fewer than 64 items have been seen, models know those and the oldest of the others, 64 in all, as they were when the
+    /// entry was written; what comes later is learnt as if they had not known them.
+    fn first_look(&self, going: &Going, setup: usize) -> Result<Option<Jury>, jurybox::Error> {
+        if going.jury.seen().items > 0 || !going.jury.learns_from_scores() {
+            return Ok(None);
+        }
+        let (records, model) = (self.records, going.model);
+        let mut table = going.round.clone();
+        let there = records.items.iter().take_while(|item| item.seq <= model);
+        let there = there.filter(|item| self.erased.get(&item.n).is_none_or(|seq| *seq > model));
+        let unseen = there.filter(|item| self.seen_with.get(&item.n).is_none_or(|seq| *seq > model));
+        let rows = unseen.filter_map(|item| records.scores_at(item.n, model));
+        for (row, of) in rows.take(64 - going.many) {
+            table.extend(records.moved(&row, of, setup));
+        }
+        if table.is_empty() {
+            return Ok(None);
+        }
+        let mut jury = going.jury.clone();
+        let at = u64::try_from(self.at(model) / 1_000_000).unwrap_or(0);
+        jury.observe(&Scores::new(&table, jury.evaluators().len())?, at)?;
+        Ok(Some(jury))
     }
 
     fn take(&self, going: &mut Going, step: &Step, model: u64, setup: usize) -> Result<(), jurybox::Error> {

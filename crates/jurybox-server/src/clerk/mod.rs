@@ -10,7 +10,7 @@ mod reach;
 
 use crate::Error;
 use crate::answers::{Open, name_items, remember, repeated};
-use crate::decide::{Decision, Desk, Facts, check_call};
+use crate::decide::{Decision, Desk, Facts, check_call, foreseen};
 use crate::event::{Body, Event, Source};
 use crate::load::{checkpoint_of, load};
 use crate::replica::Replica;
@@ -19,7 +19,10 @@ use crate::rows::{Remembered, Write};
 use crate::store::{Checkpoint, Head, Store};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Rows that it takes long to fold.
+const WORTH_KEEPING: u64 = 1 << 14;
 
 /// Answers requests for one queue.
 pub(crate) struct Clerk {
@@ -46,10 +49,11 @@ impl Clerk {
         let head = store.begin_reading(queue)?;
         let replica = load(store.as_mut(), queue, head);
         store.rollback();
+        let (replica, folded) = replica?;
         let mut clerk = Clerk {
             store,
             queue,
-            replica: replica?,
+            replica,
             clock: None,
             jumped: None,
             unscrubbed: false,
@@ -58,7 +62,53 @@ impl Clerk {
             mismatches: 0,
         };
         clerk.replica.rank()?;
+        clerk.keep_folded(folded);
         Ok(clerk)
+    }
+
+    /// Keeps what it took long to fold, so that who opens the queue next need not do it again. So many rows were folded.
+    pub(crate) fn keep_folded(&mut self, rows: u64) {
+        if rows >= WORTH_KEEPING && !self.replica.learner.is_stale() {
+            self.due.push(checkpoint_of(&self.replica.learner));
+            self.keep_due();
+        }
+    }
+
+    /// Whether a verdict that waits could no longer be taken back so long ago, as far as can be told without asking.
+    pub(crate) fn lesson_is_due(&mut self, since: Duration) -> bool {
+        let Some(due) = self.replica.learner.lesson_due() else { return false };
+        let due = due + i64::try_from(since.as_micros()).unwrap_or(i64::MAX / 2);
+        let now = match self.clock {
+            Some((then, at)) => then + i64::try_from(at.elapsed().as_micros()).unwrap_or(0),
+            None => self.store.now().unwrap_or(0),
+        };
+        due <= now
+    }
+
+    /// Writes down that time has passed, where a verdict waits for nothing else: lessons are learnt with the next entry, and a queue may
+    /// be quiet for a night. True if it did.
+    pub(crate) fn settle(&mut self) -> Result<bool, Error> {
+        let head = self.begin()?;
+        let at = head.now.max(head.at);
+        if self.replica.learner.lesson_due().is_none_or(|due| due > at) {
+            self.store.rollback();
+            return Ok(false);
+        }
+        let board = &mut self.replica.board;
+        let event = Event { seq: board.seq + 1, at, actor: "jurybox".into(), body: Body::Settle };
+        let (queue, batch) = (self.queue, name_of_batch());
+        let write = Write { event, keys: Vec::new(), payloads: Vec::new(), stands_from: at };
+        let written = board
+            .apply(&write.event)
+            .and_then(|()| self.store.write(queue, batch, std::slice::from_ref(&write), &[], at));
+        if let Err(error) = written {
+            self.replica.board.rollback();
+            self.store.rollback();
+            return Err(error);
+        }
+        self.commit(&[write.event], batch)?;
+        self.keep_due();
+        Ok(true)
     }
 
     pub(crate) fn queue(&self) -> i64 {
@@ -103,11 +153,20 @@ impl Clerk {
     /// One transaction.
     fn transact(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
         let all = |error: &Error| calls.iter().map(|_| Err(error.clone())).collect();
+        if self.store.is_shared() {
+            self.store.foresee(foreseen(calls));
+        }
         let head = match self.begin() {
             Ok(head) => head,
             Err(error) => return all(&error),
         };
-        let batch = RandomState::new().hash_one(Instant::now()).cast_signed();
+        if calls.iter().any(|call| matches!(call.request, Request::Claim { .. }))
+            && let Err(error) = self.replica.rank_while_new()
+        {
+            self.store.rollback();
+            return all(&error);
+        }
+        let batch = name_of_batch();
         match self.decide(calls, head, batch) {
             Ok((answers, events)) if events.is_empty() => {
                 self.replica.board.rollback();
@@ -265,6 +324,11 @@ impl Clerk {
     pub(crate) fn store(&mut self) -> &mut dyn Store {
         self.store.as_mut()
     }
+}
+
+/// A name that no other transaction has.
+fn name_of_batch() -> i64 {
+    RandomState::new().hash_one(Instant::now()).cast_signed()
 }
 
 /// Whether a request speaks of verdicts that were given before.

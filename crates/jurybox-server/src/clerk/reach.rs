@@ -212,6 +212,7 @@ impl Clerk {
             );
             self.store.rollback();
             self.replica.learner = learner?;
+            self.keep_folded(self.replica.learner.weight());
         }
         self.replica.rank()?;
         Ok(())
@@ -230,6 +231,7 @@ impl Clerk {
         self.store.rollback();
         folded?;
         self.replica.learner = learner;
+        self.keep_folded(self.replica.learner.weight());
         Ok(())
     }
 }

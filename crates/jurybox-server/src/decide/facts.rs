@@ -5,7 +5,7 @@ use crate::board::Board;
 use crate::event::{Body, Event, Source, Which};
 use crate::request::{Call, Request};
 use crate::rows::{Found, ItemRow, VerdictRow};
-use crate::store::Store;
+use crate::store::{Foreseen, Store};
 use std::collections::{HashMap, HashSet};
 
 /// What was looked up.
@@ -26,6 +26,39 @@ pub(crate) struct Facts {
     claimed: HashMap<(u64, u64, String), (f64, bool)>,
 }
 
+/// The ids of items and of verdicts that calls speak of.
+fn named<'a>(calls: impl Iterator<Item = &'a Call>) -> (Vec<String>, Vec<String>) {
+    let (mut keys, mut ids) = (HashSet::new(), HashSet::new());
+    for call in calls {
+        match &call.request {
+            Request::Items(items) => keys.extend(items.iter().map(|item| item.id.clone())),
+            Request::Extend { items, .. } | Request::Release { items, .. } | Request::Erase { items } => {
+                keys.extend(items.iter().cloned());
+            }
+            Request::Skip { item, .. } => {
+                keys.insert(item.clone());
+            }
+            Request::Verdicts(verdicts) => {
+                keys.extend(verdicts.iter().map(|verdict| verdict.item.clone()));
+                ids.extend(verdicts.iter().map(|verdict| verdict.id.clone()));
+                ids.extend(verdicts.iter().filter_map(|verdict| verdict.revises.clone()));
+            }
+            Request::Undo { verdict, .. } => {
+                ids.insert(verdict.clone());
+            }
+            Request::Claim { .. } | Request::Configure(_) | Request::Close { .. } => {}
+        }
+    }
+    (keys.into_iter().collect(), ids.into_iter().collect())
+}
+
+/// What these calls will look for.
+pub(crate) fn foreseen(calls: &[Call]) -> Foreseen {
+    let (items, verdicts) = named(calls.iter());
+    let answers = calls.iter().filter_map(|call| call.idempotency.clone()).collect();
+    Foreseen { items, verdicts, answers }
+}
+
 impl Facts {
     /// Looks up what these calls speak of.
     pub(crate) fn of<'a>(
@@ -34,33 +67,13 @@ impl Facts {
         store: &mut dyn Store,
         queue: i64,
     ) -> Result<Self, Error> {
-        let (mut keys, mut ids) = (HashSet::new(), HashSet::new());
-        for call in calls.clone() {
-            match &call.request {
-                Request::Items(items) => keys.extend(items.iter().map(|item| item.id.clone())),
-                Request::Extend { items, .. } | Request::Release { items, .. } | Request::Erase { items } => {
-                    keys.extend(items.iter().cloned());
-                }
-                Request::Skip { item, .. } => {
-                    keys.insert(item.clone());
-                }
-                Request::Verdicts(verdicts) => {
-                    keys.extend(verdicts.iter().map(|verdict| verdict.item.clone()));
-                    ids.extend(verdicts.iter().map(|verdict| verdict.id.clone()));
-                    ids.extend(verdicts.iter().filter_map(|verdict| verdict.revises.clone()));
-                }
-                Request::Undo { verdict, .. } => {
-                    ids.insert(verdict.clone());
-                }
-                Request::Claim { .. } | Request::Configure(_) | Request::Close { .. } => {}
-            }
-        }
+        let (keys, ids) = named(calls.clone());
         let mut facts = Facts::default();
         if !keys.is_empty() {
-            facts.items = store.find(queue, &keys.into_iter().collect::<Vec<_>>())?.into_iter().collect();
+            facts.items = store.find(queue, &keys)?.into_iter().collect();
         }
         if !ids.is_empty() {
-            let found = store.verdicts(queue, &ids.into_iter().collect::<Vec<_>>())?;
+            let found = store.verdicts(queue, &ids)?;
             facts.verdicts = found.into_iter().map(|row| (row.id.clone(), row)).collect();
         }
         // What is held now may be given back before its verdict comes, by an earlier call of the same transaction.

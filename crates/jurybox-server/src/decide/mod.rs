@@ -5,7 +5,7 @@ mod items;
 mod leases;
 mod verdicts;
 
-pub(crate) use facts::Facts;
+pub(crate) use facts::{Facts, foreseen};
 
 use crate::Error;
 use crate::board::Board;

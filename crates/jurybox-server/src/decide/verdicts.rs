@@ -116,6 +116,7 @@ impl Desk<'_> {
             claim: verdict.token,
             supersedes: None,
             decides: None,
+            decides_first: false,
             probability: 1.0,
             explored: false,
             arrived,
@@ -223,6 +224,7 @@ impl Desk<'_> {
             claim: old.claim,
             supersedes: Some(old.which),
             decides,
+            decides_first: decides.is_some() && self.board.is_open(n),
             probability,
             explored,
             ..given

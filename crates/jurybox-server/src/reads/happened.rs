@@ -71,7 +71,7 @@ impl Queue {
 
 fn numbers_of(body: &Body) -> Vec<u64> {
     match body {
-        Body::Create { .. } | Body::Erase { .. } => Vec::new(),
+        Body::Create { .. } | Body::Erase { .. } | Body::Settle => Vec::new(),
         Body::Configure { decided, .. } => decided.iter().map(|item| item.n).collect(),
         Body::Items { added, rescored } => {
             added.iter().map(|item| item.n).chain(rescored.iter().map(|item| item.n)).collect()
@@ -107,7 +107,7 @@ fn told(event: Event, ids: &HashMap<u64, String>) -> Happened {
                 .collect();
         }
         Body::Close { reason: why, .. } => reason = Some(why),
-        Body::Items { .. } | Body::Erase { .. } => {}
+        Body::Items { .. } | Body::Erase { .. } | Body::Settle => {}
     }
     Happened {
         seq: event.seq,

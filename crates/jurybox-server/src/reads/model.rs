@@ -54,7 +54,7 @@ impl Queue {
             let view = board.view.as_ref().ok_or_else(not_ranked)?;
             Ok(Model {
                 model: view.model,
-                seen: clerk.replica.learner.jury().seen(),
+                seen: clerk.replica.learner.ranking()?.seen(),
                 config: (*board.config).clone(),
                 fitted: view.fitted.clone(),
             })
@@ -89,7 +89,7 @@ impl Queue {
             .and_then(|_| refold_as(store.as_mut(), queue, until, Some(&changed), &mut |_| Ok(())));
         store.rollback();
         let ageing = Ageing { per_day: changed.ageing_per_day, since };
-        let view = View::of(until, learner?.fit(), &blocks, &seated, ageing)?;
+        let view = View::of(until, learner?.fit()?, &blocks, &seated, ageing)?;
         let numbers: Vec<u64> = view.best(&blocks).take(k).collect();
         let then = in_order(store.as_mut(), queue, &numbers)?;
         Ok((now.into_iter().map(|item| item.id).collect(), then.into_iter().map(|(_, id, _)| id).collect()))

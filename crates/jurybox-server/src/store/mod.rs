@@ -45,6 +45,17 @@ pub(crate) struct LeaseRow {
     pub(crate) lease: crate::board::work::Lease,
 }
 
+/// What a transaction will look for.
+#[derive(Debug, Default)]
+pub(crate) struct Foreseen {
+    /// Items by their ids.
+    pub(crate) items: Vec<String>,
+    /// Verdicts by theirs.
+    pub(crate) verdicts: Vec<String>,
+    /// Answers by the keys of their calls.
+    pub(crate) answers: Vec<String>,
+}
+
 /// A checkpoint.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Checkpoint {
@@ -74,6 +85,8 @@ pub(crate) trait Store: Send + keys::KeyStore + lookups::Lookups {
     /// The database's clock.
     fn now(&mut self) -> Result<i64, Error>;
 
+    /// What the next transaction will ask for: a store that is far away may bring it along when it begins.
+    fn foresee(&mut self, _: Foreseen) {}
     /// Begins a transaction that will write: nobody else writes to the queue before it ends.
     fn begin(&mut self, queue: i64) -> Result<Head, Error>;
     /// Begins one that reads, all of it as it is now, and writes nothing.
@@ -168,6 +181,10 @@ pub(crate) trait Store: Send + keys::KeyStore + lookups::Lookups {
     /// Overwrites what was deleted where the database still keeps it besides its tables. False if that must be tried again.
     fn scrub(&mut self) -> Result<bool, Error> {
         Ok(true)
+    }
+    /// Does what the database would else do now and then while somebody waits for a commit.
+    fn flush(&mut self) -> Result<(), Error> {
+        Ok(())
     }
     /// Deletes payloads and answers whose time has come.
     fn tidy(&mut self, now: i64) -> Result<(), Error>;

@@ -15,7 +15,7 @@ pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -
     let body = Stub::of(&event.body).to_text();
     op(sql::INSERT_LOG, values![queue, seq, at, &event.actor, event.body.kind(), body, batch]);
     match &event.body {
-        Body::Create { .. } => {}
+        Body::Create { .. } | Body::Settle => {}
         Body::Configure { decided, .. } => {
             for item in decided {
                 op(sql::CLOSE, values![queue, item.n, item.n, seq]);

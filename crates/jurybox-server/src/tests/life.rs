@@ -223,6 +223,9 @@ impl Life {
             _ => {
                 let seconds = self.draw(25).cast_signed();
                 self.pass(seconds);
+                if self.draw(2) == 0 {
+                    self.clerk.settle().unwrap();
+                }
                 return None;
             }
         })

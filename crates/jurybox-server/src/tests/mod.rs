@@ -3,6 +3,7 @@
 mod again;
 mod apart;
 mod away;
+mod begins;
 mod drills;
 mod home;
 mod keep;

@@ -76,12 +76,16 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     // What was erased is not told of, wherever it was.
     queue.ask(Call::new("ann", Request::Erase { items: vec!["high".into(), "gap".into()] })).unwrap();
     assert_eq!(ids(&queue.listed(0, 9).unwrap()), ["low"]);
-    let happened = queue.happened(0, 100).unwrap();
+    // On a slow machine the queue may have been quiet for so long that this was written down.
+    let settles = |event: &crate::Happened| event.kind == "settle";
+    let happened: Vec<_> =
+        queue.happened(0, 100).unwrap().into_iter().filter(|event| !settles(event)).collect();
     let kinds: Vec<&str> = happened.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["create", "items", "claim", "verdicts", "erase"]);
     assert_eq!((happened[1].items.as_slice(), happened[3].verdicts.len()), (&["low".to_string()][..], 0));
-    assert_eq!(queue.happened(4, 1).unwrap()[0].seq, 5);
-    assert!(queue.happened(5, 1).unwrap().is_empty());
+    let last = happened[4].seq;
+    assert_eq!(queue.happened(last - 1, 1).unwrap()[0].seq, last);
+    assert!(queue.happened(last, 9).unwrap().iter().all(settles));
     let found = queue.found().unwrap();
     assert_eq!((found.items, found.looked_at, found.caught), (1, 0, 0.0));
 }

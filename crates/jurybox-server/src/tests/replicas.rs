@@ -2,6 +2,8 @@
 
 use super::home::Kind;
 use super::life::{Life, config};
+use crate::board::Board;
+use crate::board::blocks::{FREE, OPEN};
 use crate::clerk::Clerk;
 use crate::event::Event;
 use crate::learner::{Known, Learner};
@@ -33,7 +35,7 @@ fn check(life: &mut Life, cuts: &[usize]) {
 
     // From the tables.
     let head = store.begin_reading(queue).unwrap();
-    let loaded = load(store.as_mut(), queue, head).unwrap();
+    let (loaded, _) = load(store.as_mut(), queue, head).unwrap();
     let again = refold(store.as_mut(), queue, head.seq, &mut |_| Ok(())).unwrap();
     store.rollback();
     assert_eq!(text(&loaded.board.to_bytes()), text(&board), "the tables tell another story than the log");
@@ -59,6 +61,9 @@ fn check(life: &mut Life, cuts: &[usize]) {
         replica.board.commit();
     }
     assert_eq!(text(&replica.board.to_bytes()), text(&board), "a board folded is another");
+    for board in [&replica.board, &loaded.board, &life.clerk.replica.board] {
+        count_free(board);
+    }
 
     // A learner that goes on, is saved and read back wherever the log is cut, and folds again where something was revised, is at
     // every cut the one that a fold from the beginning gives.
@@ -76,6 +81,19 @@ fn check(life: &mut Life, cuts: &[usize]) {
     }
     store.rollback();
     assert!(going.to_bytes() == learner, "a learner that went on is another");
+}
+
+/// How many can be given out is counted as things happen.
+fn count_free(board: &Board) {
+    let mut free: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
+    for block in board.blocks.iter() {
+        for (flags, tags) in block.flags.iter().zip(block.tags.iter()) {
+            *free.entry(*tags).or_default() += u32::from(flags & (OPEN | FREE) == OPEN | FREE);
+        }
+    }
+    for (tags, many) in free {
+        assert_eq!(board.blocks.free(tags), many, "free items with tags {tags}");
+    }
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -173,6 +191,7 @@ fn the_random_life_is_a_full_one() {
         "undo",
         "close",
         "erase",
+        "settle",
         "deciding",
     ] {
         assert!(kinds.get(kind).is_some_and(|many| *many > 1), "{kind}: {kinds:?}");

@@ -5,6 +5,7 @@
 //! seconds (`idle_in_transaction_session_timeout`), so that the others go on; what it then has to say is refused, and it asks
 //! the log what became of it.
 
+mod ahead;
 mod open;
 mod read;
 mod say;
@@ -36,6 +37,7 @@ pub(crate) struct Postgres {
     line: Line,
     prepared: HashMap<String, Statement>,
     stage: Stage,
+    ahead_of: ahead::Ahead,
     /// How long an answer may take now.
     limit: Duration,
     /// How far this store's clock is from the database's, in microseconds: for tests, which make it jump.

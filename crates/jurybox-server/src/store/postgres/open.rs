@@ -1,5 +1,6 @@
 //! Opening a database, and bringing its tables up to date.
 
+use super::ahead::Ahead;
 use super::{ANSWER, LOCK, Postgres, STATEMENT, Stage, THINK};
 use crate::Error;
 use crate::line::{Address, Failure, Line};
@@ -42,6 +43,7 @@ impl Postgres {
             line,
             prepared: HashMap::new(),
             stage: Stage::None,
+            ahead_of: Ahead::default(),
             limit: ANSWER,
             ahead: Arc::default(),
             #[cfg(test)]
@@ -62,6 +64,7 @@ impl Postgres {
             line,
             prepared: HashMap::new(),
             stage: Stage::None,
+            ahead_of: Ahead::default(),
             limit: ANSWER,
             ahead: self.ahead.clone(),
             #[cfg(test)]

@@ -1,15 +1,15 @@
 //! What is said over the line, and how much of it goes in one journey.
 
-use super::{LOAD, Postgres};
+use super::{ANSWER, LOAD, Postgres};
 use crate::Error;
-use crate::line::in_order;
+use crate::line::{Failure, in_order};
 use crate::store::sql;
 use crate::store::value::{Op, Value};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::pin::pin;
-use tokio_postgres::Row;
 use tokio_postgres::binary_copy::{BinaryCopyOutRow, BinaryCopyOutStream};
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
+use tokio_postgres::{Client, Row, Statement};
 
 /// One cell, or a column of them.
 #[derive(Debug)]
@@ -177,30 +177,44 @@ impl Postgres {
         self.ask_after(None, all)
     }
 
-    /// The same, with a plain word before them.
+    /// The same, with a plain word before them; what was held back goes along.
     pub(super) fn ask_after(&mut self, word: Option<&str>, all: &[Said]) -> Result<Vec<Vec<Row>>, Error> {
+        self.prepare_held_back()?;
         for said in all {
             self.prepare(said)?;
         }
+        let held_back = std::mem::take(&mut self.ahead_of.held_back);
         let Postgres { line, prepared, limit, .. } = self;
         let asked = line.wait(*limit, async |client| {
-            let mut futures: Vec<std::pin::Pin<Box<dyn Future<Output = _> + Send>>> = Vec::new();
+            let mut futures = Vec::new();
             if let Some(word) = word {
-                futures.push(Box::pin(async move { client.batch_execute(word).await.map(|()| Vec::new()) }));
+                futures.push(say_word(client, word));
             }
-            for said in all {
-                let statement = &prepared[&said.sql];
-                let cells: Vec<&(dyn ToSql + Sync)> =
-                    said.cells.iter().map(|cells| cells as &(dyn ToSql + Sync)).collect();
-                futures.push(Box::pin(async move { client.query(statement, &cells).await }));
-            }
+            futures.extend(held_back.iter().chain(all).map(|said| query(client, prepared, said)));
             in_order(futures).await
         });
         let mut rows = asked.map_err(|failure| self.failed(&failure))?;
-        if word.is_some() {
-            rows.remove(0);
-        }
-        Ok(rows)
+        Ok(rows.split_off(held_back.len() + usize::from(word.is_some())))
+    }
+
+    /// Prepares what was held back.
+    pub(super) fn prepare_held_back(&mut self) -> Result<(), Error> {
+        let held_back = std::mem::take(&mut self.ahead_of.held_back);
+        let prepared = held_back.iter().try_for_each(|said| self.prepare(said));
+        self.ahead_of.held_back = held_back;
+        prepared
+    }
+
+    /// Says what was held back, which has been prepared, and ends the transaction, in one journey.
+    pub(super) fn commit_with_held_back(&mut self) -> Result<(), Failure> {
+        let held_back = std::mem::take(&mut self.ahead_of.held_back);
+        let Postgres { line, prepared, .. } = self;
+        let ended = line.wait(ANSWER, async |client| {
+            let mut futures: Vec<_> = held_back.iter().map(|said| query(client, prepared, said)).collect();
+            futures.push(say_word(client, "COMMIT"));
+            in_order(futures).await
+        });
+        ended.map(|_| ())
     }
 
     /// Says one thing; its rows.
@@ -239,6 +253,23 @@ impl Postgres {
         read.map_err(|failure| self.failed(&failure))?;
         refused.map_or(Ok(()), Err)
     }
+}
+
+type Asked<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
+
+/// A plain word, to be said.
+fn say_word<'a>(client: &'a Client, word: &'a str) -> Asked<'a> {
+    Box::pin(async move { client.batch_execute(word).await.map(|()| Vec::new()) })
+}
+
+/// A statement that has been prepared, to be said.
+fn query<'a>(client: &'a Client, prepared: &'a HashMap<String, Statement>, said: &'a Said) -> Asked<'a> {
+    let statement = &prepared[&said.sql];
+    Box::pin(async move {
+        let cells: Vec<&(dyn ToSql + Sync)> =
+            said.cells.iter().map(|cells| cells as &(dyn ToSql + Sync)).collect();
+        client.query(statement, &cells).await
+    })
 }
 
 async fn next(

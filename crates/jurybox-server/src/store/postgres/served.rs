@@ -19,7 +19,7 @@ use tokio_postgres::types::Type;
 const ITEM: [Type; 8] =
     [Type::INT8, Type::INT8, Type::INT8, Type::BYTEA, Type::TEXT, Type::FLOAT8, Type::INT8, Type::INT8];
 
-const IDS: &str = "SELECT n, key FROM items WHERE queue = $1 AND n = ANY($2) AND key IS NOT NULL";
+const IDS: &str = "SELECT wanted.n, found.key FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT i.key FROM items i WHERE i.queue = $1 AND i.n = wanted.n AND i.key IS NOT NULL LIMIT 1) AS found";
 
 impl KeyStore for Postgres {
     fn keys(&mut self) -> Result<Vec<Key>, Error> {

@@ -11,7 +11,7 @@ use crate::rows::{Chunk, Found, ItemRow, LogRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::value::{Op, values};
 use crate::store::write::ops_of;
-use crate::store::{Checkpoint, Head, LeaseRow, QueueRow, STRETCH, Store, sql};
+use crate::store::{Checkpoint, Foreseen, Head, LeaseRow, QueueRow, STRETCH, Store, sql};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -21,15 +21,7 @@ use tokio_postgres::types::Type;
 const LOCK_HEAD: &str = "SELECT head, at FROM queues WHERE id = $1 FOR UPDATE";
 /// After the lock, for it may have taken a while to get it.
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
-const FIND: &str = "SELECT key, n FROM items WHERE queue = $1 AND key = ANY($2)";
-const SHOWN: &str = "SELECT i.n, i.key, p.body FROM items i LEFT JOIN payloads p ON p.queue = i.queue AND p.n = i.n WHERE i.queue = $1 AND i.n = ANY($2) AND i.key IS NOT NULL";
-const REMEMBERED: &str = "SELECT key, hash, answer FROM idempotency WHERE queue = $1 AND key = ANY($2)";
-
-/// Only what can be stored can be there; the database would refuse to look for anything else, and the whole transaction with it.
-fn storable(keys: &[String]) -> Cells {
-    let fit = keys.iter().filter(|key| !key.contains('\0'));
-    Cells::Texts(fit.map(|key| Some(key.clone())).collect())
-}
+const SHOWN: &str = "SELECT wanted.n, found.key, found.body FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT i.key, (SELECT p.body FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n) AS body FROM items i WHERE i.queue = $1 AND i.n = wanted.n AND i.key IS NOT NULL LIMIT 1) AS found";
 
 fn all<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Error>) -> Result<Vec<T>, Error> {
     rows.iter().map(read).collect()
@@ -47,12 +39,19 @@ impl Postgres {
         all(&rows, read)
     }
 
-    /// Begins with these words, and reads the head by that statement.
+    /// Begins with these words, and reads the head by that statement; what is foreseen comes along.
     fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<Head, Error> {
         self.rollback();
         self.stage = Stage::Open;
-        let asks = [Said::new(head, values![queue]), Said::new(CLOCK, Vec::new())];
-        let begun = self.ask_after(Some(words), &asks).and_then(|rows| self.head_of(&rows));
+        let mut asks = vec![Said::new(head, values![queue]), Said::new(CLOCK, Vec::new())];
+        let (foreseen, more) = self.ahead_of.asks(queue);
+        asks.extend(more);
+        let begun = self.ask_after(Some(words), &asks).and_then(|mut rows| {
+            let brought = rows.split_off(2);
+            let head = self.head_of(&rows)?;
+            self.ahead_of.take(foreseen, brought)?;
+            Ok(head)
+        });
         begun.inspect_err(|_| self.rollback())
     }
 
@@ -109,6 +108,10 @@ impl Store for Postgres {
         Ok(get::<i64>(row, 0)? + self.ahead.load(Ordering::Relaxed))
     }
 
+    fn foresee(&mut self, foreseen: Foreseen) {
+        self.ahead_of.foresee(foreseen);
+    }
+
     fn begin(&mut self, queue: i64) -> Result<Head, Error> {
         self.limit = ANSWER;
         self.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED", LOCK_HEAD, queue)
@@ -130,6 +133,13 @@ impl Store for Postgres {
     }
 
     fn commit(&mut self) -> Result<(), Error> {
+        self.ahead_of.forget();
+        if self.stage != Stage::Failed
+            && let Err(error) = self.prepare_held_back()
+        {
+            self.rollback();
+            return Err(error);
+        }
         let stage = std::mem::replace(&mut self.stage, Stage::None);
         if stage == Stage::Failed {
             self.stage = stage;
@@ -138,18 +148,22 @@ impl Store for Postgres {
         }
         #[cfg(test)]
         if let Some(fault) = self.fault.lock().ok().and_then(|mut fault| fault.take()) {
+            self.ask_all(&[])?;
             self.say(fault.ends())?;
             return Err(fault.error());
         }
-        match self.line.wait(ANSWER, async |client| client.batch_execute("COMMIT").await) {
+        match self.commit_with_held_back() {
             Ok(()) => Ok(()),
-            // Only where the database itself says no has it not happened.
+            // Only where the database itself says no has it not happened: to the commit, or to something that was said on the same
+            // journey, for then the commit ends what has failed.
             Err(failure) if !failure.lost => Err(Error::Database(failure.what)),
             Err(failure) => Err(Error::Unknown(failure.what)),
         }
     }
 
     fn rollback(&mut self) {
+        self.ahead_of.forget();
+        self.ahead_of.held_back.clear();
         if self.stage != Stage::None {
             self.stage = Stage::None;
             self.limit = ANSWER;
@@ -187,7 +201,8 @@ impl Store for Postgres {
         if let Some(last) = writes.last() {
             said.push(Said::new(sql::MOVE_HEAD, values![queue, last.event.seq, at]));
         }
-        self.ask_all(&said)?;
+        self.ahead_of.forget();
+        self.ahead_of.held_back.extend(said);
         Ok(())
     }
 
@@ -197,13 +212,11 @@ impl Store for Postgres {
     }
 
     fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error> {
-        self.many(REMEMBERED, queue, storable(keys), |row| {
-            Ok(Remembered { key: get(row, 0)?, hash: get(row, 1)?, answer: get(row, 2)? })
-        })
+        self.find_answers(queue, keys)
     }
 
     fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error> {
-        self.many(FIND, queue, storable(keys), |row| Ok((get(row, 0)?, Found { n: get(row, 1)? })))
+        self.find_items(queue, keys)
     }
 
     fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
@@ -220,8 +233,7 @@ impl Store for Postgres {
     }
 
     fn verdicts(&mut self, queue: i64, ids: &[String]) -> Result<Vec<VerdictRow>, Error> {
-        let by_ids = sql::verdict_by_id().replace("= ?2", "= ANY(?2)").replace('?', "$");
-        self.many(&by_ids, queue, storable(ids), verdict)
+        self.find_verdicts(queue, ids)
     }
 
     fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error> {

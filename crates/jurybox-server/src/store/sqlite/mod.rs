@@ -248,12 +248,15 @@ fn connect(file: &Path) -> Result<Connection, Error> {
         Connection::open(file).map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
     connection.busy_timeout(BUSY).map_err(db)?;
     connection.set_prepared_statement_cache_capacity(64);
+    // A plan that does not depend on values is not made anew for every value.
+    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(db)?;
     let journal: String = connection
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
     connection
         // What is deleted is overwritten: an erased item must not be found in the file.
-        .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384; PRAGMA secure_delete = ON")
+        // The journal is copied into the file aside (`flush`); only where nobody does, and it has grown long, by who commits.
+        .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384; PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 8192")
         .map_err(db)?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(db)?;
     if (journal.as_str(), synchronous) != ("wal", 2) {

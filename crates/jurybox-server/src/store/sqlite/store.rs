@@ -340,6 +340,11 @@ impl Store for Sqlite {
         Ok(busy.map_err(db)? == 0)
     }
 
+    fn flush(&mut self) -> Result<(), Error> {
+        // Whoever writes or reads goes on meanwhile.
+        self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(db)
+    }
+
     fn tidy(&mut self, now: i64) -> Result<(), Error> {
         for statement in sql::TIDY {
             self.execute(statement, [now])?;

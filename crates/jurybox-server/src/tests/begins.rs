@@ -1,0 +1,222 @@
+//! A queue that has just begun, is small, or is quiet.
+
+use super::home::{Kind, on_both};
+use super::life::{Life, config};
+use crate::clerk::Clerk;
+use crate::request::{Answer, Call, NewItem, NewVerdict, Request};
+use crate::store::Store;
+use crate::{Config, Filter, Service};
+use std::time::Duration;
+
+on_both!(
+    a_handful_of_items_is_given_out_by_what_all_scores_say,
+    what_few_scores_there_are_count_before_anything_is_ripe,
+    a_served_queue_gives_the_best_of_a_handful_at_once,
+    an_item_that_a_revision_decides_first_is_learnt,
+    verdicts_are_learnt_when_they_stand_though_nothing_else_happens,
+    what_was_folded_again_is_not_folded_again_on_opening,
+    tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found,
+);
+
+fn quiet() -> Config {
+    Config { audit_rate: 0.0, ageing_per_day: 0.0, ..config() }
+}
+
+fn item(id: u32, scores: &[(&str, f64)]) -> NewItem {
+    let scores = scores.iter().map(|(name, score)| (name.to_string(), Some(*score))).collect();
+    NewItem { id: format!("x{id}"), scores, ..NewItem::default() }
+}
+
+fn all(id: u32, score: f64) -> NewItem {
+    item(id, &[("a", score), ("b", score), ("c", score)])
+}
+
+fn claim(reviewer: &str, k: u32) -> Request {
+    Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() }
+}
+
+fn names(answer: Answer) -> Vec<String> {
+    let Answer::Claims { claims, .. } = answer else { panic!("{answer:?}") };
+    claims.into_iter().map(|claim| claim.item).collect()
+}
+
+fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
+    let (id, item, reviewer) = (id.into(), item.into(), reviewer.into());
+    NewVerdict { id, item, reviewer, reward, ..NewVerdict::default() }
+}
+
+fn sound(life: &Life) {
+    for checked in crate::verify(&life.home.place).unwrap() {
+        assert!(checked.is_sound(), "{checked:#?}");
+        assert_eq!(checked.exact, checked.claims);
+    }
+}
+
+fn a_handful_of_items_is_given_out_by_what_all_scores_say(kind: Kind) {
+    let mut life = Life::new(kind, 1, &quiet());
+    let items = (0..60).map(|i| item(i, &[("a", f64::from(i)), ("b", f64::from(i * i)), ("c", 1.0)]));
+    life.ask(Request::Items(items.collect())).unwrap();
+    assert_eq!(names(life.ask(claim("ann", 3)).unwrap()), ["x59", "x58", "x57"]);
+    // What comes in counts at once, and what was learnt since does.
+    life.ask(Request::Items(vec![item(60, &[("a", 60.0), ("b", 3600.0), ("c", 1.0)])])).unwrap();
+    assert_eq!(names(life.ask(claim("ann", 2)).unwrap()), ["x60", "x56"]);
+    for (n, reward) in [(59, 1.0), (58, 0.0), (57, 1.0)] {
+        let said = verdict(&format!("v{n}"), &format!("x{n}"), "ann", reward);
+        life.ask(Request::Verdicts(vec![said])).unwrap();
+    }
+    life.pass(25);
+    assert_eq!(names(life.ask(claim("bob", 1)).unwrap()), ["x55"]);
+    // More than a round: it goes on as if it had never been small.
+    life.ask(Request::Items((61..90).map(|i| all(i, f64::from(i))).collect())).unwrap();
+    assert!(!life.clerk.replica.learner.is_new());
+    life.clerk.freshen().unwrap();
+    assert_eq!(life.clerk.replica.learner.jury().seen().items, 64);
+    assert_eq!(names(life.ask(claim("cid", 1)).unwrap()).len(), 1);
+    sound(&life);
+}
+
+fn what_few_scores_there_are_count_before_anything_is_ripe(kind: Kind) {
+    let mut life = Life::new(kind, 1, &quiet());
+    life.ask(Request::Items(vec![item(0, &[("a", 0.2)]), item(1, &[("a", 0.9)]), item(2, &[("a", 0.5)])]))
+        .unwrap();
+    assert_eq!(names(life.ask(claim("ann", 1)).unwrap()), ["x1"]);
+    // Late scores count as soon as they come.
+    life.ask(Request::Items(vec![item(0, &[("a", 0.8)]), item(3, &[("a", 0.6)])])).unwrap();
+    assert_eq!(names(life.ask(claim("bob", 1)).unwrap()), ["x0"]);
+    life.pass(100);
+    life.ask(Request::Items(vec![all(4, 0.0)])).unwrap();
+    assert_eq!(names(life.ask(claim("cid", 9)).unwrap()).len(), 5);
+    sound(&life);
+}
+
+fn a_served_queue_gives_the_best_of_a_handful_at_once(kind: Kind) {
+    let home = super::home::Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queue = service.create("q", &quiet()).unwrap();
+    let mut best = Vec::new();
+    for i in 0..20 {
+        queue
+            .ask(Call::new("in", Request::Items(vec![all(2 * i, f64::from(i)), all(2 * i + 1, -1.0)])))
+            .unwrap();
+        best.extend(names(queue.ask(Call::new("ann", claim("ann", 1))).unwrap()));
+    }
+    let expected: Vec<String> = (0..20).map(|i| format!("x{}", 2 * i)).collect();
+    assert_eq!(best, expected);
+    drop((queue, service));
+    let checked = crate::verify(&home.place).unwrap();
+    assert!(checked[0].is_sound() && checked[0].exact == 20, "{checked:#?}");
+}
+
+fn an_item_that_a_revision_decides_first_is_learnt(kind: Kind) {
+    let mut life = Life::new(kind, 1, &Config { quorum: 2, policy: "lin-ucb".parse().unwrap(), ..quiet() });
+    life.ask(Request::Items((0..4).map(|i| all(i, f64::from(i))).collect())).unwrap();
+    for reviewer in ["ann", "bob"] {
+        life.ask(claim(reviewer, 4)).unwrap();
+    }
+    let mut say = |said: NewVerdict| {
+        let answer = life.ask(Request::Verdicts(vec![said])).unwrap();
+        assert!(matches!(answer, Answer::Verdicts { accepted: 1, .. }), "{answer:?}");
+    };
+    say(verdict("a1", "x3", "ann", 1.0));
+    say(verdict("b1", "x3", "bob", 0.0));
+    say(NewVerdict { revises: Some("b1".into()), ..verdict("b2", "x3", "bob", 1.0) });
+    let used = |life: &Life| life.clerk.replica.learner.jury().seen().used;
+    life.pass(25);
+    life.ask(Request::Release { reviewer: "ann".into(), items: Vec::new() }).unwrap();
+    assert_eq!((used(&life), life.clerk.replica.learner.epoch()), (1, 0));
+    sound(&life);
+    // Once it has been learnt, a further word on it is a revision as any other.
+    let again = NewVerdict { revises: Some("a1".into()), ..verdict("a2", "x3", "ann", 0.0) };
+    life.ask(Request::Verdicts(vec![again])).unwrap();
+    assert!(life.clerk.replica.learner.is_stale());
+    life.clerk.freshen().unwrap();
+    assert_eq!((used(&life), life.clerk.replica.learner.epoch()), (1, 1));
+    life.ask(claim("cid", 2)).unwrap();
+    sound(&life);
+    let Life { clerk, home, .. } = life;
+    drop(clerk);
+    let changed = home.copy();
+    assert!(
+        changed.change(
+            "UPDATE log SET body = replace(body, 'decides_first', 'decides_second') WHERE kind = 'verdicts'"
+        ) > 0
+    );
+    assert!(!crate::verify(&changed.place).unwrap()[0].is_sound(), "that it decided first is not believed");
+}
+
+fn verdicts_are_learnt_when_they_stand_though_nothing_else_happens(kind: Kind) {
+    let mut life = Life::new(kind, 1, &quiet());
+    life.ask(Request::Items((0..9).map(|i| all(i, f64::from(i))).collect())).unwrap();
+    life.ask(claim("ann", 2)).unwrap();
+    life.ask(Request::Verdicts(vec![verdict("v1", "x8", "ann", 0.0)])).unwrap();
+    let used = |life: &Life| life.clerk.replica.learner.jury().seen().used;
+    assert!(!life.clerk.lesson_is_due(Duration::ZERO) && !life.clerk.settle().unwrap());
+    let head = life.clerk.replica.board.seq;
+    life.pass(25);
+    assert!(life.clerk.lesson_is_due(Duration::ZERO));
+    // Of two nodes that wake up, one writes it down.
+    let mut other = Clerk::open(life.clerk.another_store().unwrap(), life.clerk.queue()).unwrap();
+    assert_eq!([life.clerk.settle().unwrap(), other.settle().unwrap()], [true, false]);
+    assert_eq!((used(&life), life.clerk.replica.board.seq), (1, head + 1));
+    assert_eq!(other.replica.learner.to_bytes(), life.clerk.replica.learner.to_bytes());
+    life.ask(claim("bob", 1)).unwrap();
+    sound(&life);
+}
+
+fn what_was_folded_again_is_not_folded_again_on_opening(kind: Kind) {
+    let mut life = Life::new(kind, 1, &Config { undo_seconds: 0, ..quiet() });
+    for part in 0..3 {
+        let items = (part * 6000..(part + 1) * 6000).map(|i| all(i, f64::from(i % 1000)));
+        life.ask(Request::Items(items.collect())).unwrap();
+    }
+    life.clerk.freshen().unwrap();
+    life.ask(claim("ann", 1)).unwrap();
+    let item = names_held(&mut life);
+    life.ask(Request::Verdicts(vec![verdict("v1", &item, "ann", 1.0)])).unwrap();
+    life.ask(claim("ann", 1)).unwrap();
+    let revised = NewVerdict { revises: Some("v1".into()), ..verdict("v2", &item, "ann", 0.0) };
+    life.ask(Request::Verdicts(vec![revised])).unwrap();
+    assert!(life.clerk.replica.learner.is_stale());
+    life.clerk.freshen().unwrap();
+    let mut store = life.clerk.another_store().unwrap();
+    let kept = |store: &mut dyn Store, queue| store.checkpoints(queue).unwrap().last().map(|last| last.seq);
+    assert_eq!(kept(store.as_mut(), life.clerk.queue()), Some(life.clerk.replica.board.seq));
+    let head = store.begin_reading(life.clerk.queue()).unwrap();
+    let (loaded, folded) = crate::load::load(store.as_mut(), life.clerk.queue(), head).unwrap();
+    store.rollback();
+    assert_eq!(folded, 0);
+    assert_eq!(loaded.learner.to_bytes(), life.clerk.replica.learner.to_bytes());
+    assert_eq!(crate::verify(&life.home.place).unwrap()[0].checkpoints, 1);
+    sound(&life);
+}
+
+fn names_held(life: &mut Life) -> String {
+    life.clerk.held("ann").unwrap().remove(0).item
+}
+
+fn tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found(kind: Kind) {
+    let mut life = Life::new(kind, 1, &Config { policy: "average".parse().unwrap(), lease_seconds: 900, ..quiet() });
+    let tagged = |i: u32| {
+        let mut item = all(i, f64::from(i));
+        item.tags.insert("user".into(), format!("u{i}"));
+        item.tags.insert("language".into(), if i % 1000 == 7 { "la".into() } else { "en".into() });
+        item
+    };
+    life.ask(Request::Items((0..3000).map(tagged).collect())).unwrap();
+    life.clerk.freshen().unwrap();
+    assert_eq!(life.clerk.replica.board.kinds_of_tags(), 3000);
+    let latin = Filter([("language".to_string(), vec!["la".to_string()])].into());
+    let rare = Request::Claim { reviewer: "ann".into(), k: Some(2), filter: latin.clone() };
+    assert_eq!(names(life.ask(rare).unwrap()), ["x2007", "x1007"]);
+    let english = Filter([("language".to_string(), vec!["en".to_string()])].into());
+    life.ask(Request::Close { filter: english, before: None, reason: "enough".into() }).unwrap();
+    life.clerk.freshen().unwrap();
+    assert_eq!(life.clerk.replica.board.kinds_of_tags(), 3);
+    let rest = Request::Claim { reviewer: "bob".into(), k: Some(9), filter: latin };
+    assert_eq!(names(life.ask(rest).unwrap()), ["x7"]);
+    life.ask(Request::Items((3000..3010).map(tagged).collect())).unwrap();
+    let one = Filter([("user".to_string(), vec!["u3005".to_string()])].into());
+    let one = Request::Claim { reviewer: "bob".into(), k: Some(9), filter: one };
+    assert_eq!(names(life.ask(one).unwrap()), ["x3005"]);
+    sound(&life);
+}
