@@ -101,7 +101,7 @@ pub(crate) fn table() -> Vec<Route> {
         route("PUT", QUEUE, Some(Admin), "putQueue", "Make a queue, or set it up as the body says", put(queues::put))
             .takes(Shape::named("QueueSettings")).gives(200, Shape::named("QueueState")).gives(201, Shape::named("QueueState")).also(&[409]),
         route("PATCH", QUEUE, Some(Admin), "patchQueue", "Change what the body names in how a queue is set up", patch(queues::patch))
-            .takes(of::<wire::QueueChange>()).gives(200, Shape::named("QueueState")),
+            .takes(of::<wire::QueueChange>()).gives(200, Shape::named("QueueState")).also(&[409]),
         route("GET", QUEUE, Some(Read), "getQueue", "How a queue is set up, and how it stands", get(queues::get))
             .gives(200, Shape::named("QueueState")),
         Route { gives: vec![(204, None)], ..route("DELETE", QUEUE, Some(Admin), "deleteQueue", "Delete a queue with everything in it", delete(queues::delete)) },

@@ -31,6 +31,7 @@ mod place;
 mod reads;
 mod replica;
 mod request;
+mod rewards;
 mod rows;
 mod seatings;
 mod service;
@@ -47,6 +48,7 @@ pub use keys::{Key, Keyring, Role, hash_of_secret};
 pub use place::Place;
 pub use reads::{Drawn, Evaluated, Explained, Found, Happened, Listed, Model, Scale, Share, Stands};
 pub use request::{Answer, Call, Change, Claimed, NewItem, NewVerdict, Rejected, Request};
+pub use rewards::Rewards;
 pub use service::{Queue, Service, Standing};
 
 #[cfg(test)]

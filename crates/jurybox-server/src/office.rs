@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::board::blocks::Blocks;
+use crate::board::valuing::Valuing;
 use crate::board::view::{Ageing, View};
 use crate::clerk::Clerk;
 use crate::learner::Learner;
@@ -33,6 +34,7 @@ enum Task {
         blocks: Blocks,
         evaluators: Evaluators,
         ageing: Ageing,
+        valuing: Valuing,
         generation: u64,
     },
     Refold {
@@ -180,7 +182,12 @@ impl Office {
             self.rests_until = Instant::now() + took * 3;
             match done {
                 Done::Ranked(Ok(view), generation) => {
-                    self.rankings += u64::from(self.clerk.replica.board.take_view(view, generation));
+                    let taken = self.clerk.replica.board.take_view(view, generation);
+                    self.rankings += u64::from(taken);
+                    if !taken {
+                        // The queue was set up anew meanwhile: what this one had learnt is still to be ranked by.
+                        self.seen = jurybox::Seen::default();
+                    }
                 }
                 // What cannot be done now is tried again after the rest.
                 Done::Refolded(Ok(learner)) => {
@@ -220,8 +227,9 @@ impl Office {
             };
             self.seen = jury.seen();
             let (evaluators, ageing) = (replica.board.seatings.current().clone(), replica.board.ageing());
+            let valuing = replica.board.valuing();
             let (blocks, generation) = replica.board.begin_ranking();
-            Task::Rank { model, jury, blocks, evaluators, ageing, generation }
+            Task::Rank { model, jury, blocks, evaluators, ageing, valuing, generation }
         };
         self.busy = self.tasks.send(task).is_ok();
     }
@@ -242,8 +250,8 @@ impl Office {
 impl Task {
     fn run(self) -> Done {
         match self {
-            Task::Rank { model, jury, blocks, evaluators, ageing, generation } => {
-                let view = View::of(model, jury.fit(), &blocks, &evaluators, ageing);
+            Task::Rank { model, jury, blocks, evaluators, ageing, valuing, generation } => {
+                let view = View::of(model, jury.fit(), &blocks, &evaluators, ageing, valuing);
                 Done::Ranked(view.map_err(Error::from), generation)
             }
             Task::Refold { mut store, queue, until } => {

@@ -7,6 +7,7 @@ mod apply;
 pub(crate) mod blocks;
 mod claim;
 mod journal;
+pub(crate) mod valuing;
 pub(crate) mod view;
 pub(crate) mod work;
 
@@ -22,6 +23,7 @@ use journal::Step;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use valuing::Valuing;
 use view::{Ageing, View};
 use work::Work;
 
@@ -111,6 +113,10 @@ impl Board {
 
     pub(crate) fn ageing(&self) -> Ageing {
         Ageing { per_day: self.config.ageing_per_day, since: self.created }
+    }
+
+    pub(crate) fn valuing(&self) -> Valuing {
+        Valuing::of(&self.config)
     }
 
     pub(crate) fn is_open(&self, n: u64) -> bool {
@@ -290,7 +296,7 @@ impl Board {
         self.generation += 1;
         let Some(old) = self.view.take() else { return Ok(None) };
         let (evaluators, ageing) = (self.seatings.current(), self.ageing());
-        let view = View::of(old.model, old.fitted.clone(), &self.blocks, evaluators, ageing)?;
+        let view = View::of(old.model, old.fitted.clone(), &self.blocks, evaluators, ageing, self.valuing())?;
         self.view = Some(view);
         self.blocks.clear_flag(IN_SET);
         Ok(Some(old))

@@ -37,7 +37,8 @@ pub struct Found {
     pub unknown: Option<&'static str>,
     /// What became of the items that were drawn.
     pub drawn: Drawn,
-    /// What rewards lie within: 0 and 1, and whatever else was given. Intervals hold if no item is worth more or less.
+    /// What rewards lie within: the queue's scale, or else 0 and 1 and whatever else was given. Intervals hold if no item is worth more
+    /// or less.
     pub scale: Scale,
 }
 
@@ -138,6 +139,9 @@ fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Found, Error> {
     let (seatings, config) = crate::store::set_up(store, queue, head)?;
     let past = Past::read(store, queue, head)?;
     let mut gathered = Gathered::of(&past.arrivals(store, queue)?);
+    if let Some(scale) = &config.reward {
+        gathered.scale = Scale { low: scale.lowest, high: scale.highest };
+    }
     let asked: HashSet<u64> = store.asked_before(queue)?.into_iter().collect();
     let mut last: Option<Seen> = None;
     store.looked_at(queue, &mut |item, said| {
@@ -147,7 +151,9 @@ fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Found, Error> {
             gathered.take(seen);
         }
         if let (Some(seen), Some(said)) = (&mut last, said) {
-            gathered.scale.take_in(said.reward);
+            if config.reward.is_none() {
+                gathered.scale.take_in(said.reward);
+            }
             seen.hear(said);
         }
         Ok(())

@@ -38,6 +38,8 @@ pub(crate) trait Lookups {
     fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error>;
     /// Items with a verdict that names no claim, by somebody who had been given the item before.
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error>;
+    /// The labels of verdicts that stand, with the lowest and the highest reward of each.
+    fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error>;
     /// Every so manieth item that came in and was not erased, by number.
     fn every(
         &mut self,
@@ -108,6 +110,10 @@ impl Lookups for Sqlite {
             each(item(row, 0)?, said)
         })?;
         Ok(())
+    }
+
+    fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error> {
+        self.rows(sql::REWARDS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {

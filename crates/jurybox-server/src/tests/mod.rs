@@ -15,4 +15,5 @@ mod reads;
 mod replicas;
 mod rules;
 mod same;
+mod scale;
 mod served;
