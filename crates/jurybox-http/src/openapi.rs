@@ -189,6 +189,12 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
             "schema": { "type": "string", "minLength": 1, "maxLength": 512 },
         }));
     }
+    if route.path.contains("{webhook}") {
+        parameters.push(json!({
+            "name": "webhook", "in": "path", "required": true, "description": "The webhook's name",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]{1,64}$" },
+        }));
+    }
     for Param { name, about, schema, required } in route.query {
         statuses.push(422);
         parameters.push(json!({

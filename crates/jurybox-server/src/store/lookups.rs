@@ -12,7 +12,7 @@ use rusqlite::params;
 const ID: &str = "SELECT key FROM items WHERE queue = ?1 AND n = ?2 AND key IS NOT NULL";
 
 /// Every table with rows of a queue; the queue's own row goes last.
-pub(crate) const DELETE_QUEUE: [&str; 11] = [
+pub(crate) const DELETE_QUEUE: [&str; 12] = [
     "DELETE FROM leases WHERE queue = ?1",
     "DELETE FROM claims WHERE queue = ?1",
     "DELETE FROM skips WHERE queue = ?1",
@@ -22,6 +22,7 @@ pub(crate) const DELETE_QUEUE: [&str; 11] = [
     "DELETE FROM items WHERE queue = ?1",
     "DELETE FROM checkpoints WHERE queue = ?1",
     "DELETE FROM idempotency WHERE queue = ?1",
+    "DELETE FROM webhooks WHERE queue = ?1",
     "DELETE FROM log WHERE queue = ?1",
     "DELETE FROM queues WHERE id = ?1",
 ];

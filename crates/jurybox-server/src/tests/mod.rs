@@ -5,6 +5,7 @@ mod apart;
 mod away;
 mod drills;
 mod home;
+mod hooks;
 mod keep;
 mod lies;
 mod life;

@@ -5,6 +5,7 @@
 //! seconds (`idle_in_transaction_session_timeout`), so that the others go on; what it then has to say is refused, and it asks
 //! the log what became of it.
 
+mod hooks;
 mod open;
 mod read;
 mod say;
