@@ -1,7 +1,7 @@
 //! Looking at a queue: its items in their order, its evaluators, what was found, what happened.
 
 use super::Name;
-use super::items::ScoresByName;
+use super::items::{ScoresByName, once_each};
 use super::queues::QueueChange;
 use crate::time::Time;
 use jurybox::Interval;
@@ -171,7 +171,7 @@ pub(crate) struct ToRank {
 pub(crate) struct RankItem {
     pub(crate) id: Name,
     /// By the names of evaluators; null or left out where missing.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "once_each")]
     pub(crate) scores: ScoresByName,
 }
 

@@ -125,13 +125,23 @@ struct Seen {
 impl Queue {
     /// What has been found, against what picking otherwise would have.
     pub fn found(&self) -> Result<Found, Error> {
+        // One at a time, however many ask; and while nothing happens, nothing else can have been found.
+        let mut last = self.last_found();
         let (mut store, queue) =
             self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
         // All of it as it is at one moment.
         let head = store.begin_reading(queue)?;
+        if let Some((seq, found)) = &*last
+            && *seq == head.seq
+        {
+            store.rollback();
+            return Ok(found.clone());
+        }
         let found = read(store.as_mut(), queue, head.seq);
         store.rollback();
-        found
+        let found = found?;
+        *last = Some((head.seq, found.clone()));
+        Ok(found)
     }
 }
 
