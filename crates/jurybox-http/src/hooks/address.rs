@@ -44,6 +44,10 @@ impl Target {
         if let Ok(address) = host.parse::<IpAddr>() {
             reachable(address, private)?;
         }
+        let after = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+        if !after.is_empty() && authority.port_u16().is_none() {
+            return Err(format!("`{after}` is no port"));
+        }
         let port = authority.port_u16().unwrap_or(if secure { 443 } else { 80 });
         let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_string();
         Ok(Target { secure, host, port, path, authority: authority.as_str().into() })

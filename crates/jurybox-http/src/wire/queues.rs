@@ -203,7 +203,7 @@ mod tests {
             panic!("an object")
         };
         for name in object.properties.keys() {
-            let refused = serde_json::from_value::<Change>(serde_json::json!({ name: {} })).unwrap_err();
+            let refused = serde_json::from_value::<Change>(serde_json::json!({ name: [[]] })).unwrap_err();
             assert!(!refused.to_string().contains("unknown field"), "{name}: {refused}");
         }
         let every = r#"{"evaluators": [{"name": "a"}, {"name": "b"}], "payload_days": 1, "muted": ["b"], "weights": {"a": 1},
