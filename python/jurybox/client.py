@@ -17,6 +17,8 @@ key, as the server says (``Retry-After``) and for as long as ``patience``: it ha
 
 from __future__ import annotations
 
+import base64
+import hmac
 import http.client
 import json
 import os
@@ -28,7 +30,20 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from ._errors import Error
 
-__all__ = ["Claim", "Client", "ItemsAnswer", "NotAnswered", "Queue", "Rejected", "ServerError", "Verdict", "VerdictsAnswer"]
+__all__ = [
+    "Claim",
+    "Client",
+    "ItemsAnswer",
+    "NotAnswered",
+    "NotTaken",
+    "Queue",
+    "Rejected",
+    "ServerError",
+    "Verdict",
+    "VerdictsAnswer",
+    "Webhook",
+    "verify_webhook",
+]
 
 #: Items that are sent together.
 TOGETHER = 5000
@@ -80,12 +95,12 @@ class _Verdict(TypedDict):
     id: str
     item: str
     reviewer: str
-    reward: float
 
 
 class Verdict(_Verdict, total=False):
-    """A verdict to take in."""
+    """A verdict to take in: with a ``reward``, or with a ``label`` of the queue's scale."""
 
+    reward: float
     token: int | None
     label: str | None
     source: str
@@ -103,6 +118,35 @@ class ServerError(Error):
         self.status = status
         self.advice = advice
         self.request_id = request_id
+
+
+class NotTaken(ServerError):
+    """Some of what was sent was not taken in, and why (``rejected``); all else was. ``answer`` is the whole of what the server said."""
+
+    def __init__(self, message: str, *, answer: Any = None, **more: Any) -> None:
+        super().__init__(message, **{"code": "rejected", "status": 200, **more})
+        self.answer = answer
+
+    @property
+    def rejected(self) -> list[Rejected]:
+        """What was not taken in, and why."""
+        return cast("list[Rejected]", self.answer["rejected"]) if self.answer else []
+
+
+class Webhook(TypedDict, total=False):
+    """Where else a queue's log is told, and how that stands; ``secret`` only in the answer that made it."""
+
+    name: str
+    url: str
+    made: str
+    seen: int
+    behind: int
+    failures: int
+    why: str | None
+    failing_since: str | None
+    next_try: str | None
+    off: bool
+    secret: str
 
 
 class NotAnswered(Error):
@@ -243,8 +287,12 @@ class Queue:
         """Deletes the queue with everything in it."""
         self._client.ask("DELETE", self._path)
 
-    def add(self, items: Iterable[Mapping[str, Any]]) -> ItemsAnswer:
-        """Sends items, however many: each with ``id``, and where there are any ``scores``, ``payload``, ``tags``, ``due``."""
+    def add(self, items: Iterable[Mapping[str, Any]], *, strict: bool = True) -> ItemsAnswer:
+        """Sends items, however many: each with ``id``, and where there are any ``scores``, ``payload``, ``tags``, ``due``.
+
+        Items that the server does not take do not keep the others out. They are an error once all have been sent (:class:`NotTaken`, which
+        names them), or with ``strict=False`` among ``rejected`` of the answer.
+        """
         answer: ItemsAnswer = {"accepted": 0, "updated": 0, "unchanged": 0, "rejected": []}
         for some in _together(items):
             part = cast(ItemsAnswer, self._client.ask("POST", f"{self._path}/items", {"items": some}))
@@ -252,6 +300,8 @@ class Queue:
             answer["updated"] += part["updated"]
             answer["unchanged"] += part["unchanged"]
             answer["rejected"] += part["rejected"]
+        if strict and answer["rejected"]:
+            raise _not_taken("items", answer["rejected"], answer)
         return answer
 
     def score(self, item: str, **scores: float | None) -> ItemsAnswer:
@@ -294,28 +344,33 @@ class Queue:
         item: str,
         *,
         reviewer: str,
-        reward: float,
+        reward: float | None = None,
         token: int | None = None,
         label: str | None = None,
         revises: str | None = None,
         id: str | None = None,
     ) -> str:
-        """Sends one verdict, and returns its id. One that is not taken in is an error."""
+        """Sends one verdict, and returns its id. It says a ``reward``, or a ``label`` of the queue's scale. One that is not taken in is an error."""
         id = id or uuid.uuid4().hex
-        one: Verdict = {"id": id, "item": item, "reviewer": reviewer, "reward": reward}
+        one: Verdict = {"id": id, "item": item, "reviewer": reviewer}
+        if reward is not None:
+            one["reward"] = reward
         if token is not None:
             one["token"] = token
         if label is not None:
             one["label"] = label
         if revises is not None:
             one["revises"] = revises
-        for rejected in self.verdicts([one])["rejected"]:
-            raise ServerError(rejected["why"], code="rejected", status=200)
+        self.verdicts([one], strict=True)
         return id
 
-    def verdicts(self, verdicts: Sequence[Verdict]) -> VerdictsAnswer:
-        """Sends verdicts; one whose id was sent before counts once."""
-        return cast(VerdictsAnswer, self._client.ask("POST", f"{self._path}/verdicts", {"verdicts": list(verdicts)}))
+    def verdicts(self, verdicts: Sequence[Verdict], *, strict: bool = True) -> VerdictsAnswer:
+        """Sends verdicts; one whose id was sent before counts once. Those that are not taken are an error (:class:`NotTaken`), or with
+        ``strict=False`` among ``rejected`` of the answer; the others count either way."""
+        answer = cast(VerdictsAnswer, self._client.ask("POST", f"{self._path}/verdicts", {"verdicts": list(verdicts)}))
+        if strict and answer["rejected"]:
+            raise _not_taken("verdicts", answer["rejected"], answer)
+        return answer
 
     def undo(self, reviewer: str, verdict: str) -> dict[str, Any]:
         """Takes back a verdict that was just given: its item is the reviewer's own again."""
@@ -344,6 +399,32 @@ class Queue:
         """What was learnt about each evaluator."""
         return cast("list[dict[str, Any]]", self._client.ask("GET", f"{self._path}/evaluators")["evaluators"])
 
+    def mute(self, *evaluators: str) -> dict[str, Any]:
+        """These evaluators, and no others, count for nothing in the order from now on. They are learnt about all the while: heard again, they
+        count as if they had always been."""
+        return self.change(muted=list(evaluators))
+
+    def fix_weights(self, **weights: float) -> dict[str, Any]:
+        """Ranks by these weights instead of what was learnt, which goes on; without any, by what was learnt again."""
+        return self.change(weights=weights)
+
+    def webhooks(self) -> list[Webhook]:
+        """Where else the queue's log is told, and how that stands."""
+        return cast("list[Webhook]", self._client.ask("GET", f"{self._path}/webhooks")["webhooks"])
+
+    def put_webhook(self, name: str, url: str, *, secret: str | None = None, after: int | None = None) -> Webhook:
+        """Has the queue's log told to a URL as well, from after an entry on. Without a ``secret`` one is made: the answer has it, this once."""
+        body: dict[str, Any] = {"url": url}
+        if secret is not None:
+            body["secret"] = secret
+        if after is not None:
+            body["after"] = after
+        return cast(Webhook, self._client.ask("PUT", f"{self._path}/webhooks/{quote(name, safe='')}", body))
+
+    def delete_webhook(self, name: str) -> None:
+        """Deletes a webhook."""
+        self._client.ask("DELETE", f"{self._path}/webhooks/{quote(name, safe='')}")
+
     def preview(self, k: int | None = None, **change: Any) -> dict[str, Any]:
         """Who would enter and leave the best K if the queue were set up so."""
         body = {"change": change} | ({} if k is None else {"k": k})
@@ -361,6 +442,33 @@ class Queue:
                 return
             yield from page["events"]
             after = page["next"]
+
+
+def _not_taken(what: str, rejected: list[Rejected], answer: Any) -> NotTaken:
+    named = "; ".join(f"{each['id']}: {each['why']}" for each in rejected[:3])
+    more = f"; and {len(rejected) - 3} more" if len(rejected) > 3 else ""
+    return NotTaken(f"{len(rejected)} {what} not taken: {named}{more}", answer=answer)
+
+
+def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, *, tolerance: float = 300.0) -> dict[str, Any]:
+    """What a webhook says, once it is certain who sent it and that it is not an old one sent again; otherwise a :class:`ValueError`.
+
+    ``secret`` is the one that was told when the webhook was made, ``headers`` and ``body`` are as they arrived. A message can arrive twice:
+    the entries in ``events`` have a number (``seq``) each, and one that is known need not be looked at again.
+    """
+    sent = {name.lower(): value for name, value in headers.items()}
+    try:
+        name, at, signatures = (sent[f"webhook-{each}"] for each in ("id", "timestamp", "signature"))
+        age = time.time() - int(at)
+    except (KeyError, ValueError):
+        raise ValueError("a header of the webhook is missing, or is not what it should be") from None
+    if abs(age) > tolerance:
+        raise ValueError(f"the webhook was sent {age:.0f} seconds ago, more than {tolerance:.0f}")
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    right = base64.b64encode(hmac.digest(key, f"{name}.{at}.".encode() + body, "sha256")).decode()
+    if not any(hmac.compare_digest(f"v1,{right}".encode(), each.encode()) for each in signatures.split(" ")):
+        raise ValueError("the webhook is not signed with this secret")
+    return cast("dict[str, Any]", json.loads(body))
 
 
 def _together(items: Iterable[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:

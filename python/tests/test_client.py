@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.server
 import pickle
+import queue
 import socket
 import subprocess
 import threading
@@ -11,14 +13,14 @@ from pathlib import Path
 
 import jurybox as jb
 import pytest
-from jurybox.client import NotAnswered, ServerError
+from jurybox.client import NotAnswered, NotTaken, ServerError, verify_webhook
 
 JURYBOX = Path(__file__).resolve().parents[2] / "target" / "release" / "jurybox"
 
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    command = [str(JURYBOX), "serve", "--port", "0", "--log", "off", "--data", str(tmp_path / "data")]
+    command = [str(JURYBOX), "serve", "--port", "0", "--log", "off", "--webhook-allow-private", "--data", str(tmp_path / "data")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         address = ""
@@ -62,6 +64,72 @@ def test_a_day(address: str) -> None:
             posts.get()
         assert (refused.value.status, refused.value.code) == (404, "no_queue")
         assert pickle.loads(pickle.dumps(refused.value)).status == 404
+
+
+def test_what_is_not_taken_is_named_and_the_rest_is_in(address: str) -> None:
+    with jb.Client(address) as client:
+        posts = client.queue("posts")
+        posts.put(["spam"], reward={"lowest": 0, "highest": 1, "labels": {"harmful": 1, "fine": 0}})
+        items = [{"id": "p1", "scores": {"spam": 1}}, {"id": 5}, {"id": "p2", "scores": {"spam": "high"}}, {"id": "p3", "scores": {"ham": 1}}]
+        with pytest.raises(NotTaken, match="3 items not taken") as refused:
+            posts.add(items)
+        assert (refused.value.answer["accepted"], refused.value.code) == (1, "rejected")
+        assert {each["id"] for each in refused.value.rejected} == {"items[1]", "p2", "p3"}
+        assert pickle.loads(pickle.dumps(refused.value)).rejected == refused.value.rejected
+        answer = posts.add(items, strict=False)
+        assert (answer["unchanged"], len(answer["rejected"])) == (1, 3)
+        with pytest.raises(NotTaken, match=r"reward 2 is not on the queue's scale, from 0 to 1 \(fine = 0, harmful = 1\)"):
+            posts.verdict("p1", reviewer="ann", reward=2)
+        posts.verdict("p1", reviewer="ann", label="harmful")
+        assert posts.item("p1")["verdicts"][0]["reward"] == 1
+
+
+def test_muted_and_fixed(address: str) -> None:
+    with jb.Client(address) as client:
+        posts = client.queue("posts")
+        posts.put(["a", "b"], policy="average")
+        posts.add({"id": f"p{i}", "scores": {"a": i, "b": -10 * i}} for i in range(3))
+        assert next(posts.items())["id"] == "p0"
+        assert posts.preview(k=1, muted=["b"])["enter"] == ["p2"] and posts.preview(k=1, weights={"a": 1})["enter"] == ["p2"]
+        assert posts.mute("b")["muted"] == ["b"]
+        assert next(posts.items())["id"] == "p2"
+        assert {each["name"]: each["muted"] for each in posts.evaluators()} == {"a": False, "b": True}
+        posts.mute()
+        assert posts.fix_weights(a=2)["weights"] == {"a": 2}
+        assert next(posts.items())["id"] == "p2"
+        assert "weights" not in posts.fix_weights()
+
+
+def test_a_webhook_is_told_and_its_signature_is_right(address: str) -> None:
+    told: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
+
+    class Listens(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            told.put((dict(self.headers.items()), body))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Listens) as listens, jb.Client(address) as client:
+        threading.Thread(target=listens.serve_forever, daemon=True).start()
+        posts = client.queue("posts")
+        posts.put(["a"])
+        hook = posts.put_webhook("crm", f"http://127.0.0.1:{listens.server_port}/", after=0)
+        headers, body = told.get(timeout=60)
+        said = verify_webhook(hook["secret"], headers, body)
+        assert (said["queue"], said["events"][0]["kind"]) == ("posts", "create")
+        for secret, tampered in [(hook["secret"], body + b" "), ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", body)]:
+            with pytest.raises(ValueError, match="not signed"):
+                verify_webhook(secret, headers, tampered)
+        with pytest.raises(ValueError, match="seconds ago"):
+            verify_webhook(hook["secret"], headers, body, tolerance=-1)
+        assert "secret" not in posts.webhooks()[0]
+        posts.delete_webhook("crm")
+        assert posts.webhooks() == []
+        listens.shutdown()
 
 
 def test_an_answer_that_is_lost_happens_once(address: str) -> None:

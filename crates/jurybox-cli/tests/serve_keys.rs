@@ -36,6 +36,9 @@ const ROLES: &[(&str, &str)] = &[
     ("preview", "read"),
     ("report", "read"),
     ("listEvents", "read"),
+    ("listWebhooks", "admin"),
+    ("putWebhook", "admin"),
+    ("deleteWebhook", "admin"),
     ("metrics", "read"),
     ("health", ""),
     ("readiness", ""),
@@ -75,7 +78,7 @@ fn every_role_on_every_route() {
             let role = meant.get(id).unwrap_or_else(|| panic!("{id} is not in the table"));
             let method = method.to_ascii_uppercase();
             // What is asked for is not there: nothing is changed, and only whether one may ask is told apart.
-            let path = path.replace("{queue}", "nowhere").replace("{item}", "x");
+            let path = path.replace("{queue}", "nowhere").replace("{item}", "x").replace("{webhook}", "w");
             seen += 1;
             if role.is_empty() {
                 assert_eq!(nobody(&method, &path).status, 200, "{id}");

@@ -38,6 +38,8 @@ pub(crate) struct Inner {
     pub(crate) room: Semaphore,
     /// One preview at a time: each folds a whole log.
     pub(crate) previews: Semaphore,
+    /// A few reports at a time: each reads all that was decided.
+    pub(crate) reports: Semaphore,
     known: Mutex<HashMap<String, (Queue, Instant)>>,
     ready: AtomicBool,
 }
@@ -52,6 +54,7 @@ impl App {
             log: Writer::new(),
             room: Semaphore::new(settings.limits.at_once),
             previews: Semaphore::new(1),
+            reports: Semaphore::new(4),
             known: Mutex::default(),
             ready: AtomicBool::new(false),
             service,

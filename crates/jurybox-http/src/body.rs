@@ -59,7 +59,12 @@ pub(crate) fn is_object(bytes: &[u8]) -> Result<(), Problem> {
 
 /// What is wrong with JSON: text that is none, or JSON that is not what was expected.
 pub(crate) fn refused(error: &serde_json::Error) -> Problem {
-    let detail = format!("the body: {error}");
+    // The library's own words for this would be Rust's.
+    let said = error.to_string().replace(
+        "data did not match any variant of untagged enum Form",
+        "a policy is its name, such as \"adaptive\" or \"adaptive(forget=true)\", or {\"name\": …, \"options\": {…}}",
+    );
+    let detail = format!("the body: {said}");
     if error.is_data() { Problem::unusable(detail) } else { Problem::malformed(detail) }
 }
 

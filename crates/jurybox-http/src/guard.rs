@@ -80,12 +80,19 @@ pub(crate) struct Keys {
     by_hash: RwLock<Arc<HashMap<[u8; 32], Key>>>,
     /// Whether there is a key, was one, or nobody has been able to look yet.
     had: AtomicBool,
+    /// Whether they have ever been read: until then nobody can be told whether they may ask.
+    known: AtomicBool,
     read: Mutex<Option<Instant>>,
 }
 
 impl Default for Keys {
     fn default() -> Self {
-        Keys { by_hash: RwLock::default(), had: AtomicBool::new(true), read: Mutex::default() }
+        Keys {
+            by_hash: RwLock::default(),
+            had: AtomicBool::new(true),
+            known: AtomicBool::new(false),
+            read: Mutex::default(),
+        }
     }
 }
 
@@ -96,6 +103,7 @@ impl Keys {
         if let Ok(mut there) = self.by_hash.write() {
             *there = Arc::new(keys);
             self.had.store(had, Ordering::Release);
+            self.known.store(true, Ordering::Release);
         }
         if let Ok(mut read) = self.read.lock() {
             *read = Some(Instant::now());
@@ -114,6 +122,10 @@ impl Keys {
     /// Whether there has never been one.
     pub(crate) fn were_never(&self) -> bool {
         !self.had.load(Ordering::Acquire)
+    }
+
+    fn are_known(&self) -> bool {
+        self.known.load(Ordering::Acquire)
     }
 
     /// Whether it is time to read them again; whoever is told so does it.
@@ -159,6 +171,17 @@ impl Buckets {
     }
 }
 
+/// A server that has just started does not know its keys yet: who comes again is told.
+fn starting() -> Problem {
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "not_ready",
+        "the keys of this server have not been read yet",
+        "Ask again after the time that Retry-After names.",
+    )
+    .retry_after(1)
+}
+
 fn unauthorized() -> Problem {
     Problem::new(
         StatusCode::UNAUTHORIZED,
@@ -200,6 +223,9 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
         let again = app.clone();
         // What cannot be read now stays as it was.
         let _ = app.wait(move || again.0.keys.load(&again.0.service)).await;
+    }
+    if !app.0.keys.are_known() {
+        return Err(starting());
     }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let caller = identified(app, request.headers(), peer)?;
@@ -333,6 +359,25 @@ fn same_origin(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Nobody is told to stay out for good by a server that has not looked yet.
+    #[tokio::test]
+    async fn before_the_keys_are_read_everybody_is_told_to_come_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = Service::open(folder.path(), Duration::ZERO).unwrap();
+        let app = App::new(service, crate::Settings::default());
+        // Somebody else is reading them just now.
+        assert!(app.0.keys.are_old());
+        let need = Need { app: app.clone(), role: Some(Role::Read) };
+        let ask = || Request::new(axum::body::Body::empty());
+        let refused = admitted(&need, &mut ask()).await.unwrap_err();
+        assert_eq!(
+            axum::response::IntoResponse::into_response(refused).status(),
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+        app.0.keys.load(&app.0.service).unwrap();
+        admitted(&need, &mut ask()).await.unwrap();
+    }
 
     #[test]
     fn a_bucket_runs_dry_and_fills_again() {

@@ -53,6 +53,7 @@ impl Listening {
         let mut protocol = http1::Builder::new();
         protocol.timer(TokioTimer::new()).header_read_timeout(limits.patience).max_buf_size(HEAD);
         tokio::pin!(end);
+        let webhooks = tokio::spawn(crate::hooks::follow(app.clone()));
         loop {
             let accepted = async {
                 let permit = connections.clone().acquire_owned().await;
@@ -93,6 +94,7 @@ impl Listening {
             });
         }
         drop(listener);
+        webhooks.abort();
         let _ = tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await;
     }
 }

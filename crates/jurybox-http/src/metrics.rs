@@ -1,6 +1,6 @@
 //! What is counted, as Prometheus reads it.
 
-use jurybox_server::Standing;
+use jurybox_server::{Standing, Webhook};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -8,6 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,6 +29,17 @@ struct Named {
     queue: String,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Hook {
+    queue: String,
+    webhook: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Sent {
+    arrived: &'static str,
+}
+
 type PerQueue = Family<Named, Gauge>;
 
 /// What is counted.
@@ -44,6 +56,12 @@ pub(crate) struct Metrics {
     lag: PerQueue,
     rankings: PerQueue,
     mismatches: PerQueue,
+    behind: Family<Hook, Gauge>,
+    failures: Family<Hook, Gauge>,
+    off: Family<Hook, Gauge>,
+    deliveries: Family<Sent, Counter>,
+    /// Webhooks that are left alone, as last seen.
+    webhooks_off: AtomicUsize,
     dropped: Gauge,
     /// One text at a time: each is of the queues that its reader may look at.
     writing: Mutex<()>,
@@ -73,9 +91,25 @@ impl Metrics {
         let lag = gauge("queue_model_lag", "Entries of the log that the model which ranks has not seen");
         let rankings = gauge("queue_rankings", "Orders made since the queue was opened");
         let mismatches = gauge("queue_mismatches", "Checkpoints found to differ: an alarm");
+        let mut of_hooks = |name: &str, help: &str| {
+            let gauge = Family::<Hook, Gauge>::default();
+            registry.register(name, help, gauge.clone());
+            gauge
+        };
+        let behind = of_hooks("webhook_behind", "Entries of the log that a webhook has still to be told");
+        let failures = of_hooks("webhook_failures", "How often a webhook has failed since it last succeeded");
+        let off =
+            of_hooks("webhook_off", "Whether a webhook has failed for too long and is left alone: an alarm");
+        let deliveries = Family::<Sent, Counter>::default();
+        registry.register("webhook_deliveries", "What was sent to webhooks", deliveries.clone());
         let dropped = Gauge::default();
         registry.register("log_lines_dropped", "Lines of the log that nobody took in time", dropped.clone());
         Metrics {
+            behind,
+            failures,
+            off,
+            deliveries,
+            webhooks_off: AtomicUsize::new(0),
             dropped,
             writing: Mutex::default(),
             registry,
@@ -101,8 +135,22 @@ impl Metrics {
         self.seconds.get_or_create(&Route { route }).observe(took.as_secs_f64());
     }
 
-    /// All of it as text, with these queues as they stand.
-    pub(crate) fn text(&self, queues: &[(String, Standing)], dropped: u64) -> String {
+    /// Something was sent to a webhook, and arrived or not.
+    pub(crate) fn note_delivery(&self, arrived: bool) {
+        self.deliveries.get_or_create(&Sent { arrived: if arrived { "yes" } else { "no" } }).inc();
+    }
+
+    pub(crate) fn note_webhooks_off(&self, many: usize) {
+        self.webhooks_off.store(many, Ordering::Relaxed);
+    }
+
+    /// Webhooks that are left alone, as last seen.
+    pub(crate) fn webhooks_off(&self) -> usize {
+        self.webhooks_off.load(Ordering::Relaxed)
+    }
+
+    /// All of it as text, with these queues and webhooks as they stand.
+    pub(crate) fn text(&self, queues: &[(String, Standing)], hooks: &[Webhook], dropped: u64) -> String {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         let all = [
@@ -134,6 +182,13 @@ impl Metrics {
             for (family, value) in all.iter().zip(values) {
                 family.get_or_create(&Named { queue: queue.clone() }).set(whole(value));
             }
+        }
+        [&self.behind, &self.failures, &self.off].iter().for_each(|family| family.clear());
+        for hook in hooks {
+            let label = Hook { queue: hook.queue.clone(), webhook: hook.name.clone() };
+            self.behind.get_or_create(&label).set(whole(hook.head.saturating_sub(hook.seen)));
+            self.failures.get_or_create(&label).set(whole(hook.failures));
+            self.off.get_or_create(&label).set(i64::from(hook.off));
         }
         self.dropped.set(whole(dropped));
         let mut text = String::new();

@@ -118,6 +118,9 @@ fn described() -> Value {
     })
 }
 
+/// What the state of a queue says only where it is set.
+const MAY_BE_ABSENT: [&str; 4] = ["payload_days", "reward", "muted", "weights"];
+
 /// The schemas that are others with a little more.
 fn put_together(named: &mut Map<String, Value>) {
     named["NewItem"]["properties"]["tags"]["maxProperties"] = json!(32);
@@ -132,8 +135,12 @@ fn put_together(named: &mut Map<String, Value>) {
     else {
         return;
     };
-    let required: Vec<String> =
-        own.keys().chain(fields.keys()).filter(|name| *name != "payload_days").cloned().collect();
+    let required: Vec<String> = own
+        .keys()
+        .chain(fields.keys())
+        .filter(|name| !MAY_BE_ABSENT.contains(&name.as_str()))
+        .cloned()
+        .collect();
     own.extend(fields);
     state["required"] = json!(required);
     state["description"] = json!("How a queue is set up, and how it stands.");
@@ -180,6 +187,12 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         parameters.push(json!({
             "name": "item", "in": "path", "required": true, "description": "The item's id, percent-encoded",
             "schema": { "type": "string", "minLength": 1, "maxLength": 512 },
+        }));
+    }
+    if route.path.contains("{webhook}") {
+        parameters.push(json!({
+            "name": "webhook", "in": "path", "required": true, "description": "The webhook's name",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]{1,64}$" },
         }));
     }
     for Param { name, about, schema, required } in route.query {

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::guard::{Need, guard};
-use crate::handlers::{claims, health, insight, items, queues, verdicts};
+use crate::handlers::{claims, health, hooks, insight, items, queues, verdicts};
 use crate::observe::{note_caller, observe, panicked};
 use crate::openapi::{self, Param, Shape, of};
 use crate::problem::Problem;
@@ -101,7 +101,7 @@ pub(crate) fn table() -> Vec<Route> {
         route("PUT", QUEUE, Some(Admin), "putQueue", "Make a queue, or set it up as the body says", put(queues::put))
             .takes(Shape::named("QueueSettings")).gives(200, Shape::named("QueueState")).gives(201, Shape::named("QueueState")).also(&[409]),
         route("PATCH", QUEUE, Some(Admin), "patchQueue", "Change what the body names in how a queue is set up", patch(queues::patch))
-            .takes(of::<wire::QueueChange>()).gives(200, Shape::named("QueueState")),
+            .takes(of::<wire::QueueChange>()).gives(200, Shape::named("QueueState")).also(&[409]),
         route("GET", QUEUE, Some(Read), "getQueue", "How a queue is set up, and how it stands", get(queues::get))
             .gives(200, Shape::named("QueueState")),
         Route { gives: vec![(204, None)], ..route("DELETE", QUEUE, Some(Admin), "deleteQueue", "Delete a queue with everything in it", delete(queues::delete)) },
@@ -145,6 +145,11 @@ pub(crate) fn table() -> Vec<Route> {
             .gives(200, of::<wire::Report>()),
         route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "What happened after an entry of the log", get(insight::events))
             .asks(EVENTS).gives(200, of::<wire::Events>()),
+        route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "Where else the queue's log is told, and how that stands", get(hooks::list))
+            .gives(200, of::<wire::WebhookList>()),
+        route("PUT", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "putWebhook", "Tell the queue's log elsewhere too: make a webhook, change it, or have it tried again", put(hooks::put))
+            .takes(of::<wire::NewWebhook>()).gives(200, of::<wire::WebhookNow>()).gives(201, of::<wire::WebhookNow>()).also(&[409]),
+        Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "deleteWebhook", "Delete a webhook", delete(hooks::delete)) },
         route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, of::<health::Well>()),
         route("GET", "/readyz", None, "readiness", "Whether all queues are loaded", get(health::ready)).gives(200, of::<health::Well>()),
         route("GET", "/metrics", Some(Read), "metrics", "What is counted, as Prometheus reads it", get(health::metrics)).gives(200, Shape::text("application/openmetrics-text; version=1.0.0; charset=utf-8")),

@@ -25,6 +25,24 @@ pub struct Settings {
     pub log: Log,
     /// The files with which it speaks TLS, where it does.
     pub tls: Option<Tls>,
+    /// How it sends webhooks.
+    pub webhooks: Webhooks,
+}
+
+/// How webhooks are sent.
+#[derive(Debug, Clone)]
+pub struct Webhooks {
+    /// Whether they may go to this machine and to private networks, and without encryption: for tests, and where only those who run the
+    /// server can set up webhooks.
+    pub allow_private: bool,
+    /// For how long one may fail before it is left alone.
+    pub give_up: Duration,
+}
+
+impl Default for Webhooks {
+    fn default() -> Self {
+        Webhooks { allow_private: false, give_up: Duration::from_secs(3 * 86_400) }
+    }
 }
 
 /// A certificate and its key.
@@ -45,6 +63,7 @@ impl Default for Settings {
             open: false,
             log: Log::Json,
             tls: None,
+            webhooks: Webhooks::default(),
         }
     }
 }

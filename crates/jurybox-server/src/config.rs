@@ -1,8 +1,10 @@
 //! How a queue is set up.
 
 use crate::Error;
+use crate::rewards::Rewards;
 use jurybox::{Evaluators, Jury, Spec};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Whether a queue takes items and gives them out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -68,6 +70,15 @@ pub struct Config {
     /// Whether items come in and go out.
     #[serde(default)]
     pub doors: Doors,
+    /// What rewards lie within, and what words for them are worth. Without it, a reward is any number within ±1e100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward: Option<Rewards>,
+    /// Evaluators whose scores count as missing in the order. They are learnt about all the while.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub muted: Vec<String>,
+    /// Weights by which items are ranked instead of what was learnt, which goes on; who is not named has none. Empty: as was learnt.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, f64>,
 }
 
 fn default_k() -> u32 {
@@ -114,6 +125,9 @@ impl Config {
             undo_seconds: default_undo(),
             payload_days: None,
             doors: Doors::Open,
+            reward: None,
+            muted: Vec::new(),
+            weights: BTreeMap::new(),
         }
     }
 
@@ -161,6 +175,41 @@ impl Config {
                 "ageing_per_day = {} is not from 0 to {FASTEST_AGEING}",
                 self.ageing_per_day
             ));
+        }
+        if let Some(scale) = &self.reward {
+            scale.check()?;
+        }
+        self.check_valuing()
+    }
+
+    /// Who is muted, and whose weight is fixed, must sit; and somebody must be left to rank by.
+    fn check_valuing(&self) -> Result<(), Error> {
+        let refuse = |what: String| Err(Error::Refused(what));
+        for (what, name) in self
+            .muted
+            .iter()
+            .map(|name| ("muted", name))
+            .chain(self.weights.keys().map(|name| ("weights", name)))
+        {
+            if self.evaluators.position(name).is_none() {
+                return refuse(format!("{what}: there is no evaluator `{name}`"));
+            }
+        }
+        if let Some(twice) = self.muted.iter().enumerate().find(|(at, name)| self.muted[..*at].contains(name))
+        {
+            return refuse(format!("muted: `{}` is named twice", twice.1));
+        }
+        if self.muted.len() == self.evaluators.len() {
+            return refuse("muted: all evaluators are, and nobody is left to rank by".into());
+        }
+        for (name, weight) in &self.weights {
+            if weight.is_nan() || weight.abs() > 1e100 {
+                return refuse(format!("weights: {weight} for `{name}` is not a number within ±1e100"));
+            }
+        }
+        let counts = |(name, weight): (&String, &f64)| *weight != 0.0 && !self.muted.contains(name);
+        if !self.weights.is_empty() && !self.weights.iter().any(counts) {
+            return refuse("weights: none is other than 0, and nobody is left to rank by".into());
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::board::blocks::Blocks;
+use crate::board::valuing::Valuing;
 use crate::board::view::{Ageing, View};
 use crate::clerk::Clerk;
 use crate::learner::Learner;
@@ -39,6 +40,7 @@ enum Task {
         blocks: Blocks,
         evaluators: Evaluators,
         ageing: Ageing,
+        valuing: Valuing,
         generation: u64,
     },
     Refold {
@@ -216,6 +218,7 @@ impl Office {
                     if self.clerk.replica.board.take_view(view, generation) {
                         self.rankings += 1;
                     } else {
+                        // The queue was set up anew meanwhile: what this one had learnt is still to be ranked by.
                         self.mark = None;
                     }
                 }
@@ -274,8 +277,9 @@ impl Office {
                 }
             };
             let (evaluators, ageing) = (replica.board.seatings.current().clone(), replica.board.ageing());
+            let valuing = replica.board.valuing();
             let (blocks, generation) = replica.board.begin_ranking();
-            Task::Rank { model, jury, blocks, evaluators, ageing, generation }
+            Task::Rank { model, jury, blocks, evaluators, ageing, valuing, generation }
         };
         self.busy = self.tasks.send(task).is_ok();
     }
@@ -303,8 +307,8 @@ fn stand_back() {
 impl Task {
     fn run(self) -> Done {
         match self {
-            Task::Rank { model, jury, blocks, evaluators, ageing, generation } => {
-                let view = View::of(model, jury.fit(), &blocks, &evaluators, ageing);
+            Task::Rank { model, jury, blocks, evaluators, ageing, valuing, generation } => {
+                let view = View::of(model, jury.fit(), &blocks, &evaluators, ageing, valuing);
                 Done::Ranked(view.map_err(Error::from), generation)
             }
             Task::Refold { mut store, queue, until } => {

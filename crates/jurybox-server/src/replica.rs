@@ -29,7 +29,8 @@ impl Replica {
         }
         let (blocks, generation) = self.board.begin_ranking();
         let (evaluators, ageing) = (self.board.seatings.current(), self.board.ageing());
-        let view = View::of(self.learner.seq(), self.learner.fit()?, &blocks, evaluators, ageing)?;
+        let valuing = self.board.valuing();
+        let view = View::of(self.learner.seq(), self.learner.fit()?, &blocks, evaluators, ageing, valuing)?;
         drop(blocks);
         Ok(self.board.take_view(view, generation))
     }

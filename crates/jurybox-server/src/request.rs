@@ -3,8 +3,9 @@
 use crate::board::Filter;
 use crate::config::{Config, Doors};
 use crate::event::{Source, Tags};
+use crate::rewards::Rewards;
 use jurybox::{Evaluators, Spec};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// Something asked of a queue, by somebody.
@@ -138,6 +139,9 @@ pub struct NewVerdict {
     pub token: Option<u64>,
     /// What it was worth.
     pub reward: f64,
+    /// Whether it was worth what the queue's scale says of its label: then the reward is not read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_label: bool,
     /// A word for what was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -181,6 +185,18 @@ pub struct Change {
     pub payload_days: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doors: Option<Doors>,
+    /// None within where there is to be no scale.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "even_if_null")]
+    pub reward: Option<Option<Rewards>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub muted: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<BTreeMap<String, f64>>,
+}
+
+/// What is there, also where it is null: that says something else than what is left out.
+fn even_if_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Rewards>>, D::Error> {
+    Option::deserialize(from).map(Some)
 }
 
 impl Change {
@@ -207,6 +223,9 @@ impl Change {
         config.undo_seconds = self.undo_seconds.unwrap_or(config.undo_seconds);
         config.payload_days = self.payload_days.or(config.payload_days).filter(|days| *days > 0);
         config.doors = self.doors.unwrap_or(config.doors);
+        config.reward = self.reward.unwrap_or(config.reward);
+        config.muted = self.muted.unwrap_or(config.muted);
+        config.weights = self.weights.unwrap_or(config.weights);
         config
     }
 
@@ -227,6 +246,9 @@ impl Change {
             undo_seconds: Some(config.undo_seconds),
             payload_days: Some(config.payload_days.unwrap_or(0)),
             doors: Some(config.doors),
+            reward: Some(config.reward),
+            muted: Some(config.muted),
+            weights: Some(config.weights),
         }
     }
 }

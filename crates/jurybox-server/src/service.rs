@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::desk::find;
 use crate::office::Office;
 use crate::place::Place;
+use crate::reads::Found;
 use crate::request::{Answer, Call};
 use crate::store::Store;
 use std::collections::HashMap;
@@ -127,6 +128,8 @@ struct Inner {
     inbox: SyncSender<Message>,
     /// A connection for those who only look, one after the other: claims do not wait for them. Made when the first one looks.
     reader: Mutex<Option<Reader>>,
+    /// What was found up to an entry of the log, for whoever asks again before there is another. Who makes it holds this: one at a time.
+    found: Mutex<Option<(u64, Found)>>,
     clerk: Mutex<Option<JoinHandle<()>>>,
     health: Arc<Mutex<Health>>,
 }
@@ -249,7 +252,13 @@ impl Service {
             })
             .map_err(|error| Error::Open(error.to_string()))?;
         let clerk = Mutex::new(Some(handle));
-        let queue = Queue(Arc::new(Inner { inbox, reader: Mutex::default(), clerk, health }));
+        let queue = Queue(Arc::new(Inner {
+            inbox,
+            reader: Mutex::default(),
+            found: Mutex::default(),
+            clerk,
+            health,
+        }));
         (seat.queue, seat.failed) = (Some(queue.clone()), None);
         Ok(queue)
     }
@@ -292,6 +301,11 @@ impl Queue {
             self.0.reader.clear_poison();
             reader
         })
+    }
+
+    /// What was last found, and up to which entry.
+    pub(crate) fn last_found(&self) -> MutexGuard<'_, Option<(u64, Found)>> {
+        held(&self.0.found)
     }
 
     /// How the queue stands.

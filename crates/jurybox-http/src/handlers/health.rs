@@ -17,10 +17,13 @@ pub(crate) struct Well {
     /// Queues that are not served as they should be. The log of the server names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_trouble: Option<usize>,
+    /// Webhooks that have failed for so long that they are left alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhooks_off: Option<usize>,
 }
 
 pub(crate) async fn healthy() -> Json<Well> {
-    Json(Well { status: "ok", in_trouble: None })
+    Json(Well { status: "ok", in_trouble: None, webhooks_off: None })
 }
 
 /// Whether all queues are loaded. One that is in trouble does not keep the others; a clock that cannot be right is so for all.
@@ -31,7 +34,8 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem>
             return Err(Problem::from(error.clone()));
         }
         let in_trouble = (!troubles.is_empty()).then_some(troubles.len());
-        return Ok(Json(Well { status: "ready", in_trouble }));
+        let webhooks_off = Some(app.0.metrics.webhooks_off()).filter(|many| *many > 0);
+        return Ok(Json(Well { status: "ready", in_trouble, webhooks_off }));
     }
     let status = StatusCode::SERVICE_UNAVAILABLE;
     let advice = "Send requests here once this says that it is ready.";
@@ -41,7 +45,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem>
 /// What is counted; of queues those that the caller may look at.
 pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let asked = app.clone();
-    let standings = app
+    let (standings, hooks) = app
         .wait(move || {
             let service = &asked.0.service;
             let mut standings = Vec::new();
@@ -51,11 +55,14 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
                     standings.push((name, standing));
                 }
             }
-            Ok(standings)
+            let mut hooks = service.webhooks(None)?;
+            hooks.retain(|hook| caller.sees(&hook.queue));
+            Ok((standings, hooks))
         })
         .await?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings, app.0.log.dropped())).into_response())
+    Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings, &hooks, app.0.log.dropped()))
+        .into_response())
 }
 
 /// What runs here.

@@ -2,7 +2,7 @@
 
 use super::{Asked, Idempotency, OfItem, OfQueue, look, no_item};
 use crate::app::App;
-use crate::body::Json;
+use crate::body::{self, Json};
 use crate::problem::Problem;
 use crate::wire::{
     EvaluatorList, Events, Item, ItemInFull, ItemPage, Preview, Previewed, RankedItem, RankedItems, Report,
@@ -156,8 +156,7 @@ pub(crate) async fn preview(
     if k.is_some_and(|k| !(1..=1000).contains(&k)) {
         return Err(Problem::unusable(format!("k = {} is not from 1 to 1000", k.unwrap_or_default())));
     }
-    let change = serde_json::from_value(change.into())
-        .map_err(|error| Problem::unusable(format!("the body: change: {error}")))?;
+    let change = serde_json::from_value(change.into()).map_err(|error| body::refused(&error))?;
     let _alone = app.0.previews.acquire().await;
     let told = look(&app, &name, move |queue| {
         let k = k.map_or_else(|| queue.standing().map(|standing| standing.config.k), Ok)?;
@@ -171,6 +170,8 @@ pub(crate) async fn preview(
 }
 
 pub(crate) async fn report(State(app): State<App>, OfQueue(name): OfQueue) -> Result<Json<Report>, Problem> {
+    // Each queue makes one at a time: who waits for it holds no thread.
+    let _room = app.0.reports.acquire().await;
     look(&app, &name, |queue| Ok(queue.found()?.into())).await.map(Json)
 }
 

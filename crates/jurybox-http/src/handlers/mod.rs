@@ -2,6 +2,7 @@
 
 pub(crate) mod claims;
 pub(crate) mod health;
+pub(crate) mod hooks;
 pub(crate) mod insight;
 pub(crate) mod items;
 pub(crate) mod queues;

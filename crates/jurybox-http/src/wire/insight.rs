@@ -1,7 +1,7 @@
 //! Looking at a queue: its items in their order, its evaluators, what was found, what happened.
 
 use super::Name;
-use super::items::ScoresByName;
+use super::items::{ScoresByName, once_each};
 use super::queues::QueueChange;
 use crate::time::Time;
 use jurybox::Interval;
@@ -171,7 +171,7 @@ pub(crate) struct ToRank {
 pub(crate) struct RankItem {
     pub(crate) id: Name,
     /// By the names of evaluators; null or left out where missing.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "once_each")]
     pub(crate) scores: ScoresByName,
 }
 
@@ -206,7 +206,11 @@ pub(crate) struct EvaluatorList {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EvaluatorNow {
     name: String,
-    /// What a unit of its score adds to an item's value; null where the policy cannot say.
+    /// Whether its scores count for nothing in the order, for now (`muted` of the queue).
+    muted: bool,
+    /// The weight that the order is by, where weights are fixed (`weights` of the queue); null where it is by what was learnt.
+    fixed: Option<f64>,
+    /// What a unit of its score adds to an item's value by what was learnt; null where the policy cannot say.
     weight: Option<f64>,
     /// An interval of 90 % for the weight; null where the policy cannot say.
     interval: Option<Estimate>,
@@ -243,6 +247,8 @@ impl From<Evaluated> for EvaluatorNow {
     fn from(evaluator: Evaluated) -> Self {
         EvaluatorNow {
             name: evaluator.name,
+            muted: evaluator.muted,
+            fixed: evaluator.fixed,
             weight: evaluator.weight.and_then(finite),
             interval: evaluator.interval.map(Into::into),
             noise: evaluator.noise.and_then(finite),
@@ -309,7 +315,7 @@ pub(crate) struct Report {
     unknown: Option<&'static str>,
     /// What became of the items that were drawn.
     drawn: DrawnItems,
-    /// What rewards lie within: 0 and 1, and whatever else was given. Intervals hold if no item is worth more or less.
+    /// What rewards lie within: the queue's scale (`reward`), or else 0 and 1 and whatever else was given. Intervals hold if no item is worth more or less.
     scale: RewardScale,
 }
 

@@ -2,13 +2,43 @@
 
 use super::{Name, TagFilter};
 use crate::time::Time;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use utoipa::ToSchema;
 
 /// Scores by the names of evaluators; null or left out where missing.
 pub(crate) type ScoresByName = BTreeMap<Name, Option<f64>>;
+
+/// What stands under each name, where no name stands there twice: of two, nobody could say which is meant.
+pub(crate) fn once_each<'de, D, V>(from: D) -> Result<BTreeMap<Name, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    struct Each<V>(PhantomData<V>);
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for Each<V> {
+        type Value = BTreeMap<Name, V>;
+
+        fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            to.write_str("an object with a value for each name")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut each = BTreeMap::new();
+            while let Some((name, value)) = map.next_entry::<Name, V>()? {
+                if each.contains_key(&name) {
+                    return Err(A::Error::custom(format_args!("`{}` is there twice", &*name)));
+                }
+                each.insert(name, value);
+            }
+            Ok(each)
+        }
+    }
+    from.deserialize_map(Each(PhantomData))
+}
 
 /// An item to take in.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -17,14 +47,14 @@ pub(crate) struct NewItem {
     /// Your name for it: sent again, it is the same item.
     id: Name,
     /// Its scores by the names of evaluators; null or left out where missing.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "once_each")]
     scores: ScoresByName,
     /// What the reviewer is shown: any JSON.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<serde_json::Value>,
     /// Its tags, such as its language: claims can ask for them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "once_each")]
     tags: BTreeMap<Name, Name>,
     /// From when on it goes before all others.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -118,6 +148,7 @@ impl Items {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewScores {
     /// By the names of evaluators; those that are null or left out stay as they are.
+    #[serde(deserialize_with = "once_each")]
     pub(crate) scores: ScoresByName,
 }
 

@@ -1,12 +1,14 @@
 //! The wire: what clients send and get, as types. Their limits are in the types, and with them in the OpenAPI document.
 
 mod claims;
+mod hooks;
 mod insight;
 mod items;
 mod queues;
 mod verdicts;
 
 pub(crate) use claims::{Claims, Held, NewClaim, Released, Skip};
+pub(crate) use hooks::{NewWebhook, WebhookList, WebhookNow};
 pub(crate) use insight::{
     EvaluatorList, Events, Item, ItemInFull, ItemPage, Preview, Previewed, RankedItem, RankedItems, Report,
     ToRank,

@@ -8,6 +8,7 @@ use crate::problem::Problem;
 use axum::http::StatusCode;
 use jurybox_server::{Change, Config, Counts, Standing};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// Who scores.
@@ -62,6 +63,21 @@ pub(crate) enum Doors {
     Draining,
 }
 
+/// What rewards lie within, and what words for them are worth.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "for the document")]
+pub(crate) struct Rewards {
+    #[schema(minimum = -1e100, maximum = 1e100)]
+    lowest: f64,
+    /// More than the lowest.
+    #[schema(minimum = -1e100, maximum = 1e100)]
+    highest: f64,
+    /// Words that a verdict may say instead of a number, and what they are worth.
+    #[schema(required = false)]
+    labels: BTreeMap<String, f64>,
+}
+
 /// What is to change in how a queue is set up; what is left out stays.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -99,6 +115,15 @@ pub(crate) struct QueueChange {
     #[schema(minimum = 0, maximum = 36_500)]
     payload_days: Option<u32>,
     doors: Option<Doors>,
+    /// The scale of rewards; null for none. It cannot change so that a verdict that stands would not fit it.
+    reward: Option<Rewards>,
+    /// Evaluators whose scores count as missing in the order, by their names. They are learnt about all the while, so that one who is heard
+    /// again counts as if it had always been.
+    #[schema(max_items = 2048)]
+    muted: Option<Vec<Name>>,
+    /// Weights by which items are ranked instead of what was learnt, by the names of evaluators: the mean of the scores that are there, each
+    /// with its weight. What was learnt is learnt on; empty for ranking by it again.
+    weights: Option<BTreeMap<String, f64>>,
 }
 
 /// The configuration that a PUT asks for: what it says over the defaults.
@@ -178,13 +203,17 @@ mod tests {
             panic!("an object")
         };
         for name in object.properties.keys() {
-            let refused = serde_json::from_value::<Change>(serde_json::json!({ name: {} })).unwrap_err();
+            let refused = serde_json::from_value::<Change>(serde_json::json!({ name: [[]] })).unwrap_err();
             assert!(!refused.to_string().contains("unknown field"), "{name}: {refused}");
         }
-        let every = r#"{"evaluators": [{"name": "a"}], "payload_days": 1}"#;
+        let every = r#"{"evaluators": [{"name": "a"}, {"name": "b"}], "payload_days": 1, "muted": ["b"], "weights": {"a": 1},
+            "reward": {"lowest": 0, "highest": 1}}"#;
         let config: Config = serde_json::from_str(every).unwrap();
         let shown = serde_json::to_value(config).unwrap();
-        let fields: Vec<&String> = shown.as_object().unwrap().keys().collect();
-        assert_eq!(fields, object.properties.keys().collect::<Vec<_>>());
+        let mut fields: Vec<&String> = shown.as_object().unwrap().keys().collect();
+        let mut said: Vec<&String> = object.properties.keys().collect();
+        fields.sort();
+        said.sort();
+        assert_eq!(fields, said);
     }
 }

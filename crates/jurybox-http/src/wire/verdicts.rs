@@ -25,8 +25,9 @@ pub(crate) struct NewVerdict {
     /// The claim's token, where there was one.
     #[schema(value_type = Option<u64>, minimum = 0, maximum = 9_007_199_254_740_991_u64)]
     token: Option<Whole>,
-    /// What it was worth: a number within ±1e100.
-    reward: f64,
+    /// What it was worth: a number on the queue's scale (`reward`), or within ±1e100 where it has none. It may be left out where that
+    /// scale says what the label is worth.
+    reward: Option<f64>,
     /// A word for what was found.
     label: Option<Name>,
     #[serde(default)]
@@ -68,7 +69,8 @@ impl From<NewVerdict> for jurybox_server::NewVerdict {
             item: verdict.item.into(),
             reviewer: verdict.reviewer.into(),
             token: verdict.token.map(|token| token.0),
-            reward: verdict.reward,
+            reward: verdict.reward.unwrap_or_default(),
+            by_label: verdict.reward.is_none(),
             label: verdict.label.map(Into::into),
             source: match verdict.source {
                 Source::Reviewer => jurybox_server::Source::Reviewer,

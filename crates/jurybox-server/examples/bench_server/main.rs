@@ -87,6 +87,16 @@ fn compare(database: &str, items: u64, claims: u64) -> Done<Value> {
     }))
 }
 
+/// What the bare database does, for those who ask the server otherwise (`scripts/bench-http`).
+fn bare_alone(database: &str, items: u64, claims: u64) -> Done<Value> {
+    let bare = match database {
+        "sqlite" => bare::sqlite(tempfile::tempdir()?.path(), items, claims.min(800))?,
+        "postgres" => bare::postgres(&std::env::var("DATABASE_URL")?, items, claims)?,
+        other => return Err(format!("there is no database `{other}`: sqlite or postgres").into()),
+    };
+    Ok(json!({ "items": bare.items, "claims": bare.claims }))
+}
+
 fn main() -> Done<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let place = |word: &str| {
@@ -99,10 +109,11 @@ fn main() -> Done<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let report = match words.as_slice() {
         ["compare", database, items, claims] => compare(database, items.parse()?, claims.parse()?)?,
+        ["bare", database, items, claims] => bare_alone(database, items.parse()?, claims.parse()?)?,
         ["intake", at, items] => served::intake(&place(at), items.parse()?)?,
         ["claims", at, claims] => served::claims(&place(at), claims.parse()?)?,
         ["flat", at, requests] => served::flat(&place(at), requests.parse()?)?,
-        _ => return Err("usage: compare DATABASE ITEMS CLAIMS | intake PLACE ITEMS | claims PLACE CLAIMS | flat PLACE REQUESTS".into()),
+        _ => return Err("usage: compare DATABASE ITEMS CLAIMS | bare DATABASE ITEMS CLAIMS | intake PLACE ITEMS | claims PLACE CLAIMS | flat PLACE REQUESTS".into()),
     };
     writeln!(std::io::stdout(), "{report}")?;
     Ok(())

@@ -116,7 +116,8 @@ impl Board {
     fn configure(&mut self, seq: u64, config: &Config) -> Result<(), Error> {
         let old = std::mem::replace(&mut self.config, Arc::new(config.clone()));
         let reseated = old.evaluators != config.evaluators;
-        let aged = old.ageing_per_day != config.ageing_per_day;
+        let aged = old.ageing_per_day != config.ageing_per_day
+            || (&old.muted, &old.weights) != (&config.muted, &config.weights);
         let (blocks, seatings) = ((reseated || aged).then(|| self.blocks.clone()), self.seatings.len());
         if reseated {
             self.seatings.change(seq, &config.evaluators);

@@ -8,6 +8,7 @@ pub(crate) mod blocks;
 mod claim;
 mod journal;
 mod tags;
+pub(crate) mod valuing;
 pub(crate) mod view;
 pub(crate) mod work;
 
@@ -23,6 +24,7 @@ use journal::Step;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use valuing::Valuing;
 use view::{Ageing, View};
 use work::Work;
 
@@ -115,6 +117,10 @@ impl Board {
 
     pub(crate) fn ageing(&self) -> Ageing {
         Ageing { per_day: self.config.ageing_per_day, since: self.created }
+    }
+
+    pub(crate) fn valuing(&self) -> Valuing {
+        Valuing::of(&self.config)
     }
 
     pub(crate) fn is_open(&self, n: u64) -> bool {
@@ -284,7 +290,7 @@ impl Board {
         self.generation += 1;
         let Some(old) = self.view.take() else { return Ok(None) };
         let (evaluators, ageing) = (self.seatings.current(), self.ageing());
-        let view = View::of(old.model, old.fitted.clone(), &self.blocks, evaluators, ageing)?;
+        let view = View::of(old.model, old.fitted.clone(), &self.blocks, evaluators, ageing, self.valuing())?;
         self.view = Some(view);
         self.blocks.clear_flag(IN_SET);
         Ok(Some(old))

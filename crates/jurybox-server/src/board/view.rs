@@ -2,8 +2,8 @@
 //! since.
 
 use crate::board::blocks::{Blocks, FREE, IN_SET, OPEN};
-use crate::seatings::project;
-use jurybox::{Evaluators, Fitted, Scores, Scratch};
+use crate::board::valuing::Valuing;
+use jurybox::{Evaluators, Fitted, Scratch};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -52,6 +52,7 @@ pub(crate) struct View {
     /// The entry up to which the model has learnt.
     pub(crate) model: u64,
     pub(crate) fitted: Fitted,
+    pub(crate) valuing: Valuing,
     ageing: Ageing,
     order: Vec<Place>,
     pub(crate) cursor: usize,
@@ -66,42 +67,26 @@ impl View {
         blocks: &Blocks,
         evaluators: &Evaluators,
         ageing: Ageing,
+        valuing: Valuing,
     ) -> Result<View, jurybox::Error> {
         let (mut scratch, mut order, mut table) =
             (Scratch::new(), Vec::with_capacity(blocks.open()), Vec::new());
         for block in blocks.iter() {
-            let of_another_seating = fitted.evaluators() != evaluators;
-            let rows: &[f64] = if of_another_seating {
-                table.clear();
-                for row in block.scores.chunks_exact(evaluators.len()) {
-                    table.extend(project(row, evaluators, fitted.evaluators()));
-                }
-                &table
-            } else {
-                &block.scores
-            };
-            let scores = Scores::new(rows, fitted.evaluators().len())?;
-            let values = fitted.values_with(&scores, &mut scratch)?;
+            let values = valuing.values(&fitted, &block.scores, evaluators, &mut scratch, &mut table)?;
             let open = (0..block.flags.len()).filter(|&row| block.flags[row] & OPEN != 0);
             order.extend(
                 open.map(|row| ageing.place(block.number(row), known(values[row]), block.arrived[row])),
             );
         }
         order.sort_unstable();
-        Ok(View { model, fitted, ageing, order, cursor: 0, set: BTreeSet::new() })
+        Ok(View { model, fitted, valuing, ageing, order, cursor: 0, set: BTreeSet::new() })
     }
 
     /// The value of a row that is laid out for these evaluators.
     pub(crate) fn value(&self, row: &[f64], evaluators: &Evaluators) -> Result<f64, jurybox::Error> {
-        let projected;
-        let row = if self.fitted.evaluators() == evaluators {
-            row
-        } else {
-            projected = project(row, evaluators, self.fitted.evaluators());
-            &projected
-        };
-        let scores = self.fitted.scores(row)?;
-        Ok(known(self.fitted.values(&scores)?[0]))
+        let (mut scratch, mut table) = (Scratch::new(), Vec::new());
+        let values = self.valuing.values(&self.fitted, row, evaluators, &mut scratch, &mut table)?;
+        Ok(known(values[0]))
     }
 
     pub(crate) fn place(&self, n: u64, value: f64, arrived: i64) -> Place {

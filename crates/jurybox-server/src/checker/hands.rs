@@ -122,6 +122,9 @@ impl Play<'_> {
                 entry.seq
             ));
         }
+        if let Some(wrong) = self.off_scale(verdict) {
+            self.found.tell(format!("entry {}: the verdict on item {on}: {wrong}", entry.seq));
+        }
         let odds = self.odds(verdict)?;
         if (verdict.probability.to_bits(), verdict.explored) != (odds.0.to_bits(), odds.1) {
             self.found.tell(format!(
@@ -146,6 +149,28 @@ impl Play<'_> {
             )));
         }
         Ok(())
+    }
+
+    /// What is wrong with a verdict by the scale in force, if there is one.
+    fn off_scale(&self, verdict: &Verdict) -> Option<String> {
+        let scale = &self.records.setups[self.setup].config["reward"];
+        let (reward, of_label) =
+            (verdict.reward, verdict.label.as_ref().and_then(|label| scale["labels"][label].as_f64()));
+        let (lowest, highest) = scale["lowest"].as_f64().zip(scale["highest"].as_f64())?;
+        let fits = lowest <= reward && reward <= highest && of_label.is_none_or(|worth| worth == reward);
+        (!fits).then(|| format!("its reward {reward} is not on the scale {scale}"))
+    }
+
+    /// Where the queue has a scale from here on, every verdict that stands is on it.
+    pub(super) fn all_on_scale(&mut self, entry: &Entry) {
+        let standing = self.closed.values().flat_map(|closed| &closed.standing);
+        let wrong: Vec<String> = standing
+            .filter_map(|stood| self.records.verdict(stood.which))
+            .filter_map(|verdict| Some(format!("on item {}: {}", verdict.item, self.off_scale(verdict)?)))
+            .collect();
+        for wrong in wrong {
+            self.found.tell(format!("entry {} (configure): a verdict that stands {wrong}", entry.seq));
+        }
     }
 
     /// The probability that a verdict must come with: that of its pick, of the verdict it replaces, or one.

@@ -232,6 +232,7 @@ impl Play<'_> {
             "create" => self.set_up(entry.seq),
             "configure" => {
                 self.set_up(entry.seq);
+                self.all_on_scale(entry);
                 self.enough(entry)?;
             }
             "items" => self.items(entry),

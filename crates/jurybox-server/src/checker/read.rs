@@ -51,6 +51,7 @@ pub(super) struct Verdict {
     pub(super) slot: i64,
     pub(super) reviewer: String,
     pub(super) source: String,
+    pub(super) label: Option<String>,
     pub(super) reward: f64,
     pub(super) replaces: Option<(u64, u64)>,
     pub(super) replaced_by: Option<u64>,
@@ -112,7 +113,7 @@ pub(super) fn queues(db: &mut Db) -> Found<Vec<QueueRow>> {
 /// The verdicts of a queue, by their entries.
 fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
     let mut verdicts: HashMap<u64, Vec<Verdict>> = HashMap::new();
-    let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from, claim FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
+    let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from, claim, label FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
     for verdict in db.all(sql, queue, |row| {
         let replaces = (row.number_if_any(7)?, row.number_if_any(8)?);
         Ok(Verdict {
@@ -130,6 +131,7 @@ fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
             explored: row.int(12)? != 0,
             stands_from: row.int(13)?,
             claim: row.number_if_any(14)?,
+            label: row.text_if_any(15)?,
         })
     })? {
         verdicts.entry(verdict.seq).or_default().push(verdict);

@@ -2,6 +2,7 @@
 
 use super::read::{Entry, Found, Pick};
 use super::{Play, Problem};
+use jurybox::{Direction, Evaluator};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -54,6 +55,8 @@ impl Play<'_> {
             (number("quorum", 1.0) as i64, number("audit_share", 0.25), number("ageing_per_day", 0.0));
         let start = self.records.log[0].at;
         let (seats, asked) = (setup.evaluators.as_slice(), fitted.evaluators().as_slice());
+        let muted: Vec<&str> =
+            setup.config["muted"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
         let mut candidates = Vec::new();
         for (&n, open) in &self.open {
             let Some(slot) = open.free(quorum) else { continue };
@@ -63,13 +66,17 @@ impl Play<'_> {
             let value = if let Some(value) = self.values.get(&n) {
                 *value
             } else {
-                let score = |seat| {
-                    let at = seats.iter().position(|other| other == seat);
+                let score = |seat: &Evaluator| {
+                    let at = seats.iter().position(|other| other == seat && !muted.contains(&&*seat.name));
                     at.and_then(|at| open.row.get(at)).copied().unwrap_or(f64::NAN)
                 };
-                let row: Vec<f64> = asked.iter().map(score).collect();
-                let told = |error: jurybox::Error| Problem(error.to_string());
-                let value = fitted.values(&fitted.scores(&row).map_err(told)?).map_err(told)?[0];
+                let value = if let Some(weights) = setup.config["weights"].as_object() {
+                    by_weights(seats.iter().map(|seat| (seat, score(seat))), weights)
+                } else {
+                    let row: Vec<f64> = asked.iter().map(score).collect();
+                    let told = |error: jurybox::Error| Problem(error.to_string());
+                    fitted.values(&fitted.scores(&row).map_err(told)?).map_err(told)?[0]
+                };
                 // What cannot be valued is worth nothing.
                 let value = if value.is_nan() { 0.0 } else { value };
                 self.values.insert(n, value);
@@ -94,6 +101,23 @@ impl Play<'_> {
         top.extend(best.into_iter().take(rest).map(|c| c.picked(None)));
         Ok(top)
     }
+}
+
+/// The mean of the scores that are there, by weights that somebody has fixed; those that point low the other way round.
+fn by_weights<'a>(
+    scores: impl Iterator<Item = (&'a Evaluator, f64)>,
+    weights: &serde_json::Map<String, serde_json::Value>,
+) -> f64 {
+    let weighed = scores.filter(|(_, score)| !score.is_nan()).map(|(seat, score)| {
+        let weight = weights.get(&seat.name).and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+        (weight, if seat.direction == Direction::Low { -score } else { score })
+    });
+    let weighed: Vec<(f64, f64)> = weighed.filter(|(weight, _)| *weight != 0.0).collect();
+    if weighed.is_empty() {
+        return f64::NEG_INFINITY;
+    }
+    let sum = weighed.iter().fold(0.0, |sum, (weight, score)| sum + weight * score);
+    sum / weighed.iter().fold(0.0, |sum, (weight, _)| sum + weight.abs())
 }
 
 /// Whether the picks are what they should have been, to the last bit.

@@ -22,6 +22,8 @@ pub(crate) struct Facts {
     shown: HashMap<u64, String>,
     /// What the last reviews were of items that may need no further one.
     last_review: HashMap<u64, (f64, bool)>,
+    /// The labels of verdicts that stand, with the lowest and the highest reward of each: where the scale is to change.
+    rewards: Vec<(Option<String>, f64, f64)>,
     /// Probabilities of picks whose lease has run out, by the token and the reviewer.
     claimed: HashMap<(u64, u64, String), (f64, bool)>,
 }
@@ -128,6 +130,13 @@ impl Facts {
                 }
             }
             Request::Configure(change) => {
+                if change
+                    .reward
+                    .as_ref()
+                    .is_some_and(|scale| scale.is_some() && *scale != board.config.reward)
+                {
+                    self.rewards = store.rewards(queue)?;
+                }
                 for (n, _) in board.enough(change.quorum.unwrap_or(board.config.quorum)) {
                     if let Some(last) = store.verdicts_on(queue, n)?.last() {
                         self.last_review.insert(n, (last.probability, last.explored));
@@ -186,6 +195,11 @@ impl Facts {
     /// The probability of the pick that the last verdict on an open item was on, and whether that was an audit.
     pub(crate) fn last_review(&self, n: u64) -> (f64, bool) {
         self.last_review.get(&n).copied().unwrap_or((1.0, false))
+    }
+
+    /// The labels of verdicts that stand, with the lowest and the highest reward of each.
+    pub(crate) fn rewards(&self) -> &[(Option<String>, f64, f64)] {
+        &self.rewards
     }
 
     /// What an earlier request of the same transaction has changed.

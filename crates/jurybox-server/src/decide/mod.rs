@@ -93,6 +93,18 @@ impl Desk<'_> {
                 )));
             }
         }
+        if let Some(scale) = &config.reward
+            && config.reward != self.board.config.reward
+        {
+            let wrong = |(label, low, high): &(Option<String>, f64, f64)| {
+                scale.wrong(label.as_deref(), *low).or_else(|| scale.wrong(label.as_deref(), *high))
+            };
+            if let Some(wrong) = self.facts.rewards().iter().find_map(wrong) {
+                return Err(Error::Conflict(format!(
+                    "a verdict that stands does not fit the new scale: {wrong}"
+                )));
+            }
+        }
         if config == *self.board.config {
             return Ok(Decision::new(None, Answer::Changed { changed: 0 }));
         }

@@ -6,6 +6,7 @@ use crate::board::work::{Work, decided, verdict_of};
 use crate::config::micros;
 use crate::event::{APPEAL, AUTOMATIC, Added, Body, Earlier, Given, Source};
 use crate::request::{Answer, NewVerdict, Rejected};
+use crate::rewards;
 use crate::rows::VerdictRow;
 use std::collections::HashSet;
 
@@ -37,7 +38,9 @@ impl Desk<'_> {
     /// A second verdict on an item in the same request.
     fn twice(&self, verdict: &NewVerdict, given: &[Given]) -> Result<Fate, String> {
         let same = |other: &&Given| {
-            other.id == verdict.id && other.reward == verdict.reward && other.reviewer == verdict.reviewer
+            other.id == verdict.id
+                && (other.reward == verdict.reward || verdict.by_label)
+                && (&other.reviewer, &other.label) == (&verdict.reviewer, &verdict.label)
         };
         match given.iter().find(same) {
             Some(_) => Ok(Fate::Repeated),
@@ -53,7 +56,7 @@ impl Desk<'_> {
         let same_item = self.facts.item(&verdict.item).is_some_and(|found| found.n == known.n);
         let same = same_item
             && known.reviewer == verdict.reviewer
-            && known.reward.to_bits() == verdict.reward.to_bits()
+            && (verdict.by_label || known.reward.to_bits() == verdict.reward.to_bits())
             && known.source == verdict.source
             && known.label == verdict.label;
         Some(if same {
@@ -72,15 +75,12 @@ impl Desk<'_> {
         if let Some(label) = &verdict.label {
             check_name("the label", label)?;
         }
-        if verdict.reward.is_nan() || verdict.reward.abs() > 1e100 {
-            return Err(format!(
-                "reward {} is not usable; a reward is a number within ±1e100",
-                verdict.reward
-            ));
-        }
         if let Some(fate) = self.fate_of_known(verdict) {
             return fate;
         }
+        let said = (!verdict.by_label).then_some(verdict.reward);
+        let reward = rewards::worth(self.board.config.reward.as_ref(), verdict.label.as_deref(), said)?;
+        let verdict = &NewVerdict { reward, by_label: false, ..verdict.clone() };
         let found =
             self.facts.item(&verdict.item).ok_or_else(|| format!("there is no item `{}`", verdict.item))?;
         let n = found.n;

@@ -183,7 +183,8 @@ impl Clerk {
         let (mut contributions, mut predicted) = (None, None);
         if let Some(view) = &board.view {
             let row: Vec<f64> = item.scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();
-            let row = crate::seatings::project(&row, board.seatings.current(), view.fitted.evaluators());
+            let fixed = view.valuing.contributions(&row, board.seatings.current());
+            let row = view.valuing.heard(&row, board.seatings.current(), view.fitted.evaluators());
             contributions = view.fitted.contributions(&row)?;
             let level = Fraction::try_from(0.9).ok();
             let scores = view.fitted.scores(&row)?;
@@ -195,6 +196,7 @@ impl Clerk {
             if view.fitted.evaluators() != board.seatings.current() {
                 contributions = None;
             }
+            contributions = fixed.or(contributions);
         }
         let payload = payload.and_then(|text| serde_json::from_str(&text).ok());
         let model = board.view.as_ref().map_or(0, |view| view.model);

@@ -1,6 +1,7 @@
 //! What was learnt about the evaluators, and what another model would do.
 
 use crate::board::Filter;
+use crate::board::valuing::Valuing;
 use crate::board::view::{Ageing, View};
 use crate::clerk::looks::in_order;
 use crate::load::refold_as;
@@ -27,6 +28,10 @@ pub struct Model {
 pub struct Evaluated {
     /// Its name.
     pub name: String,
+    /// Whether its scores count for nothing in the order, for now.
+    pub muted: bool,
+    /// The weight that somebody has fixed for it, where weights are fixed. The order is by those, and the others are still learnt.
+    pub fixed: Option<f64>,
     /// What a unit of its score adds to an item's value, where the policy can say.
     pub weight: Option<f64>,
     /// An interval that holds the weight with probability 0.9, where the policy can say.
@@ -89,7 +94,7 @@ impl Queue {
             .and_then(|_| refold_as(store.as_mut(), queue, until, Some(&changed), &mut |_| Ok(())));
         store.rollback();
         let ageing = Ageing { per_day: changed.ageing_per_day, since };
-        let view = View::of(until, learner?.fit()?, &blocks, &seated, ageing)?;
+        let view = View::of(until, learner?.fit()?, &blocks, &seated, ageing, Valuing::of(&changed))?;
         let numbers: Vec<u64> = view.best(&blocks).take(k).collect();
         let then = in_order(store.as_mut(), queue, &numbers)?;
         Ok((now.into_iter().map(|item| item.id).collect(), then.into_iter().map(|(_, id, _)| id).collect()))
@@ -139,9 +144,16 @@ impl Model {
                 })?;
                 row[column] = score.unwrap_or(f64::NAN);
             }
-            table.extend(crate::seatings::project(&row, evaluators, self.fitted.evaluators()));
+            table.extend(row);
         }
-        Ok(self.fitted.values(&self.fitted.scores(&table)?)?)
+        if self.fitted.evaluators() == evaluators {
+            // Its words name the evaluator.
+            self.fitted.scores(&table)?;
+        }
+        jurybox::Scores::new(&table, evaluators.len())?;
+        let (mut scratch, mut heard) = (jurybox::Scratch::new(), Vec::new());
+        let valuing = Valuing::of(&self.config);
+        Ok(valuing.values(&self.fitted, &table, evaluators, &mut scratch, &mut heard)?.into_owned())
     }
 
     fn evaluators(&self, rows: &[Vec<f64>]) -> Vec<Evaluated> {
@@ -153,11 +165,14 @@ impl Model {
         let intervals = level.filter(|_| fits).and_then(|level| self.fitted.weight_intervals(level));
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
         let (coverage, closest) = compared(rows, evaluators.len());
+        let valuing = Valuing::of(&self.config);
         evaluators
             .names()
             .enumerate()
             .map(|(j, name)| Evaluated {
                 name: name.into(),
+                muted: self.config.muted.iter().any(|muted| muted == name),
+                fixed: valuing.weight(name),
                 weight: weights.and_then(|weights| weights.get(j)).copied(),
                 interval: intervals.as_ref().and_then(|all| all.get(j)).copied(),
                 noise: noise.and_then(|noise| noise.get(j)).copied(),

@@ -37,7 +37,8 @@ pub struct Found {
     pub unknown: Option<&'static str>,
     /// What became of the items that were drawn.
     pub drawn: Drawn,
-    /// What rewards lie within: 0 and 1, and whatever else was given. Intervals hold if no item is worth more or less.
+    /// What rewards lie within: the queue's scale, or else 0 and 1 and whatever else was given. Intervals hold if no item is worth more
+    /// or less.
     pub scale: Scale,
 }
 
@@ -124,13 +125,23 @@ struct Seen {
 impl Queue {
     /// What has been found, against what picking otherwise would have.
     pub fn found(&self) -> Result<Found, Error> {
+        // One at a time, however many ask; and while nothing happens, nothing else can have been found.
+        let mut last = self.last_found();
         let (mut store, queue) =
             self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
         // All of it as it is at one moment.
         let head = store.begin_reading(queue)?;
+        if let Some((seq, found)) = &*last
+            && *seq == head.seq
+        {
+            store.rollback();
+            return Ok(found.clone());
+        }
         let found = read(store.as_mut(), queue, head.seq);
         store.rollback();
-        found
+        let found = found?;
+        *last = Some((head.seq, found.clone()));
+        Ok(found)
     }
 }
 
@@ -138,6 +149,9 @@ fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Found, Error> {
     let (seatings, config) = crate::store::set_up(store, queue, head)?;
     let past = Past::read(store, queue, head)?;
     let mut gathered = Gathered::of(&past.arrivals(store, queue)?);
+    if let Some(scale) = &config.reward {
+        gathered.scale = Scale { low: scale.lowest, high: scale.highest };
+    }
     let asked: HashSet<u64> = store.asked_before(queue)?.into_iter().collect();
     let mut last: Option<Seen> = None;
     store.looked_at(queue, &mut |item, said| {
@@ -147,7 +161,9 @@ fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Found, Error> {
             gathered.take(seen);
         }
         if let (Some(seen), Some(said)) = (&mut last, said) {
-            gathered.scale.take_in(said.reward);
+            if config.reward.is_none() {
+                gathered.scale.take_in(said.reward);
+            }
             seen.hear(said);
         }
         Ok(())

@@ -12,7 +12,7 @@ use rusqlite::params;
 const ID: &str = "SELECT key FROM items WHERE queue = ?1 AND n = ?2 AND key IS NOT NULL";
 
 /// Every table with rows of a queue; the queue's own row goes last.
-pub(crate) const DELETE_QUEUE: [&str; 11] = [
+pub(crate) const DELETE_QUEUE: [&str; 12] = [
     "DELETE FROM leases WHERE queue = ?1",
     "DELETE FROM claims WHERE queue = ?1",
     "DELETE FROM skips WHERE queue = ?1",
@@ -22,6 +22,7 @@ pub(crate) const DELETE_QUEUE: [&str; 11] = [
     "DELETE FROM items WHERE queue = ?1",
     "DELETE FROM checkpoints WHERE queue = ?1",
     "DELETE FROM idempotency WHERE queue = ?1",
+    "DELETE FROM webhooks WHERE queue = ?1",
     "DELETE FROM log WHERE queue = ?1",
     "DELETE FROM queues WHERE id = ?1",
 ];
@@ -38,6 +39,8 @@ pub(crate) trait Lookups {
     fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error>;
     /// Items with a verdict that names no claim, by somebody who had been given the item before.
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error>;
+    /// The labels of verdicts that stand, with the lowest and the highest reward of each.
+    fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error>;
     /// Every so manieth item that came in and was not erased, by number.
     fn every(
         &mut self,
@@ -108,6 +111,10 @@ impl Lookups for Sqlite {
             each(item(row, 0)?, said)
         })?;
         Ok(())
+    }
+
+    fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error> {
+        self.rows(sql::REWARDS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {

@@ -1,5 +1,6 @@
 //! Where queues are kept: the contract, and the two databases that keep it.
 
+pub(crate) mod hooks;
 pub(crate) mod keys;
 pub(crate) mod lookups;
 pub(crate) mod postgres;
@@ -68,7 +69,7 @@ pub(crate) struct Checkpoint {
 /// Where queues are kept. One connection, one transaction at a time, always about one queue.
 ///
 /// An error of any method but `commit` means that the transaction has not happened.
-pub(crate) trait Store: Send + keys::KeyStore + lookups::Lookups {
+pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Lookups {
     /// Whether other nodes may write to the same queues.
     fn is_shared(&self) -> bool {
         false

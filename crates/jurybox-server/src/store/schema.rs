@@ -4,10 +4,10 @@
 //! tables; only the names of types differ.
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
-pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH];
+pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 4;
+pub(crate) const VERSION: i64 = 5;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 const FIRST: &str = "
@@ -73,6 +73,14 @@ CREATE TABLE api_keys(
 const FOURTH: &str = "
 {numbers}
 CREATE INDEX log_of_settings ON log(queue, kind, seq) WHERE kind IN ('create', 'configure', 'erase');
+";
+
+/// Where else a queue's log is told, and how far that has come.
+const FIFTH: &str = "
+CREATE TABLE webhooks(
+  queue {integer} NOT NULL, name {text} NOT NULL, url {text} NOT NULL, secret {bytes} NOT NULL, seen {integer} NOT NULL,
+  made {integer} NOT NULL, holder {integer} NOT NULL, until {integer} NOT NULL, failures {integer} NOT NULL,
+  failing_since {integer}, next_try {integer} NOT NULL, why {text}, off {integer} NOT NULL, PRIMARY KEY(queue, name)){rowless};
 ";
 
 /// PostgreSQL does not give a number twice as it is.

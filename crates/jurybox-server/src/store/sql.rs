@@ -140,6 +140,9 @@ pub(crate) const ARRIVALS: &str =
 /// found by their items and claims are not.
 pub(crate) const ASKED_BEFORE: &str = "SELECT DISTINCT v.item FROM claims c CROSS JOIN verdicts v WHERE c.queue = ?1 AND v.queue = ?1 AND v.item = c.item AND v.reviewer = c.reviewer AND v.superseded_by IS NULL AND v.claim IS NULL AND v.source = 'reviewer' AND c.seq < v.seq";
 
+/// The labels of verdicts that stand, with the ends of their rewards.
+pub(crate) const REWARDS: &str = "SELECT label, MIN(reward), MAX(reward) FROM verdicts WHERE queue = ?1 AND superseded_by IS NULL GROUP BY label ORDER BY COALESCE(label, '')";
+
 pub(crate) fn verdict_by_id() -> String {
     format!("SELECT {VERDICT} FROM verdicts v WHERE v.queue = ?1 AND v.id = ?2")
 }

@@ -39,6 +39,7 @@ fn first_version(kind: Kind) -> Home {
         home.change(&format!("DROP INDEX {index}"));
     }
     home.change("DROP TABLE api_keys");
+    home.change("DROP TABLE webhooks");
     if kind == Kind::Sqlite {
         let first = schema::for_sqlite(schema::MIGRATIONS[0]);
         let queues = first.split(';').next().unwrap();

@@ -220,6 +220,17 @@ impl Life {
                 let before = Some(self.clerk.replica.board.at - 40_000_000);
                 Request::Close { filter, before, reason: "too old".into() }
             }
+            39 if self.draw(4) == 0 => {
+                let names = self.evaluators();
+                let one = |life: &mut Life| names[life.draw(names.len() as u64) as usize].clone();
+                let muted = if self.draw(2) == 0 { Vec::new() } else { vec![one(self)] };
+                let weights = if self.draw(2) == 0 {
+                    Default::default()
+                } else {
+                    [(one(self), self.share()), (one(self), -1.0)].into()
+                };
+                Request::Configure(Change { muted: Some(muted), weights: Some(weights), ..Change::default() })
+            }
             _ => {
                 let seconds = self.draw(25).cast_signed();
                 self.pass(seconds);

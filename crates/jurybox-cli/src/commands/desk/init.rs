@@ -4,7 +4,7 @@ use super::super::names::{self, Names};
 use super::Place;
 use crate::messages::say;
 use jurybox::{Direction, Evaluator, Evaluators, Spec};
-use jurybox_server::{Config, Desk};
+use jurybox_server::{Config, Desk, Rewards};
 
 /// Make a desk: a folder with a queue in it, or a queue in a database.
 ///
@@ -43,6 +43,26 @@ pub(crate) struct Args {
     /// After how many days what reviewers are shown is deleted [default: never]
     #[arg(long, value_name = "DAYS")]
     payload_days: Option<u32>,
+    /// The lowest and the highest reward, such as 0..1; a verdict beyond them is refused [default: any number]
+    #[arg(long, value_name = "LOWEST..HIGHEST", value_parser = ends, allow_hyphen_values = true)]
+    reward_scale: Option<(f64, f64)>,
+    /// A word that a verdict may say instead of a number, and what it is worth; may be said several times
+    #[arg(long = "label", value_name = "WORD=REWARD", value_parser = label, requires = "reward_scale")]
+    labels: Vec<(String, f64)>,
+}
+
+/// Two numbers with two dots between them.
+fn ends(text: &str) -> Result<(f64, f64), String> {
+    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+    let (low, high) =
+        text.split_once("..").ok_or("two numbers with `..` between them are wanted, such as 0..1")?;
+    Ok((number(low)?, number(high)?))
+}
+
+/// A word and a number with an equals sign between them.
+fn label(text: &str) -> Result<(String, f64), String> {
+    let (word, worth) = text.rsplit_once('=').ok_or("a word and a number are wanted, such as harmful=1")?;
+    Ok((word.into(), worth.parse().map_err(|_| format!("`{worth}` is no number"))?))
 }
 
 impl Args {
@@ -65,6 +85,11 @@ impl Args {
             ageing_per_day: self.ageing_per_day,
             undo_seconds: self.undo,
             payload_days: self.payload_days,
+            reward: self.reward_scale.map(|(lowest, highest)| Rewards {
+                lowest,
+                highest,
+                labels: self.labels.iter().cloned().collect(),
+            }),
             ..Config::new(Evaluators::new(evaluators)?)
         };
         let queue = self.place.queue.as_deref().unwrap_or("desk");

@@ -14,7 +14,7 @@ const TOGETHER: usize = 5000;
 /// Rejected verdicts that are named.
 const NAMED: usize = 5;
 
-/// Give verdicts: one with --item and --reward, or those of a file.
+/// Give verdicts: one with --item and --reward (or a --label that the desk's scale knows), or those of a file.
 ///
 /// A verdict of a reviewer on an item counts once, however often it is given. Who has changed their mind says --revise. Verdicts that
 /// come after the lease has run out count unless another reviewer has the item by then.
@@ -31,12 +31,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     reviewer: String,
     /// The item, by its id
-    #[arg(long, value_name = "ID", requires = "reward")]
+    #[arg(long, value_name = "ID")]
     item: Option<String>,
     /// What it was worth
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     reward: Option<f64>,
-    /// A word for what was found
+    /// A word for what was found; without --reward, one whose worth the desk knows
     #[arg(long, value_name = "WORD")]
     label: Option<String>,
     /// It replaces the reviewer's earlier verdict on the item
@@ -58,10 +58,17 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let found = match (&self.item, self.reward) {
-            (Some(item), Some(reward)) => vec![(item.clone(), reward)],
-            _ => self.in_files()?,
+            (Some(item), reward) => {
+                ensure!(
+                    reward.is_some() || self.label.is_some(),
+                    "pass --reward, or --label with a word of the desk's scale"
+                );
+                vec![(item.clone(), reward)]
+            }
+            (None, _) => self.in_files()?,
         };
         let mut desk = self.place.open()?;
+        let scale = desk.status()?.config.reward;
         let mut verdicts = Vec::with_capacity(found.len());
         for (item, reward) in found {
             let mut id = format!("{item}/{}", self.reviewer);
@@ -73,8 +80,10 @@ impl Args {
                     bail!("{} has given no verdict on {item}", self.reviewer)
                 };
                 // Run again after it was done, it is done.
-                if standing == reward {
-                    say(format_args!("{} has found {item} worth {reward} already", self.reviewer));
+                let labels = scale.as_ref().map(|scale| &scale.labels);
+                let of_label = || labels?.get(self.label.as_ref()?).copied();
+                if reward.or_else(of_label) == Some(standing) {
+                    say(format_args!("{} has found {item} worth {standing} already", self.reviewer));
                     return self.tell(0, 1, &[]);
                 }
                 id = format!(
@@ -89,7 +98,8 @@ impl Args {
                 id,
                 item,
                 reviewer,
-                reward,
+                reward: reward.unwrap_or_default(),
+                by_label: reward.is_none(),
                 label,
                 source,
                 revises,
@@ -131,7 +141,7 @@ impl Args {
         Ok(())
     }
 
-    fn in_files(&self) -> anyhow::Result<Vec<(String, f64)>> {
+    fn in_files(&self) -> anyhow::Result<Vec<(String, Option<f64>)>> {
         let [id] = &self.columns.id()[..] else { bail!("pass --item and --reward, or a file with one --id") };
         let Some(reward) = &self.reward_column else {
             bail!("say which column has the rewards: pass --reward-column")
@@ -150,7 +160,9 @@ impl Args {
             |mut part| Ok((part.batch.keys().to_vec(), part.batch.scores().to_vec())),
             |_, (keys, rewards)| {
                 let pairs = keys.into_iter().map(String::from).zip(rewards);
-                found.extend(pairs.filter(|(_, reward)| !reward.is_nan()));
+                found.extend(
+                    pairs.filter(|(_, reward)| !reward.is_nan()).map(|(key, reward)| (key, Some(reward))),
+                );
                 Ok(())
             },
         )?;

@@ -3,7 +3,7 @@
 use super::super::place;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use jurybox_http::{Limits, Log, Proxy, Settings, Tls};
+use jurybox_http::{Limits, Log, Proxy, Settings, Tls, Webhooks};
 use jurybox_server::{Place, Role};
 use serde::Deserialize;
 use std::io::IsTerminal;
@@ -75,6 +75,13 @@ pub(super) struct Asked {
     /// last key was revoked stays closed
     #[arg(long, env = "JURYBOX_OPEN")]
     open: bool,
+    /// Let webhooks go to this machine and to private networks, and without encryption: for tests, and where whoever can set up a
+    /// webhook may reach all of those anyway
+    #[arg(long, env = "JURYBOX_WEBHOOK_ALLOW_PRIVATE")]
+    webhook_allow_private: bool,
+    /// For how many hours a webhook may fail before it is left alone [default: 72]
+    #[arg(long, value_name = "HOURS", env = "JURYBOX_WEBHOOK_GIVE_UP")]
+    webhook_give_up: Option<u64>,
     /// How requests are logged on standard error [default: text at a terminal, otherwise json]
     #[arg(long, value_name = "FORM", env = "JURYBOX_LOG")]
     log: Option<LogForm>,
@@ -123,6 +130,8 @@ pub(super) fn filled(
         proxy_from: or(asked.proxy_from, said.proxy_from),
         proxy_roles: if asked.proxy_roles.is_empty() { said.proxy_roles } else { asked.proxy_roles },
         open: asked.open || said.open,
+        webhook_allow_private: asked.webhook_allow_private || said.webhook_allow_private,
+        webhook_give_up: asked.webhook_give_up.or(said.webhook_give_up),
         log: asked.log.or(said.log),
     };
     Ok((records, asked))
@@ -178,6 +187,12 @@ impl Asked {
                 Some(LogForm::Json) | None => Log::Json,
             },
             tls,
+            webhooks: Webhooks {
+                allow_private: self.webhook_allow_private,
+                give_up: self
+                    .webhook_give_up
+                    .map_or(normal.webhooks.give_up, |hours| Duration::from_secs(hours.saturating_mul(3600))),
+            },
         })
     }
 }

@@ -6,6 +6,7 @@
 //! the log what became of it.
 
 mod ahead;
+mod hooks;
 mod open;
 mod read;
 mod say;

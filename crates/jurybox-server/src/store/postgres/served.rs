@@ -80,6 +80,11 @@ impl Lookups for Postgres {
         })
     }
 
+    fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error> {
+        let rows = self.ask(sql::REWARDS, values![queue])?;
+        rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?))).collect()
+    }
+
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {
         let rows = self.ask(sql::ASKED_BEFORE, values![queue])?;
         rows.iter().map(|row| get(row, 0)).collect()

@@ -1,0 +1,141 @@
+//! Webhooks: the log of a queue, told to somebody else as it grows.
+//!
+//! Every webhook has a cursor in the database, which moves when what was sent has been answered with success, and not before: everything
+//! arrives, in order, at least once. One node at a time has a webhook, for a minute from when it last said so; should it die, another goes on.
+//! What cannot be delivered is tried again, after ever longer rests; after days of that it is left alone until somebody sets it up anew.
+
+pub(crate) mod address;
+mod send;
+pub(crate) mod sign;
+
+use crate::app::App;
+use crate::wire::Events;
+use address::Target;
+use jurybox_server::{Error, Outcome, Secret, Webhook};
+use serde::Serialize;
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often somebody looks whether there is something to send.
+const LOOK: Duration = Duration::from_millis(500);
+/// Entries of the log that are sent together.
+const TOGETHER: usize = 100;
+/// The first rest after a failure, and the longest, in seconds.
+const RESTS: (u64, u64) = (1, 3600);
+
+/// What is sent: the queue, and a page of its log as `GET …/events` gives it.
+#[derive(Serialize)]
+struct Message<'a> {
+    queue: &'a str,
+    #[serde(flatten)]
+    events: Events,
+}
+
+/// Sends, for as long as the server runs.
+pub(crate) async fn follow(app: App) {
+    // A number of our own, that no other node has.
+    let holder = (RandomState::new().hash_one(std::process::id()) >> 1).max(1).cast_signed();
+    let busy = Arc::<Mutex<HashSet<(String, String)>>>::default();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let asked = app.clone();
+        let look = move || Ok((asked.0.service.webhooks(None)?, asked.0.service.now()?));
+        // A database that is away now is there later.
+        let Ok((hooks, now)) = app.wait(look).await else { continue };
+        app.0.metrics.note_webhooks_off(hooks.iter().filter(|hook| hook.off).count());
+        for hook in hooks {
+            let key = (hook.queue.clone(), hook.name.clone());
+            let is_due = !hook.off && hook.seen < hook.head && hook.next_try <= now;
+            if !is_due || !lock(&busy).insert(key.clone()) {
+                continue;
+            }
+            let (app, busy) = (app.clone(), busy.clone());
+            tokio::spawn(async move {
+                // What cannot be noted is sent once more, by whoever can note it.
+                let _ = deliver(&app, hook, holder).await;
+                lock(&busy).remove(&key);
+            });
+        }
+    }
+}
+
+fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends to one webhook until there is nothing left, or it fails.
+async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error> {
+    loop {
+        let (asked, of) = (app.clone(), hook.clone());
+        let taken = move || {
+            let service = &asked.0.service;
+            let Some(secret) = service.take_webhook(&of, holder)? else { return Ok(None) };
+            let events = service.queue(&of.queue)?.happened(of.seen, TOGETHER)?;
+            Ok(Some((secret, events, service.now()?)))
+        };
+        let Some((secret, events, now)) = app.wait(taken).await? else { return Ok(()) };
+        let (Some(first), Some(last)) =
+            (events.first().map(|event| event.seq), events.last().map(|event| event.seq))
+        else {
+            return Ok(());
+        };
+        let events = Events { events: events.into_iter().map(Into::into).collect(), next: last };
+        let body = serde_json::to_vec(&Message { queue: &hook.queue, events });
+        let body = body.map_err(|error| Error::Corrupt(error.to_string()))?;
+        let id = format!("{}/{}/{first}-{last}", hook.queue, hook.name);
+        let sent = attempt(app, &hook, &secret, &id, now / 1_000_000, &body).await;
+        app.0.metrics.note_delivery(sent.is_ok());
+        let outcome = match &sent {
+            Ok(()) => Outcome::Delivered { seen: last },
+            Err(failure) => failed(app, &hook, now, failure),
+        };
+        let (asked, of) = (app.clone(), hook.clone());
+        let noted = app.wait(move || asked.0.service.note_webhook(&of, holder, &outcome)).await?;
+        if sent.is_err() || !noted {
+            return Ok(());
+        }
+        hook.seen = last;
+    }
+}
+
+/// Why it did not arrive, and whether nobody there wants it any more.
+struct Failure {
+    why: String,
+    gone: bool,
+}
+
+async fn attempt(
+    app: &App,
+    hook: &Webhook,
+    secret: &Secret,
+    id: &str,
+    seconds: i64,
+    body: &[u8],
+) -> Result<(), Failure> {
+    let private = app.0.settings.webhooks.allow_private;
+    let passing = |why: String| Failure { why, gone: false };
+    let target = Target::parse(&hook.url, private).map_err(passing)?;
+    let headers = [
+        ("webhook-id", id.to_string()),
+        ("webhook-timestamp", seconds.to_string()),
+        ("webhook-signature", sign::signature(secret, id, seconds, body)),
+    ];
+    match send::post(&target, &headers, body, private).await.map_err(passing)? {
+        200..=299 => Ok(()),
+        status @ 300..=399 => Err(passing(format!("it answered {status}, and nothing is followed"))),
+        status => Err(Failure { why: format!("it answered {status}"), gone: status == 410 }),
+    }
+}
+
+/// What to note of a failure: the rests double, with a little chance in them, so that not all come back at once.
+fn failed(app: &App, hook: &Webhook, now: i64, failure: &Failure) -> Outcome {
+    let (first, longest) = RESTS;
+    let rest = (first << hook.failures.min(20)).min(longest) * 1_000_000;
+    let chance = RandomState::new().hash_one(now) % (rest / 5);
+    let give_up = i64::try_from(app.0.settings.webhooks.give_up.as_micros()).unwrap_or(i64::MAX);
+    let tired = hook.failing_since.is_some_and(|since| now.saturating_sub(since) >= give_up);
+    let next_try = now.saturating_add_unsigned(rest + chance);
+    Outcome::Failed { at: now, next_try, why: failure.why.clone(), off: tired || failure.gone }
+}

@@ -1,0 +1,57 @@
+//! What a webhook is signed with, as Standard Webhooks have it: HMAC-SHA256 over the message's id, the time and the body.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use jurybox_server::Secret;
+use sha2::Sha256;
+
+/// What a secret begins with, where it is written down.
+const PREFIX: &str = "whsec_";
+/// How many bytes a secret has.
+const BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+
+/// The signature of a message.
+pub(crate) fn signature(secret: &Secret, id: &str, seconds: i64, body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.bytes()).expect("any key will do");
+    mac.update(format!("{id}.{seconds}.").as_bytes());
+    mac.update(body);
+    format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+}
+
+/// A secret as it is shown, once.
+pub(crate) fn shown(secret: &Secret) -> String {
+    format!("{PREFIX}{}", STANDARD.encode(secret.bytes()))
+}
+
+/// A secret that somebody brings along. What was wrong with it is said without saying it again.
+pub(crate) fn read(text: &str) -> Result<Secret, String> {
+    let bytes = text.strip_prefix(PREFIX).and_then(|text| STANDARD.decode(text).ok());
+    bytes.filter(|bytes| BYTES.contains(&bytes.len())).map(Secret::of).ok_or_else(|| {
+        format!("a secret is `{PREFIX}` and 24 to 64 bytes in base64; leave it out, and one is made")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_that_of_the_standard() {
+        // The example of standardwebhooks.com.
+        let secret = read("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let signed =
+            signature(&secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
+        assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+        assert_eq!(read(&shown(&secret)).unwrap(), secret);
+    }
+
+    #[test]
+    fn a_secret_that_anybody_could_guess_is_refused() {
+        for text in ["", "hunter2", "whsec_", "whsec_MTIz", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!!"]
+        {
+            let why = read(text).unwrap_err();
+            assert!(text.len() < 3 || !why.contains(text) || text == "whsec_", "{why}");
+        }
+    }
+}

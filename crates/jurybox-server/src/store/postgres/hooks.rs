@@ -1,0 +1,73 @@
+//! Webhooks in PostgreSQL.
+
+use super::Postgres;
+use super::read::get;
+use crate::Error;
+use crate::hooks::{Outcome, Secret, Webhook};
+use crate::store::hooks::{DELIVERED, DROP_HOOK, FAILED, HOOKS, HookStore, PUT_HOOK, SECRET, TAKE_HOOK};
+use crate::store::value::{Value, values};
+
+impl Postgres {
+    /// Whether a statement changed anything.
+    fn changes(&mut self, statement: &str, values: Vec<Value>) -> Result<bool, Error> {
+        Ok(!self.ask(&format!("{statement} RETURNING name"), values)?.is_empty())
+    }
+}
+
+impl HookStore for Postgres {
+    fn hooks(&mut self) -> Result<Vec<Webhook>, Error> {
+        let rows = self.ask(HOOKS, Vec::new())?;
+        let read = |row: &tokio_postgres::Row| {
+            Ok(Webhook {
+                id: get(row, 0)?,
+                queue: get(row, 1)?,
+                name: get(row, 2)?,
+                url: get(row, 3)?,
+                seen: get(row, 4)?,
+                made: get(row, 5)?,
+                failures: get(row, 6)?,
+                failing_since: get(row, 7)?,
+                next_try: get(row, 8)?,
+                why: get(row, 9)?,
+                off: get::<i64>(row, 10)? != 0,
+                head: get(row, 11)?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    fn put_hook(&mut self, hook: &Webhook, secret: &Secret) -> Result<(), Error> {
+        let Webhook { id, name, url, seen, made, .. } = hook;
+        self.ask(PUT_HOOK, values![*id, name, url, secret.bytes().to_vec(), *seen, *made])?;
+        Ok(())
+    }
+
+    fn secret(&mut self, queue: i64, name: &str) -> Result<Option<Secret>, Error> {
+        let rows = self.ask(SECRET, values![queue, name])?;
+        rows.first().map(|row| Ok(Secret::of(get(row, 0)?))).transpose()
+    }
+
+    fn drop_hook(&mut self, queue: i64, name: &str) -> Result<bool, Error> {
+        self.changes(DROP_HOOK, values![queue, name])
+    }
+
+    fn take_hook(
+        &mut self,
+        queue: i64,
+        name: &str,
+        holder: i64,
+        now: i64,
+        until: i64,
+    ) -> Result<bool, Error> {
+        self.changes(TAKE_HOOK, values![queue, name, holder, now, until])
+    }
+
+    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &Outcome) -> Result<bool, Error> {
+        match outcome {
+            Outcome::Delivered { seen } => self.changes(DELIVERED, values![queue, name, holder, *seen]),
+            Outcome::Failed { at, next_try, why, off } => {
+                self.changes(FAILED, values![queue, name, holder, *at, *next_try, why, *off])
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Webhooks, as far as they are rows: one node at a time, and nothing that is noted of what was changed.
+
+use super::home::{Home, Kind, on_both};
+use crate::{Config, Error, Outcome, Secret, Service};
+use jurybox::Evaluators;
+use std::time::Duration;
+
+on_both!(one_node_at_a_time_sends_and_what_arrived_is_kept, a_webhook_goes_with_its_queue);
+
+fn service(home: &Home) -> Service {
+    Service::open(home.place.clone(), Duration::from_secs(5)).unwrap()
+}
+
+fn made(service: &Service) {
+    service.create("q", &Config::new(Evaluators::new(["a"]).unwrap())).unwrap();
+    service.put_webhook("q", "h", "https://example.org/", Some(Secret::of(vec![7; 24])), Some(0)).unwrap();
+}
+
+fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
+    let home = Home::new(kind);
+    {
+        let service = service(&home);
+        made(&service);
+        let hook = service.webhooks(None).unwrap().remove(0);
+        assert_eq!((hook.seen, hook.head, hook.queue.as_str()), (0, 1, "q"));
+        assert_eq!(service.take_webhook(&hook, 1).unwrap(), Some(Secret::of(vec![7; 24])));
+        assert_eq!(service.take_webhook(&hook, 2).unwrap(), None, "another has it");
+        assert!(service.take_webhook(&hook, 1).unwrap().is_some(), "and keeps it");
+        let failed = Outcome::Failed { at: 5, next_try: 9, why: "no".into(), off: false };
+        assert!(!service.note_webhook(&hook, 2, &Outcome::Delivered { seen: 1 }).unwrap());
+        assert!(service.note_webhook(&hook, 1, &failed).unwrap());
+        let hook = service.webhooks(Some("q")).unwrap().remove(0);
+        assert_eq!((hook.failures, hook.failing_since, hook.next_try), (1, Some(5), 9));
+        assert!(service.note_webhook(&hook, 1, &Outcome::Delivered { seen: 1 }).unwrap());
+        assert!(!service.note_webhook(&hook, 1, &Outcome::Delivered { seen: 1 }).unwrap(), "never back");
+    }
+    let service = service(&home);
+    let hook = service.webhooks(None).unwrap().remove(0);
+    assert_eq!((hook.seen, hook.failures, hook.failing_since), (1, 0, None));
+    let off = Outcome::Failed { at: 5, next_try: 9, why: "no".into(), off: true };
+    assert!(service.note_webhook(&hook, 1, &off).unwrap());
+    assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "it is left alone");
+    // Set up again, it keeps its secret and its place, and is tried again; who was sending has it no more.
+    assert!(!service.put_webhook("q", "h", "https://example.org/2", None, None).unwrap());
+    assert!(!service.note_webhook(&hook, 1, &off).unwrap());
+    let hook = service.webhooks(None).unwrap().remove(0);
+    assert_eq!((hook.seen, hook.off, hook.url.as_str()), (1, false, "https://example.org/2"));
+    assert_eq!(service.take_webhook(&hook, 2).unwrap(), Some(Secret::of(vec![7; 24])));
+    let refused = service.put_webhook("q", "h", "https://example.org/", None, Some(9)).unwrap_err();
+    assert!(matches!(refused, Error::Refused(_)), "{refused}");
+}
+
+fn a_webhook_goes_with_its_queue(kind: Kind) {
+    let home = Home::new(kind);
+    let service = service(&home);
+    made(&service);
+    service.delete("q").unwrap();
+    assert!(service.webhooks(None).unwrap().is_empty());
+    service.create("q", &Config::new(Evaluators::new(["a"]).unwrap())).unwrap();
+    assert!(service.webhooks(Some("q")).unwrap().is_empty());
+    assert!(!service.drop_webhook("q", "h").unwrap());
+    for name in 0..16 {
+        let secret = Some(Secret::of(vec![7; 24]));
+        assert!(service.put_webhook("q", &name.to_string(), "https://example.org/", secret, None).unwrap());
+    }
+    let secret = Some(Secret::of(vec![7; 24]));
+    let full = service.put_webhook("q", "more", "https://example.org/", secret, None).unwrap_err();
+    assert!(matches!(full, Error::Conflict(_)), "{full}");
+}
