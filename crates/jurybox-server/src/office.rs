@@ -79,7 +79,7 @@ pub(crate) struct Office {
     probed: Instant,
     /// When old rows were last deleted.
     tidied: Option<Instant>,
-    /// A connection by which what was written is flushed, unless that is being done.
+    /// A connection by which what was written is flushed, made when there is something, and away while that is done.
     flusher: Option<Box<dyn Store>>,
     /// When that was last done, and up to which entry.
     flushed: (Instant, u64),
@@ -100,8 +100,6 @@ impl Office {
             }
         });
         let mark = Some(clerk.replica.learner.mark());
-        // A database that others write to sees to that itself.
-        let flusher = if clerk.is_shared() { None } else { clerk.another_store().ok() };
         Office {
             clerk,
             health,
@@ -116,7 +114,7 @@ impl Office {
             rankings: 1,
             probed: Instant::now(),
             tidied: None,
-            flusher,
+            flusher: None,
             flushed: (Instant::now(), 0),
         }
     }
@@ -241,7 +239,9 @@ impl Office {
         if !self.busy
             && self.flushed.0.elapsed() >= FLUSH
             && self.flushed.1 < head
-            && let Some(store) = self.flusher.take()
+            // A database that others write to sees to that itself.
+            && !self.clerk.is_shared()
+            && let Some(store) = self.flusher.take().or_else(|| self.clerk.another_store().ok())
         {
             self.flushed = (Instant::now(), head);
             self.busy = self.tasks.send(Task::Flush(store)).is_ok();

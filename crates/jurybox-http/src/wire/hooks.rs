@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewWebhook {
-    /// Where to: `https://`, and no address of a private network.
+    /// Where to: by TLS (https), and to no address of a private network.
     #[schema(value_type = String, max_length = 2048)]
     pub(crate) url: String,
     /// What to sign with: `whsec_` and 24 to 64 bytes in base64. Without it, one is made where there is none, and told in the answer.

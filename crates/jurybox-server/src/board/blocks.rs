@@ -258,7 +258,9 @@ impl Blocks {
             Arc::make_mut(&mut block.tags).iter_mut().for_each(|tags| *tags = moved[*tags as usize]);
         }
         let mut free = Vec::new();
-        for (old, many) in std::mem::take(&mut self.free).into_iter().enumerate().filter(|(_, many)| *many > 0) {
+        for (old, many) in
+            std::mem::take(&mut self.free).into_iter().enumerate().filter(|(_, many)| *many > 0)
+        {
             let now = moved[old] as usize;
             free.resize(free.len().max(now + 1), 0);
             free[now] = many;

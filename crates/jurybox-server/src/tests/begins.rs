@@ -195,7 +195,8 @@ fn names_held(life: &mut Life) -> String {
 }
 
 fn tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found(kind: Kind) {
-    let mut life = Life::new(kind, 1, &Config { policy: "average".parse().unwrap(), lease_seconds: 900, ..quiet() });
+    let mut life =
+        Life::new(kind, 1, &Config { policy: "average".parse().unwrap(), lease_seconds: 900, ..quiet() });
     let tagged = |i: u32| {
         let mut item = all(i, f64::from(i));
         item.tags.insert("user".into(), format!("u{i}"));
