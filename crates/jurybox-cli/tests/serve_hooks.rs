@@ -54,7 +54,7 @@ fn listens(answers: &'static [&'static str]) -> (String, Receiver<Arrived>) {
     std::thread::spawn(move || {
         for (at, stream) in listener.incoming().enumerate() {
             let mut stream = stream.unwrap();
-            let (mut text, mut piece) = (String::new(), [0_u8; 65536]);
+            let (mut text, mut piece) = (String::new(), [0_u8; 8192]);
             let arrived = loop {
                 let read = stream.read(&mut piece).unwrap_or(0);
                 text += &String::from_utf8_lossy(&piece[..read]);

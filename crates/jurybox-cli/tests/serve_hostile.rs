@@ -135,12 +135,20 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
         (r#"{"id": "text", "scores": {"a": "0.5"}}"#, "text"),
         (r#"{"id": "a\u0000b"}"#, "items[1]"),
         (r#"["list", {"a": 1}, null, {}, null]"#, "items[1]"),
+        (r#"{"id": "two", "scores": {"a": 0.1, "a": 0.9}}"#, "two"),
+        (r#"{"id": "tags", "tags": {"t": "x", "t": "x"}}"#, "tags"),
     ];
     for (at, (item, named)) in bad.into_iter().enumerate() {
         let body = format!(r#"{{"items": [{{"id": "before{at}"}}, {item}, {{"id": "after{at}"}}]}}"#);
         let answer = server.post(ITEMS, &body);
         assert_eq!((&answer["accepted"], &answer["rejected"][0]["id"]), (&json!(2), &json!(named)), "{item}");
     }
+    // Those that cannot be read count as well.
+    let many = format!(r#"{{"items": [{}{{"id": "last"}}]}}"#, r#"{"id": 5},"#.repeat(10_000));
+    assert_eq!(server.ask("POST", ITEMS, &many).problem(422), "refused");
+    let odd = server.ask("PATCH", "/v1/queues/q", r#"{"policy": 5}"#);
+    assert_eq!(odd.problem(422), "refused");
+    assert!(odd.body.contains("a policy is its name") && !odd.body.contains("enum"), "{odd:?}");
     let lines = format!(
         "{{\"id\": \"l1\"}}\n{{\"id\": \"{}\"}}\n[1]\n{{\"id\": \"l4\", \"scores\": 1}}\n{{\"id\": \"l5\"}}",
         "x".repeat(1 << 20)

@@ -41,7 +41,7 @@ pub struct Webhooks {
 
 impl Default for Webhooks {
     fn default() -> Self {
-        Webhooks { allow_private: false, give_up: Duration::from_secs(3 * 86_400) }
+        Webhooks { allow_private: false, give_up: Duration::from_hours(72) }
     }
 }
 

@@ -195,6 +195,7 @@ pub struct Change {
 }
 
 /// What is there, also where it is null: that says something else than what is left out.
+#[expect(clippy::option_option, reason = "left out, null, and a scale are three things")]
 fn even_if_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Rewards>>, D::Error> {
     Option::deserialize(from).map(Some)
 }

@@ -115,8 +115,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     match segments {
         // An address of the older kind in the clothes of the newer, and those that are translated to one on the way.
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] => segments[6] != 0 && embedded(high, low),
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
-        [0x2002, high, low, ..] => embedded(high, low),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
         // Of protocols, documentation, tunnels.
         [0x2001, second, ..] => second >= 0x200 && second != 0xdb8,
         [0x3fff, second, ..] => second >= 0x1000,

@@ -2,6 +2,7 @@
 //! only its status is read: a webhook cannot be used to look around.
 
 use super::address::Target;
+use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
@@ -42,7 +43,7 @@ pub(super) async fn post(
         body.len()
     );
     for (name, value) in headers {
-        request.push_str(&format!("{name}: {value}\r\n"));
+        let _ = write!(request, "{name}: {value}\r\n");
     }
     request.push_str("\r\n");
     let mut request = request.into_bytes();

@@ -12,6 +12,9 @@ use utoipa::ToSchema;
 /// Scores by the names of evaluators; null or left out where missing.
 pub(crate) type ScoresByName = BTreeMap<Name, Option<f64>>;
 
+/// The most items of one request that is not lines.
+const MOST: usize = 10_000;
+
 /// What stands under each name, where no name stands there twice: of two, nobody could say which is meant.
 pub(crate) fn once_each<'de, D, V>(from: D) -> Result<BTreeMap<Name, V>, D::Error>
 where
@@ -128,6 +131,11 @@ impl Items {
             return Ok((vec![serde_json::from_slice(bytes)?], Vec::new()));
         }
         let several: Several<'_> = serde_json::from_slice(bytes)?;
+        // Also those count that cannot be read.
+        if several.items.len() > MOST {
+            let many = several.items.len();
+            return Err(serde_json::Error::custom(format_args!("{many} items at once, more than {MOST}")));
+        }
         let (mut items, mut rejected) = (Vec::with_capacity(several.items.len()), Vec::new());
         for (at, raw) in several.items.into_iter().enumerate() {
             match NewItem::read(raw.get().as_bytes()) {
