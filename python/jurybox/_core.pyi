@@ -43,7 +43,6 @@ __version__: str
 
 _Path = str | PathLike[str]
 _Watch = Callable[[int, int, int | None, str], object] | None
-_Column = tuple[str, str, Any, Any]
 
 @final
 class Learnt:
@@ -350,7 +349,7 @@ def taken(
 ) -> tuple[list[tuple[str, bool]], list[str]]: ...
 def top(rows: Sequence[int], values: Sequence[float], k: int, seed: int) -> list[int]: ...
 def needed(
-    frames: Sequence[Sequence[_Column]], asked: Mapping[str, Any], state: Jury | None
+    frames: Sequence[tuple[str, Any]], asked: Mapping[str, Any], state: Jury | None
 ) -> tuple[list[str], list[tuple[str, bool]], str, list[str]]: ...
 def expand(patterns: Sequence[str]) -> list[PathLike[str]]: ...
 def plain(text: str, lines: bool) -> str: ...

@@ -105,7 +105,7 @@ def _no_picks(rows: Given) -> None:
     """Refuses what `pick` gave: its rows have been seen. Files and streams are looked at by the compiled part."""
     if not rows.is_frame:
         return
-    here = {bare(name): name for name, *_ in rows.columns()}
+    here = {bare(name): name for name in rows.names}
     if {"receipt", "round", "row", "picked_at"} <= here.keys():
         column = here["receipt"]
         raise Error(
@@ -143,7 +143,7 @@ def _of_picks(rows: Given, jury: Jury, id: str) -> tuple[str, Any]:
     """The columns of a table of picks: those that `pick` put there, the id and the scores."""
     if not rows.is_frame:
         return rows.source(asked(), None)
-    here = [name for name, *_ in rows.columns()]
+    here = rows.names
     ours = [name for name in here if bare(name) in OURS]
     wanted = [*jury.evaluators, id, *ours]
     return rows.export([name for name in dict.fromkeys(wanted) if name in here], {"key": id})

@@ -30,7 +30,7 @@ from . import _core
 from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names, warn, whole, whole_or_none
 from ._core import Jury, Rows
 from ._errors import Error, NoFileError
-from ._frames import Arrow, Column, Given, Paths
+from ._frames import Arrow, Given, Paths
 from ._states import read
 from ._stores import beginning, expanded, opened
 
@@ -334,8 +334,8 @@ def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> lis
     """The decision over the columns of all files, or of all blocks; only their beginnings are read."""
     found: list[tuple[str, bool]]
     if isinstance(parts[0], _ray.ObjectRef):
-        columns = list(_in_order(_columns_of.remote, iter(parts), None))
-        _, found, _, told = _core.needed(columns, dict(ask), None)
+        first = list(_in_order(_first_of.remote, iter(parts), None))
+        _, found, _, told = _core.needed(first, dict(ask), None)
         warned += ((None, line) for line in told)
         return found
     found, told = _result(_taken_of.remote(list(parts), dict(ask)))
@@ -344,9 +344,9 @@ def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> lis
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def _columns_of(block: pa.Table) -> list[Column]:
-    """The columns of a block, with the first of their whole numbers: where it lies, since it may be large."""
-    return Arrow(block).columns()
+def _first_of(block: pa.Table) -> tuple[str, Any]:
+    """The first rows of a block: where it lies, since it may be large."""
+    return Arrow(block).first()
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
