@@ -126,6 +126,8 @@ def cell_text(cell: Any) -> str | None:
         return None
     if isinstance(cell, (bool, np.bool_)):
         return "true" if cell else "false"
+    if isinstance(cell, (bytes, bytearray, memoryview)):
+        return bytes(cell).hex()
     isoformat = getattr(cell, "isoformat", None)
     return str(isoformat() if callable(isoformat) else cell)
 

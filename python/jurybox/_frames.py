@@ -58,9 +58,11 @@ class Given:
         #: What a person should know of that.
         self.warned: list[str] = []
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
-        """What is handed to the compiled part: all columns that are needed, and no others; or ``whole`` rows, to be written out."""
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
+        """What is handed to the compiled part: all columns that are needed, and ``also`` some, and no others; or ``whole`` rows, to be
+        written out."""
         needed, _, self.said, self.warned = _core.needed([self.first()], dict(asked), state)
+        needed = list(dict.fromkeys([*needed, *also]))
         return self.whole(needed, asked) if whole else self.export(needed, asked)
 
     def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
@@ -97,7 +99,7 @@ class Paths(Given):
 
     is_frame = False
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         return "paths", self.native
 
 
@@ -106,7 +108,7 @@ class Stream(Given):
 
     is_frame = False
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         return "stream", self.native
 
 
@@ -133,7 +135,7 @@ class Pandas(Given):
         made = []
         for name in names:
             series = self._series(name)
-            as_key = name == asked["key"] or bare(name) in OURS
+            as_key = name == asked["key"] or name in asked.get("id", ()) or bare(name) in OURS
             values, missing = pandas_key(series) if as_key else pandas_numbers(series, name)
             made.append((name, values, missing))
         return "frame-columns", made
@@ -295,7 +297,7 @@ class Grades(Given):
         super().__init__(frame.native)
         self.frame = frame
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         return self.frame.all_columns()
 
     def result(self, rows: _core.Rows) -> Any:
@@ -329,6 +331,8 @@ def _given(data: Any) -> Given:
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return Other(data, frame)
+    if _is_of(data, "pandas", "Series") or _is_of(data, "polars", "Series"):
+        raise Error("this is one column, and no table: pass a frame, such as its to_frame()", code="source")
     if hasattr(data, "__arrow_c_stream__"):
         return Stream(data)
     raise Error(

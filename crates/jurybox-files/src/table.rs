@@ -1,7 +1,7 @@
 //! A table over one or more sources: its columns, and what they are taken for.
 
 use crate::ask::{Ask, Use};
-use crate::destination::refuse_overwriting;
+use crate::destination::{refuse_foreign, refuse_overwriting};
 use crate::error::Error;
 use crate::format::{Format, Show, Source};
 use crate::found;
@@ -295,7 +295,7 @@ impl Table {
         self.sources[0].path()
     }
 
-    /// Refuses to write over one of the files that are read.
+    /// Refuses to write over one of the files that are read, and under a name that says a format which is not written.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table};
@@ -308,6 +308,7 @@ impl Table {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_output(&self, out: &Path) -> Result<(), Error> {
+        refuse_foreign(out)?;
         refuse_overwriting(&self.inputs, out)
     }
 

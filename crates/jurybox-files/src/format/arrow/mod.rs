@@ -3,13 +3,15 @@
 mod look;
 mod numbers;
 mod text;
+mod widen;
 
 pub(crate) use look::{is_looked_at, look};
 use numbers::is_numeric;
 pub(crate) use numbers::{fits_a_number, of_numbers};
 pub use text::json;
+pub(crate) use text::{date, fraction, shortest, text};
 use text::{each_text, key};
-pub(crate) use text::{shortest, text};
+pub use widen::of_one_type;
 
 use super::{Show, distinct};
 use crate::ask::{Ask, Batch, Layout, Use, begin_sums};

@@ -212,7 +212,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Days since 1970-01-01 as a date (proleptic Gregorian calendar).
-fn date(days: i64) -> String {
+pub(crate) fn date(days: i64) -> String {
     // Years are counted from March, so that the day that comes and goes is the last of its year.
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
@@ -244,7 +244,7 @@ fn duration(months: i32, days: i32, value: i64, per_second: i64) -> String {
 }
 
 /// Parts of a second behind the point; nothing where there are none.
-fn fraction(parts: u64, per_second: u64) -> String {
+pub(crate) fn fraction(parts: u64, per_second: u64) -> String {
     let digits = per_second.ilog10() as usize;
     if parts == 0 { String::new() } else { format!(".{parts:0digits$}").trim_end_matches('0').into() }
 }
