@@ -295,11 +295,11 @@ def test_moments_are_the_same_ids_in_every_kind_of_table(zone: str | None, tmp_p
     told = [verdicts, pl.from_pandas(verdicts), tmp_path / "verdicts.csv"]
     for kind, rows in kinds.items():
         jury = jb.Jury(["a", "b"], "lin-ucb")
-        picks = jb.pick(rows, 5, id="at", state=jury)
+        picks = jb.pick(rows, 12, id="at", state=jury)
         for verdict in told:
             after = jury.__copy__()
             jb.learn(picks=picks, verdicts=verdict, id="at", reward="verdict", state=after)
-            assert after.seen["used"] == 5, (kind, type(verdict))
+            assert after.seen["used"] == 12, (kind, type(verdict))
 
 
 def test_bytes_are_the_same_ids_in_every_frame() -> None:
@@ -307,9 +307,9 @@ def test_bytes_are_the_same_ids_in_every_frame() -> None:
     verdicts = frame[["id"]].assign(verdict=1.0)
     for rows, told in ((frame, pl.from_pandas(verdicts)), (pl.from_pandas(frame), verdicts)):
         jury = jb.Jury(["a", "b"], "lin-ucb")
-        picks = jb.pick(rows, 3, id="id", state=jury)
+        picks = jb.pick(rows, 6, id="id", state=jury)
         jb.learn(picks=picks, verdicts=told, id="id", reward="verdict", state=jury)
-        assert jury.seen["used"] == 3
+        assert jury.seen["used"] == 6
 
 
 def test_ids_that_stand_twice_in_a_round_are_told_of(tmp_path: Path) -> None:
