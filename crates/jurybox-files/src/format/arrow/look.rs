@@ -67,13 +67,10 @@ fn see(look: &mut Look, array: &ArrayRef, notation: &Notation) {
             }
         }
         _ => {
-            let seen = each_text(array, |_, cell| {
+            let Ok(()) = each_text(array, |_, cell| {
                 look.see(cell.as_bytes(), notation);
                 Ok::<(), std::convert::Infallible>(())
             });
-            match seen {
-                Ok(()) => {}
-            }
         }
     }
 }
