@@ -88,7 +88,7 @@ def _word(word: str | float) -> str:
 def whole(given: Any, name: str) -> int:
     """A whole number that can be counted with; never one that was cut to be it."""
     try:
-        number = operator.index(given)
+        number = -1 if isinstance(given, bool) else operator.index(given)
     except TypeError:
         number = -1
     if not 0 <= number < 1 << 63:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,30 +10,51 @@ from ._arrays import number
 from ._errors import Error
 
 
-def holds(numbers: bool | None) -> str:
-    return "empty" if numbers is None else "number" if numbers else "text"
-
-
 #: What `infer_dtype` calls the cells of a column of objects that are numbers.
-_OF_NUMBERS = ("floating", "integer", "mixed-integer-float", "decimal", "boolean")
+_OF_NUMBERS = ("floating", "integer", "mixed-integer-float", "decimal")
+
+#: A cell of what can be no score, whatever it says: a date, a list.
+NO_SCORE = "no score"
 
 
-def objects_numeric(series: Any) -> bool | None:
-    """Whether the cells of a column of objects are numbers, all that are there; None where there are none."""
+def pandas_first(series: Any) -> tuple[Any, Any]:
+    """The first cells of a column for whoever judges it by them: numbers and flags as they are, the others as text."""
+    kind = getattr(series.dtype, "kind", "O")
+    if series.dtype == object:
+        return _objects(series)
+    if kind in "iub":
+        return pandas_bystander(series)
+    if pandas_numeric(series.dtype):
+        return pandas_numbers(series, str(series.name))
+    arrow = getattr(series.dtype, "pyarrow_dtype", None)
+    if kind in "mMc" or (arrow is not None and not arrow_looked_at(arrow)):
+        return [NO_SCORE] * len(series), None
+    return [cell_text(cell) for cell in series.tolist()], None
+
+
+def _objects(series: Any) -> tuple[Any, Any]:
+    """The cells of a column of objects: flags as flags and numbers as numbers where they all are, otherwise text."""
     from pandas.api.types import infer_dtype
 
-    kind = infer_dtype(series, skipna=True)
-    if kind == "empty":
-        return None
-    return kind in _OF_NUMBERS or (kind.startswith("mixed") and all(_is_number(cell) for cell in series))
+    kind, cells = infer_dtype(series, skipna=True), series.to_numpy()
+    if kind == "boolean":
+        missing = np.array([cell_text(cell) is None for cell in cells], dtype=bool)
+        return np.array([not gone and bool(cell) for cell, gone in zip(cells, missing, strict=True)], dtype=bool), missing
+    if kind in _OF_NUMBERS or kind.startswith("mixed"):
+        values, missing = whole_objects(cells)
+        return (_numbers_or_text(cells), None) if values is None else (values, missing)
+    return [cell_text(cell) for cell in cells], None
 
 
-def _is_number(cell: Any) -> bool:
-    try:
-        number(cell)
-    except TypeError:
-        return False
-    return True
+def _numbers_or_text(cells: Any) -> Any:
+    """Objects as numbers, where they all are; otherwise as CSV would have them."""
+    made = np.empty(len(cells), dtype=np.float64)
+    for row, cell in enumerate(cells):
+        try:
+            made[row] = number(cell)
+        except TypeError:
+            return [cell_text(cell) for cell in cells]
+    return made
 
 
 def whole_objects(cells: Any) -> tuple[Any, Any]:
@@ -44,45 +64,6 @@ def whole_objects(cells: Any) -> tuple[Any, Any]:
     if not all(isinstance(cell, (int, np.integer)) and not isinstance(cell, bool) and abs(int(cell)) < 1 << 63 for cell in there):
         return None, None
     return np.array([int(cell) for cell in there], dtype=np.int64), missing
-
-
-#: Words for a score that is missing; the library knows more, and this is only a question of what to tell.
-_MISSING = ("", "-", "?", "na", "n/a", "nan", "none", "null")
-
-
-def _reads_as_number(cell: str) -> bool:
-    """Whether text is a number as people write it: with a decimal comma, as a share."""
-    bare = cell.strip().removesuffix("%")
-    for way in (bare, bare.replace(",", ".")):
-        try:
-            float(way)
-        except ValueError:
-            continue
-        return True
-    return False
-
-
-def odd_among_numbers(head: Sequence[Any], whole: Callable[[], Sequence[Any]], na: Sequence[str]) -> tuple[int, str | None] | None:
-    """How many cells of a column that is no column of numbers are none, and the first of them, where its first cells would make it
-    one in CSV: at least half of those that are there are numbers. Nothing where they would not; and text of whole numbers that are all
-    different may as well be names."""
-    missing = {*_MISSING, *(word.strip().lower() for word in na)}
-
-    def there(cell: Any) -> bool:
-        return cell_text(cell) is not None and str(cell).strip().lower() not in missing
-
-    def reads(cell: Any) -> bool:
-        return _reads_as_number(cell) if isinstance(cell, str) else _is_number(cell)
-
-    seen = [cell for cell in head if there(cell)]
-    numbers = [cell for cell in seen if reads(cell)]
-    if not numbers or 2 * len(numbers) < len(seen):
-        return None
-    names = [cell.strip() for cell in numbers if isinstance(cell, str) and cell.strip().lstrip("+-").isdigit()]
-    if len(names) == len(numbers) == len(set(names)):
-        return None
-    odd = [cell for cell in whole() if there(cell) and not reads(cell)]
-    return len(odd), str(odd[0]) if odd else None
 
 
 def pandas_numeric(dtype: Any) -> bool | None:
@@ -109,17 +90,11 @@ def pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
         except TypeError:
             pass  # categories, which know no na_value
     cells = series.to_numpy()
-    if any(isinstance(cell, str) for cell in cells):
-        return [cell_text(cell) for cell in cells], None  # numbers as people write them
-    made = np.empty(len(cells), dtype=np.float64)
-    for row, cell in enumerate(cells):
-        try:
-            made[row] = number(cell)
-        except TypeError:
-            raise Error(
-                f"row {row + 1}, column `{name}`: {cell!r} is not a number", code="not-a-number", column=name, row=row + 1, value=cell
-            ) from None
-    return made, None
+    if cells.dtype != object and len(cells):
+        raise Error(
+            f"row 1, column `{name}`: {cells[0]!r} is not a number", code="not-a-number", column=name, row=1, value=cells[0]
+        )  # fmt: skip
+    return _numbers_or_text(cells), None
 
 
 def pandas_key(series: Any) -> tuple[Any, Any]:
@@ -151,6 +126,8 @@ def cell_text(cell: Any) -> str | None:
         return None
     if isinstance(cell, (bool, np.bool_)):
         return "true" if cell else "false"
+    if isinstance(cell, (bytes, bytearray, memoryview)):
+        return bytes(cell).hex()
     isoformat = getattr(cell, "isoformat", None)
     return str(isoformat() if callable(isoformat) else cell)
 
@@ -164,14 +141,6 @@ def in_one_piece(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.require(array, dtype=array.dtype.newbyteorder("="), requirements=["C", "A"])
 
 
-def polars_numeric(dtype: Any) -> bool | None:
-    import polars as pl
-
-    if dtype == pl.Null:
-        return None
-    return bool(dtype.is_numeric() or dtype == pl.Boolean)
-
-
 def arrow_numeric(kind: Any) -> bool | None:
     import pyarrow as pa
 
@@ -181,3 +150,13 @@ def arrow_numeric(kind: Any) -> bool | None:
         return None
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
+
+
+def arrow_looked_at(kind: Any) -> bool:
+    """Whether the cells of a column of pyarrow's may be scores; of all others the type says enough."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return arrow_looked_at(kind.value_type)
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return text or arrow_numeric(kind) is not False

@@ -15,16 +15,14 @@ import numpy as np
 
 from . import _core
 from ._cells import (
-    arrow_numeric,
+    NO_SCORE,
+    arrow_looked_at,
     cell_text,
-    holds,
-    objects_numeric,
-    odd_among_numbers,
     pandas_bystander,
+    pandas_first,
     pandas_key,
     pandas_numbers,
     pandas_numeric,
-    polars_numeric,
     whole_objects,
 )
 from ._errors import Error
@@ -32,10 +30,7 @@ from ._errors import Error
 #: What results are written as; never evaluators unless a person says so.
 OURS = ("rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt")
 
-#: A column before it crosses: its name, what it holds (``number``, ``text`` or ``empty``), and the first of its whole numbers with what
-#: is missing among them. Those may be names of things, or times, which is told by looking at them.
-Column = tuple[str, str, Any, Any]
-#: How many rows are looked at.
+#: How many rows are looked at to tell what columns hold, as of files.
 FIRST = 1000
 
 
@@ -47,15 +42,6 @@ def _is_of(given: Any, module: str, name: str) -> bool:
 
 def _is_path(given: Any) -> bool:
     return isinstance(given, (str, os.PathLike))
-
-
-def _numbers_as_text(name: str, odd: int, first: str | None) -> str:
-    """What is to be said of a column that would be an evaluator in CSV, and is none here."""
-    what = "holds numbers as text" if first is None else f"holds numbers, and {'1 cell that is none' if odd == 1 else f'{odd} cells that are none'} (first: {first[:60]!r})"
-    return (
-        f"`{name}` {what}, and is not taken for an evaluator: make it a column of numbers, or name it by "
-        "evaluators= where it is one, and by ignore= or id= where it is none"
-    )
 
 
 class Given:
@@ -72,28 +58,24 @@ class Given:
         #: What a person should know of that.
         self.warned: list[str] = []
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
-        """What is handed to the compiled part: all columns that are needed, and no others; or ``whole`` rows, to be written out."""
-        columns = self.columns()
-        needed, _, self.said, self.warned = _core.needed([columns], dict(asked), state)
-        if state is None and not asked["evaluators"]:
-            named = {*asked["id"], *asked["ignore"], asked["reward"], asked["probability"], asked["key"]}
-            for name in [name for name, kind, *_ in columns if kind == "text" and name not in named]:
-                odd = odd_among_numbers(self.cells(name, FIRST), lambda name=name: self.cells(name), asked["written"]["na"])  # type: ignore[misc]
-                if odd is not None:
-                    self.warned.append(_numbers_as_text(name, *odd))
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
+        """What is handed to the compiled part: all columns that are needed, and ``also`` some, and no others; or ``whole`` rows, to be
+        written out."""
+        needed, _, self.said, self.warned = _core.needed([self.first()], dict(asked), state)
+        needed = list(dict.fromkeys([*needed, *also]))
         return self.whole(needed, asked) if whole else self.export(needed, asked)
-
-    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
-        """The cells of a column of text, or the first of them: some would be numbers in CSV."""
-        return ()
 
     def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         """As `export`, of all columns: for the file that results are written to."""
-        return self.export([name for name, *_ in self.columns()], asked)
+        return self.export(self.names, asked)
 
-    def columns(self) -> list[Column]:
-        """Every column as it is before it crosses."""
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        raise NotImplementedError
+
+    def first(self) -> tuple[str, Any]:
+        """The first rows of every column: all that crosses before it is known which are needed."""
         raise NotImplementedError
 
     def all_columns(self) -> tuple[str, Any]:
@@ -117,7 +99,7 @@ class Paths(Given):
 
     is_frame = False
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         return "paths", self.native
 
 
@@ -126,7 +108,7 @@ class Stream(Given):
 
     is_frame = False
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         return "stream", self.native
 
 
@@ -136,34 +118,24 @@ class Pandas(Given):
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
-        self.names = [str(name) for name in native.columns]
+        self._names = [str(name) for name in native.columns]
+
+    @property
+    def names(self) -> list[str]:
+        return self._names
 
     def _series(self, name: str) -> Any:
         return self.native.iloc[:, self.names.index(name)]
 
-    def columns(self) -> list[Column]:
+    def first(self) -> tuple[str, Any]:
         head = self.native.iloc[:FIRST]
-        made = []
-        for at, (name, dtype) in enumerate(zip(self.names, self.native.dtypes, strict=True)):
-            first, missing, numbers = None, None, pandas_numeric(dtype)
-            if getattr(dtype, "kind", "O") in "iu":
-                first, missing = pandas_key(head.iloc[:, at])
-            elif dtype == object:
-                # Its cells tell: numbers with None among them, Decimals, whole numbers beside broken ones.
-                numbers = objects_numeric(self.native.iloc[:, at])
-                if numbers:
-                    first, missing = whole_objects(head.iloc[:, at].to_numpy())
-            made.append((name, holds(numbers), first, missing))
-        return made
-
-    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
-        return list(self._series(name).iloc[:first])
+        return "frame-columns", [(name, *pandas_first(head.iloc[:, at])) for at, name in enumerate(self.names)]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         made = []
         for name in names:
             series = self._series(name)
-            as_key = name == asked["key"] or bare(name) in OURS
+            as_key = name == asked["key"] or name in asked.get("id", ()) or bare(name) in OURS
             values, missing = pandas_key(series) if as_key else pandas_numbers(series, name)
             made.append((name, values, missing))
         return "frame-columns", made
@@ -208,14 +180,20 @@ class Pandas(Given):
 class Polars(Given):
     """A DataFrame of polars: its chunks cross as they are."""
 
-    def columns(self) -> list[Column]:
-        head = self.native.head(FIRST)
-        whole = [name for name, dtype in self.native.schema.items() if dtype.is_integer() and "128" not in str(dtype)]
-        first = {name: (head[name].fill_null(0).to_numpy(), head[name].is_null().to_numpy()) for name in whole}
-        return [(name, holds(polars_numeric(dtype)), *first.get(name, (None, None))) for name, dtype in self.native.schema.items()]
+    @property
+    def names(self) -> list[str]:
+        return list(self.native.columns)
 
-    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
-        return list((self.native[name] if first is None else self.native[name].head(first)).to_list())
+    def first(self) -> tuple[str, Any]:
+        import polars as pl
+
+        def may_be_scores(dtype: Any) -> bool:
+            return dtype.is_numeric() or dtype in (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Object, pl.Null)
+
+        head = self.native.head(FIRST)
+        others = [name for name, dtype in head.schema.items() if not may_be_scores(dtype)]
+        head = head.with_columns(pl.lit(NO_SCORE).alias(name) for name in others)
+        return "frame-stream", self._with_known_types(head, head.columns)
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self._with_known_types(self.native.select(list(names)), names)
@@ -252,22 +230,17 @@ class Polars(Given):
 class Arrow(Given):
     """A table or a batch of pyarrow."""
 
-    def columns(self) -> list[Column]:
+    @property
+    def names(self) -> list[str]:
+        return list(self.native.schema.names)
+
+    def first(self) -> tuple[str, Any]:
         import pyarrow as pa
 
-        made = []
-        for at, field in enumerate(self.native.schema):
-            first, missing = None, None
-            if pa.types.is_integer(field.type):
-                head = pa.chunked_array([self.native.column(at).slice(0, FIRST)]) if isinstance(self.native, pa.RecordBatch) else self.native.column(at).slice(0, FIRST)
-                first = np.ascontiguousarray(head.fill_null(0).to_numpy())
-                missing = np.ascontiguousarray(head.is_null().to_numpy())
-            made.append((field.name, holds(arrow_numeric(field.type)), first, missing))
-        return made
-
-    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
-        column = self.native.column(name)
-        return list((column if first is None else column.slice(0, first)).to_pylist())
+        head = self.native.slice(0, FIRST)
+        kinds = zip(head.schema, head.columns, strict=True)
+        columns = [column if arrow_looked_at(field.type) else pa.array([NO_SCORE] * head.num_rows) for field, column in kinds]
+        return "frame-stream", pa.Table.from_arrays(columns, names=self.names)
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
@@ -292,21 +265,12 @@ class Other(Given):
         super().__init__(native)
         self.frame = frame
 
-    def columns(self) -> list[Column]:
-        import narwhals.stable.v2 as nw
+    @property
+    def names(self) -> list[str]:
+        return list(self.frame.columns)
 
-        head = self.frame.head(FIRST)
-        made = []
-        for name, dtype in self.frame.schema.items():
-            first, missing = None, None
-            if dtype.is_integer():
-                first = np.ascontiguousarray(head[name].fill_null(0).to_numpy())
-                missing = np.ascontiguousarray(head[name].is_null().to_numpy())
-            made.append((name, holds(bool(dtype.is_numeric() or dtype == nw.Boolean)), first, missing))
-        return made
-
-    def cells(self, name: str, first: int | None = None) -> Sequence[Any]:
-        return list((self.frame[name] if first is None else self.frame[name].head(first)).to_list())
+    def first(self) -> tuple[str, Any]:
+        return Arrow(self.frame.head(FIRST).to_arrow()).first()
 
     def all_columns(self) -> tuple[str, Any]:
         return "stream", self.frame.to_arrow()
@@ -333,7 +297,7 @@ class Grades(Given):
         super().__init__(frame.native)
         self.frame = frame
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False) -> tuple[str, Any]:
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         return self.frame.all_columns()
 
     def result(self, rows: _core.Rows) -> Any:
@@ -367,6 +331,8 @@ def _given(data: Any) -> Given:
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return Other(data, frame)
+    if _is_of(data, "pandas", "Series") or _is_of(data, "polars", "Series"):
+        raise Error("this is one column, and no table: pass a frame, such as its to_frame()", code="source")
     if hasattr(data, "__arrow_c_stream__"):
         return Stream(data)
     raise Error(

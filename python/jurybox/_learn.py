@@ -91,10 +91,10 @@ def learn(
             found, after = _learn_picks(picks, verdicts, id, reward, invert, jury, again, threads, written, bar), jury
         else:
             _no_picks(rows)
-            if rows.is_frame and jury is not None and not again:
-                _no_rows_of_picks(rows, names(id), jury, written)
             ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written)
-            found, after = _core.learn(rows.source(ask, jury), ask, jury, policy, options, at, names(drop), again, bar.watch)
+            # By their ids it is known whether they were picked from; for nothing else do these cross.
+            known = names(id) if jury is not None and jury._has_picked() and not again else []
+            found, after = _core.learn(rows.source(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
         write(after)
     tell(found, rows)
     logger.info("learnt: %s", found["taught"])
@@ -105,22 +105,13 @@ def _no_picks(rows: Given) -> None:
     """Refuses what `pick` gave: its rows have been seen. Files and streams are looked at by the compiled part."""
     if not rows.is_frame:
         return
-    here = {bare(name): name for name, *_ in rows.columns()}
+    here = {bare(name): name for name in rows.names}
     if {"receipt", "round", "row", "picked_at"} <= here.keys():
         column = here["receipt"]
         raise Error(
             f"these are picks: there are receipts in `{column}`, and their rows have been seen by picking from them. Pass them as picks=",
             code="are-picks", column=column,
         )  # fmt: skip
-
-
-def _no_rows_of_picks(rows: Given, id: list[str], jury: Jury, written: Mapping[str, Any]) -> None:
-    """Refuses rows that were picked from, though they have gained a column of verdicts since. Files are looked at by the compiled part."""
-    if len(id) != 1:
-        return
-    ask = asked(key=id[0], written=written)
-    if _core.are_of_picks(rows.source(ask, jury), ask, jury):
-        raise Error("these rows were picked from, and have been seen: learn the verdicts on the picks, or pass again=True", code="picked-from")
 
 
 def _learn_picks(
@@ -143,7 +134,7 @@ def _of_picks(rows: Given, jury: Jury, id: str) -> tuple[str, Any]:
     """The columns of a table of picks: those that `pick` put there, the id and the scores."""
     if not rows.is_frame:
         return rows.source(asked(), None)
-    here = [name for name, *_ in rows.columns()]
+    here = rows.names
     ours = [name for name in here if bare(name) in OURS]
     wanted = [*jury.evaluators, id, *ours]
     return rows.export([name for name in dict.fromkeys(wanted) if name in here], {"key": id})

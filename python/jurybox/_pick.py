@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 from . import _core
 from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, out_path, tell, whole, whole_or_none
 from ._core import Jury
-from ._errors import DataWarning
 from ._frames import Given, given
 from ._progress import Bar, Watch
 from ._states import turn
@@ -83,8 +81,6 @@ def pick(
         if observe:
             write(after)
     tell(found, rows)
-    if found["total"] < k:
-        warnings.warn(f"k = {k} is more than there are rows ({found['total']}): all of them are picked", DataWarning, stacklevel=2)
     if not rows.is_frame:
         return rows.result(found["rows"])
     return _picked(rows, found, all)

@@ -37,7 +37,7 @@ def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = 
     rows = given(grades)
     if not rows.is_frame:
         raise Error("wide takes a frame: read the files first, or pass long= where they are ranked", code="source")
-    columns = [name for name, *_ in rows.columns()]
+    columns = rows.names
     for name in (item, evaluator, score):
         if name not in columns:
             raise Error(f"there is no column `{name}`", code="unknown-column", column=name)

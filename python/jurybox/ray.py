@@ -30,7 +30,7 @@ from . import _core
 from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names, warn, whole, whole_or_none
 from ._core import Jury, Rows
 from ._errors import Error, NoFileError
-from ._frames import Arrow, Column, Given, Paths
+from ._frames import Arrow, Given, Paths
 from ._states import read
 from ._stores import beginning, expanded, opened
 
@@ -74,7 +74,8 @@ def learn(
     ----------
     data : names of files and patterns, on disks that all nodes share or in object stores (``s3://``, ``gs://``, whatever
         `pyarrow.fs` knows); or a dataset of Ray's, each block of which is then taken as a file
-    reward, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`
+    reward, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`; by one column of ids the rows of a file
+        are known again, though it come in another order or format
     round : the column that names the round of each row; rounds are counted first, so that each has the time that it would have in one
         process. A round must lie in one file
     input_format, delimiter, header, decimal, na : as for `jurybox.rank`
@@ -114,12 +115,12 @@ def _learnt(
         part, time = task
         return _learn_part.options(num_cpus=cpus).remote(part, time, blank, ask, before)
 
-    for part, (learnt, files, told) in zip(parts, _in_order(start, iter(zip(parts, times, strict=True)), window), strict=True):
+    for part, (learnt, told) in zip(parts, _in_order(start, iter(zip(parts, times, strict=True)), window), strict=True):
         warned += ((part, line) for line in told)
         if summed is None:
             summed = learnt
-        elif files and not again and all(summed._knows_file(name) for name in files):
-            logger.info("a file that comes twice is counted once; again=True would count it again")
+        elif not again and summed._shares(learnt):
+            logger.info("%s: the same rows were learnt already, and are counted once; again=True would count them again", part)
         else:
             summed = _core.merge([summed, learnt], again=again)
     assert summed is not None  # there is at least one part, or a state
@@ -131,8 +132,10 @@ def _surveyed(
 ) -> tuple[list[Part], list[int]]:
     """The files that a jury does not know yet, and the time of the first round of each: as one process would have them."""
 
+    picked = jury if jury is not None and len(ask["id"]) == 1 and jury._has_picked() else None
+
     def start(part: Part) -> Any:
-        return _survey.options(num_cpus=cpus).remote(part, dict(ask), blank)
+        return _survey.options(num_cpus=cpus).remote(part, dict(ask), blank, picked)
 
     kept: list[Part] = []
     times: list[int] = []
@@ -334,8 +337,8 @@ def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> lis
     """The decision over the columns of all files, or of all blocks; only their beginnings are read."""
     found: list[tuple[str, bool]]
     if isinstance(parts[0], _ray.ObjectRef):
-        columns = list(_in_order(_columns_of.remote, iter(parts), None))
-        _, found, _, told = _core.needed(columns, dict(ask), None)
+        first = list(_in_order(_first_of.remote, iter(parts), None))
+        _, found, _, told = _core.needed(first, dict(ask), None)
         warned += ((None, line) for line in told)
         return found
     found, told = _result(_taken_of.remote(list(parts), dict(ask)))
@@ -344,9 +347,9 @@ def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> lis
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def _columns_of(block: pa.Table) -> list[Column]:
-    """The columns of a block, with the first of their whole numbers: where it lies, since it may be large."""
-    return Arrow(block).columns()
+def _first_of(block: pa.Table) -> tuple[str, Any]:
+    """The first rows of a block: where it lies, since it may be large."""
+    return Arrow(block).first()
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
@@ -361,46 +364,64 @@ def _known_by(given: Given) -> list[str]:
     return [name for _, name in _core.fingerprints(given.native) if name] if isinstance(given, Paths) else []
 
 
-def _of_blank(ask: Mapping[str, Any], *, reward: bool = True) -> dict[str, Any]:
+def _of_blank(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) -> dict[str, Any]:
     """What is asked of one file where the evaluators are those of a jury."""
     column = ask["reward"] if reward else None
     turned = [name for name in ask["invert"] if name == column]
-    return asked(None, None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"])
+    return asked(None, ask["id"] if id else None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"])
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def _survey(part: Part, ask: dict[str, Any], blank: Jury) -> tuple[list[str], int, str | None, str | None]:
-    """What the file is known by, and its rounds: how many, the first and the last."""
+def _survey(part: Part, ask: dict[str, Any], blank: Jury, picked: Jury | None) -> tuple[list[str], int, str | None, str | None]:
+    """What the file is known by, and its rounds: how many, the first and the last. Refuses rows that ``picked`` has picked from."""
     with opened(part) as given:
+        if picked is not None:
+            _not_of_picks(part, given, ask, picked)
         if ask["key"] is None:
             return _known_by(given), 1, None, None
         own = _of_blank(ask, reward=False)
         return (_known_by(given), *_core.rounds(given.source(own, blank), own, blank))
 
 
+def _not_of_picks(part: Part, given: Given, ask: Mapping[str, Any], picked: Jury) -> None:
+    own = asked(key=ask["id"][0], threads=_threads(), written=ask["written"])
+    try:
+        were = _core.are_of_picks(given.source(own, picked), own, picked)
+    except Error:
+        return  # what cannot be read is told of when it is learnt
+    if were:
+        raise Error(
+            f"{part}: these rows were picked from, and have been seen: learn the verdicts on the picks, or pass again=True", code="picked-from",
+            path=str(part),
+        )  # fmt: skip
+
+
 @_ray.remote(num_cpus=1, max_retries=3)
-def _learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str], list[str]]:
-    """What was learnt of the file, what it is known by, and what is to be told of it."""
+def _learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str]]:
+    """What was learnt of the file, with what it is known by, and what is to be told of it."""
     if before is not None:
         before(part)
     with opened(part) as given:
 
-        def learnt(*, reward: bool) -> tuple[Jury, list[str], list[str]]:
-            own = _of_blank(ask, reward=reward)
+        def learnt(*, reward: bool, id: bool) -> tuple[Jury, list[str]]:
+            own = _of_blank(ask, reward=reward, id=id)
             jury = blank.__copy__()
             found, _ = _core.learn(given.source(own, jury), own, jury, None, {}, at, [], False, None)
-            return jury, files, _of_part(found["warned"], part, given)
+            return jury, _of_part(found["warned"], part, given)
 
-        files = _known_by(given)
-        if ask["reward"] is None:
-            return learnt(reward=False)
-        try:
-            return learnt(reward=True)
-        except Error as error:
-            # Another file may have what this one lacks: rewards, or the whole column of them.
-            if error.code != "no-reward" and not (error.code == "unknown-column" and error.column == ask["reward"]):
-                raise
-            return learnt(reward=False)
+        reward, id = ask["reward"] is not None, bool(ask["id"])
+        while True:
+            try:
+                return learnt(reward=reward, id=id)
+            except Error as error:
+                # Another file may have what this one lacks: ids, rewards, or the whole column of them.
+                lacks = error.column if error.code == "unknown-column" else None
+                if id and lacks in ask["id"]:
+                    id = False
+                elif reward and (error.code == "no-reward" or lacks == ask["reward"]):
+                    reward = False
+                else:
+                    raise
 
 
 def _of_part(warned: Sequence[str], part: Part, given: Given) -> list[str]:

@@ -12,20 +12,19 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from . import _core
 from ._asked import Names, asked, warn
+from ._cells import NO_SCORE
 from ._core import Jury
 from ._errors import Error
-from ._frames import FIRST, Arrow, Column, free_name
+from ._frames import FIRST, Arrow, free_name
 
 __all__ = ["learn", "values"]
 
-#: The types of Spark that hold numbers.
-_NUMBERS = ("float", "double", "boolean")
-_WHOLE = ("byte", "short", "integer", "long")
+#: The types of Spark that may hold scores.
+_LOOKED_AT = ("float", "double", "boolean", "byte", "short", "integer", "long", "string")
 
 
 def learn(
@@ -41,7 +40,7 @@ def learn(
 ) -> Jury:
     """As `jurybox.learn`, one task per partition of a DataFrame of Spark's; each partition is a round. The keywords are the same."""
     ask = asked(evaluators, id, ignore, invert, reward)
-    needed, found, _, warned = _core.needed([_columns(data)], ask, None)
+    needed, found, _, warned = _core.needed([_first(data)], ask, None)
     blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options))
     turned = [reward] if reward is not None and reward in ask["invert"] else []
 
@@ -91,16 +90,12 @@ def values(data: Any, state: Jury, *, name: str = "value") -> Any:
     return data.mapInArrow(of_partition, schema)
 
 
-def _columns(data: Any) -> list[Column]:
+def _first(data: Any) -> tuple[str, Any]:
+    """The first rows of the columns that may hold scores; of the others, their names."""
     kinds = {field.name: field.dataType.typeName() for field in data.schema.fields}
-    whole = [name for name, kind in kinds.items() if kind in _WHOLE]
-    # Whole numbers may be names of things, which is told by looking at the first of them.
-    rows = data.select(*[f"`{name}`" for name in whole]).limit(FIRST).collect() if whole else []
-    made: list[Column] = []
-    for name, kind in kinds.items():
-        cells = [row[name] for row in rows] if name in whole else []
-        first = np.array([0 if cell is None else cell for cell in cells], dtype=np.int64) if cells else None
-        missing = np.array([cell is None for cell in cells]) if cells else None
-        numbers = kind in _NUMBERS or kind in _WHOLE or kind.startswith("decimal")
-        made.append((name, "number" if numbers else "text", first, missing))
-    return made
+    looked_at = [name for name, kind in kinds.items() if kind in _LOOKED_AT or kind.startswith("decimal")]
+    rows = data.select(*[f"`{name}`" for name in looked_at]).limit(FIRST).collect()
+    if not rows:
+        raise Error("this DataFrame has no rows", code="no-rows")
+    cells = {name: [row[name] for row in rows] if name in looked_at else [NO_SCORE] * len(rows) for name in kinds}
+    return Arrow(pa.table(cells)).first()

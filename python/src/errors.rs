@@ -115,6 +115,12 @@ impl From<jurybox_files::Error> for Error {
             | E::NoRows { path }
             | E::PickedFrom { path } => Facts { path: Some(path.display().to_string()), ..Facts::default() },
             E::OddCells(odd) => {
+                let advice = if odd.may_be_two_numbers() {
+                    "say by decimal= whether a comma is before the decimals or sets thousands apart"
+                } else {
+                    "name the column by ignore= or id= where it is no evaluator, or say by na= what else is missing"
+                };
+                message = format!("{message}; {advice}");
                 let (row, value) = match odd.first.into_iter().next() {
                     Some((place, cell)) => (Some(row_of(place)), Some(Value::Text(cell))),
                     None => (None, None),

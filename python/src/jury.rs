@@ -322,6 +322,17 @@ impl Jury {
         self.with(py, |inner| inner.state.memory.knows_file(fingerprint))
     }
 
+    /// Whether anything was picked from.
+    fn _has_picked(&self, py: Python<'_>) -> bool {
+        self.with(py, |inner| inner.state.memory.knows_rounds())
+    }
+
+    /// Whether both were taught with the same file, or the same rows.
+    fn _shares(&self, py: Python<'_>, other: &Jury) -> bool {
+        let theirs = other.with(py, |inner| inner.state.memory.clone());
+        self.with(py, |inner| inner.state.memory.shared(&theirs) > 0)
+    }
+
     /// Refuses a file that was picked from: its rows have been seen.
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn _refuse_picked_from(&self, py: Python<'_>, path: PathBuf, fingerprint: &str) -> Result<()> {
@@ -378,6 +389,15 @@ impl Jury {
 
     fn __add__(&self, py: Python<'_>, other: &Jury) -> Result<Jury> {
         merged(py, &[self, other], false)
+    }
+
+    /// So that `sum(juries)` is one jury: it begins with 0.
+    fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if other.extract::<i64>().is_ok_and(|zero| zero == 0) {
+            return Ok(Bound::new(py, slf.get().__copy__(py))?.into_any());
+        }
+        Ok(py.NotImplemented().into_bound(py))
     }
 
     fn __copy__(&self, py: Python<'_>) -> Jury {

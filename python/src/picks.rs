@@ -5,7 +5,7 @@ use crate::errors::{Result, refused};
 use jurybox::{Pick, Receipt};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyMapping, PySlice, PyString, PyTuple};
 use std::sync::Arc;
 
 /// Items that were picked, with all that it takes to learn from them later.
@@ -213,6 +213,16 @@ pub(crate) fn picks_from_parts(
     Ok(Picks { names: Arc::new(names), picks, at, scores })
 }
 
+/// What a message shows of something of Python's: the beginning of it, where it is long.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    const MOST: usize = 60;
+    let all = value.repr().map_or_else(|_| "this".to_string(), |text| text.to_string());
+    match all.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &all[..end]),
+        None => all,
+    }
+}
+
 /// Adds the pick in a dict.
 fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
     let field = |name: &str| -> Result<Bound<'_, PyAny>> {
@@ -221,9 +231,12 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         })
     };
     let odd = |name: &str, value: &Bound<'_, PyAny>, wanted: &str| {
-        let shown = value.repr().map_or_else(|_| "this".to_string(), |text| text.to_string());
-        refused("receipt", &format!("pick {number}, `{name}`: {shown} is not {wanted}"))
+        refused("receipt", &format!("pick {number}, `{name}`: {} is not {wanted}", shown(value)))
     };
+    if row.cast::<PyMapping>().is_err() {
+        let message = format!("pick {number}: {} is no dict; they are written by `to_dicts`", shown(row));
+        return Err(refused("receipt", &message));
+    }
     let number_in = |name: &str| -> Result<f64> {
         let value = field(name)?;
         value.extract().map_err(|_| odd(name, &value, "a number"))

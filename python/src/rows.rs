@@ -19,22 +19,11 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Batches that have the same columns.
+    /// Batches that have columns of the same names, out of files that may store them in other ways.
     pub(crate) fn of(batches: Vec<RecordBatch>) -> Result<Rows> {
+        let batches = jurybox_files::of_one_type(batches)
+            .map_err(|e| refused("arrow", &format!("these rows are no table: {e}")))?;
         let schema = batches.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
-        for batch in &batches {
-            for (one, other) in schema.fields().iter().zip(batch.schema_ref().fields()) {
-                if one != other {
-                    let message = format!(
-                        "column `{}` is {} in one file and {} in another: pass out= to write the rows as text",
-                        one.name(),
-                        one.data_type(),
-                        other.data_type()
-                    );
-                    return Err(refused("arrow", &message));
-                }
-            }
-        }
         Ok(Rows { schema, batches })
     }
 

@@ -5,8 +5,8 @@ use crate::errors::{Result, refused};
 use crate::jury::Jury;
 use crate::work::{self, Reins};
 use arrow_array::ffi_stream::ArrowArrayStreamReader;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, new_null_array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{Field, Schema};
 use jurybox::{Direction, Evaluator};
 use jurybox_files::{
     Decimal, Error, Format, Long, Reading, Roles, Table, Taken, fingerprint, refuse_overwriting,
@@ -164,6 +164,15 @@ impl Source {
         }
     }
 
+    /// The batches themselves; none of files.
+    fn into_batches(self) -> std::result::Result<Vec<RecordBatch>, Error> {
+        match self {
+            Source::Paths(_) => Ok(Vec::new()),
+            Source::Stream(stream) | Source::FrameStream(stream) => gathered(stream),
+            Source::Columns(batches) | Source::Frame(batches) => Ok(batches),
+        }
+    }
+
     /// The same rows in memory, also those of a stream.
     pub(crate) fn kept(self) -> std::result::Result<Source, Error> {
         match self {
@@ -225,13 +234,11 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
         fields.push(Field::new(name, array.data_type().clone(), true));
         arrays.push(array);
     }
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+    let rows = arrays.first().map_or(0, |array: &ArrayRef| array.len());
+    let counted = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &counted)
         .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
 }
-
-/// A column of a frame as it is told of before it crosses: its name, what it holds (`number`, `text` or `empty`), and of whole numbers
-/// the first of them, with a mask of what is missing.
-type Told<'py> = (String, String, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Evaluators by name, each with whether low means high.
 pub(crate) type Directed = Vec<(String, bool)>;
@@ -240,23 +247,33 @@ pub(crate) type Directed = Vec<(String, bool)>;
 /// what a person should know of it.
 type Decided = (Vec<String>, Directed, String, Vec<String>);
 
-/// Decides over the columns of a frame, or of several that are like files, before any of them crosses.
+/// Decides over the columns of a frame, or of several that are like files, by their first rows, before any of them crosses as a whole.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn needed(
     py: Python<'_>,
-    frames: Vec<Vec<Told<'_>>>,
+    frames: Vec<Bound<'_, PyAny>>,
     asked: Asked,
     state: Option<&Bound<'_, Jury>>,
 ) -> Result<Decided> {
-    let known: Vec<String> = frames.iter().flatten().map(|(name, ..)| name.clone()).collect();
-    let sources = frames.iter().map(|frame| first_rows(frame)).collect::<Result<Vec<_>>>()?;
-    let taken = asked.roles(&seated(py, state)).over(&sources)?;
-    let here = |name: &&str| known.iter().any(|column| column == name);
+    let first = frames.iter().map(Source::from_python).collect::<Result<Vec<_>>>()?;
+    let roles = asked.roles(&seated(py, state));
+    let reading = asked.written.reading();
+    let decided = py.detach(|| -> std::result::Result<_, Error> {
+        let first = first.into_iter().map(Source::into_batches);
+        let first = first.collect::<std::result::Result<Vec<_>, _>>()?;
+        let taken = roles.over(&first, &reading)?;
+        Ok((taken, first))
+    });
+    let (taken, first) = decided?;
+    let known = |name: &&str| {
+        first.iter().filter_map(|batches| batches.first()).any(|batch| batch.schema().index_of(name).is_ok())
+    };
     let evaluators = taken.evaluators().as_slice().iter();
     let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
-    let read = taken.read().filter(here).map(Into::into).collect();
-    Ok((read, evaluators, taken.to_string(), named_as_ours(&taken).into_iter().collect()))
+    let read = taken.read().filter(known).map(Into::into).collect();
+    let warned = taken.warnings().iter().map(ToString::to_string).chain(named_as_ours(&taken)).collect();
+    Ok((read, evaluators, taken.to_string(), warned))
 }
 
 /// What is to be said where columns of a person's own go by names of ours, and are passed over for that.
@@ -268,34 +285,6 @@ pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
     (!names.is_empty()).then(|| {
         format!("{list} {are} not taken for {evaluators}: rankings are written with such names; {advice}")
     })
-}
-
-/// What is known of a frame as a batch: whole numbers with their first values, the others without any.
-fn first_rows(columns: &[Told<'_>]) -> Result<RecordBatch> {
-    let (mut fields, mut arrays): (Vec<Field>, Vec<Option<ArrayRef>>) = (Vec::new(), Vec::new());
-    for (at, (name, holds, first, missing)) in columns.iter().enumerate() {
-        if let Some(before) = columns[..at].iter().position(|(other, ..)| other == name) {
-            let (path, column) = ("frame".into(), name.clone());
-            return Err(Error::DuplicateColumn { path, column, first: before + 1, second: at + 1 }.into());
-        }
-        let array = first.as_ref().map(|first| arrow::column(first, missing.as_ref())).transpose()?;
-        let kind = match (&array, holds.as_str()) {
-            (Some(array), _) => array.data_type().clone(),
-            (None, "number") => DataType::Float64,
-            (None, "empty") => DataType::Null,
-            (None, _) => DataType::Utf8,
-        };
-        fields.push(Field::new(name, kind, true));
-        arrays.push(array);
-    }
-    let rows = arrays.iter().flatten().map(|array| array.len()).max().unwrap_or(0);
-    let whole = |(array, field): (Option<ArrayRef>, &Field)| {
-        array.unwrap_or_else(|| new_null_array(field.data_type(), rows))
-    };
-    let arrays = arrays.into_iter().zip(&fields).map(whole).collect();
-    let counted = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &counted)
-        .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
 }
 
 /// The evaluators of a jury.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import logging
-import warnings
 from decimal import Decimal
 from pathlib import Path
 
@@ -121,19 +120,12 @@ def test_objects_that_are_names_are_none() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_numbers_as_text_are_told_of(kind: str) -> None:
-    frame = KINDS[kind](posts().assign(risk=["0.5", "0.25", "n/a", "1"], zip=["01234", "99999", "10115", "10117"]))
-    with pytest.warns(jb.DataWarning, match="`risk` holds numbers as text") as told:
-        jb.rank(frame, k=1)
-    assert len(told) == 1 and "zip" not in str(told[0].message)
-    jb.rank(frame, k=1, ignore="risk")
-    jb.rank(frame, k=1, evaluators=["spam", "risk"])
-
-
-def test_a_word_among_numbers_is_told_of() -> None:
-    frame = posts().assign(risk=pd.Series([0.5, "n/a", 0.25, 1.0], dtype=object))
-    with pytest.warns(jb.DataWarning, match="`risk` holds numbers as text"):
-        jb.rank(frame, k=1)
+def test_numbers_as_text_are_scores(kind: str, tmp_path: Path) -> None:
+    plain = posts().assign(risk=["0.5", "0.25", "n/a", "1"], zip=["01234", "99999", "10115", "10117"])
+    plain.to_csv(tmp_path / "posts.csv", index=False)
+    for data in (KINDS[kind](plain), tmp_path / "posts.csv"):
+        assert jb.learn(data, ignore="shown").evaluators == ["spam", "abuse", "risk"]
+        assert jb.learn(data, ignore=["shown", "risk"]).evaluators == ["spam", "abuse"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -219,30 +211,6 @@ def test_wide_is_what_long_makes(kind: str, tmp_path: Path) -> None:
         assert found[name].astype(object).where(found[name].notna(), None).tolist() == expected[name].astype(object).where(expected[name].notna(), None).tolist(), name
 
 
-def test_a_column_that_csv_would_read_is_told_of_with_its_odd_cells() -> None:
-    scores = np.random.default_rng(5).random((2000, 3)).round(3)
-    plain = {"n1": scores[:, 0].tolist(), "n2": scores[:, 1].tolist()}
-    words = [str(cell) for cell in scores[:, 2]]
-    words[700] = words[1500] = "timeout"
-    late = scores[:, 2].astype(object)
-    late[1500] = "gone"
-    cases = [
-        (pd.DataFrame(plain).assign(good=words), "`good` holds numbers, and 2 cells that are none (first: 'timeout')"),
-        (pl.DataFrame({**plain, "good": words}), "`good` holds numbers, and 2 cells that are none (first: 'timeout')"),
-        (pl.DataFrame({**plain, "good": words}).to_arrow(), "`good` holds numbers, and 2 cells that are none (first: 'timeout')"),
-        (pd.DataFrame(plain).assign(good=late), "`good` holds numbers, and 1 cell that is none (first: 'gone')"),
-        (pd.DataFrame(plain).assign(good=[str(row % 5 + 1) for row in range(2000)]), "`good` holds numbers as text"),
-    ]
-    for frame, says in cases:
-        with pytest.warns(jb.DataWarning) as told:
-            jb.rank(frame, k=3)
-        assert any(says in str(one.message) for one in told), [str(one.message) for one in told]
-    for names in ([f"p{row}" for row in range(2000)], [str(row + 7) for row in range(2000)]):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            jb.rank(pd.DataFrame(plain).assign(good=names), k=3)
-
-
 def test_streams_and_grades_that_were_picked_from_are_refused() -> None:
     rows = pl.DataFrame({"id": [f"p{row}" for row in range(60)], "a": [row * 7 % 60 / 60 for row in range(60)], "b": [row * 11 % 60 / 60 for row in range(60)]})
     jury = jb.Jury(["a", "b"])
@@ -263,10 +231,118 @@ def test_a_damaged_pickle_of_rows_is_refused() -> None:
             jb.Rows._from_bytes(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :])
 
 
-def test_picks_that_cannot_be_handed_over_have_not_been_seen(tmp_path) -> None:
-    pl.DataFrame({"id": ["p1", "p2"], "a": [1, 3]}).write_parquet(tmp_path / "1.parquet")
-    pl.DataFrame({"id": ["p3", "p4"], "a": [1.5, 0.5]}).write_parquet(tmp_path / "2.parquet")
-    jury = jb.Jury(["a"])
-    with pytest.raises(jb.Error, match="in another"):
-        jb.pick([tmp_path / "1.parquet", tmp_path / "2.parquet"], k=4, id="id", state=jury)
-    assert jury.seen["items"] == 0
+def test_frames_that_were_picked_from_are_refused() -> None:
+    rows = pl.DataFrame({"id": list(range(100, 160)), "a": [row * 7 % 60 / 60 for row in range(60)], "b": [row * 11 % 60 / 60 for row in range(60)]})
+    jury = jb.Jury(["a", "b"])
+    jb.pick(rows, k=5, id="id", state=jury)
+    back = rows.with_columns(v=pl.Series([row % 2 for row in range(60)])).sample(fraction=1, shuffle=True, seed=3)
+    for given in (back, back.to_pandas(), back.to_arrow(), back.lazy(), duckdb.from_arrow(back.to_arrow())):
+        with pytest.raises(jb.Error) as caught:
+            jb.learn(given, reward="v", id="id", state=jury)
+        assert caught.value.code == "picked-from" and jury.seen["items"] == 60
+    assert jb.learn(back, reward="v", id="id", state=jury, again=True).seen["items"] == 120
+
+
+#: Two ways to store a column, and the type that holds both.
+TYPES = {
+    "whole and broken": ([1, 3], [1.5, 0.5], pa.float64()),
+    "widths": (pa.array([1, 3], pa.int8()), pa.array([7, 5], pa.uint16()), pa.int64()),
+    "no sign": (pa.array([1, 3], pa.int64()), pa.array([2**63, 5], pa.uint64()), pa.string()),
+    "text": (pa.array(["x", "y"]), pa.array(["z", None], pa.large_string()), pa.string()),
+    "categories": (pa.array(["x", "y"]).dictionary_encode(), pa.array(["z", None]), pa.string()),
+    "units": (pa.array([1, 2], pa.timestamp("ms")), pa.array([3, 4], pa.timestamp("ns")), pa.timestamp("ns")),
+    "zones": (pa.array([1, 2], pa.timestamp("ms")), pa.array([3, 4], pa.timestamp("ms", "UTC")), pa.string()),
+    "dates and times": (pa.array([1, 2], pa.date32()), pa.array([3, 4], pa.timestamp("ms")), pa.string()),
+    "nothing": (pa.nulls(2), pa.array([3, 4]), pa.int64()),
+    "text and numbers": (pa.array(["x", "y"]), pa.array([3, 4]), pa.string()),
+}
+
+
+@pytest.mark.parametrize("types", TYPES)
+def test_rows_of_files_that_store_a_column_in_two_ways_are_one_table(types: str, tmp_path: Path) -> None:
+    one, other, wide = TYPES[types]
+    files = [tmp_path / "1.parquet", tmp_path / "2.parquet"]
+    pq.write_table(pa.table({"id": ["p1", "p2"], "spam": [0.25, 0.75], "cell": one}), files[0])
+    pq.write_table(pa.table({"id": ["p3", "p4"], "spam": [0.5, 1.0], "cell": other}), files[1])
+    for order in (files, files[::-1]):
+        # Whoever wins.
+        for k in (1, 2, 4):
+            found = jb.rank(order, k=k, evaluators=["spam"])
+            assert len(found) == k and (k == 1 or found.to_arrow()["cell"].type == wide)
+        jury = jb.Jury(["spam"], "average")
+        picks = jb.pick(order, k=4, id="id", state=jury, evaluators=["spam"], out=tmp_path / "picks.jsonl")
+        assert picks["id"] == ["p4", "p2", "p3", "p1"] and jury.seen["items"] == 4
+        assert len((tmp_path / "picks.jsonl").read_text().splitlines()) == 4
+
+
+def moments(zone: str | None = None) -> pd.DataFrame:
+    days = pd.date_range("2026-03-28 22:30", periods=12, freq="15min", tz=zone)
+    return pd.DataFrame({"at": days, "a": np.linspace(0, 1, 12) ** 2, "b": np.linspace(1, 0, 12) ** 3})
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_moments_are_the_same_ids_in_every_kind_of_table(zone: str | None, tmp_path: Path) -> None:
+    frame = moments(zone)
+    kinds = {"pandas": frame, "polars": pl.from_pandas(frame), "pyarrow": pa.Table.from_pandas(frame, preserve_index=False)}
+    kinds["DuckDB"] = kinds["pyarrow"].to_reader()
+    frame.to_csv(tmp_path / "moments.csv", index=False)
+    kinds["polars"].write_csv(tmp_path / "polars.csv")
+    kinds["polars"].write_parquet(tmp_path / "moments.parquet")
+    frame.assign(at=frame["at"].map(lambda at: at.isoformat())).to_json(tmp_path / "moments.jsonl", orient="records", lines=True)
+    kinds.update({name: tmp_path / name for name in ("moments.csv", "polars.csv", "moments.parquet", "moments.jsonl")})
+    verdicts = frame[["at"]].assign(verdict=np.arange(12) % 2)
+    verdicts.to_csv(tmp_path / "verdicts.csv", index=False)
+    told = [verdicts, pl.from_pandas(verdicts), tmp_path / "verdicts.csv"]
+    for kind, rows in kinds.items():
+        jury = jb.Jury(["a", "b"], "lin-ucb")
+        picks = jb.pick(rows, 12, id="at", state=jury)
+        for verdict in told:
+            after = jury.__copy__()
+            jb.learn(picks=picks, verdicts=verdict, id="at", reward="verdict", state=after)
+            assert after.seen["used"] == 12, (kind, type(verdict))
+
+
+def test_bytes_are_the_same_ids_in_every_frame() -> None:
+    frame = pd.DataFrame({"id": [bytes([row, 255]) for row in range(6)], "a": np.linspace(0, 1, 6) ** 2, "b": np.linspace(1, 0, 6) ** 3})
+    verdicts = frame[["id"]].assign(verdict=1.0)
+    for rows, told in ((frame, pl.from_pandas(verdicts)), (pl.from_pandas(frame), verdicts)):
+        jury = jb.Jury(["a", "b"], "lin-ucb")
+        picks = jb.pick(rows, 6, id="id", state=jury)
+        jb.learn(picks=picks, verdicts=told, id="id", reward="verdict", state=jury)
+        assert jury.seen["used"] == 6
+
+
+def test_ids_that_stand_twice_in_a_round_are_told_of(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["p1", "p2", "p1", "p3"], "a": SPAM, "b": ABUSE})
+    with pytest.warns(jb.DataWarning, match="2 rows share their id with another row: .*: p1"):
+        jb.pick(frame, 2, id="id", state=jb.Jury(["a", "b"]))
+
+
+def test_a_frame_with_none_of_the_evaluators_is_refused_in_the_same_words() -> None:
+    jury = jb.Jury(["toxicity"])
+    for kind in KINDS.values():
+        for call in (lambda rows: jb.rank(rows, k=1, state=jury), lambda rows: jb.learn(rows, state=jury)):
+            with pytest.raises(jb.Error) as caught:
+                call(kind(posts()[["post", "spam"]]))
+            assert caught.value.code == "none-of-the-evaluators"
+
+
+def test_a_name_that_says_another_format_is_not_written_to(tmp_path: Path) -> None:
+    with pytest.raises(jb.Error, match="an Excel workbook, which is not written"):
+        jb.rank(posts(), k=1, out=tmp_path / "best.xlsx")
+    assert not (tmp_path / "best.xlsx").exists()
+
+
+def test_columns_flags_and_numbers_are_no_tables_counts_and_picks() -> None:
+    for series in (posts()["spam"], pl.Series(SPAM)):
+        with pytest.raises(jb.Error, match="one column, and no table"):
+            jb.rank(series, k=1)
+    with pytest.raises(jb.Error, match="k = True"):
+        jb.rank(posts(), k=True)
+    with pytest.raises(jb.Error, match="pick 0: 1 is no dict"):
+        jb.Picks.from_dicts([1])
+    one, other = jb.Jury(["spam"]), jb.Jury(["spam"])
+    one.observe([[0.5]], at=0)
+    assert sum([one, other]).seen["items"] == 1
+    with pytest.raises(TypeError):
+        1 + one

@@ -213,6 +213,26 @@ def test_a_file_that_was_picked_from_is_refused(cluster, tmp_path: Path) -> None
     assert jb.ray.learn(files, state=jury, id="post", again=True).seen["items"] == 300
 
 
+def test_rows_are_known_again_by_their_ids(cluster, tmp_path: Path) -> None:
+    scores, rewards = made_up(300, 2, seed=3, missing=0)
+    frame = pd.DataFrame(scores, columns=["spam", "abuse"]).assign(post=[f"p{row}" for row in range(300)], verdict=rewards)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.iloc[::-1].to_parquet(tmp_path / "b.parquet", index=False)
+    frame.drop(columns="post").iloc[:20].to_csv(tmp_path / "c.csv", index=False)  # one has no ids
+    files = [tmp_path / name for name in ("a.csv", "b.parquet", "c.csv")]
+    assert jb.ray.learn(files, reward="verdict").seen["items"] == 620
+    spread = jb.ray.learn(files[:2], reward="verdict", id="post")
+    assert spread.seen == jb.learn(files[:2], reward="verdict", id="post").seen and spread.seen["items"] == 300
+    assert jb.ray.learn(files, reward="verdict", id="post").seen["items"] == 320
+    assert jb.ray.learn(files[:2], reward="verdict", id="post", again=True).seen["items"] == 600
+    # And so are those that were picked from, though they have gained verdicts since.
+    jury = jb.Jury(["spam", "abuse"], "lin-ucb")
+    jb.pick(frame.drop(columns="verdict"), 5, id="post", state=jury)
+    with pytest.raises(jb.Error) as caught:
+        jb.ray.learn(files[1], reward="verdict", id="post", state=jury)
+    assert caught.value.code == "picked-from"
+
+
 def test_patterns_mean_what_they_mean_to_the_command(tmp_path: Path) -> None:
     from jurybox import _core, _stores
 

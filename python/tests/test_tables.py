@@ -104,9 +104,10 @@ def test_weights_and_states_and_explanations(posts, files, tmp_path) -> None:
 
 def test_pandas_keeps_index_types_and_columns(posts) -> None:
     mixed = posts.assign(mixed=[1, "x", None, 2.5] * (ROWS // 4), when=pd.Timestamp("2024-01-01"), small=np.int8(3))
-    # Most of its cells are numbers, so that it is told that the column is no evaluator.
-    with pytest.warns(jb.DataWarning, match="`mixed` holds numbers, and 1250 cells that are none"):
-        found = jb.rank(mixed, k=5, ignore="small", reward="verdict")
+    # Most of its cells are numbers, and too many are none: as in a file, it must be said what it is.
+    with pytest.raises(jb.Error, match="`mixed`: .* are no numbers.*ignore="):
+        jb.rank(mixed, k=5, ignore="small", reward="verdict")
+    found = jb.rank(mixed, k=5, ignore=["small", "mixed"], reward="verdict")
     assert list(found.columns) == ["rank", "score", *mixed.columns]
     assert found.index.name == "key"
     assert list(found.index) == [10 * int(post[1:]) for post in found["post"]]

@@ -3,13 +3,17 @@
 use crate::content::{Content, Rows};
 use crate::error::{Error, Place};
 use crate::fingerprint::Fingerprint;
+use crate::id;
 use crate::judge::scores;
 use crate::rank::RankOptions;
 use crate::state::State;
 use crate::table::{At, Table, Want};
+use crate::verdicts::Items;
 use jurybox::Receipt;
 use jurybox::rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// How to pick.
 ///
@@ -62,6 +66,8 @@ pub struct Picking {
     pub observed_before: bool,
     /// The picks, best first, explored ones last.
     pub picks: Vec<PickedRow>,
+    /// How many rows have an id that another row of the round has too, and the first such ids.
+    pub repeated: Items,
     /// The first row of each source.
     pub(crate) files: Vec<u64>,
     /// For every row: what it was ranked by.
@@ -144,7 +150,18 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     };
     let rows = scores.items() as u64;
     let picks = chosen.into_iter().map(picked).collect();
-    Ok(Picking { rows, round, at, observed_before, picks, files: first_rows, values, probabilities })
+    let repeated = repeated(&ids);
+    Ok(Picking {
+        rows,
+        round,
+        at,
+        observed_before,
+        picks,
+        repeated,
+        files: first_rows,
+        values,
+        probabilities,
+    })
 }
 
 /// Whether a state has picked from these very rows, whatever their order, and whatever else the file has gained since: a column of
@@ -167,6 +184,20 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
 /// ```
 pub fn was_picked_from(state: &State, table: &Table) -> Result<bool, Error> {
     Ok(state.memory.knows_rounds() && state.memory.knows_picked_file(&Content::of(table)?.scores))
+}
+
+/// The rows that share their ids with others, and the first such ids.
+fn repeated(ids: &[Box<str>]) -> Items {
+    let mut counts: HashMap<Cow<'_, str>, (usize, u64)> = HashMap::with_capacity(ids.len());
+    for (row, cell) in ids.iter().enumerate() {
+        counts.entry(id::of(cell)).or_insert((row, 0)).1 += 1;
+    }
+    let mut shared: Vec<(Cow<'_, str>, (usize, u64))> =
+        counts.into_iter().filter(|(_, (_, count))| *count > 1).collect();
+    shared.sort_unstable_by_key(|(_, (row, _))| *row);
+    let mut repeated = Items::default();
+    shared.iter().for_each(|(id, _)| repeated.push(id));
+    Items { count: shared.iter().map(|(_, (_, count))| count).sum(), ..repeated }
 }
 
 /// The scores and the ids of all rows, and the first row of each source.
@@ -207,7 +238,7 @@ fn name(table: &Table, values: &[f64], ids: &[Box<str>]) -> String {
         name.text(evaluator);
     }
     for id in ids {
-        name.text(id);
+        name.text(&id::alike(id));
     }
     for &value in values {
         name.number(value);

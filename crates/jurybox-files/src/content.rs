@@ -5,6 +5,7 @@
 
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
+use crate::id;
 use crate::table::{Table, Want};
 use jurybox::Evaluators;
 
@@ -80,7 +81,7 @@ impl Rows {
 
     pub(crate) fn add(&mut self, id: &str, scores: &[f64], reward: Option<f64>) {
         let mut row = Fingerprint::new();
-        row.text(id.trim());
+        row.text(&id::of(id));
         self.columns.iter().for_each(|&column| row.number(scores[column]));
         reward.into_iter().for_each(|reward| row.number(reward));
         self.rows += 1;

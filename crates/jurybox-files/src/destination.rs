@@ -110,6 +110,29 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// How names end that say a format which is not written.
+const FOREIGN: &[(&[&str], &str)] = &[
+    (&["xlsx", "xlsm", "xls"], "an Excel workbook"),
+    (&["ods"], "an OpenDocument spreadsheet"),
+    (&["feather", "arrow", "ipc"], "an Arrow (Feather) file"),
+    (&["orc"], "an ORC file"),
+    (&["avro"], "an Avro file"),
+    (&["db", "sqlite", "duckdb"], "a database"),
+    (&["zip", "xz", "bz2"], "another way to compress"),
+    (&["pkl", "pickle", "npy", "h5"], "a file of Python's"),
+];
+
+/// Refuses a name that says a format which is not written: whoever opens the file by its name would find another.
+pub(crate) fn refuse_foreign(out: &Path) -> Result<(), Error> {
+    let ending = out.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    let says =
+        |(endings, _): &&(&[&str], &str)| ending.as_deref().is_some_and(|ending| endings.contains(&ending));
+    match FOREIGN.iter().find(says) {
+        Some((_, what)) => Err(Error::ForeignOutput { path: out.into(), what }),
+        None => Ok(()),
+    }
+}
+
 /// Refuses to write over what is read, or over what else is written: the same file by whatever name, there or not yet.
 ///
 /// ```

@@ -53,6 +53,14 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A file that is to be written by a name that says another format than is written.
+    #[error("{}: the name says {what}, which is not written: end it with .csv, .jsonl or .parquet", path.display())]
+    ForeignOutput {
+        /// The file.
+        path: PathBuf,
+        /// What its name says.
+        what: &'static str,
+    },
     /// A file that is something else.
     #[error("{}: this is {what}, which is not read", path.display())]
     Foreign {
@@ -539,6 +547,7 @@ impl Error {
             Error::Io { .. } => "io",
             Error::Empty { .. } => "empty",
             Error::Foreign { .. } => "foreign",
+            Error::ForeignOutput { .. } => "foreign-output",
             Error::NoRows { .. } => "no-rows",
             Error::Ragged { .. } => "ragged-row",
             Error::NotANumber { .. } => "not-a-number",

@@ -55,7 +55,8 @@ impl Table {
             return Err(Error::NoRows { path: memory::NAME.into() });
         };
         let schema = first.schema();
-        Table::made_wide(vec![Box::new(Memory::new(&schema, batches)?)], reading, roles)
+        let memory = Memory::new(&schema, batches)?.looked_at(&reading.notation());
+        Table::made_wide(vec![Box::new(memory)], reading, roles)
     }
 
     /// A table over a stream of record batches, read as they come. Say whether the rows will be read `again`: only then
@@ -66,7 +67,7 @@ impl Table {
     /// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
     /// use std::sync::Arc;
     ///
-    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values((0..100).map(f64::from)));
+    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values((0..100).map(|row| f64::from(row) / 7.0)));
     /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
     /// let batches: Vec<_> = (0..100).map(|row| Ok(batch.slice(row, 1))).collect();
     /// let stream = RecordBatchIterator::new(batches, batch.schema());
@@ -91,10 +92,11 @@ impl Table {
         again: bool,
     ) -> Result<Table, Error> {
         if !again {
-            return Table::made_wide(vec![Box::new(Stream::new(Box::new(stream))?)], reading, roles);
+            let stream = Stream::new(Box::new(stream), &reading.notation())?;
+            return Table::made_wide(vec![Box::new(stream)], reading, roles);
         }
         let schema = stream.schema();
-        let memory = Memory::new(&schema, Stream::collect(stream)?)?;
+        let memory = Memory::new(&schema, Stream::collect(stream)?)?.looked_at(&reading.notation());
         Table::made_wide(vec![Box::new(memory)], reading, roles)
     }
 }

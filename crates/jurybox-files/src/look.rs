@@ -104,7 +104,7 @@ impl Look {
 
 /// Whether all cells are whole numbers, and no two the same, or all of them long.
 #[derive(Debug, Default)]
-pub(crate) struct Whole {
+struct Whole {
     numbers: usize,
     /// How many of them are whole, and as long as only times and telephone numbers are.
     long: usize,
@@ -117,7 +117,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    pub(crate) fn see(&mut self, value: f64) {
+    fn see(&mut self, value: f64) {
         self.numbers += 1;
         self.long += usize::from(value >= LONG && value.fract() == 0.0);
         if self.ended {
@@ -133,13 +133,13 @@ impl Whole {
         self.last = value;
     }
 
-    pub(crate) fn end(&mut self) {
+    fn end(&mut self) {
         self.ended = true;
         self.seen = HashSet::new();
     }
 
     /// What a column of such numbers holds.
-    pub(crate) fn kind(&self) -> Kind {
+    fn kind(&self) -> Kind {
         if !self.ended && (self.rows >= DISTINCT || (self.rows >= COUNTING && !self.jumps)) {
             Kind::Serial
         } else if self.long == self.numbers && self.numbers >= COUNTING {

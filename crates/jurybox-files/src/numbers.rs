@@ -75,6 +75,11 @@ impl Numbers {
         }
     }
 
+    /// Whether all of them are missing: the first that is not ends the search.
+    pub(crate) fn is_missing(&self) -> bool {
+        each_kind!(self, values => { let mut values = values; values.all(f64::is_nan) })
+    }
+
     /// Some of the rows; pages and arrays are shared, not copied.
     pub(crate) fn slice(&self, from: usize, to: usize) -> Numbers {
         match self {

@@ -3,6 +3,7 @@
 use crate::choose::no_id;
 use crate::column::Slab;
 use crate::error::{Error, Place};
+use crate::id;
 use crate::own::written_name;
 use crate::table::{Records, Table, Want};
 use jurybox::{Receipt, Seen};
@@ -113,7 +114,7 @@ fn picked(
         return Err(bad(&ours.at, at.to_string()));
     }
     Ok(Some(Picked {
-        id: id.trim().into(),
+        id: id::of(id).into(),
         round: text(&ours.round),
         at,
         row: whole(&ours.row)?,

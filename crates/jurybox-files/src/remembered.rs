@@ -145,6 +145,10 @@ impl Remembered {
     }
 
     /// Whether anything was picked from.
+    ///
+    /// ```
+    /// assert!(!jurybox_files::Remembered::default().knows_rounds());
+    /// ```
     pub fn knows_rounds(&self) -> bool {
         !self.rounds.is_empty()
     }

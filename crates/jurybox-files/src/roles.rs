@@ -5,6 +5,8 @@ use crate::format::arrow;
 use crate::found::together;
 pub(crate) use crate::found::{Found, Kind};
 use crate::own;
+use crate::reading::Reading;
+use crate::warning::Warning;
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
 use std::collections::HashSet;
@@ -65,6 +67,7 @@ pub struct Taken {
     id: Vec<String>,
     /// What was made of a long table, in a few words.
     pub(crate) widened: Option<String>,
+    warnings: Vec<Warning>,
 }
 
 impl Taken {
@@ -93,12 +96,12 @@ impl Taken {
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
-    /// use jurybox_files::Roles;
+    /// use jurybox_files::{Reading, Roles};
     /// use std::sync::Arc;
     ///
     /// let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
     /// let first = RecordBatch::try_from_iter([("spam", numbers.clone()), ("score", numbers)])?;
-    /// let taken = Roles::default().over(&[first])?;
+    /// let taken = Roles::default().over(&[vec![first]], &Reading::default())?;
     /// assert_eq!(taken.named_as_ours().collect::<Vec<_>>(), ["score"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -107,14 +110,53 @@ impl Taken {
         self.ours.iter().filter(move |_| !written).map(String::as_str)
     }
 
-    /// Every column that may be read: those of the evaluators, then the reward, the probability and the key.
+    /// Every column that may be read: those of the evaluators, then the reward, the probability and the key, and those that are
+    /// watched because their first rows are empty.
     pub fn read(&self) -> impl Iterator<Item = &str> {
         let evaluators = self.evaluators.names().filter(|name| !self.is_unread(name));
-        evaluators.chain(self.reward()).chain(self.probability()).chain(self.key())
+        let named = evaluators.chain(self.reward()).chain(self.probability()).chain(self.key());
+        named.chain(self.watched())
+    }
+
+    /// What a person should know of what was taken as what: columns that may be numbers, and nobody knows which.
+    ///
+    /// ```
+    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+    /// use jurybox_files::{Reading, Roles};
+    /// use std::sync::Arc;
+    ///
+    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
+    /// let views: ArrayRef = Arc::new(StringArray::from(vec!["1,234", "7,100"]));
+    /// let first = RecordBatch::try_from_iter([("spam", spam), ("views", views)])?;
+    /// let taken = Roles::default().over(&[vec![first]], &Reading::default())?;
+    /// assert_eq!(taken.warnings()[0].code(), "two-numbers");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 }
 
 impl Taken {
+    /// Columns that are no evaluators because they are empty where they were looked at.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
+        self.others.iter().filter(|(_, why)| *why == EMPTY).map(|(name, _)| name.as_str())
+    }
+
+    /// Refuses a source that has none of the evaluators: there is nothing to go by.
+    pub(crate) fn has_one_of<'a>(
+        &self,
+        path: &Path,
+        columns: impl Iterator<Item = &'a str>,
+    ) -> Result<(), Error> {
+        let columns: HashSet<&str> = columns.collect();
+        if self.evaluators.names().any(|name| columns.contains(name) && !self.is_unread(name)) {
+            return Ok(());
+        }
+        let evaluators = self.evaluators.as_slice().iter().map(spoken).collect();
+        Err(Error::NoneOfTheEvaluators { path: path.into(), evaluators })
+    }
+
     /// Whether a column is read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
         self.read_as(name).is_some()
@@ -196,37 +238,40 @@ const OURS: &str = "named as in our own output";
 const UNKNOWN: &str = "numbers that the state does not know";
 
 /// Why a column is no evaluator whose cells are numbers, and nobody knows which.
-pub(crate) const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or decimals";
+const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or decimals";
 
 /// Why a column that was empty where it was looked at is no evaluator.
-pub(crate) const EMPTY: &str = "empty";
+const EMPTY: &str = "empty";
 
 impl Roles {
-    /// Decides over columns before they are read, by the types and the first rows of each source; of those, a thousand are looked
-    /// at. For whoever has tables elsewhere, and would hand over no more of them than is asked for.
+    /// Decides over columns before they are read, by the first rows of each source; of those, a thousand are looked at.
+    /// For whoever has tables elsewhere, and would hand over no more of them than is asked for.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-    /// use jurybox_files::Roles;
+    /// use jurybox_files::{Reading, Roles};
     /// use std::sync::Arc;
     ///
     /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p"; 5]));
     /// let number: ArrayRef = Arc::new(Int64Array::from_iter_values(101..106));
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.2, 0.1, 0.3, 0.9]));
     /// let first = RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
-    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&[first])?;
+    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&[vec![first]], &Reading::default())?;
     /// assert_eq!(taken.read().collect::<Vec<_>>(), ["spam", "post"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn over(&self, sources: &[RecordBatch]) -> Result<Taken, Error> {
-        let path = Path::new(crate::format::memory::NAME);
+    pub fn over(&self, sources: &[Vec<RecordBatch>], reading: &Reading) -> Result<Taken, Error> {
+        let (path, notation) = (Path::new(crate::format::memory::NAME), reading.notation());
         let mut found = Vec::new();
         for first in sources {
-            let mut columns = arrow::columns(path, first.schema_ref())?;
-            arrow::look(&mut columns, std::iter::once(first));
+            let Some(schema) = first.first().map(RecordBatch::schema) else { continue };
+            let mut columns = arrow::columns(path, &schema)?;
+            arrow::look(&mut columns, first.iter(), &notation);
             found.extend(columns);
         }
-        self.take(path, &together(found.iter()))
+        let taken = self.take(path, &together(found.iter()))?;
+        taken.has_one_of(path, found.iter().map(|found| found.name.as_str()))?;
+        Ok(taken)
     }
 
     /// Every column that a person, or a jury, names.
@@ -335,6 +380,7 @@ impl Roles {
             probability: self.probability.clone(),
             key: self.key.clone(),
             ours: numbers_of_ours(&others, columns),
+            warnings: two_numbers(path, &others),
             others,
             unread,
             id: self.id.clone(),
@@ -395,6 +441,12 @@ fn why_not(found: &Found) -> Option<&'static str> {
         (Kind::Text, _) => Some("text"),
         (Kind::Empty, _) => Some(EMPTY),
     }
+}
+
+/// What is to be said of columns whose cells are numbers, and nobody knows which.
+fn two_numbers(path: &Path, others: &[(String, &'static str)]) -> Vec<Warning> {
+    let doubtful = others.iter().filter(|(_, why)| *why == TWO_NUMBERS);
+    doubtful.map(|(column, _)| Warning::TwoNumbers { path: path.into(), column: column.clone() }).collect()
 }
 
 /// Columns of numbers that are no evaluators for nothing but their names.

@@ -1,7 +1,7 @@
 //! A table over one or more sources: its columns, and what they are taken for.
 
 use crate::ask::{Ask, Use};
-use crate::destination::refuse_overwriting;
+use crate::destination::{refuse_foreign, refuse_overwriting};
 use crate::error::Error;
 use crate::format::{Format, Show, Source};
 use crate::found;
@@ -10,7 +10,7 @@ use crate::long::{Widened, widen};
 use crate::number::Notation;
 use crate::own::receipts_of_picks;
 use crate::reading::Reading;
-use crate::roles::{self, Found, Roles, Taken, spoken};
+use crate::roles::{Found, Roles, Taken};
 use crate::warning::{Warning, together};
 use crate::watch::{Ears, Watch};
 use jurybox::{Direction, Evaluator, Form};
@@ -187,10 +187,7 @@ impl Table {
             warnings.extend(source.doubt());
             warnings.extend(lacking(source.as_ref(), &taken)?);
         }
-        let two = |(_, why): &&(String, &str)| *why == roles::TWO_NUMBERS;
-        for (column, _) in taken.others.iter().filter(two) {
-            warnings.push(Warning::TwoNumbers { path: first.path().into(), column: column.clone() });
-        }
+        warnings.extend(taken.warnings().iter().cloned());
         let warnings = together(warnings);
         let columns = found.iter().map(|found| found.name.clone()).collect();
         // A field within a column is written out with it, and by itself where it was read.
@@ -298,7 +295,7 @@ impl Table {
         self.sources[0].path()
     }
 
-    /// Refuses to write over one of the files that are read.
+    /// Refuses to write over one of the files that are read, and under a name that says a format which is not written.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table};
@@ -311,6 +308,7 @@ impl Table {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_output(&self, out: &Path) -> Result<(), Error> {
+        refuse_foreign(out)?;
         refuse_overwriting(&self.inputs, out)
     }
 
@@ -362,11 +360,7 @@ impl Table {
         {
             wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
         }
-        for (column, why) in &taken.others {
-            if *why == roles::EMPTY {
-                wanted.push((column, Use::Watch));
-            }
-        }
+        wanted.extend(taken.watched().map(|column| (column, Use::Watch)));
         let names: Vec<String> = source.columns().iter().map(|found| found.name.clone()).collect();
         let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (&**name, at)).collect();
         let mut uses = vec![Use::Skip; names.len()];
@@ -397,10 +391,7 @@ impl Table {
 fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let names: HashSet<&str> = source.columns().iter().map(|found| found.name.as_str()).collect();
     let has = |column: &str| names.contains(column);
-    if !taken.evaluators.names().any(|name| has(name) && !taken.is_unread(name)) {
-        let evaluators = taken.evaluators.as_slice().iter().map(spoken).collect();
-        return Err(Error::NoneOfTheEvaluators { path: source.path().into(), evaluators });
-    }
+    taken.has_one_of(source.path(), names.iter().copied())?;
     let evaluators = taken.evaluators.names().map(|name| (name, "scores"));
     let reward = taken.reward().map(|column| (column, "rewards"));
     let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));

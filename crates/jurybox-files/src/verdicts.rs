@@ -2,6 +2,7 @@
 
 use crate::choose::no_id;
 use crate::error::Error;
+use crate::id;
 use crate::read_picks::{Picked, read_picks};
 use crate::remembered::{Item, Known};
 use crate::state::State;
@@ -231,7 +232,7 @@ fn read_verdicts(table: &Table, back: &mut TakenBack) -> Result<HashMap<Box<str>
             let rows = ids.into_iter().zip(rewards).enumerate();
             // An empty cell is a verdict that has not been given yet.
             for (row, (id, reward)) in rows.filter(|(_, (_, reward))| !reward.is_nan()) {
-                let id: Box<str> = id.trim().into();
+                let id: Box<str> = id::of(&id).into();
                 if id.is_empty() {
                     return Err(no_id(table, at, row));
                 }

@@ -11,10 +11,7 @@ use crate::errors::{self, refused};
 use crate::jury::{Inner, Jury, generator, lock};
 use crate::tables::{Asked, Source, named_as_ours};
 use crate::work::Reins;
-use jurybox::Spec;
-use jurybox_files::{
-    Error, Format, Given, Host, Layout, State, Table, Told as Fact, Warning, expand, same_policy,
-};
+use jurybox_files::{Error, Format, Given, Host, Layout, State, Table, Told as Fact, Warning, expand};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex};
@@ -189,11 +186,6 @@ pub(super) fn finite(value: f64) -> f64 {
 pub(super) fn layout(table: &Table, safe_csv: bool) -> Layout {
     let format = if table.format() == Format::Parquet { Format::Csv } else { table.format() };
     Layout { format, safe_csv }
-}
-
-/// The same policy as the state's, or none named.
-pub(super) fn check_policy(state: &State, asked: Option<&Spec>) -> Result<(), Error> {
-    asked.map_or(Ok(()), |asked| same_policy(&state.jury, asked))
 }
 
 /// What is inside of a jury, for a thread of its own.

@@ -1,13 +1,13 @@
 //! Picking, as `jurybox pick` does.
 
-use super::{Told, change_or_begin, check_policy, finite, held, jury_of, layout};
+use super::{Told, change_or_begin, finite, held, jury_of, layout};
 use crate::errors::Result;
 use crate::jury::Jury;
 use crate::policies::spec;
 use crate::rows::Rows;
 use crate::tables::{Asked, Source, seated};
 use crate::work::{self, Reins};
-use jurybox_files::{May, PickOptions, Picking, Seated, State, choose, seat};
+use jurybox_files::{PickOptions, Picking, Round, pick_rows};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -47,27 +47,17 @@ pub(crate) fn pick<'py>(
         let last = out.as_ref().is_none_or(|out| out.is_file() || !out.exists());
         change_or_begin(jury.as_deref(), reins, last, |before| {
             let mut told = Told::of(&table);
-            let mut state = match before {
-                Some(state) => state.clone(),
-                None => State::from(seat(&spec.clone().unwrap_or_default(), table.taken().evaluators())?),
-            };
-            check_policy(&state, spec.as_ref())?;
-            Seated::again(&mut state.jury, table.taken().evaluators(), May::Same)?;
-            let picking = choose(&table, &mut state, PickOptions { k, seed, at, only_choose: !observe })?;
-            if picking.observed_before {
-                told.said.push("these rows were picked from before, and are not counted again".into());
+            let options = PickOptions { k, seed, at, only_choose: !observe };
+            let round = pick_rows(before, &table, spec.as_ref(), options)?;
+            for remark in round.remarks() {
+                if remark.is_warning() { &mut told.warned } else { &mut told.said }.push(remark.to_string());
             }
-            if let Some(asked) = at.filter(|asked| *asked != picking.at) {
-                told.warned.push(format!(
-                    "the state has seen this round at {}, and there it stays: at={asked} changes nothing",
-                    picking.at
-                ));
-            }
+            let Round { state, picking, .. } = round;
+            // Before anything is written and the jury is changed: rows that cannot be handed over must not be seen either.
+            let rows = if frame { None } else { Some(Rows::of(picking.to_batches(&table, every)?)?) };
             if let Some(out) = &out {
                 picking.write(&table, out, layout(&table, safe_csv), every)?;
             }
-            // Before the jury is changed: rows that cannot be handed over must not be seen either.
-            let rows = if frame { None } else { Some(Rows::of(picking.to_batches(&table, every)?)?) };
             // A jury that is only asked is not changed, and may change meanwhile.
             let after = (observe || before.is_none()).then_some(state);
             Ok((after, (picking, rows, told)))

@@ -7,7 +7,6 @@ use crate::policies::{pairs, spec};
 use crate::rows::Rows;
 use crate::tables::{Asked, Directed, Source, named_as_ours, seated};
 use crate::work;
-use arrow_array::RecordBatch;
 use jurybox::{Direction, Spec, TopK};
 use jurybox_files::{
     Error, Judge, Look, May, RankOptions, Ranking, Seated, Table, by_evaluator, counted, score_all,
@@ -76,7 +75,7 @@ impl Asking {
 /// What comes of ranking.
 enum Ranks {
     /// The best: rows of the caller's frame, or the rows themselves.
-    Best(Ranking, Option<Vec<RecordBatch>>),
+    Best(Ranking, Option<Rows>),
     /// The score of every row.
     Every(Vec<f64>),
     /// Everything is in a file.
@@ -124,7 +123,7 @@ pub(crate) fn rank<'py>(
         }
     };
     let seated = seated(py, state);
-    let (ranks, evaluators, told) = work::run(py, watch, move |reins| -> std::result::Result<_, Error> {
+    let (ranks, evaluators, told) = work::run(py, watch, move |reins| -> Result<_> {
         let frame = source.is_frame();
         let again = matches!(asking, Asking::Policy(..));
         let table = source.open(&asked, &seated, again, reins)?.numbered_from(first_row);
@@ -144,11 +143,12 @@ pub(crate) fn rank<'py>(
             (None, true) => Ranks::Every(score_rows(&table, &judge)?),
             (out, false) => {
                 let ranking = jurybox_files::rank(&table, &judge, options_of)?;
+                // Before anything is written: what cannot be handed over fails here.
+                let rows = if frame { None } else { Some(Rows::of(ranking.to_batches(&table)?)?) };
                 if let Some(out) = out {
                     ranking.write(&table, out, layout(&table, safe_csv))?;
                 }
-                let batches = if frame { None } else { Some(ranking.to_batches(&table)?) };
-                Ranks::Best(ranking, batches)
+                Ranks::Best(ranking, rows)
             }
         };
         let evaluators: Vec<String> = table.taken().evaluators().names().map(Into::into).collect();
@@ -158,7 +158,7 @@ pub(crate) fn rank<'py>(
     match ranks {
         Ranks::Written(rows) => dict.set_item("total", rows)?,
         Ranks::Every(scores) => dict.set_item("score", PyArray1::from_vec(py, scores))?,
-        Ranks::Best(ranking, batches) => {
+        Ranks::Best(ranking, rows) => {
             let winners = ranking.winners();
             dict.set_item("total", ranking.rows())?;
             dict.set_item(
@@ -186,8 +186,8 @@ pub(crate) fn rank<'py>(
                 }
                 dict.set_item("each", each)?;
             }
-            if let Some(batches) = batches {
-                dict.set_item("rows", Bound::new(py, Rows::of(batches)?)?)?;
+            if let Some(rows) = rows {
+                dict.set_item("rows", Bound::new(py, rows)?)?;
             }
         }
     }

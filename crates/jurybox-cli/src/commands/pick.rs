@@ -7,12 +7,8 @@ use super::state::{Turn, check_outputs, read_if_there, write_back};
 use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
-use jurybox_files::{
-    Format, Lock, May, PickOptions, Picking, RankOptions, Seated, State, Table, choose, counted, same_policy,
-    seat,
-};
+use jurybox_files::{Format, Lock, PickOptions, RankOptions, Round, Table, counted, pick_rows};
 use serde_json::json;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Pick the K rows that a person should look at, as the policy does: with exploration, where it explores.
@@ -83,12 +79,11 @@ impl Args {
             ..Special::default()
         })?;
         check_outputs(&table, std::slice::from_ref(&self.state), &self.out)?;
-        let mut state = self.seated(before, &table)?;
         let options = PickOptions { k: self.k, seed: self.seed, at: self.at, only_choose: self.no_observe };
-        let picking = choose(&table, &mut state, options)?;
-        self.tell(&state, &picking);
+        let round = pick_rows(before.as_ref(), &table, self.policy.as_ref(), options)?;
+        self.tell(&round);
         // The picks first: if that fails, the round has not been seen, and can be picked from again.
-        let written = self.write(&table, &state, &picking);
+        let written = self.write(&table, &round);
         if self.no_observe {
             return written;
         }
@@ -99,26 +94,28 @@ impl Args {
             }
             return Err(error);
         }
-        write_back(&state, &self.state, |what| self.columns.say(what))
+        write_back(&round.state, &self.state, |what| self.columns.say(what))
     }
 
-    fn write(&self, table: &Table, state: &State, picking: &Picking) -> anyhow::Result<()> {
+    fn write(&self, table: &Table, round: &Round) -> anyhow::Result<()> {
+        let picking = &round.picking;
         match &self.out {
             Some(out) => picking.write(table, out, self.sheet.layout(as_text(table.format())), self.all)?,
             None if self.json => {}
             None => picking.write(table, Path::new("-"), self.sheet.layout(Format::Csv), self.all)?,
         }
         if self.json {
-            output::versioned("pick", self.document(table, state, picking)?)?;
+            output::versioned("pick", self.document(table, round)?)?;
         }
         Ok(())
     }
 
-    fn document(&self, table: &Table, state: &State, picking: &Picking) -> anyhow::Result<serde_json::Value> {
+    fn document(&self, table: &Table, round: &Round) -> anyhow::Result<serde_json::Value> {
+        let picking = &round.picking;
         Ok(json!({
             "rows": picking.rows,
             "k": self.k,
-            "policy": state.jury.spec(),
+            "policy": round.state.jury.spec(),
             "round": picking.round,
             "picked_at": picking.at,
             "observed_before": picking.observed_before,
@@ -126,50 +123,20 @@ impl Args {
         }))
     }
 
-    fn seated(&self, before: Option<State>, table: &Table) -> anyhow::Result<State> {
-        let evaluators = table.taken().evaluators();
-        let Some(mut state) = before else {
-            let spec = self.policy.clone().unwrap_or_default();
-            return Ok(State::from(seat(&spec, evaluators)?));
-        };
-        if let Some(asked) = &self.policy {
-            same_policy(&state.jury, asked)?;
-        }
-        Seated::again(&mut state.jury, evaluators, May::Same)?;
-        Ok(state)
-    }
-
-    fn tell(&self, state: &State, picking: &Picking) {
+    fn tell(&self, round: &Round) {
+        let picking = &round.picking;
         let explored = picking.picks.iter().filter(|pick| pick.receipt.explored).count();
         self.columns.say(format_args!(
             "{} of {} picked by {}, {explored} of them explored; round {} at {}",
             picking.picks.len(),
             counted(picking.rows, "row"),
-            state.jury.spec(),
+            round.state.jury.spec(),
             picking.round,
             picking.at
         ));
-        if picking.observed_before {
-            self.columns.say(format_args!("these rows were picked from before, and are not counted again"));
-        }
-        if let Some(asked) = self.at.filter(|asked| *asked != picking.at) {
-            self.columns.say(format_args!(
-                "warning: the state has seen this round at {}, and there it stays: --at {asked} changes nothing",
-                picking.at
-            ));
-        }
-        if (self.k as u64) > picking.rows {
-            self.columns.say(format_args!(
-                "warning: k = {} is more than there are rows ({}): all of them are picked",
-                self.k, picking.rows
-            ));
-        }
-        let ids: HashSet<&str> = picking.picks.iter().map(|pick| &*pick.id).collect();
-        if ids.len() < picking.picks.len() {
-            self.columns.say(format_args!(
-                "warning: {} with the id of another: a verdict will go to the first of them",
-                counted((picking.picks.len() - ids.len()) as u64, "pick")
-            ));
+        for remark in round.remarks() {
+            let warning = if remark.is_warning() { "warning: " } else { "" };
+            self.columns.say(format_args!("{warning}{remark}"));
         }
     }
 }

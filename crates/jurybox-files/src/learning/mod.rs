@@ -39,6 +39,19 @@ use std::path::PathBuf;
 pub type OpenOnce<'a> = Box<dyn FnOnce(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
 
 /// Opens a table as often as it is asked to, in the same way.
+///
+/// ```
+/// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+/// use jurybox_files::{Given, Learning, OpenAgain, Table, learn_rows};
+/// use std::sync::Arc;
+///
+/// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.9, 0.2]));
+/// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
+/// let open: OpenAgain<'_> = Box::new(move |reading, roles, _again| Table::from_batches_as(vec![batch.clone()], reading, roles));
+/// let lesson = learn_rows(None, Given::Again(open), &Learning::default(), &mut ())?.expect("nothing was known");
+/// assert_eq!(lesson.state.jury.seen().items, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type OpenAgain<'a> = Box<dyn Fn(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
 
 /// Rows, as they are given.

@@ -1,27 +1,31 @@
 //! Arrow arrays, as Parquet and tables in memory have them: as batches of numbers, as text, as JSON.
 
+mod look;
 mod numbers;
 mod text;
+mod widen;
 
-pub(crate) use numbers::{fits_a_number, is_numeric, of_numbers};
+pub(crate) use look::{is_looked_at, look};
+use numbers::is_numeric;
+pub(crate) use numbers::{fits_a_number, of_numbers};
 pub use text::json;
-use text::key;
-pub(crate) use text::{shortest, text};
+pub(crate) use text::{date, fraction, shortest, text};
+use text::{each_text, key};
+pub use widen::of_one_type;
 
 use super::{Show, distinct};
 use crate::ask::{Ask, Batch, Layout, Use, begin_sums};
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
-use crate::look::{ROWS, Whole};
-use crate::number::{Decimal, Notation};
+use crate::number::Decimal;
 use crate::numbers::Numbers;
 use crate::roles::{Found, Kind};
 use crate::tally::Tally;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, Schema};
 use std::path::Path;
 
-/// The columns of a schema.
+/// The columns of a schema, and what their types tell of them.
 pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error> {
     distinct(path, schema.fields().iter().map(|field| field.name().as_str()))?;
     let found = |field: &arrow_schema::Field| Found {
@@ -34,39 +38,6 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error>
         nested: false,
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())
-}
-
-/// Takes columns of whole numbers that are all different, or all long, in the first rows for names of things and times.
-pub(crate) fn look<'a>(columns: &mut [Found], batches: impl Iterator<Item = &'a RecordBatch>) {
-    let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
-    let mut looks: Vec<(usize, Whole)> =
-        (0..columns.len()).filter(|&at| whole(&columns[at])).map(|at| (at, Whole::default())).collect();
-    if looks.is_empty() {
-        return;
-    }
-    let mut left = ROWS;
-    for batch in batches {
-        let rows = batch.num_rows().min(left);
-        for (column, look) in &mut looks {
-            let Some(array) = batch.column_by_name(&columns[*column].name) else { continue };
-            // Whole numbers are stored as such: there is no text to take.
-            if let Ok(values) =
-                numbers::numbers(&array.slice(0, rows), &Notation::default(), &mut |_, _, _| Ok(f64::NAN))
-            {
-                (0..rows).for_each(|row| match values.get(row) {
-                    value if value.is_nan() => look.end(),
-                    value => look.see(value),
-                });
-            }
-        }
-        left -= rows;
-        if left == 0 {
-            break;
-        }
-    }
-    for (column, look) in looks {
-        columns[column].kind = look.kind();
-    }
 }
 
 /// The columns that a pass must look at.
@@ -86,7 +57,8 @@ pub(crate) fn batch(
     let mut scores = vec![None; ask.evaluators];
     for (at, &column) in wanted.iter().enumerate() {
         match ask.uses[column] {
-            Use::Skip | Use::Watch => {}
+            Use::Skip => {}
+            Use::Watch => watch(path, &pieces(at), ask, column, &mut batch.tallies[column])?,
             Use::Key => {
                 let cell = |array: &ArrayRef, row| key(array, row).unwrap_or_default().into();
                 for array in pieces(at) {
@@ -150,6 +122,10 @@ fn read(
             let place = Place::Row((before + row) as u64 + 1);
             tally.take(path, place, ask, column, cell, text.as_bytes())
         })?;
+        // Of what is stored as numbers nothing is tallied but that there are none at all.
+        if is_numeric(array.data_type()) && found.is_missing() {
+            tally.missing += found.len() as u64;
+        }
         if pieces.len() == 1 {
             return Ok(found);
         }
@@ -157,6 +133,22 @@ fn read(
         all.get_or_insert_default().extend(found.into_vec());
     }
     Ok(Numbers::Own(all.unwrap_or_default()))
+}
+
+/// Tells of the values of a column that had none where it was looked at.
+fn watch(path: &Path, pieces: &[ArrayRef], ask: &Ask, column: usize, tally: &mut Tally) -> Result<(), Error> {
+    let mut before = 0;
+    for array in pieces {
+        if array.logical_null_count() < array.len() {
+            each_text(array, |row, text| {
+                let place = Place::Row((before + row) as u64 + 1);
+                let cell = ask.notations[column].read(text.as_bytes());
+                tally.take(path, place, ask, column, cell, text.as_bytes()).map(|_| ())
+            })?;
+        }
+        before += array.len();
+    }
+    Ok(())
 }
 
 fn checked(path: &Path, name: &str, numbers: Numbers) -> Result<Numbers, Error> {

@@ -1,6 +1,6 @@
 //! Numbers out of Arrow arrays, and back.
 
-use super::text::text;
+use super::text::each_text;
 use crate::error::Error;
 use crate::number::{Cell, Notation};
 use crate::numbers::Numbers;
@@ -20,6 +20,14 @@ pub(crate) fn is_numeric(data_type: &DataType) -> bool {
         other => {
             other.is_integer() || other.is_floating() || other.is_decimal() || *other == DataType::Boolean
         }
+    }
+}
+
+/// Whether a column of this type holds text.
+pub(super) fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => other.is_string(),
     }
 }
 
@@ -98,6 +106,9 @@ fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
         }
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
+            if dictionary.values().is_empty() {
+                return Ok(Numbers::missing(array.len()));
+            }
             let keys = dictionary.normalized_keys();
             let values = stored(dictionary.values(), take)?;
             let of = |row: usize| if array.is_null(row) { f64::NAN } else { values.get(keys[row]) };
@@ -110,10 +121,10 @@ fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
 
 fn cell_by_cell(array: &ArrayRef, notation: &Notation, take: &mut Take<'_>) -> Result<Vec<f64>, Error> {
     let mut values = Vec::with_capacity(array.len());
-    for row in 0..array.len() {
-        let cell = text(array, row).unwrap_or_default();
-        values.push(take(row, notation.read(cell.as_bytes()), &cell)?);
-    }
+    each_text(array, |row, cell| {
+        values.push(take(row, notation.read(cell.as_bytes()), cell)?);
+        Ok::<(), Error>(())
+    })?;
     Ok(values)
 }
 

@@ -101,6 +101,30 @@ pub(crate) fn text(array: &dyn Array, row: usize) -> Option<String> {
     })
 }
 
+/// Goes over the cells of an array as text, nothing where they are missing. Text is not copied, and that of a dictionary made once.
+pub(super) fn each_text<E>(
+    array: &ArrayRef,
+    mut each: impl FnMut(usize, &str) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut all = |cells: &mut dyn Iterator<Item = Option<&str>>| -> Result<(), E> {
+        cells.enumerate().try_for_each(|(row, cell)| each(row, cell.unwrap_or_default()))
+    };
+    match array.data_type() {
+        DataType::Utf8 => all(&mut array.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => all(&mut array.as_string::<i64>().iter()),
+        DataType::Utf8View => all(&mut array.as_string_view().iter()),
+        DataType::Dictionary(..) if !array.as_any_dictionary().values().is_empty() => {
+            let dictionary = array.as_any_dictionary();
+            let values = dictionary.values();
+            let texts: Vec<Option<String>> = (0..values.len()).map(|at| text(values, at)).collect();
+            let keys = dictionary.normalized_keys();
+            let cell = |(row, key): (usize, usize)| texts[key].as_deref().filter(|_| array.is_valid(row));
+            all(&mut keys.into_iter().enumerate().map(cell))
+        }
+        _ => (0..array.len()).try_for_each(|row| each(row, &text(array, row).unwrap_or_default())),
+    }
+}
+
 /// The values of a dictionary, and which of them a row has.
 fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
     let one = array.slice(row, 1);
@@ -188,7 +212,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Days since 1970-01-01 as a date (proleptic Gregorian calendar).
-fn date(days: i64) -> String {
+pub(crate) fn date(days: i64) -> String {
     // Years are counted from March, so that the day that comes and goes is the last of its year.
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
@@ -220,7 +244,7 @@ fn duration(months: i32, days: i32, value: i64, per_second: i64) -> String {
 }
 
 /// Parts of a second behind the point; nothing where there are none.
-fn fraction(parts: u64, per_second: u64) -> String {
+pub(crate) fn fraction(parts: u64, per_second: u64) -> String {
     let digits = per_second.ilog10() as usize;
     if parts == 0 { String::new() } else { format!(".{parts:0digits$}").trim_end_matches('0').into() }
 }

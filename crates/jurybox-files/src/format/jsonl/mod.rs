@@ -292,6 +292,8 @@ impl Look {
         match text.as_bytes().first() {
             Some(b'"') => self.see(parse::plain(text).as_bytes(), notation),
             Some(b'[' | b'{') => self.see_odd(),
+            // As in CSV: yes all the way down says nothing.
+            Some(b't' | b'f') => self.see(text.as_bytes(), notation),
             _ => self.see_stored(parse::read(notation, text)),
         }
     }

@@ -12,6 +12,7 @@ use super::{Cut, Each, Fetch, Format, Parsed, Show, Source, Stretch, Unit};
 use crate::ask::Ask;
 use crate::column::Slab;
 use crate::error::Error;
+use crate::number::Notation;
 use crate::roles::Found;
 use crate::scan::Part;
 use arrow_array::{Array, RecordBatch};
@@ -43,8 +44,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Memory, Error> {
-        let mut columns = arrow::columns(Path::new(NAME), schema)?;
-        arrow::look(&mut columns, batches.iter());
+        let columns = arrow::columns(Path::new(NAME), schema)?;
         let mut firsts = vec![0];
         for (at, batch) in batches.iter().enumerate() {
             same_columns(schema, &batch.schema(), at)?;
@@ -54,6 +54,12 @@ impl Memory {
             return Err(Error::NoRows { path: NAME.into() });
         }
         Ok(Memory { batches, firsts, columns, width: row_bytes(schema), path: NAME.into() })
+    }
+
+    /// The same with its columns told by their first cells, not by their types alone.
+    pub(crate) fn looked_at(mut self, notation: &Notation) -> Memory {
+        arrow::look(&mut self.columns, self.batches.iter(), notation);
+        self
     }
 
     /// The same, made from a file.

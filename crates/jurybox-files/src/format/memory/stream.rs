@@ -6,6 +6,7 @@ use crate::column::Slab;
 use crate::error::Error;
 use crate::format::{Cut, Each, Fetch, Format, Record, Show, Source, Unit, arrow};
 use crate::look::ROWS;
+use crate::number::Notation;
 use crate::roles::Found;
 use crate::scan::Part;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
@@ -26,7 +27,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Reads as much of it as is looked at to tell what columns hold; that is not lost.
-    pub(crate) fn new(mut reader: Reader) -> Result<Stream, Error> {
+    pub(crate) fn new(mut reader: Reader, notation: &Notation) -> Result<Stream, Error> {
         let schema = reader.schema();
         let mut columns = arrow::columns(Path::new(NAME), &schema)?;
         let (mut first, mut rows) = (Vec::new(), 0);
@@ -37,7 +38,7 @@ impl Stream {
             rows += batch.num_rows();
             first.push(batch);
         }
-        arrow::look(&mut columns, first.iter());
+        arrow::look(&mut columns, first.iter(), notation);
         let all = first.into_iter().map(Ok).chain(reader);
         let reader: Reader = Box::new(RecordBatchIterator::new(all, schema.clone()));
         Ok(Stream { reader: Mutex::new(Some(reader)), schema, columns })

@@ -2,6 +2,7 @@
 
 mod fetch;
 mod guard;
+mod look;
 mod pages;
 mod positioned;
 mod shelf;
@@ -17,12 +18,10 @@ use crate::ask::Ask;
 use crate::column::{Column, Slab};
 use crate::error::Error;
 use crate::input::Input;
-use crate::look::ROWS;
 use crate::roles::Found;
 use crate::scan::Part;
-use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection, RowSelector};
+use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use ::parquet::file::reader::Length;
-use arrow_schema::DataType;
 use guard::{broken, guarded, unreadable};
 use positioned::Positioned;
 use shelf::Shelf;
@@ -62,7 +61,8 @@ impl Parquet {
             return Err(Error::NoRows { path: path.clone() });
         }
         let mut columns = arrow::columns(path, metadata.schema())?;
-        look(&mut columns, &stretch::From { path, file: &file, metadata: &metadata });
+        let from = stretch::From { path, file: &file, metadata: &metadata };
+        look::look(&mut columns, &from, &input.reading.notation());
         Ok(Parquet { input, file, metadata, columns })
     }
 
@@ -158,32 +158,6 @@ impl Source for Parquet {
             slab.set(field.name(), Column::Array(arrow::of_numbers(field.data_type(), &values)));
         }
         Ok(slab)
-    }
-}
-
-/// Looks at the first rows of columns of whole numbers, and at no others. What cannot be read is told by the pass.
-fn look(columns: &mut [Found], from: &stretch::From<'_>) {
-    let whole = |found: &Found| found.data_type.as_ref().is_some_and(DataType::is_integer);
-    let wanted: Vec<usize> = (0..columns.len()).filter(|&at| whole(&columns[at])).collect();
-    let Some(rows) = from
-        .metadata
-        .metadata()
-        .row_groups()
-        .first()
-        .map(parquet::file::metadata::RowGroupMetaData::num_rows)
-    else {
-        return;
-    };
-    if wanted.is_empty() || rows <= 0 {
-        return;
-    }
-    let rows = usize::try_from(rows).unwrap_or(ROWS).min(ROWS);
-    let read = guarded(|| {
-        let selection = RowSelection::from(vec![RowSelector::select(rows)]);
-        Ok(from.reader(&wanted, 0, Some(selection))?.collect::<Result<Vec<_>, _>>()?)
-    });
-    if let Ok(batches) = read {
-        arrow::look(columns, batches.iter());
     }
 }
 

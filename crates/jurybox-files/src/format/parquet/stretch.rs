@@ -1,6 +1,7 @@
 //! A stretch of a row group at a time: by its pages where they can be read as they are, otherwise by Arrow arrays.
 
 use super::guard::{broken, guarded};
+use super::look;
 use super::pages::Pages;
 use super::positioned::Positioned;
 use super::shelf::Shelf;
@@ -84,7 +85,13 @@ impl From<'_> {
         let selection = (group.num_rows() as usize != stretch.rows).then(|| {
             RowSelection::from(vec![RowSelector::skip(stretch.start), RowSelector::select(stretch.rows)])
         });
-        let wanted = arrow::wanted(ask);
+        let mut wanted = arrow::wanted(ask);
+        if !ask.records {
+            // What is only watched, and known to have nothing, need not be read.
+            wanted.retain(|&column| {
+                ask.uses[column] != Use::Watch || !look::is_empty(self.metadata, group, column)
+            });
+        }
         if !ask.records
             && !ask.has_missing_numbers()
             && let Some(pages) =

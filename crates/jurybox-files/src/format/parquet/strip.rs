@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::format::arrow::infinite;
 use crate::format::{Each, Parsed, Stretch};
 use crate::numbers::Numbers;
+use crate::tally::Tally;
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -73,6 +74,10 @@ pub(super) fn read(
             if strip.used == part.len() {
                 strip.parts.pop_front();
                 strip.used = 0;
+            }
+            if numbers.is_missing() {
+                batch.tallies.resize(ask.uses.len(), Tally::default());
+                batch.tallies[strip.column].missing = rows as u64;
             }
             place(numbers, ask.uses[strip.column], &mut scores, &mut batch);
         }

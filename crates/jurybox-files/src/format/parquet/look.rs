@@ -1,0 +1,94 @@
+//! What columns hold, by their first rows: as little of them as tells it.
+
+use super::guard::guarded;
+use super::stretch::From;
+use crate::format::arrow;
+use crate::look::ROWS;
+use crate::number::Notation;
+use crate::roles::Found;
+use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, RowSelection, RowSelector};
+use ::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use ::parquet::file::statistics::Statistics;
+use arrow_array::RecordBatch;
+
+/// Of long text fewer rows are looked at: about so many bytes of all columns together.
+const BYTES: i64 = 1 << 24;
+
+/// And however long it is, so many.
+const FEWEST: usize = 32;
+
+/// Looks at the first rows. What cannot be read is told by the pass.
+pub(super) fn look(columns: &mut [Found], from: &From<'_>, notation: &Notation) {
+    let groups = from.metadata.metadata().row_groups();
+    let looked_at = |&column: &usize| {
+        columns[column].data_type.as_ref().is_some_and(arrow::is_looked_at)
+            && !groups.first().is_some_and(|group| has_broken_numbers(from.metadata, group, column))
+    };
+    let wanted: Vec<usize> = (0..columns.len()).filter(looked_at).collect();
+    if wanted.is_empty() {
+        return;
+    }
+    let mut left = groups.first().map_or(ROWS, |group| rows_of(from.metadata, group, &wanted));
+    let mut batches: Vec<RecordBatch> = Vec::new();
+    for (group, about) in groups.iter().enumerate() {
+        let rows = usize::try_from(about.num_rows()).unwrap_or(0).min(left);
+        if rows > 0 {
+            let read = guarded(|| {
+                let selection = RowSelection::from(vec![RowSelector::select(rows)]);
+                Ok(from.reader(&wanted, group, Some(selection))?.collect::<Result<Vec<_>, _>>()?)
+            });
+            let Ok(read) = read else { return };
+            batches.extend(read);
+        }
+        left -= rows;
+        if left == 0 {
+            break;
+        }
+    }
+    arrow::look(columns, batches.iter(), notation);
+}
+
+/// How many rows of these columns are looked at.
+fn rows_of(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, wanted: &[usize]) -> usize {
+    let chunks = wanted.iter().filter_map(|&column| chunk(metadata, group, column));
+    let bytes: i64 = chunks.map(|chunk| chunk.uncompressed_size().max(0)).fold(0, i64::saturating_add);
+    let each = bytes / group.num_rows().max(1);
+    usize::try_from(BYTES / each.max(1)).unwrap_or(ROWS).clamp(FEWEST, ROWS)
+}
+
+/// Whether a column says of itself that not all of its numbers are whole: they name nothing, and need not be looked at.
+fn has_broken_numbers(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, column: usize) -> bool {
+    let broken = |value: f64| value.is_finite() && value.fract() != 0.0;
+    let either = |one: Option<f64>, other: Option<f64>| one.is_some_and(broken) || other.is_some_and(broken);
+    match chunk(metadata, group, column).and_then(ColumnChunkMetaData::statistics) {
+        Some(Statistics::Double(known)) => either(known.min_opt().copied(), known.max_opt().copied()),
+        Some(Statistics::Float(known)) => {
+            either(known.min_opt().map(|&value| value.into()), known.max_opt().map(|&value| value.into()))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a column says of itself that it has no value in a row group.
+pub(super) fn is_empty(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, column: usize) -> bool {
+    let nulls = chunk(metadata, group, column).and_then(ColumnChunkMetaData::statistics);
+    let nulls = nulls.and_then(Statistics::null_count_opt);
+    nulls.is_some() && nulls == u64::try_from(group.num_rows()).ok()
+}
+
+/// What is known of a column that has no others within it.
+fn chunk<'a>(
+    metadata: &ArrowReaderMetadata,
+    group: &'a RowGroupMetaData,
+    column: usize,
+) -> Option<&'a ColumnChunkMetaData> {
+    let schema = metadata.parquet_schema();
+    let is_of = |&leaf: &usize| schema.get_column_root_idx(leaf) == column;
+    // Where no column before it has others within it, it stands at its own place.
+    let leaf = Some(column)
+        .filter(|&leaf| leaf < schema.num_columns())
+        .filter(is_of)
+        .or_else(|| (column..schema.num_columns()).find(is_of))?;
+    (schema.column(leaf).max_rep_level() == 0 && schema.column(leaf).max_def_level() <= 1)
+        .then(|| group.column(leaf))
+}

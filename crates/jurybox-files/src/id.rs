@@ -1,0 +1,132 @@
+//! What items go by where verdicts are joined to picks, and rows known again: their ids, written alike.
+//!
+//! A moment has many ways to be written: `2026-03-01 09:30:00` in CSV as pandas writes it, `2026-03-01T09:30:00.000` as others do, and a
+//! point in time in Parquet. It is one id in all of them. Everything else is what its text says, blanks around it left out.
+
+use crate::format::arrow::{date, fraction};
+use std::borrow::Cow;
+
+/// The id in a cell.
+pub(crate) fn of(cell: &str) -> Cow<'_, str> {
+    alike(cell.trim())
+}
+
+/// An id written as all are that mean the same.
+pub(crate) fn alike(id: &str) -> Cow<'_, str> {
+    // Nearly every id is told by a look at two of its bytes.
+    match id.as_bytes() {
+        [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', ..] => {
+            moment(id.as_bytes()).map_or(Cow::Borrowed(id), Cow::Owned)
+        }
+        _ => Cow::Borrowed(id),
+    }
+}
+
+/// A date with a time of day as ISO 8601 has it, in UTC where it says how far from there it is; midnight without that is the day itself.
+fn moment(text: &[u8]) -> Option<String> {
+    let (year, month, day) = (digits(&text[..4])?, digits(&text[5..7])?, digits(&text[8..10])?);
+    let (hour, rest) = two(&text[11..])?;
+    let (minute, mut rest) = two(rest.strip_prefix(b":")?)?;
+    let mut second = 0;
+    if let Some(after) = rest.strip_prefix(b":") {
+        (second, rest) = two(after)?;
+    }
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let (mut parts, mut per_second) = (0_u64, 1_u64);
+    if let Some(after) = rest.strip_prefix(b".") {
+        let end = after.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(after.len());
+        if !(1..=9).contains(&end) {
+            return None;
+        }
+        parts = digits(&after[..end])?.unsigned_abs();
+        per_second = 10_u64.pow(u32::try_from(end).ok()?);
+        rest = &after[end..];
+    }
+    let offset = zone(rest)?;
+    let seconds =
+        days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset.unwrap_or(0) * 60;
+    let (day, time) = (date(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
+    if offset.is_none() && time == 0 && parts == 0 {
+        return Some(day);
+    }
+    let fraction = fraction(parts, per_second);
+    let zone = if offset.is_some() { "Z" } else { "" };
+    Some(format!("{day}T{:02}:{:02}:{:02}{fraction}{zone}", time / 3600, time / 60 % 60, time % 60))
+}
+
+/// Minutes from UTC, none where nothing is said; nothing at all where it cannot be read.
+fn zone(text: &[u8]) -> Option<Option<i64>> {
+    let (sign, hours, minutes) = match text {
+        [] => return Some(None),
+        b"Z" | b"z" => return Some(Some(0)),
+        [sign @ (b'+' | b'-'), hours @ ..] => match hours {
+            [_, _] => (sign, hours, &b"00"[..]),
+            [_, _, b':', minutes @ ..] => (sign, &hours[..2], minutes),
+            [_, _, minutes @ ..] => (sign, &hours[..2], minutes),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let (hours, minutes) = (digits(hours)?, digits(minutes).filter(|_| minutes.len() == 2)?);
+    let offset = hours * 60 + minutes;
+    Some(Some(if *sign == b'-' { -offset } else { offset }))
+}
+
+/// Two digits, and what follows them.
+fn two(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (number, rest) = text.split_at_checked(2)?;
+    Some((digits(number)?, rest))
+}
+
+fn digits(text: &[u8]) -> Option<i64> {
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Days since 1970-01-01 of a date (proleptic Gregorian calendar).
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    // Years are counted from March, so that the day that comes and goes is the last of its year.
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_one_id_however_it_is_written() {
+        for (cell, id) in [
+            ("2026-03-01 09:30:00", "2026-03-01T09:30:00"),
+            ("2026-03-01T09:30:00.000000", "2026-03-01T09:30:00"),
+            (" 2026-03-01 09:30 ", "2026-03-01T09:30:00"),
+            ("2026-03-01T09:30:00.250", "2026-03-01T09:30:00.25"),
+            ("2026-03-01 00:00:00", "2026-03-01"),
+            ("2026-03-01", "2026-03-01"),
+            ("2026-03-01 00:30:00+01:00", "2026-02-28T23:30:00Z"),
+            ("2024-02-28T23:30:00-0130", "2024-02-29T01:00:00Z"),
+            ("2026-03-01 00:00:00+00", "2026-03-01T00:00:00Z"),
+            ("2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(of(cell), id, "{cell}");
+        }
+        for cell in [
+            "p1",
+            "2026-03-01 x",
+            "2026-13-01 09:30:00",
+            "2026-03-01 25:30:00",
+            "2026-03-01 09:30:00 (2)",
+            "1183.0",
+            "",
+            "2026-03-01 09:30:00+1",
+        ] {
+            assert_eq!(of(cell), cell);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Picking as a whole: who is seated, what is picked, and what a person should know of it.
+//!
+//! One room for all who pick: the command, the Python package, and whoever comes next. What they have of their own stays with them: where
+//! a state is kept and who may change it, where picks are written, and how things are said.
+
+use crate::choose::{PickOptions, Picking, choose};
+use crate::error::Error;
+use crate::judge::seat;
+use crate::seating::{May, Seated, same_policy};
+use crate::state::State;
+use crate::table::Table;
+use crate::verdicts::Items;
+use jurybox::Spec;
+use jurybox_draw::counted;
+use std::fmt;
+
+/// A round that was picked from: by [`pick_rows`].
+#[derive(Debug, Clone)]
+pub struct Round {
+    /// The state after it; as it was before where it was only to choose, but for one that was begun.
+    pub state: State,
+    /// The picks.
+    pub picking: Picking,
+    options: PickOptions,
+}
+
+/// Picks from a table whose key is the id of its items, as [`choose`] does, by a state or by one that is begun.
+///
+/// A state is picked by with its own policy, another one is refused; and by its own evaluators. It is not changed: what the
+/// picking makes of it is a new one, for whoever has handed over the picks.
+///
+/// ```
+/// use jurybox_files::{PickOptions, Roles, Table, pick_rows};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("hour.csv");
+/// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np2,0.8,0.9\n")?;
+/// let table = Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
+/// let two = PickOptions { k: 2, ..PickOptions::default() };
+/// let round = pick_rows(None, &table, Some(&"average".parse()?), two)?;
+/// assert_eq!((round.picking.picks.len(), round.state.jury.seen().items), (2, 3));
+/// let said: Vec<String> = round.remarks().iter().map(ToString::to_string).collect();
+/// assert_eq!(said, ["2 rows share their id with another row: a verdict will go to the first pick of them: p2"]);
+///
+/// let again = pick_rows(Some(&round.state), &table, None, two)?;
+/// assert_eq!(again.remarks()[0].to_string(), "these rows were picked from before, and are not counted again");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn pick_rows(
+    before: Option<&State>,
+    table: &Table,
+    policy: Option<&Spec>,
+    options: PickOptions,
+) -> Result<Round, Error> {
+    let evaluators = table.taken().evaluators();
+    let mut state = match before {
+        None => State::from(seat(&policy.cloned().unwrap_or_default(), evaluators)?),
+        Some(before) => {
+            let mut state = before.clone();
+            policy.map_or(Ok(()), |asked| same_policy(&state.jury, asked))?;
+            Seated::again(&mut state.jury, evaluators, May::Same)?;
+            state
+        }
+    };
+    let picking = choose(table, &mut state, options)?;
+    Ok(Round { state, picking, options })
+}
+
+impl Round {
+    /// What a person should know of it.
+    pub fn remarks(&self) -> Vec<Remark> {
+        let Round { picking, options, .. } = self;
+        let mut remarks = Vec::new();
+        if picking.observed_before {
+            remarks.push(Remark::ObservedBefore);
+        }
+        if let Some(asked) = options.at.filter(|asked| *asked != picking.at) {
+            remarks.push(Remark::TimeStays { at: picking.at, asked });
+        }
+        if options.k as u64 > picking.rows {
+            remarks.push(Remark::FewRows { k: options.k, rows: picking.rows });
+        }
+        if picking.repeated.count > 0 {
+            remarks.push(Remark::SameId(picking.repeated.clone()));
+        }
+        remarks
+    }
+}
+
+/// Something to be told of picking, with words for it that know no flags and no keywords.
+///
+/// ```
+/// let remark = jurybox_files::Remark::FewRows { k: 9, rows: 4 };
+/// assert_eq!(remark.to_string(), "k = 9 is more than there are rows (4): all of them are picked");
+/// assert!(remark.is_warning());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remark {
+    /// The items have been observed before.
+    ObservedBefore,
+    /// The state has seen the round at another time than was asked for.
+    TimeStays {
+        /// The time it has.
+        at: u64,
+        /// The one that was asked for.
+        asked: u64,
+    },
+    /// More picks are asked for than there are rows.
+    FewRows {
+        /// How many.
+        k: usize,
+        /// How many rows there are.
+        rows: u64,
+    },
+    /// Rows whose id another row has too, and the first such ids.
+    SameId(Items),
+}
+
+impl Remark {
+    /// Whether a person should think about it before going on.
+    pub fn is_warning(&self) -> bool {
+        *self != Remark::ObservedBefore
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remark::ObservedBefore => {
+                write!(f, "these rows were picked from before, and are not counted again")
+            }
+            Remark::TimeStays { at, asked } => write!(
+                f,
+                "the state has seen this round at {at}, and there it stays: asking for {asked} changes nothing"
+            ),
+            Remark::FewRows { k, rows } => {
+                write!(f, "k = {k} is more than there are rows ({rows}): all of them are picked")
+            }
+            Remark::SameId(items) => write!(
+                f,
+                "{} share their id with another row: a verdict will go to the first pick of them: {}",
+                counted(items.count, "row"),
+                items.first.join(", ")
+            ),
+        }
+    }
+}
