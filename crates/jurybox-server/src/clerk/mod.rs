@@ -312,7 +312,7 @@ impl Clerk {
     /// So many seconds pass after the clock has jumped.
     #[cfg(test)]
     pub(crate) fn wait_after_jump(&mut self, seconds: u32) {
-        let passed = std::time::Duration::from_secs(seconds.into());
+        let passed = Duration::from_secs(seconds.into());
         if let Some((at, then)) = &mut self.jumped
             && let Some(earlier) = then.checked_sub(passed)
         {
