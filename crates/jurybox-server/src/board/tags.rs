@@ -19,10 +19,11 @@ impl Board {
         number
     }
 
-    /// Forgets sets that no open item has, where there are many more sets than there were the last time: where a tag names a person, each
-    /// item may bring one. Only between transactions, when nothing can be taken back.
+    /// Forgets sets that no open item has, where there are many more sets than items, or than there were the last time: where a tag names a
+    /// person, each item may bring one. Only between transactions, when nothing can be taken back.
     pub(super) fn forget_tags(&mut self) {
-        if self.tag_sets.len() < 2 * self.tags_kept + SPARE {
+        let enough = 2 * self.blocks.open().min(self.tags_kept) + SPARE;
+        if self.tag_sets.len() < enough {
             return;
         }
         let used = self.blocks.used_tags(self.tag_sets.len());
