@@ -45,6 +45,15 @@ pub(crate) async fn held(
     Ok(Json(Held { claims: claims.into_iter().map(Into::into).collect() }))
 }
 
+/// Refuses to look for more items than anybody can hold by a claim.
+fn few(items: &[Name]) -> Result<(), Problem> {
+    const MOST: usize = 1000;
+    if items.len() <= MOST {
+        return Ok(());
+    }
+    Err(Problem::unusable(format!("{} items at once, more than {MOST}", items.len())))
+}
+
 /// Lets a reviewer keep items for another while.
 pub(crate) async fn extend(
     State(app): State<App>,
@@ -54,6 +63,7 @@ pub(crate) async fn extend(
     Json(kept): Json<Released>,
 ) -> Result<Json<Changed>, Problem> {
     caller.is(&kept.reviewer)?;
+    few(&kept.items)?;
     let items = kept.items.into_iter().map(Into::into).collect();
     let request = Request::Extend { reviewer: kept.reviewer.into(), items };
     changed(&ask(&app, &name, &caller, &key, request).await?)
@@ -68,6 +78,7 @@ pub(crate) async fn release(
     Json(given_back): Json<Released>,
 ) -> Result<Json<Changed>, Problem> {
     caller.is(&given_back.reviewer)?;
+    few(&given_back.items)?;
     let items = given_back.items.into_iter().map(Into::into).collect();
     let request = Request::Release { reviewer: given_back.reviewer.into(), items };
     changed(&ask(&app, &name, &caller, &key, request).await?)

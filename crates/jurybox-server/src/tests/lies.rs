@@ -179,7 +179,11 @@ fn lived(kind: Kind, seed: u64) -> Option<Home> {
     }
     life.pass(60);
     // Under weights that are fixed no model is asked, and which one is named is of no account.
-    let learnt = Change { muted: Some(Vec::new()), weights: Some(Default::default()), ..Change::default() };
+    let learnt = Change {
+        muted: Some(Vec::new()),
+        weights: Some(std::collections::BTreeMap::new()),
+        ..Change::default()
+    };
     life.ask(Request::Configure(learnt)).unwrap();
     for reviewer in ["r8", "r9"] {
         life.ask(Request::Claim { reviewer: reviewer.into(), k: Some(4), filter: Filter::default() })

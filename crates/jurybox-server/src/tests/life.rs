@@ -225,7 +225,7 @@ impl Life {
                 let one = |life: &mut Life| names[life.draw(names.len() as u64) as usize].clone();
                 let muted = if self.draw(2) == 0 { Vec::new() } else { vec![one(self)] };
                 let weights = if self.draw(2) == 0 {
-                    Default::default()
+                    std::collections::BTreeMap::new()
                 } else {
                     [(one(self), self.share()), (one(self), -1.0)].into()
                 };

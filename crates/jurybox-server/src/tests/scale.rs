@@ -20,8 +20,8 @@ fn scale() -> Rewards {
     Rewards { lowest: 0.0, highest: 10.0, labels }
 }
 
-fn queue(kind: Kind, config: Config) -> Life {
-    Life::new(kind, 1, &config)
+fn queue(kind: Kind, config: &Config) -> Life {
+    Life::new(kind, 1, config)
 }
 
 fn simple() -> Config {
@@ -78,7 +78,7 @@ fn change(life: &mut Life, change: Change) -> Result<Answer, Error> {
 }
 
 fn a_verdict_says_a_number_on_the_scale_or_a_word_of_it(kind: Kind) {
-    let mut life = queue(kind, Config { reward: Some(scale()), ..simple() });
+    let mut life = queue(kind, &Config { reward: Some(scale()), ..simple() });
     add(&mut life, 0, 4, |i| [i, i, i]);
     assert_eq!(give(&mut life, "v0", "x0", None, Some("harmful")), Ok(0));
     assert_eq!(give(&mut life, "v0", "x0", None, Some("harmful")), Ok(1), "the same again");
@@ -100,7 +100,7 @@ fn a_verdict_says_a_number_on_the_scale_or_a_word_of_it(kind: Kind) {
 }
 
 fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
-    let mut life = queue(kind, simple());
+    let mut life = queue(kind, &simple());
     add(&mut life, 0, 4, |i| [i, i, i]);
     assert!(give(&mut life, "v0", "x0", None, Some("harmful")).unwrap_err().contains("does not say"));
     assert_eq!(give(&mut life, "v0", "x0", Some(3.0), Some("harmful")), Ok(0));
@@ -124,7 +124,7 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
     assert_eq!(give(&mut life, "v2", "x2", Some(11.0), None), Ok(0), "no scale any more");
     prove(&life);
     // The checker says of a reward that is off its scale that it is.
-    let mut life = queue(kind, Config { reward: Some(scale()), ..simple() });
+    let mut life = queue(kind, &Config { reward: Some(scale()), ..simple() });
     add(&mut life, 0, 4, |i| [i, i, i]);
     give(&mut life, "v0", "x0", None, Some("harmful")).unwrap();
     life.home.change("UPDATE verdicts SET reward = 11, decides = 11");
@@ -160,7 +160,7 @@ fn the_report_goes_by_the_scale(kind: Kind) {
 
 /// A queue where `a` is right, `b` is noise, and `c` is the opposite of `a`; with verdicts that teach it so.
 fn taught(kind: Kind, policy: &str) -> Life {
-    let mut life = queue(kind, Config { policy: policy.parse().unwrap(), ..simple() });
+    let mut life = queue(kind, &Config { policy: policy.parse().unwrap(), ..simple() });
     add(&mut life, 0, 130, |i| [i, (i * 37.0) % 11.0, 130.0 - i]);
     for i in 0..40 {
         give(&mut life, &format!("v{i}"), &format!("x{i}"), Some(f64::from(u8::from(i > 20))), None).unwrap();
@@ -170,7 +170,7 @@ fn taught(kind: Kind, policy: &str) -> Life {
 }
 
 fn a_muted_evaluator_does_not_count_and_is_learnt_about(kind: Kind) {
-    let mut life = queue(kind, Config { policy: "average".parse().unwrap(), ..simple() });
+    let mut life = queue(kind, &Config { policy: "average".parse().unwrap(), ..simple() });
     add(&mut life, 0, 6, |i| [i, 0.0, -10.0 * i]);
     let mute = |names: &[&str]| Change {
         muted: Some(names.iter().map(|name| (*name).into()).collect()),
@@ -201,7 +201,8 @@ fn a_muted_evaluator_does_not_count_and_is_learnt_about(kind: Kind) {
             give(life, &format!("v{i}"), &format!("x{i}"), Some(1.0), None).unwrap();
         }
         life.pass(5);
-        life.ask(Request::Items(Vec::new())).unwrap();
+        // An entry, by which the verdicts are learnt.
+        add(life, 400, 401, |_| [0.0, 0.0, 0.0]);
         life.clerk.replica.rank().unwrap();
         claim(life, 5);
     }
