@@ -22,6 +22,7 @@ import hmac
 import http.client
 import json
 import os
+import ssl
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,6 +48,8 @@ __all__ = [
 
 #: Items that are sent together.
 TOGETHER = 5000
+#: And so many bytes, well below what a server takes (16 MiB unless it was told otherwise).
+BYTES_TOGETHER = 4 << 20
 #: Statuses after which the same request may succeed.
 PASSING = (429, 502, 503, 504)
 
@@ -219,6 +222,8 @@ class Client:
                 status, said, after = self._once(method, path, sent, headers)
             except (OSError, http.client.HTTPException) as error:
                 self.close()
+                if isinstance(error, ssl.SSLCertVerificationError):
+                    raise NotAnswered(f"{self!r}: its certificate is not trusted: {error}", code="certificate") from error
                 if time.monotonic() + wait > until:
                     raise NotAnswered(f"{self!r} does not answer: {error}", code="away") from error
             else:
@@ -237,9 +242,15 @@ class Client:
         if self._connection is None:
             kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
             self._connection = kind(self._host, self._port, timeout=self._timeout)
-        self._connection.request(method, self._path + path, body, headers)
+        cut = False
+        try:
+            self._connection.request(method, self._path + path, body, headers)
+        except (BrokenPipeError, ConnectionResetError):
+            cut = True  # it may have answered before it had read everything, such as that it is too much
         response = self._connection.getresponse()
         said = response.read()
+        if cut:
+            self.close()
         after = response.getheader("Retry-After") or "0"
         return response.status, said, float(after) if after.isdigit() else 0.0
 
@@ -367,7 +378,12 @@ class Queue:
     def verdicts(self, verdicts: Sequence[Verdict], *, strict: bool = True) -> VerdictsAnswer:
         """Sends verdicts; one whose id was sent before counts once. Those that are not taken are an error (:class:`NotTaken`), or with
         ``strict=False`` among ``rejected`` of the answer; the others count either way."""
-        answer = cast(VerdictsAnswer, self._client.ask("POST", f"{self._path}/verdicts", {"verdicts": list(verdicts)}))
+        answer: VerdictsAnswer = {"accepted": 0, "repeated": 0, "rejected": []}
+        for some in _together(cast("Iterable[Mapping[str, Any]]", verdicts)):
+            part = cast(VerdictsAnswer, self._client.ask("POST", f"{self._path}/verdicts", {"verdicts": some}))
+            answer["accepted"] += part["accepted"]
+            answer["repeated"] += part["repeated"]
+            answer["rejected"] += part["rejected"]
         if strict and answer["rejected"]:
             raise _not_taken("verdicts", answer["rejected"], answer)
         return answer
@@ -392,7 +408,7 @@ class Queue:
 
     def rank(self, items: Iterable[Mapping[str, Any]], k: int | None = None) -> list[dict[str, Any]]:
         """Items ranked by the queue's model, and not kept."""
-        body = {"items": [dict(item) for item in items]} | ({} if k is None else {"k": k})
+        body = {"items": [_plain(item) for item in items]} | ({} if k is None else {"k": k})
         return cast("list[dict[str, Any]]", self._client.ask("POST", f"{self._path}/rank", body)["order"])
 
     def evaluators(self) -> list[dict[str, Any]]:
@@ -471,12 +487,28 @@ def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, *, tole
     return cast("dict[str, Any]", json.loads(body))
 
 
-def _together(items: Iterable[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _together(things: Iterable[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """In parts that a server takes in at once, whatever their number and their size."""
     some: list[dict[str, Any]] = []
-    for item in items:
-        some.append(dict(item))
-        if len(some) == TOGETHER:
+    bytes_of_some = 0
+    for thing in things:
+        one = _plain(thing)
+        size = len(json.dumps(one, allow_nan=False))
+        if some and (len(some) == TOGETHER or bytes_of_some + size > BYTES_TOGETHER):
             yield some
-            some = []
+            some, bytes_of_some = [], 0
+        some.append(one)
+        bytes_of_some += size
     if some:
         yield some
+
+
+def _plain(thing: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON can have it: a score that is NaN is a missing one, and a number that names an item is its text."""
+    one = dict(thing)
+    if isinstance(one.get("scores"), Mapping):
+        one["scores"] = {name: None if score != score else score for name, score in one["scores"].items()}
+    for name in ("id", "item"):
+        if isinstance(one.get(name), int) and not isinstance(one[name], bool):
+            one[name] = str(one[name])
+    return one

@@ -44,34 +44,42 @@ fn moment(text: &[u8]) -> Option<String> {
         per_second = 10_u64.pow(u32::try_from(end).ok()?);
         rest = &after[end..];
     }
-    let offset = zone(rest)?;
-    let seconds =
-        days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset.unwrap_or(0) * 60;
+    let zone = zone(rest)?;
+    let ahead = if let Zone::Ahead(minutes) = zone { minutes } else { 0 };
+    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - ahead * 60;
     let (day, time) = (date(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
-    if offset.is_none() && time == 0 && parts == 0 {
+    if zone == Zone::Unsaid && time == 0 && parts == 0 {
         return Some(day);
     }
     let fraction = fraction(parts, per_second);
-    let zone = if offset.is_some() { "Z" } else { "" };
+    let zone = if zone == Zone::Unsaid { "" } else { "Z" };
     Some(format!("{day}T{:02}:{:02}:{:02}{fraction}{zone}", time / 3600, time / 60 % 60, time % 60))
 }
 
-/// Minutes from UTC, none where nothing is said; nothing at all where it cannot be read.
-fn zone(text: &[u8]) -> Option<Option<i64>> {
+/// What is said of where a moment is.
+#[derive(Clone, Copy, PartialEq)]
+enum Zone {
+    /// Nothing.
+    Unsaid,
+    /// So many minutes ahead of UTC.
+    Ahead(i64),
+}
+
+/// Nothing where it cannot be read.
+fn zone(text: &[u8]) -> Option<Zone> {
     let (sign, hours, minutes) = match text {
-        [] => return Some(None),
-        b"Z" | b"z" => return Some(Some(0)),
+        [] => return Some(Zone::Unsaid),
+        b"Z" | b"z" => return Some(Zone::Ahead(0)),
         [sign @ (b'+' | b'-'), hours @ ..] => match hours {
             [_, _] => (sign, hours, &b"00"[..]),
-            [_, _, b':', minutes @ ..] => (sign, &hours[..2], minutes),
-            [_, _, minutes @ ..] => (sign, &hours[..2], minutes),
+            [_, _, b':', minutes @ ..] | [_, _, minutes @ ..] => (sign, &hours[..2], minutes),
             _ => return None,
         },
         _ => return None,
     };
     let (hours, minutes) = (digits(hours)?, digits(minutes).filter(|_| minutes.len() == 2)?);
     let offset = hours * 60 + minutes;
-    Some(Some(if *sign == b'-' { -offset } else { offset }))
+    Some(Zone::Ahead(if *sign == b'-' { -offset } else { offset }))
 }
 
 /// Two digits, and what follows them.

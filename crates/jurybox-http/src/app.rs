@@ -8,12 +8,14 @@ use crate::settings::Settings;
 use jurybox_server::{Answer, Call, Error, Queue, Service};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 /// How long a queue that was found is taken to be there still: another node may delete it.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
+/// A database that takes longer than this to say what queues there are is away.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// What all requests share: the service, how it is set up, and what is counted.
 ///
@@ -42,6 +44,8 @@ pub(crate) struct Inner {
     pub(crate) reports: Semaphore,
     known: Mutex<HashMap<String, (Queue, Instant)>>,
     ready: AtomicBool,
+    /// Since when the database is being asked whether it answers.
+    asking: Mutex<Option<Instant>>,
 }
 
 impl App {
@@ -57,6 +61,7 @@ impl App {
             reports: Semaphore::new(4),
             known: Mutex::default(),
             ready: AtomicBool::new(false),
+            asking: Mutex::default(),
             service,
             settings,
         }))
@@ -147,6 +152,28 @@ impl App {
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::Closed))
+    }
+
+    /// Whether the database answers, asked at most once at a time: whoever comes while somebody asks believes that it does, unless that takes
+    /// long already.
+    pub(crate) async fn reaches_database(&self) -> Result<(), Error> {
+        let away = || Error::Database("the database does not answer".into());
+        let since = {
+            let mut asking = self.0.asking.lock().unwrap_or_else(PoisonError::into_inner);
+            match *asking {
+                Some(since) if since.elapsed() > ANSWERS_WITHIN => return Err(away()),
+                Some(_) => return Ok(()),
+                None => *asking.insert(Instant::now()),
+            }
+        };
+        let app = self.clone();
+        let asked = self.wait(move || {
+            let names = app.0.service.names();
+            *app.0.asking.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            names.map(drop)
+        });
+        let left = ANSWERS_WITHIN.saturating_sub(since.elapsed());
+        tokio::time::timeout(left, asked).await.unwrap_or_else(|_| Err(away()))
     }
 
     /// Asks a queue, and waits for the answer without holding a thread.

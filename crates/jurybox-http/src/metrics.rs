@@ -63,6 +63,7 @@ pub(crate) struct Metrics {
     /// Webhooks that are left alone, as last seen.
     webhooks_off: AtomicUsize,
     dropped: Gauge,
+    up: Gauge,
     /// One text at a time: each is of the queues that its reader may look at.
     writing: Mutex<()>,
 }
@@ -104,6 +105,8 @@ impl Metrics {
         registry.register("webhook_deliveries", "What was sent to webhooks", deliveries.clone());
         let dropped = Gauge::default();
         registry.register("log_lines_dropped", "Lines of the log that nobody took in time", dropped.clone());
+        let up = Gauge::default();
+        registry.register("database_up", "Whether the database answers", up.clone());
         Metrics {
             behind,
             failures,
@@ -111,6 +114,7 @@ impl Metrics {
             deliveries,
             webhooks_off: AtomicUsize::new(0),
             dropped,
+            up,
             writing: Mutex::default(),
             registry,
             answered,
@@ -150,7 +154,13 @@ impl Metrics {
     }
 
     /// All of it as text, with these queues and webhooks as they stand.
-    pub(crate) fn text(&self, queues: &[(String, Standing)], hooks: &[Webhook], dropped: u64) -> String {
+    pub(crate) fn text(
+        &self,
+        queues: &[(String, Standing)],
+        hooks: &[Webhook],
+        dropped: u64,
+        up: bool,
+    ) -> String {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let whole = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         let all = [
@@ -191,6 +201,7 @@ impl Metrics {
             self.off.get_or_create(&label).set(i64::from(hook.off));
         }
         self.dropped.set(whole(dropped));
+        self.up.set(i64::from(up));
         let mut text = String::new();
         let _ = encode(&mut text, &self.registry);
         text

@@ -67,6 +67,8 @@ pub(crate) struct Learner {
     ripe_at: BTreeSet<(i64, u64)>,
     /// By the time at which they can no longer be taken back.
     taught_at: BTreeSet<(i64, u64, u32, u64)>,
+    /// The entry with which the first items came, and then the first whole round: what was ranked before it knew next to nothing of them.
+    sighted: u64,
     stale: bool,
 }
 
@@ -113,7 +115,7 @@ impl Learner {
             jury: Vec::new(),
         };
         let (ripe_at, taught_at) = (BTreeSet::new(), BTreeSet::new());
-        Ok(Learner { state, jury, known, ripe_at, taught_at, stale: false })
+        Ok(Learner { state, jury, known, ripe_at, taught_at, sighted: 0, stale: false })
     }
 
     /// The entry up to which it has learnt.
@@ -148,6 +150,11 @@ impl Learner {
     /// Whether there has been no whole round yet, and that makes a difference.
     pub(crate) fn is_new(&self) -> bool {
         self.jury.seen().rounds == 0 && self.jury.learns_from_scores()
+    }
+
+    /// Whether a model of that entry knows next to nothing of the scores, and a later one would.
+    pub(crate) fn sees_more_than(&self, model: u64) -> bool {
+        model < self.sighted && self.jury.learns_from_scores()
     }
 
     /// Something that changes when the model does.
@@ -302,6 +309,9 @@ impl Learner {
             unripe.due
         } else {
             let due = at + micros(self.state.config.settle_seconds);
+            if self.jury.seen().rounds == 0 && self.state.round.is_empty() && self.state.unripe.is_empty() {
+                self.sighted = self.state.seq + 1;
+            }
             self.state.unripe.insert(n, Unripe { due, scores });
             self.ripe_at.insert((due, n));
             due
@@ -315,6 +325,9 @@ impl Learner {
         self.ripe_at.remove(&(unripe.due, n));
         self.state.round.push((n, unripe.scores));
         if self.state.round.len() == ROUND {
+            if self.jury.seen().rounds == 0 {
+                self.sighted = self.state.seq + 1;
+            }
             let table: Vec<f64> = self.state.round.drain(..).flat_map(|(_, row)| row).collect();
             self.jury.observe(&Scores::new(&table, self.jury.evaluators().len())?, seconds(at))?;
         }
@@ -416,7 +429,7 @@ impl Learner {
         let jury = Jury::from_bytes(&state.jury)?;
         let ripe_at = state.unripe.iter().map(|(n, unripe)| (unripe.due, *n)).collect();
         let taught_at = state.lessons.iter().map(|(n, l)| (l.due, l.seq, l.i, *n)).collect();
-        Ok(Learner { state, jury, known: Known::default(), ripe_at, taught_at, stale: false })
+        Ok(Learner { state, jury, known: Known::default(), ripe_at, taught_at, sighted: 0, stale: false })
     }
 }
 

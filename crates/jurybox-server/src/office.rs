@@ -208,7 +208,7 @@ impl Office {
         }
         if let Ok((done, took)) = done {
             self.busy = false;
-            if !matches!(done, Done::Flushed(_)) {
+            if matches!(done, Done::Ranked(..) | Done::Refolded(_)) {
                 self.rests_until = Instant::now() + took * 3;
             }
             match done {

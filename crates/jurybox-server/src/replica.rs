@@ -36,10 +36,13 @@ impl Replica {
     }
 
     /// Ranks for a claim, where the model is so new that every item which comes in changes it much, and the items are so few that this
-    /// takes no time. Who tries a queue with a handful of items is given the best of them at once.
+    /// takes no time: who tries a queue with a handful of items is given the best of them at once. And, however many there are, where
+    /// the order is from before the first of them, or before the first whole round: it would be one by age.
     pub(crate) fn rank_while_new(&mut self) -> Result<(), Error> {
-        let ranked = self.board.view.as_ref().is_some_and(|view| view.model == self.learner.seq());
-        if self.learner.is_new() && !ranked && self.board.blocks.open() <= FEW {
+        let model = self.board.view.as_ref().map(|view| view.model);
+        let blind = model.is_none_or(|model| self.learner.sees_more_than(model));
+        let old = model != Some(self.learner.seq());
+        if blind || (old && self.learner.is_new() && self.board.blocks.open() <= FEW) {
             self.rank()?;
         }
         Ok(())

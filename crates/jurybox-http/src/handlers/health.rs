@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
+use jurybox_server::Error;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -26,13 +27,14 @@ pub(crate) async fn healthy() -> Json<Well> {
     Json(Well { status: "ok", in_trouble: None, webhooks_off: None })
 }
 
-/// Whether all queues are loaded. One that is in trouble does not keep the others; a clock that cannot be right is so for all.
+/// Whether all queues are loaded, and the database answers. One queue that is in trouble does not keep the others; a clock that cannot be right is so for all.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem> {
     if app.is_ready() {
         let troubles = app.0.service.troubles();
         if let Some((_, error)) = troubles.iter().find(|(_, error)| error.code() == "clock") {
             return Err(Problem::from(error.clone()));
         }
+        app.reaches_database().await?;
         let in_trouble = (!troubles.is_empty()).then_some(troubles.len());
         let webhooks_off = Some(app.0.metrics.webhooks_off()).filter(|many| *many > 0);
         return Ok(Json(Well { status: "ready", in_trouble, webhooks_off }));
@@ -45,8 +47,13 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem>
 /// What is counted; of queues those that the caller may look at.
 pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let asked = app.clone();
-    let (standings, hooks) = app
+    // What the server has counted by itself is told even while the database is away.
+    let reached = app.reaches_database().await.is_ok();
+    let counted = app
         .wait(move || {
+            if !reached {
+                return Ok(Default::default());
+            }
             let service = &asked.0.service;
             let mut standings = Vec::new();
             for name in service.names()?.into_iter().filter(|name| caller.sees(name)) {
@@ -57,11 +64,16 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
             }
             let mut hooks = service.webhooks(None)?;
             hooks.retain(|hook| caller.sees(&hook.queue));
-            Ok((standings, hooks))
+            Ok::<(Vec<_>, Vec<_>), Error>((standings, hooks))
         })
-        .await?;
+        .await;
+    let (up, (standings, hooks)) = match counted {
+        Ok(counted) => (reached, counted),
+        Err(error) if error.is_passing() => (false, Default::default()),
+        Err(error) => return Err(error.into()),
+    };
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings, &hooks, app.0.log.dropped()))
+    Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings, &hooks, app.0.log.dropped(), up))
         .into_response())
 }
 

@@ -308,14 +308,14 @@ pub(crate) struct Report {
     /// The mean worth of the drawn items that the plain mean of the scores would have picked, as large a share of all as was picked.
     plain_mean: MeanOf,
     /// What those items are worth together that nobody has decided, by those that were drawn: an interval of 95 %. A drawn item that is not
-    /// decided counts at the worst it could be worth, at each end. Null where nothing drawn is decided.
+    /// decided counts at the worst it could be worth, at each end. Null where nothing drawn is decided, or rewards have no scale.
     missed: Option<Estimate>,
-    /// Why `missed` is null.
+    /// Why `missed` is null, and with it what is said of random picks and the plain mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<&'static str>,
     /// What became of the items that were drawn.
     drawn: DrawnItems,
-    /// What rewards lie within: the queue's scale (`reward`), or else 0 and 1 and whatever else was given. Intervals hold if no item is worth more or less.
+    /// What rewards lie within: the queue's scale (`reward`), or else 0 and 1 and whatever else was given; then nothing is said of items that nobody has looked at.
     scale: RewardScale,
 }
 

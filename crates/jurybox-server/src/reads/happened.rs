@@ -82,8 +82,7 @@ fn numbers_of(body: &Body) -> Vec<u64> {
         }
         Body::Verdicts { given } => given.iter().map(|given| given.n).collect(),
         Body::Undo { item, .. } => vec![item.n],
-        // A whole day's leftovers are counted by their ranges, not named one by one beyond what a page can hold.
-        Body::Close { items, .. } => items.iter().flat_map(|(from, to)| *from..=*to).take(10_000).collect(),
+        Body::Close { items, .. } => items.iter().flat_map(|(from, to)| *from..=*to).collect(),
     }
 }
 

@@ -33,13 +33,24 @@ pub struct Found {
     pub plain_mean: Share,
     /// What those items are worth together that nobody has decided: an interval of 95 %.
     pub missed: Option<Interval>,
-    /// Why nothing is said of what was missed.
+    /// Why nothing is said of what was missed, nor of what random picks would find.
     pub unknown: Option<&'static str>,
     /// What became of the items that were drawn.
     pub drawn: Drawn,
-    /// What rewards lie within: the queue's scale, or else 0 and 1 and whatever else was given. Intervals hold if no item is worth more
-    /// or less.
+    /// What rewards lie within: the queue's scale, or else 0 and 1 and whatever else was given; then nothing is said of what nobody has
+    /// looked at.
     pub scale: Scale,
+}
+
+impl Found {
+    /// Where rewards have no scale, what nobody has looked at may be worth anything, such as a hundred times what was seen so far: nothing
+    /// is said of it.
+    fn without_scale(mut self) -> Self {
+        (self.random.mean, self.plain_mean.mean, self.missed) = (None, None, None);
+        let why = "rewards have no scale, and what nobody has looked at may be worth anything: set `reward`, such as from 0 to 1";
+        self.unknown = self.unknown.or(Some(why));
+        self
+    }
 }
 
 /// A mean over so many items, with an interval of 95 %.
@@ -171,7 +182,8 @@ fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Found, Error> {
     if let Some(seen) = last {
         gathered.take(seen);
     }
-    Ok(gathered.found(&config.evaluators))
+    let found = gathered.found(&config.evaluators);
+    Ok(if config.reward.is_some() { found } else { found.without_scale() })
 }
 
 /// What the report asks of the entries that set the queue up.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 on_both!(
     a_handful_of_items_is_given_out_by_what_all_scores_say,
+    many_items_that_come_at_once_are_ranked_before_the_first_claim,
     what_few_scores_there_are_count_before_anything_is_ripe,
     a_served_queue_gives_the_best_of_a_handful_at_once,
     an_item_that_a_revision_decides_first_is_learnt,
@@ -86,6 +87,22 @@ fn what_few_scores_there_are_count_before_anything_is_ripe(kind: Kind) {
     life.pass(100);
     life.ask(Request::Items(vec![all(4, 0.0)])).unwrap();
     assert_eq!(names(life.ask(claim("cid", 9)).unwrap()).len(), 5);
+    sound(&life);
+}
+
+fn many_items_that_come_at_once_are_ranked_before_the_first_claim(kind: Kind) {
+    for many in [64, 100, 3000] {
+        let mut life = Life::new(kind, 1, &quiet());
+        life.ask(Request::Items((0..many).map(|i| all(i, f64::from(i))).collect())).unwrap();
+        assert_eq!(names(life.ask(claim("ann", 1)).unwrap()), [format!("x{}", many - 1)]);
+        sound(&life);
+    }
+    // A few came before, and were ranked by themselves.
+    let mut life = Life::new(kind, 1, &quiet());
+    life.ask(Request::Items(vec![item(0, &[("a", 1.0)])])).unwrap();
+    life.ask(claim("ann", 1)).unwrap();
+    life.ask(Request::Items((1..3000).map(|i| all(i, f64::from(i))).collect())).unwrap();
+    assert_eq!(names(life.ask(claim("ann", 1)).unwrap()), ["x2999"]);
     sound(&life);
 }
 

@@ -135,7 +135,8 @@ fn a_report_counts_what_a_lower_quorum_decided(kind: Kind) {
 fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    let start = Config { audit_rate: 1.0, audit_share: 0.0, ..config() };
+    let scale = crate::Rewards { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
+    let start = Config { audit_rate: 1.0, audit_share: 0.0, reward: Some(scale), ..config() };
     let queue = service.create_for("ann", "q", &start).unwrap();
     let items = |from: usize, to: usize| {
         let items = (from..to).map(|n| item(&format!("i{n}"), n as f64, None)).collect();
@@ -162,6 +163,13 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     // Of the twenty that came later nothing is known; of what was drawn one is decided and one is gone.
     let missed = found.missed.unwrap();
     assert_eq!((missed.low, missed.high), (0.0, 26.0));
+    // Without a scale, anything can be worth anything.
+    queue
+        .ask(Call::new("ann", Request::Configure(Change { reward: Some(None), ..Change::default() })))
+        .unwrap();
+    let found = queue.found().unwrap();
+    assert!(found.missed.is_none() && found.random.mean.is_none(), "{found:?}");
+    assert!(found.unknown.unwrap().contains("scale") && found.picked.mean.is_some(), "{found:?}");
 }
 
 /// Two evaluators that have nothing to do with each other still have nothing, once the best by both are gone.

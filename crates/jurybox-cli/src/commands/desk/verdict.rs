@@ -70,6 +70,7 @@ impl Args {
         let mut desk = self.place.open()?;
         let scale = desk.status()?.config.reward;
         let mut verdicts = Vec::with_capacity(found.len());
+        let (mut accepted, mut repeated, mut rejected): (u64, u64, Vec<Rejected>) = Default::default();
         for (item, reward) in found {
             let mut id = format!("{item}/{}", self.reviewer);
             let mut revises = None;
@@ -83,13 +84,13 @@ impl Args {
                 let labels = scale.as_ref().map(|scale| &scale.labels);
                 let of_label = || labels?.get(self.label.as_ref()?).copied();
                 if reward.or_else(of_label) == Some(standing) {
-                    say(format_args!("{} has found {item} worth {standing} already", self.reviewer));
-                    return self.tell(0, 1, &[]);
+                    repeated += 1;
+                    continue;
                 }
-                id = format!(
-                    "{id}/{}",
-                    last.split('/').nth(2).and_then(|n| n.parse::<u64>().ok()).unwrap_or(1) + 1
-                );
+                // An id may have slashes of its own, so only what follows the name of the first verdict is a number.
+                let turn =
+                    last.strip_prefix(&id).and_then(|rest| rest.strip_prefix('/')?.parse::<u64>().ok());
+                id = format!("{id}/{}", turn.unwrap_or(1) + 1);
                 revises = Some(last);
             }
             let source = if self.automatic { Source::Automatic } else { Source::Reviewer };
@@ -106,7 +107,6 @@ impl Args {
                 ..NewVerdict::default()
             });
         }
-        let (mut accepted, mut repeated, mut rejected): (u64, u64, Vec<Rejected>) = Default::default();
         for some in verdicts.chunks(TOGETHER) {
             let answer = desk.ask(&Call::new(&self.reviewer, Request::Verdicts(some.to_vec())))?;
             let Answer::Verdicts { accepted: new, repeated: old, rejected: refused } = answer else {

@@ -150,17 +150,16 @@ mod tests {
     };
 
     fn both(one: ArrayRef, other: ArrayRef) -> (DataType, Vec<Option<String>>) {
-        let batch = |array: &ArrayRef| {
-            RecordBatch::try_from_iter_with_nullable([("a", array.clone(), true)]).unwrap()
-        };
+        let batch = |array| RecordBatch::try_from_iter_with_nullable([("a", array, true)]).unwrap();
+        let (one, other) = (batch(one), batch(other));
         let cells = |batches: Vec<RecordBatch>| -> Vec<Option<String>> {
             batches
                 .iter()
                 .flat_map(|batch| (0..batch.num_rows()).map(|row| text(batch.column(0), row)))
                 .collect()
         };
-        let there = of_one_type(vec![batch(&one), batch(&other)]).unwrap();
-        let back = of_one_type(vec![batch(&other), batch(&one)]).unwrap();
+        let there = of_one_type(vec![one.clone(), other.clone()]).unwrap();
+        let back = of_one_type(vec![other, one]).unwrap();
         assert_eq!(there[0].schema(), there[1].schema());
         assert_eq!(there[0].schema(), back[0].schema(), "whoever comes first");
         (there[0].schema().field(0).data_type().clone(), cells(there))
