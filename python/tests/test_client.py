@@ -35,6 +35,24 @@ def address(tmp_path: Path) -> Iterator[str]:
             server.terminate()
 
 
+def test_what_is_sent_comes_in_parts_that_a_server_takes(address: str) -> None:
+    with jb.Client(address, patience=2.0) as client:
+        large = client.queue("large")
+        large.put(["spam"], policy="average", k=1000)
+        # Numbers for names, NaN for what is missing, and more bytes than one body may have.
+        answer = large.add({"id": i, "scores": {"spam": float("nan") if i % 2 else i}, "payload": "x" * 9000} for i in range(2500))
+        assert (answer["accepted"], answer["rejected"]) == (2500, [])
+        assert large.item("1")["scores"] == {"spam": None} and large.item("2")["scores"] == {"spam": 2.0}
+        given = [{"id": f"v{i}", "item": i, "reviewer": "ann", "reward": 0} for i in range(6000)]
+        said = large.verdicts(given, strict=False)  # type: ignore[arg-type]
+        assert (said["accepted"], len(said["rejected"])) == (2500, 3500)
+        # What is too much for the server is said so at once, not waited for.
+        with pytest.raises(ServerError) as too_much:
+            client.ask("POST", "/v1/queues/large/items", {"id": "one", "payload": "x" * (40 << 20)})
+        assert too_much.value.status == 413
+        large.delete()
+
+
 def test_a_day(address: str) -> None:
     with jb.Client(address) as client:
         posts = client.queue("posts")

@@ -47,6 +47,28 @@ fn a_pick_with_a_key_is_the_same_pick_again() {
 }
 
 #[test]
+fn a_file_of_revisions_is_taken_whole_and_ids_may_have_slashes() {
+    let folder = Folder::new("revisions");
+    folder.ok("desk init desk --evaluators a -k 9 --undo 0");
+    folder.write("items.csv", "id,a\nhttp://x/1,1\nhttp://x/2,2\nhttp://x/3,3\n");
+    folder.ok("desk add desk items.csv --id id");
+    folder.ok("desk pick desk --reviewer ann");
+    let rewards = |given: [u8; 3], revise: &str, said: &str| {
+        let rows: Vec<String> =
+            (1..=3).zip(given).map(|(i, reward)| format!("http://x/{i},{reward}")).collect();
+        folder.write("v.csv", &format!("id,found\n{}\n", rows.join("\n")));
+        let line = format!("desk verdict desk v.csv --id id --reward-column found --reviewer ann {revise}");
+        let told = folder.ok(&line);
+        assert!(told.contains(said), "{told}");
+    };
+    rewards([0, 0, 0], "", "3 new, 0 given before, 0 refused");
+    rewards([0, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
+    rewards([0, 0, 1], "--revise", "1 new, 2 given before, 0 refused");
+    rewards([1, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
+    folder.ok("server verify desk");
+}
+
+#[test]
 #[cfg(unix)]
 fn a_full_disk_is_told_and_nothing_is_lost() {
     let folder = made("full-disk");

@@ -24,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(500);
 const TOGETHER: usize = 100;
 /// The first rest after a failure, and the longest, in seconds.
 const RESTS: (u64, u64) = (1, 3600);
+/// So often it must have failed before it is left alone, however long that took.
+const ENOUGH: u64 = 12;
 
 /// What is sent: the queue, and a page of its log as `GET …/events` gives it.
 #[derive(Serialize)]
@@ -47,7 +49,7 @@ pub(crate) async fn follow(app: App) {
         app.0.metrics.note_webhooks_off(hooks.iter().filter(|hook| hook.off).count());
         for hook in hooks {
             let key = (hook.queue.clone(), hook.name.clone());
-            let is_due = !hook.off && hook.seen < hook.head && hook.next_try <= now;
+            let is_due = !hook.off && hook.seen < hook.head && has_rested(hook.next_try, now);
             if !is_due || !lock(&busy).insert(key.clone()) {
                 continue;
             }
@@ -59,6 +61,12 @@ pub(crate) async fn follow(app: App) {
             });
         }
     }
+}
+
+/// Whether the time to try again has come. It may also lie further away than any rest: then it was noted while the clock was wrong.
+fn has_rested(next_try: i64, now: i64) -> bool {
+    let longest = Duration::from_secs(RESTS.1 * 2).as_micros() as i64;
+    next_try <= now || next_try - now > longest
 }
 
 fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -84,7 +92,8 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
         let events = Events { events: events.into_iter().map(Into::into).collect(), next: last };
         let body = serde_json::to_vec(&Message { queue: &hook.queue, events });
         let body = body.map_err(|error| Error::Corrupt(error.to_string()))?;
-        let id = format!("{}/{}/{first}-{last}", hook.queue, hook.name);
+        // With when it was made: a queue of the same name that was made anew tells other things under the same numbers.
+        let id = format!("{}/{}/{}/{first}-{last}", hook.queue, hook.name, hook.made);
         let sent = attempt(app, &hook, &secret, &id, now / 1_000_000, &body).await;
         app.0.metrics.note_delivery(sent.is_ok());
         let outcome = match &sent {
@@ -135,7 +144,9 @@ fn failed(app: &App, hook: &Webhook, now: i64, failure: &Failure) -> Outcome {
     let rest = (first << hook.failures.min(20)).min(longest) * 1_000_000;
     let chance = RandomState::new().hash_one(now) % (rest / 5);
     let give_up = i64::try_from(app.0.settings.webhooks.give_up.as_micros()).unwrap_or(i64::MAX);
-    let tired = hook.failing_since.is_some_and(|since| now.saturating_sub(since) >= give_up);
+    // Days with hardly a try in them were a jump of the clock.
+    let tired = hook.failures >= ENOUGH
+        && hook.failing_since.is_some_and(|since| now.saturating_sub(since) >= give_up);
     let next_try = now.saturating_add_unsigned(rest + chance);
     Outcome::Failed { at: now, next_try, why: failure.why.clone(), off: tired || failure.gone }
 }

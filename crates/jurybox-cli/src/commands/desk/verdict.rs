@@ -39,8 +39,8 @@ pub(crate) struct Args {
     /// A word for what was found; without --reward, one whose worth the desk knows
     #[arg(long, value_name = "WORD")]
     label: Option<String>,
-    /// It replaces the reviewer's earlier verdict on the item
-    #[arg(long, requires = "item")]
+    /// It replaces the reviewer's earlier verdict on the item; those of a file that say what stands already are left as they are
+    #[arg(long)]
     revise: bool,
     /// It is a rule's or a program's: it closes items, and teaches nothing
     #[arg(long, conflicts_with = "revise")]
