@@ -44,42 +44,30 @@ fn moment(text: &[u8]) -> Option<String> {
         per_second = 10_u64.pow(u32::try_from(end).ok()?);
         rest = &after[end..];
     }
-    let zone = zone(rest)?;
-    let ahead = if let Zone::Ahead(minutes) = zone { minutes } else { 0 };
-    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - ahead * 60;
+    let (zoned, offset) = zone(rest)?;
+    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset * 60;
     let (day, time) = (date(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
-    if zone == Zone::Unsaid && time == 0 && parts == 0 {
+    if !zoned && time == 0 && parts == 0 {
         return Some(day);
     }
     let fraction = fraction(parts, per_second);
-    let zone = if zone == Zone::Unsaid { "" } else { "Z" };
+    let zone = if zoned { "Z" } else { "" };
     Some(format!("{day}T{:02}:{:02}:{:02}{fraction}{zone}", time / 3600, time / 60 % 60, time % 60))
 }
 
-/// What is said of where a moment is.
-#[derive(Clone, Copy, PartialEq)]
-enum Zone {
-    /// Nothing.
-    Unsaid,
-    /// So many minutes ahead of UTC.
-    Ahead(i64),
-}
-
-/// Nothing where it cannot be read.
-fn zone(text: &[u8]) -> Option<Zone> {
-    let (sign, hours, minutes) = match text {
-        [] => return Some(Zone::Unsaid),
-        b"Z" | b"z" => return Some(Zone::Ahead(0)),
-        [sign @ (b'+' | b'-'), hours @ ..] => match hours {
-            [_, _] => (sign, hours, &b"00"[..]),
-            [_, _, b':', minutes @ ..] | [_, _, minutes @ ..] => (sign, &hours[..2], minutes),
-            _ => return None,
-        },
+/// Whether it is said how far from UTC a time is, and the minutes; nothing where it cannot be read.
+fn zone(text: &[u8]) -> Option<(bool, i64)> {
+    let (sign, rest) = match text {
+        [] => return Some((false, 0)),
+        b"Z" | b"z" => return Some((true, 0)),
+        [b'+', rest @ ..] => (1, rest),
+        [b'-', rest @ ..] => (-1, rest),
         _ => return None,
     };
-    let (hours, minutes) = (digits(hours)?, digits(minutes).filter(|_| minutes.len() == 2)?);
-    let offset = hours * 60 + minutes;
-    Some(Zone::Ahead(if *sign == b'-' { -offset } else { offset }))
+    let (hours, rest) = two(rest)?;
+    let rest = rest.strip_prefix(b":").unwrap_or(rest);
+    let (minutes, rest) = if rest.is_empty() { (0, rest) } else { two(rest)? };
+    rest.is_empty().then_some((true, sign * (hours * 60 + minutes)))
 }
 
 /// Two digits, and what follows them.

@@ -149,45 +149,43 @@ mod tests {
         TimestampNanosecondArray,
     };
 
-    fn both(one: ArrayRef, other: ArrayRef) -> (DataType, Vec<Option<String>>) {
-        let batch = |array| RecordBatch::try_from_iter_with_nullable([("a", array, true)]).unwrap();
-        let (one, other) = (batch(one), batch(other));
-        let cells = |batches: Vec<RecordBatch>| -> Vec<Option<String>> {
+    fn both(one: impl Array + 'static, other: impl Array + 'static) -> (DataType, Vec<Option<String>>) {
+        let (one, other): (ArrayRef, ArrayRef) = (Arc::new(one), Arc::new(other));
+        let batch = |array: &ArrayRef| {
+            RecordBatch::try_from_iter_with_nullable([("a", array.clone(), true)]).unwrap()
+        };
+        let cells = |batches: &[RecordBatch]| -> Vec<Option<String>> {
             batches
                 .iter()
                 .flat_map(|batch| (0..batch.num_rows()).map(|row| text(batch.column(0), row)))
                 .collect()
         };
-        let there = of_one_type(vec![one.clone(), other.clone()]).unwrap();
-        let back = of_one_type(vec![other, one]).unwrap();
+        let there = of_one_type(vec![batch(&one), batch(&other)]).unwrap();
+        let back = of_one_type(vec![batch(&other), batch(&one)]).unwrap();
         assert_eq!(there[0].schema(), there[1].schema());
         assert_eq!(there[0].schema(), back[0].schema(), "whoever comes first");
-        (there[0].schema().field(0).data_type().clone(), cells(there))
+        (there[0].schema().field(0).data_type().clone(), cells(&there))
     }
 
     #[test]
     fn a_column_of_two_types_gets_one_that_holds_both() {
-        let whole = || Arc::new(Int64Array::from(vec![Some(3), None])) as ArrayRef;
+        let whole = || Int64Array::from(vec![Some(3), None]);
         let some = |cells: &[&str]| cells.iter().map(|cell| Some((*cell).to_string())).collect::<Vec<_>>();
-        let (kind, cells) = both(whole(), Arc::new(Float64Array::from(vec![0.5])));
+        let (kind, cells) = both(whole(), Float64Array::from(vec![0.5]));
         assert_eq!((kind, cells), (DataType::Float64, vec![Some("3.0".into()), None, Some("0.5".into())]));
-        let (kind, _) = both(whole(), Arc::new(Int8Array::from(vec![1])));
+        let (kind, _) = both(whole(), Int8Array::from(vec![1]));
         assert_eq!(kind, DataType::Int64);
-        let (kind, cells) = both(whole(), Arc::new(UInt64Array::from(vec![u64::MAX])));
+        let (kind, cells) = both(whole(), UInt64Array::from(vec![u64::MAX]));
         assert_eq!((kind, &cells[2]), (DataType::Utf8, &Some(u64::MAX.to_string())));
-        let (kind, cells) =
-            both(Arc::new(StringArray::from(vec!["a"])), Arc::new(LargeStringArray::from(vec!["b"])));
+        let (kind, cells) = both(StringArray::from(vec!["a"]), LargeStringArray::from(vec!["b"]));
         assert_eq!((kind, cells), (DataType::Utf8, some(&["a", "b"])));
-        let (kind, cells) = both(whole(), Arc::new(NullArray::new(1)));
+        let (kind, cells) = both(whole(), NullArray::new(1));
         assert_eq!((kind, cells), (DataType::Int64, vec![Some("3".into()), None, None]));
-        let (kind, cells) = both(
-            Arc::new(TimestampMillisecondArray::from(vec![1_500])),
-            Arc::new(TimestampNanosecondArray::from(vec![7])),
-        );
+        let (kind, cells) =
+            both(TimestampMillisecondArray::from(vec![1_500]), TimestampNanosecondArray::from(vec![7]));
         assert_eq!(kind, DataType::Timestamp(TimeUnit::Nanosecond, None));
         assert_eq!(cells, some(&["1970-01-01T00:00:01.5", "1970-01-01T00:00:00.000000007"]));
-        let (kind, cells) =
-            both(Arc::new(Date32Array::from(vec![1])), Arc::new(BooleanArray::from(vec![true])));
+        let (kind, cells) = both(Date32Array::from(vec![1]), BooleanArray::from(vec![true]));
         assert_eq!((kind, cells), (DataType::Utf8, some(&["1970-01-02", "true"])));
     }
 }
