@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// How long keys that were read are taken to be all: one that was revoked works no longer than this.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
+/// How long a request waits for them to be read again.
+const READ_WITHIN: Duration = Duration::from_secs(2);
 
 /// The address that a connection comes from.
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +85,8 @@ pub(crate) struct Keys {
     /// Whether they have ever been read: until then nobody can be told whether they may ask.
     known: AtomicBool,
     read: Mutex<Option<Instant>>,
+    /// Somebody is at it, and may be for long where the database hangs.
+    reading: AtomicBool,
 }
 
 impl Default for Keys {
@@ -92,12 +96,20 @@ impl Default for Keys {
             had: AtomicBool::new(true),
             known: AtomicBool::new(false),
             read: Mutex::default(),
+            reading: AtomicBool::new(false),
         }
     }
 }
 
 impl Keys {
     pub(crate) fn load(&self, service: &Service) -> Result<(), Error> {
+        self.reading.store(true, Ordering::Release);
+        let loaded = self.load_now(service);
+        self.reading.store(false, Ordering::Release);
+        loaded
+    }
+
+    fn load_now(&self, service: &Service) -> Result<(), Error> {
         let keys = service.keys()?.into_iter().map(|key| (key.hash, key)).collect();
         let had = service.had_keys()?;
         if let Ok(mut there) = self.by_hash.write() {
@@ -131,7 +143,8 @@ impl Keys {
     /// Whether it is time to read them again; whoever is told so does it.
     fn are_old(&self) -> bool {
         let Ok(mut read) = self.read.lock() else { return false };
-        let old = read.is_none_or(|read| read.elapsed() >= KNOWN_FOR);
+        let old =
+            read.is_none_or(|read| read.elapsed() >= KNOWN_FOR) && !self.reading.load(Ordering::Acquire);
         if old {
             *read = Some(Instant::now());
         }
@@ -222,7 +235,9 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
     if app.0.keys.are_old() {
         let again = app.clone();
         // What cannot be read now stays as it was.
-        let _ = app.wait(move || again.0.keys.load(&again.0.service)).await;
+        let read = app.wait(move || again.0.keys.load(&again.0.service));
+        // Where the database hangs, those that were known are good enough: nothing can be had from it by them either.
+        let _ = tokio::time::timeout(READ_WITHIN, read).await;
     }
     if !app.0.keys.are_known() {
         return Err(starting());
