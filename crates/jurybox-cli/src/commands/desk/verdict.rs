@@ -138,6 +138,7 @@ impl Args {
         for Rejected { id, why } in rejected.iter().take(NAMED) {
             say(format_args!("warning: {id}: {why}"));
         }
+        ensure!(rejected.is_empty() || accepted + repeated > 0, "none of these verdicts was taken");
         Ok(())
     }
 
