@@ -248,7 +248,7 @@ class Arrow(Given):
     def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         import pyarrow as pa
 
-        frame = self.native if rows is None else self.native.take(pa.array(rows))
+        frame = self.native if rows is None else _takeable(self.native).take(pa.array(rows))
         names = self.native.schema.names
         for at, (name, values) in enumerate(front.items()):
             frame = frame.add_column(at, free_name(names, name), pa.array(_listed(values)))
@@ -256,6 +256,33 @@ class Arrow(Given):
 
     def result(self, rows: _core.Rows) -> Any:
         return rows.to_arrow()
+
+
+def _takeable(table: Any) -> Any:
+    """The same table in types that pyarrow can take rows of: it cannot of views and of runs."""
+    import pyarrow as pa
+
+    plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+
+    def takeable(type_: Any) -> Any:
+        if pa.types.is_run_end_encoded(type_):
+            type_ = type_.value_type
+        return plain.get(str(type_), type_)
+
+    schema = pa.schema([field.with_type(takeable(field.type)) for field in table.schema], metadata=table.schema.metadata)
+    if schema == table.schema:
+        return table
+    columns = [_plain_column(table.column(at), field.type) for at, field in enumerate(schema)]
+    return type(table).from_arrays(columns, schema=schema)
+
+
+def _plain_column(column: Any, type_: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
+    return column.cast(type_)
 
 
 class Other(Given):

@@ -78,12 +78,12 @@ def pick(
         found, after = _core.pick(
             rows.source(ask, jury, whole=where is not None), ask, jury, policy, options, k, seed, at, observe, all, where, safe_csv, bar.watch,
         )  # fmt: skip
+        # Before anything is changed: picks that cannot be handed over were not made.
+        picked = _picked(rows, found, all) if rows.is_frame else rows.result(found["rows"])
         if observe:
             write(after)
     tell(found, rows)
-    if not rows.is_frame:
-        return rows.result(found["rows"])
-    return _picked(rows, found, all)
+    return picked
 
 
 def _picked(rows: Given, found: Mapping[str, Any], every: bool) -> Any:

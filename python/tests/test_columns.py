@@ -223,6 +223,32 @@ def test_streams_and_grades_that_were_picked_from_are_refused() -> None:
     assert jb.learn(back.to_reader(), reward="v", id="id", state=jury, again=True).seen["items"] == 120
 
 
+def test_a_frame_whose_rows_cannot_be_taken_leaves_the_jury_as_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    views = pa.table(pl.from_pandas(posts()))
+    assert any(str(type_) == "string_view" for type_ in views.schema.types)
+    jury = jb.Jury(["spam", "abuse"])
+    picks = jb.pick(views, k=2, id="post", state=jury, ignore=["shown"])
+    assert picks["post"].to_pylist() == jb.pick(posts(), k=2, id="post", state=jb.Jury(["spam", "abuse"]), ignore=["shown"])["post"].tolist()
+
+    def fails(*_: object) -> None:
+        raise RuntimeError("no rows")
+
+    jury, file = jb.Jury(["spam", "abuse"]), tmp_path / "s.json"
+    monkeypatch.setattr("jurybox._frames.Pandas.rows", fails)
+    for state in (jury, file):
+        with pytest.raises(RuntimeError, match="no rows"):
+            jb.pick(posts(), k=2, id="post", state=state, ignore=["shown"])
+    assert jury.seen["items"] == 0 and not file.exists()
+
+
+def test_rows_without_ids_are_warned_of_where_a_state_has_picked() -> None:
+    jury = jb.Jury(["spam", "abuse"])
+    jb.pick(posts(), k=2, id="post", state=jury, ignore=["shown"])
+    judged = posts().assign(found=[1, 0, 1, 0])
+    with pytest.warns(jb.DataWarning, match="count twice"):
+        jb.learn(judged, reward="found", state=jury, ignore=["shown", "post"])
+
+
 def test_a_damaged_pickle_of_rows_is_refused() -> None:
     whole = jb.Rows.from_arrow(pl.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}).to_arrow()).__reduce__()[1][0]
     assert jb.Rows._from_bytes(whole).to_dict() == {"a": [1.5, 2.5], "b": ["x", "y"]}

@@ -242,6 +242,9 @@ pub fn learn_rows(
     };
     let table = host.hold(table, |_| true);
     host.tell(Told::Taken(table.taken().clone()));
+    if roles.id.is_empty() && !how.again && before.is_some_and(|state| state.memory.knows_rounds()) {
+        host.tell(Told::WithoutIds);
+    }
     table.warnings().iter().for_each(|warning| host.tell(Told::Warning(warning.clone())));
     if let Some(column) = table.receipts_of_picks() {
         return Err(Error::ArePicks { path: table.path().into(), column });

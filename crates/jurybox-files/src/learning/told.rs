@@ -70,6 +70,8 @@ pub enum Told {
         /// How many.
         rewards: u64,
     },
+    /// The state has picked, and these rows have no ids by which to tell whether it was from them.
+    WithoutIds,
     /// Nobody has given a verdict yet.
     NoVerdicts,
     /// Verdicts that have been learnt before.
@@ -104,6 +106,7 @@ impl Told {
             Told::Warning(_)
             | Told::OtherScale { .. }
             | Told::Scattered { .. }
+            | Told::WithoutIds
             | Told::WithoutReceipt { .. }
             | Told::Outside { .. }
             | Told::Forgotten { .. }
@@ -154,6 +157,10 @@ impl fmt::Display for Told {
                 f,
                 "{} outside the range that `{policy}` was told, moved to its ends",
                 counted(*rewards, "reward")
+            ),
+            Told::WithoutIds => write!(
+                f,
+                "the state has seen items by picking from them; without the column of their ids nobody can tell whether these rows are among them, and then they count twice: name it (`id`)"
             ),
             Told::NoVerdicts => write!(f, "no verdicts yet: nothing is learnt"),
             Told::AlreadyLearnt { verdicts } => {

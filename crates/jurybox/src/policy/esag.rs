@@ -149,18 +149,27 @@ impl Policy for Esag {
     }
 }
 
+/// The share of the scores' variance below which it is rounding, and says nothing of the reward.
+const LEAST_SIGNAL: f64 = 1e-9;
+
 impl Esag {
     /// The law of the reward in units of its mean, as the spread of the scores implies:
     /// `Var(phi_j) = alpha_j^2 Var(r) + sigma_j^2`, summed over the evaluators.
     fn prior(&self, gains: &Gains) -> Prior {
-        let (mut signal, mut scale) = (0.0, 0.0);
+        let (mut signal, mut scale, mut spread) = (0.0, 0.0, 0.0);
         for (j, (&alpha, &sigma)) in gains.alpha.iter().zip(&gains.sigma).enumerate() {
             if let Some(variance) = self.state.spread.covariance(j, j).filter(|_| sigma.is_finite()) {
                 signal += variance - sigma * sigma;
                 scale += alpha * alpha;
+                spread += variance;
             }
         }
-        if scale > 0.0 { Prior::normal(1.0, signal / scale) } else { Prior::default() }
+        // Where no signal was found, sigma is the spread itself, and the difference is rounding: no law, not one without any width.
+        if scale > 0.0 && signal > LEAST_SIGNAL * spread {
+            Prior::normal(1.0, signal / scale)
+        } else {
+            Prior::default()
+        }
     }
 }
 
@@ -185,5 +194,30 @@ impl Statistic for State {
 
     fn is_of_kind(&self, other: &Self) -> bool {
         self.noise.is_of_kind(&other.noise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Evaluators, Jury, Spec};
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_chacha::ChaCha8Rng;
+
+    /// Where the scores have nothing in common, no noise level is below the spread, and what rounding leaves between the two is no law
+    /// of the reward: one missing score must not make all values the same.
+    #[test]
+    fn one_missing_score_among_unrelated_evaluators_leaves_the_values_apart() {
+        for seed in 0..40 {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut table: Vec<f64> = (0..600).map(|_| rng.random()).collect();
+            table[9] = f64::NAN;
+            let evaluators = Evaluators::new(["a", "b", "c"]).unwrap();
+            let mut jury = Jury::new(&"esag".parse::<Spec>().unwrap(), evaluators).unwrap();
+            let scores = jury.scores(&table).unwrap();
+            jury.observe(&scores, 0).unwrap();
+            let values = jury.fit().values(&scores).unwrap();
+            let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(l, m), v| (l.min(*v), m.max(*v)));
+            assert!(most - least > 0.1, "seed {seed}: {least} to {most}");
+        }
     }
 }
