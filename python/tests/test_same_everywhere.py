@@ -58,6 +58,7 @@ TABLES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str] | None]] = {
     "names that are very large": (good([2**63 + 7 * int(cell) for cell in GOOD.argsort()]), {}, ["n1", "n2"]),
     "names as text": (good([str(cell) for cell in GOOD.argsort() + 1000]), {}, ["n1", "n2"]),
     "nothing at first": (good(with_cells([None] * ROWS, {1400: "0.5"})), {}, ["n1", "n2"]),
+    "numbers, and none at first": (good([None] * 1100 + GOOD[1100:].tolist()), {}, ["n1", "n2"]),
     "nothing at all": (good([None] * ROWS), {}, ["n1", "n2"]),
     "yes all the way down": (good([True] * ROWS), {}, ["n1", "n2"]),
     "yes and no": (good((GOOD > 1).tolist()), {}, ["n1", "n2", "good"]),

@@ -56,11 +56,16 @@ fn rows_of(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, wanted: &[u
     usize::try_from(BYTES / each.max(1)).unwrap_or(ROWS).clamp(FEWEST, ROWS)
 }
 
-/// Whether a column says of itself that not all of its numbers are whole: they name nothing, and need not be looked at.
+/// Whether a column says of itself that not all of its numbers are whole, and that none is missing: they name nothing, there are some
+/// among the first rows, and they need not be looked at.
 fn has_broken_numbers(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, column: usize) -> bool {
+    let about = chunk(metadata, group, column).and_then(ColumnChunkMetaData::statistics);
+    if about.and_then(Statistics::null_count_opt) != Some(0) {
+        return false;
+    }
     let broken = |value: f64| value.is_finite() && value.fract() != 0.0;
     let either = |one: Option<f64>, other: Option<f64>| one.is_some_and(broken) || other.is_some_and(broken);
-    match chunk(metadata, group, column).and_then(ColumnChunkMetaData::statistics) {
+    match about {
         Some(Statistics::Double(known)) => either(known.min_opt().copied(), known.max_opt().copied()),
         Some(Statistics::Float(known)) => {
             either(known.min_opt().map(|&value| value.into()), known.max_opt().map(|&value| value.into()))
