@@ -281,7 +281,7 @@ def _plain_column(column: Any, type_: Any) -> Any:
     import pyarrow.compute as pc
 
     if pa.types.is_run_end_encoded(column.type):
-        column = pc.run_end_decode(column)
+        column = pc.call_function("run_end_decode", [column])
     return column.cast(type_)
 
 

@@ -74,11 +74,15 @@ def pick(
     k, seed, at = whole(k, "k"), whole(seed, "seed"), whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
+    if rows.is_frame:
+        # Of some types rows cannot be taken: that is to be known before anything is picked, and the state has changed.
+        first = np.arange(min(1, len(rows.native)))
+        rows.rows(first, {"rank": first})
     with turn(state, wait, changes=observe) as (jury, write), Bar(progress) as bar:
         found, after = _core.pick(
             rows.source(ask, jury, whole=where is not None), ask, jury, policy, options, k, seed, at, observe, all, where, safe_csv, bar.watch,
         )  # fmt: skip
-        # Before anything is changed: picks that cannot be handed over were not made.
+        # Before a file is written: picks that cannot be handed over were not made.
         picked = _picked(rows, found, all) if rows.is_frame else rows.result(found["rows"])
         if observe:
             write(after)

@@ -88,7 +88,7 @@ def test_what_is_not_taken_is_named_and_the_rest_is_in(address: str) -> None:
     with jb.Client(address) as client:
         posts = client.queue("posts")
         posts.put(["spam"], reward={"lowest": 0, "highest": 1, "labels": {"harmful": 1, "fine": 0}})
-        items = [{"id": "p1", "scores": {"spam": 1}}, {"id": 5}, {"id": "p2", "scores": {"spam": "high"}}, {"id": "p3", "scores": {"ham": 1}}]
+        items = [{"id": "p1", "scores": {"spam": 1}}, {"id": None}, {"id": "p2", "scores": {"spam": "high"}}, {"id": "p3", "scores": {"ham": 1}}]
         with pytest.raises(NotTaken, match="3 items not taken") as refused:
             posts.add(items)
         assert (refused.value.answer["accepted"], refused.value.code) == (1, "rejected")
