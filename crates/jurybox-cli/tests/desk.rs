@@ -334,7 +334,7 @@ fn a_document_about_a_state_is_not_called_like_a_state() {
 fn a_round_keeps_the_time_it_had() {
     let folder = desk("time", "average");
     let pick = "pick h.csv --id id --ignore verdict -k 10 --state s.json --at 99 --out again.csv";
-    assert!(folder.ok(pick).contains("--at 99 changes nothing"));
+    assert!(folder.ok(pick).contains("asking for 99 changes nothing"));
     let read = |name: &str| fs::read_to_string(folder.path(name)).unwrap();
     assert_eq!(read("again.csv"), read("picks.csv"));
 }
