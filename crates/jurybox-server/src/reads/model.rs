@@ -163,6 +163,8 @@ impl Model {
         let level = Fraction::try_from(0.9).ok();
         let weights = self.fitted.weights().filter(|_| fits);
         let intervals = level.filter(|_| fits).and_then(|level| self.fitted.weight_intervals(level));
+        // Before anything was learnt they have no width, which would read as if all were known.
+        let intervals = intervals.filter(|all| all.iter().any(|one| one.low < one.high));
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
         let (coverage, closest) = compared(rows, evaluators.len());
         let valuing = Valuing::of(&self.config);

@@ -57,7 +57,8 @@ impl Report {
         let counts = desk.status()?.counts;
         let (jury, fitted) = (desk.jury(), desk.jury().fit());
         let level = Fraction::try_from(0.95).map_err(anyhow::Error::msg)?;
-        let intervals = fitted.weight_intervals(level);
+        // Before anything was learnt they have no width, which would read as if all were known.
+        let intervals = fitted.weight_intervals(level).filter(|all| all.iter().any(|one| one.low < one.high));
         if self.json {
             let mut document = summary(jury, &serde_json::Value::Null);
             document["counts"] = json!(counts);
