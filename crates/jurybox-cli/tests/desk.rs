@@ -42,7 +42,6 @@ fn desk(name: &str, policy: &str) -> Folder {
     ));
     folder
 }
-
 #[test]
 fn no_output_takes_the_place_of_a_state() {
     let folder = desk("over-state", "lin-ucb");
@@ -360,53 +359,6 @@ fn a_bad_receipt_is_named_by_file_row_and_id_and_shown_in_short() {
     assert!(messages.contains("picks.csv, row 1, column `receipt`") && messages.len() < 400, "{messages}");
 }
 
-/// How a table was written is said once, to `pick`: what it writes is read alike by whoever learns from it.
-#[test]
-fn picks_carry_the_scores_as_they_were_read() {
-    let folder = Folder::new("as-read");
-    let text: String = (0..30)
-        .map(|i| {
-            let a = if i % 2 == 1 { "-99".into() } else { format!("1,{}", 100 + i) };
-            format!("x{i};{a};{}%\n", 10 + i)
-        })
-        .collect::<Vec<String>>()
-        .concat();
-    folder.write("h.csv", &format!("id;a;b\n{text}"));
-    folder.write("v.csv", "id,v\nx29,1\nx28,0\nx27,1\n");
-    let mut states = Vec::new();
-    for picks in ["p.csv", "p.jsonl", "p.parquet"] {
-        let state = format!("{picks}.json");
-        folder.ok(&format!(
-            "pick h.csv -k 30 --id id --na -99 --decimal , --policy lin-ucb --state {state} --out {picks}"
-        ));
-        folder.ok(&format!("learn --picks {picks} --verdicts v.csv --id id --reward v --state {state}"));
-        let state: serde_json::Value =
-            serde_json::from_str(&fs::read_to_string(folder.path(&state)).unwrap()).unwrap();
-        assert_eq!(state["jury"]["seen"]["used"], 3);
-        states.push(state["jury"].clone());
-    }
-    // b: 39, 38 and 37 per cent; a: only the second has one.
-    let gram = states[0]["state"].to_string();
-    assert!(gram.contains(&(1.128_f64 * 1.128).to_string()[..6].to_string()), "{gram}");
-    assert_eq!(states[0], states[1]);
-    assert_eq!(states[0], states[2]);
-    // The same verdicts put into the file of picks, which has decimal points whatever the table had.
-    let picks = fs::read_to_string(folder.path("p.csv")).unwrap();
-    let judged = picks.lines().enumerate().map(|(row, line)| {
-        let verdict = [(",x29,", "1,0"), (",x28,", "0,0"), (",x27,", "1,0")];
-        let verdict = verdict.iter().find(|(id, _)| line.contains(id)).map_or("", |(_, verdict)| *verdict);
-        if row == 0 { format!("{line},v\n") } else { format!("{line},\"{verdict}\"\n") }
-    });
-    folder.write("judged.csv", &judged.collect::<Vec<String>>().concat());
-    folder.ok(
-        "pick h.csv -k 30 --id id --na -99 --decimal , --policy lin-ucb --state again.json --out again.csv",
-    );
-    folder.ok("learn --picks judged.csv --id id --reward v --decimal , --state again.json");
-    let again: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(folder.path("again.json")).unwrap()).unwrap();
-    assert_eq!(states[0], again["jury"]);
-}
-
 /// A desk on which nobody judged anything this hour is no reason to wake somebody up.
 #[test]
 fn a_file_without_verdicts_is_nothing_to_learn_and_no_error() {
@@ -420,75 +372,4 @@ fn a_file_without_verdicts_is_nothing_to_learn_and_no_error() {
     assert_eq!(fs::read(folder.path("s.json")).unwrap(), before);
     assert!(folder.ok(&format!("{learn} --verdicts none.csv verdicts.csv")).contains("3 learnt from"));
     assert!(folder.refused(&format!("{learn} --verdicts absent.csv")).contains("absent.csv"));
-}
-
-/// Files of one table may be written in different ways; each is written out as it was read itself.
-#[test]
-fn each_file_has_decimals_of_its_own() {
-    let folder = Folder::new("decimals");
-    folder.write("points.csv", "id,a\nx1,0.5\nx2,0.25\n");
-    folder.write("commas.csv", "id;a\ny1;0,5\ny2;0,75\ny3;1,234\n");
-    folder.ok("pick points.csv commas.csv -k 5 --id id --policy average --state s.json --out p.csv");
-    folder.ok("rank points.csv commas.csv -k 5 --policy average --out r.jsonl");
-    let picks = fs::read_to_string(folder.path("p.csv")).unwrap();
-    assert!(picks.contains(",y3,1.234") && picks.contains(",y2,0.75"), "{picks}");
-    folder.write("v.csv", "id,v\ny3,1\nx1,0\n");
-    let messages = folder.ok("learn --picks p.csv --verdicts v.csv --id id --reward v --state s.json");
-    assert!(!messages.contains("warning"), "{messages}");
-    let ranking = fs::read_to_string(folder.path("r.jsonl")).unwrap();
-    let first: serde_json::Value = serde_json::from_str(ranking.lines().next().unwrap()).unwrap();
-    assert_eq!((&first["id"], &first["a"]), (&"y3".into(), &1.234.into()), "{ranking}");
-}
-
-/// Rewards that are all the same are no missing rewards, and a ranking is not held against itself.
-#[test]
-fn a_report_says_why_it_can_tell_little() {
-    let folder = Folder::new("tells-little");
-    let score = |row: u32, by: u32| f64::from(row * by % 97) / 97.0;
-    let rows = |verdict: &str| -> String {
-        let row = |row: u32| format!("{:.3},{:.3}{verdict}\n", score(row, 31), score(row, 53));
-        (0..200).map(row).collect()
-    };
-    folder.write("same.csv", &format!("a,b,verdict\n{}", rows(",0")));
-    let said = String::from_utf8(folder.run("report same.csv --reward verdict").stdout).unwrap();
-    assert!(
-        said.contains("ll 200 rewards are 0") && !said.to_lowercase().contains("without rewards"),
-        "{said}"
-    );
-    folder.write("blind.csv", &format!("a,b\n{}", rows("")));
-    folder.ok("report blind.csv --out blind.html");
-    let page = fs::read_to_string(folder.path("blind.html")).unwrap();
-    assert!(page.contains("agree with the default policy") && !page.contains("(default)"), "{page}");
-}
-
-/// People write verdicts into one file of picks and have not come to the other: that one waits.
-#[test]
-fn picks_without_a_column_of_verdicts_wait() {
-    let folder = Folder::new("column-of-verdicts");
-    for of in 0..2 {
-        folder.write("hour.csv", &rows(of));
-        folder.ok(&format!(
-            "pick hour.csv --id id --ignore verdict -k 2 --policy lin-ucb --state desk.json --out picks-{of}.csv"
-        ));
-    }
-    // As it is in the picks already, the verdict of the second hour is called otherwise.
-    let picks = fs::read_to_string(folder.path("picks-1.csv")).unwrap();
-    let with_found =
-        |(line, text): (usize, &str)| format!("{text},{}\n", if line == 0 { "found" } else { "1" });
-    let found: String = picks.lines().enumerate().map(with_found).collect();
-    folder.write("picks-1.csv", &found);
-    for files in ["picks-0.csv picks-1.csv", "picks-1.csv picks-0.csv"] {
-        let state = format!("desk-{}.json", &files[6..7]);
-        fs::copy(folder.path("desk.json"), folder.path(&state)).unwrap();
-        let messages = folder.ok(&format!("learn --picks {files} --id id --reward found --state {state}"));
-        assert!(messages.contains("4 picks, 2 verdicts, 2 learnt from"), "{messages}");
-        assert!(messages.contains("2 picks without a verdict yet"), "{messages}");
-    }
-    // Where the verdicts are said to be in files of their own, each has them.
-    folder.write("verdicts.csv", "id,found\nf0i0,1\n");
-    folder.write("other.csv", "id,fund\nf0i1,1\n");
-    let messages = folder.refused(
-        "learn --picks picks-0.csv --verdicts verdicts.csv other.csv --id id --reward found --state desk.json",
-    );
-    assert!(messages.contains("other.csv: there is no column `found`"), "{messages}");
 }
