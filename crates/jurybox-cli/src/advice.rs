@@ -13,7 +13,13 @@ pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
             _ => None,
         },
     });
-    on_files(of_files?)
+    of_files.map_or_else(|| on_queues(error), on_files)
+}
+
+/// Advice on what a queue refuses, where there is any.
+fn on_queues(error: &anyhow::Error) -> Option<String> {
+    let several = error.to_string().starts_with("there are several queues");
+    several.then(|| "pass its name with --queue".into())
 }
 
 /// Advice on a warning, where there is any.

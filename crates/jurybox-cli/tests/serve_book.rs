@@ -34,7 +34,10 @@ fn the_page_does_what_it_says() {
             .expect("a shell and curl");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{script}{}", String::from_utf8_lossy(&output.stderr));
-        if let Some(expected) = blocks.peek().and_then(|next| next.strip_prefix("json\n")) {
+        let next = blocks.peek();
+        if let Some(expected) =
+            next.and_then(|next| next.strip_prefix("json\n").or(next.strip_prefix("text\n")))
+        {
             assert!(
                 is_like(said.trim(), expected.trim()),
                 "{script}\nsaid:     {said}\nexpected: {expected}"

@@ -48,7 +48,9 @@ pub fn is_ours(name: &str) -> bool {
 /// Whether a column looks like one of ours: by its name, or as `by_x` beside a column `x`.
 pub(crate) fn looks_like_ours(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
     let bare = name.trim_start_matches(BEFORE);
-    is_ours(name) || bare.strip_prefix("by_").is_some_and(is_column)
+    // What reviewers of a queue are shown may have numbers in it; the columns beside it say that it is one.
+    let shown = bare.starts_with("payload.") && is_column("verdicts") && is_column("model_id");
+    is_ours(name) || shown || bare.strip_prefix("by_").is_some_and(is_column)
 }
 
 /// Why a column is taken for names of things by its own name, where it is: it is no evaluator then unless a person says so.

@@ -42,6 +42,8 @@ pub struct Roles {
     pub probability: Option<String>,
     /// The round or group of an item.
     pub key: Option<String>,
+    /// Whether rows are wanted for their texts: then none of the evaluators need have a column.
+    pub texts: bool,
 }
 
 /// Which column was taken as what.
@@ -65,6 +67,8 @@ pub struct Taken {
     unread: Vec<String>,
     /// Columns that name items.
     id: Vec<String>,
+    /// Whether rows are wanted for their texts.
+    texts: bool,
     /// What was made of a long table, in a few words.
     pub(crate) widened: Option<String>,
     warnings: Vec<Warning>,
@@ -150,7 +154,7 @@ impl Taken {
         columns: impl Iterator<Item = &'a str>,
     ) -> Result<(), Error> {
         let columns: HashSet<&str> = columns.collect();
-        if self.evaluators.names().any(|name| columns.contains(name) && !self.is_unread(name)) {
+        if self.texts || self.evaluators.names().any(|name| columns.contains(name) && !self.is_unread(name)) {
             return Ok(());
         }
         let evaluators = self.evaluators.as_slice().iter().map(spoken).collect();
@@ -184,6 +188,19 @@ impl Taken {
     pub(crate) fn is_unread(&self, name: &str) -> bool {
         self.unread.iter().any(|other| other == name)
     }
+}
+
+/// Refuses a column with two roles that cannot both be meant.
+fn one_role_each(named: &[(String, &'static str)]) -> Result<(), Error> {
+    for (at, (name, role)) in named.iter().enumerate() {
+        if let Some((_, other)) = named[..at].iter().find(|(before, other)| before == name && other != role)
+            && ![*other, *role].contains(&"id")
+            && ![*other, *role].contains(&"ignored")
+        {
+            return Err(Error::TwoRoles { column: name.clone(), one: other, other: role });
+        }
+    }
+    Ok(())
 }
 
 /// A column as a person would name it: with `-` before it where low means high.
@@ -303,15 +320,7 @@ impl Roles {
                 named.push((known(name)?, role));
             }
         }
-        for (at, (name, role)) in named.iter().enumerate() {
-            if let Some((_, other)) =
-                named[..at].iter().find(|(before, other)| before == name && other != role)
-                && ![*other, *role].contains(&"id")
-                && ![*other, *role].contains(&"ignored")
-            {
-                return Err(Error::TwoRoles { column: name.clone(), one: other, other: role });
-            }
-        }
+        one_role_each(&named)?;
         for name in self.invert.iter().filter(|name| seated(name).is_none()) {
             known(name)?;
         }
@@ -384,6 +393,7 @@ impl Roles {
             others,
             unread,
             id: self.id.clone(),
+            texts: self.texts,
             widened: None,
         })
     }

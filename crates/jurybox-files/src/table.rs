@@ -46,6 +46,8 @@ pub struct Table {
     taken: Taken,
     /// Those that are written out: those of the first source, then what the others have beside them.
     found: Vec<Found>,
+    /// All of them, also the fields within columns that were not read.
+    everything: Vec<Found>,
     columns: Vec<String>,
     /// How cells are written where a column does not say otherwise.
     notation: Notation,
@@ -190,6 +192,7 @@ impl Table {
         warnings.extend(taken.warnings().iter().cloned());
         let warnings = together(warnings);
         let columns = found.iter().map(|found| found.name.clone()).collect();
+        let everything = found.clone();
         // A field within a column is written out with it, and by itself where it was read.
         found.retain(|found| !found.nested || taken.reads(&found.name));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -206,6 +209,7 @@ impl Table {
             inputs,
             taken,
             found,
+            everything,
             columns,
             notation,
             numeric,
@@ -248,6 +252,11 @@ impl Table {
         self.threads
     }
 
+    /// Every column that was found.
+    pub(crate) fn everything(&self) -> &[Found] {
+        &self.everything
+    }
+
     /// How whole rows of a source are to be shown.
     pub(crate) fn show(&self, source: usize) -> Show<'_> {
         Show {
@@ -283,6 +292,22 @@ impl Table {
     /// Every column: those of the first source in its order, then what the others have beside them.
     pub fn columns(&self) -> &[String] {
         &self.columns
+    }
+
+    /// The same without the fields within columns.
+    ///
+    /// ```
+    /// # use jurybox_files::{Roles, Table};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("posts.jsonl");
+    /// std::fs::write(&path, "{\"post\": {\"text\": \"hello\"}, \"spam\": 0.5}\n")?;
+    /// let table = Table::open(&[path], &Roles::default(), false)?;
+    /// assert_eq!(table.columns(), ["post", "post.text", "spam"]);
+    /// assert_eq!(table.whole_columns().collect::<Vec<_>>(), ["post", "spam"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn whole_columns(&self) -> impl Iterator<Item = &String> {
+        self.everything.iter().filter(|found| !found.nested).map(|found| &found.name)
     }
 
     /// The format in which rows are written where nothing else is said: that of the first source.

@@ -40,6 +40,16 @@ enum To {
     Stdout(BufWriter<Stdout>),
     /// A device or a pipe: there is nothing to rename.
     Through(BufWriter<std::fs::File>),
+    /// Wherever else bytes can go.
+    Stream(Stream),
+}
+
+struct Stream(BufWriter<Box<dyn Write + Send>>);
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stream")
+    }
 }
 
 impl Aside {
@@ -61,12 +71,19 @@ impl Aside {
         })
     }
 
+    /// Writes through to whatever takes bytes.
+    pub(crate) fn stream(out: Box<dyn Write + Send>) -> Aside {
+        let out = BufWriter::with_capacity(1 << 16, out);
+        Aside { path: "the stream".into(), to: To::Stream(Stream(out)) }
+    }
+
     /// Writes out what is left and puts the file in its place.
     pub fn finish(self) -> Result<(), Error> {
         let failed = |e| Error::io(&self.path, "write", e);
         match self.to {
             To::Stdout(mut out) => out.flush().map_err(failed),
             To::Through(mut out) => out.flush().map_err(failed),
+            To::Stream(Stream(mut out)) => out.flush().map_err(failed),
             To::File(out) => {
                 let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
                 // On disk before it takes the name: a crash leaves the old file or the new one.
@@ -92,6 +109,7 @@ impl Write for Aside {
             To::File(out) => out.write(bytes),
             To::Stdout(out) => out.write(bytes),
             To::Through(out) => out.write(bytes),
+            To::Stream(out) => out.0.write(bytes),
         }
     }
 
@@ -100,6 +118,7 @@ impl Write for Aside {
             To::File(out) => out.flush(),
             To::Stdout(out) => out.flush(),
             To::Through(out) => out.flush(),
+            To::Stream(out) => out.0.flush(),
         }
     }
 }
@@ -118,7 +137,7 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// A table being written, in one format.
-pub(crate) trait Sink {
+pub(crate) trait Sink: Send {
     /// Writes some rows.
     fn write(&mut self, slab: &Slab) -> Result<(), Error>;
 
@@ -159,8 +178,18 @@ impl Writer {
     pub(crate) fn new(path: &Path, layout: impl Into<Layout>) -> Result<Writer, Error> {
         let layout = layout.into();
         let format = Format::of_name(&path.to_string_lossy()).unwrap_or(layout.format);
-        let sink = (format.about().create)(Aside::new(path)?, path)?;
-        Ok(Writer { sink, safe: layout.safe_csv && format == Format::Csv })
+        Writer::in_format(Aside::new(path)?, path, format, layout.safe_csv)
+    }
+
+    /// Begins a table that has no name.
+    pub(crate) fn over(aside: Aside, layout: impl Into<Layout>) -> Result<Writer, Error> {
+        let layout = layout.into();
+        Writer::in_format(aside, Path::new(""), layout.format, layout.safe_csv)
+    }
+
+    fn in_format(aside: Aside, name: &Path, format: Format, safe_csv: bool) -> Result<Writer, Error> {
+        let sink = (format.about().create)(aside, name)?;
+        Ok(Writer { sink, safe: safe_csv && format == Format::Csv })
     }
 
     pub(crate) fn write(&mut self, slab: &Slab) -> Result<(), Error> {

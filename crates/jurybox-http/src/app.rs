@@ -1,12 +1,14 @@
 //! What all requests share.
 
+use crate::demo::Demo;
 use crate::guard::{Buckets, Keys};
 use crate::log::Writer;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::settings::Settings;
-use jurybox_server::{Answer, Call, Error, Queue, Service};
+use jurybox_server::{Answer, Call, Door, Error, Queue, Service};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,7 +32,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 pub struct App(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
-    pub(crate) service: Service,
+    pub(crate) service: Arc<Service>,
     pub(crate) settings: Settings,
     pub(crate) keys: Keys,
     pub(crate) buckets: Buckets,
@@ -42,6 +44,8 @@ pub(crate) struct Inner {
     pub(crate) previews: Semaphore,
     /// A few reports at a time: each reads all that was decided.
     pub(crate) reports: Semaphore,
+    /// A few exports at a time: each holds a thread for as long as its reader takes.
+    pub(crate) exports: Arc<Semaphore>,
     known: Mutex<HashMap<String, (Queue, Instant)>>,
     ready: AtomicBool,
     /// Since when the database is being asked whether it answers.
@@ -59,12 +63,18 @@ impl App {
             room: Semaphore::new(settings.limits.at_once),
             previews: Semaphore::new(1),
             reports: Semaphore::new(4),
+            exports: Arc::new(Semaphore::new(4)),
             known: Mutex::default(),
             ready: AtomicBool::new(false),
             asking: Mutex::default(),
-            service,
+            service: Arc::new(service),
             settings,
         }))
+    }
+
+    /// Lets commands of this machine in that would else wait for the folder; until what is given back is dropped.
+    pub fn open_door(&self, folder: &Path) -> Option<Door> {
+        self.0.service.open_door(folder)
     }
 
     /// Has a line written to standard error, beside the log, and does not wait for whoever reads it.
@@ -108,6 +118,11 @@ impl App {
     /// Whether nobody may ask: keys were all revoked, and there is no proxy either.
     pub fn is_shut(&self) -> bool {
         !self.is_open() && self.0.settings.proxy.is_none() && self.0.keys.are_none()
+    }
+
+    /// The demo behind it, where there is one.
+    pub(crate) fn demo(&self) -> Option<&Demo> {
+        self.0.settings.demo.as_ref()
     }
 
     /// A queue by its name.

@@ -12,6 +12,8 @@
 
 mod app;
 mod body;
+mod demo;
+mod export;
 mod guard;
 mod handlers;
 mod hooks;
@@ -29,6 +31,8 @@ mod tls;
 mod wire;
 
 pub use app::App;
+pub use demo::Demo;
+pub use export::{columns as export_columns, pages as export_pages};
 pub use listen::{Listening, listen};
 pub use problem::Problem;
 pub use settings::{Limits, Log, Proxy, Settings, Tls, Webhooks};

@@ -6,6 +6,7 @@ use crate::wire;
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{Html, Response};
+use jurybox_server::MOST_AT_ONCE;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -13,32 +14,37 @@ use std::sync::OnceLock;
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
+const JSON: &[&str] = &["application/json"];
+
 type Schemas = Vec<(String, RefOr<Schema>)>;
 
 /// What a body looks like.
 #[derive(Clone)]
 pub(crate) struct Shape {
     name: Cow<'static, str>,
-    /// Nothing where it is text of this kind.
-    kind: &'static str,
+    /// What it is; where it has no name, text of any of these kinds.
+    kinds: &'static [&'static str],
     collect: fn(&mut Schemas),
 }
 
 impl Shape {
     /// A schema that is put together here.
     pub(crate) fn named(name: &'static str) -> Shape {
-        Shape { name: name.into(), kind: "application/json", collect: |_| {} }
+        Shape { name: name.into(), kinds: JSON, collect: |_| {} }
     }
 
-    pub(crate) fn text(kind: &'static str) -> Shape {
-        Shape { name: "".into(), kind, collect: |_| {} }
+    /// Text, or bytes, of any of these kinds.
+    pub(crate) fn texts(kinds: &'static [&'static str]) -> Shape {
+        Shape { name: "".into(), kinds, collect: |_| {} }
     }
 
     fn content(&self) -> Value {
-        if self.name.is_empty() {
-            return json!({ self.kind: { "schema": { "type": "string" } } });
-        }
-        json!({ self.kind: { "schema": reference(&self.name) } })
+        let schema = if self.name.is_empty() { json!({ "type": "string" }) } else { reference(&self.name) };
+        self.kinds
+            .iter()
+            .map(|kind| ((*kind).to_string(), json!({ "schema": schema })))
+            .collect::<Map<_, _>>()
+            .into()
     }
 }
 
@@ -48,7 +54,7 @@ pub(crate) fn of<T: ToSchema>() -> Shape {
         T::schemas(schemas);
         schemas.push((T::name().into(), T::schema()));
     };
-    Shape { name: T::name(), kind: "application/json", collect }
+    Shape { name: T::name(), kinds: JSON, collect }
 }
 
 /// Something that follows the question mark.
@@ -124,6 +130,10 @@ const MAY_BE_ABSENT: [&str; 4] = ["payload_days", "reward", "muted", "weights"];
 /// The schemas that are others with a little more.
 fn put_together(named: &mut Map<String, Value>) {
     named["NewItem"]["properties"]["tags"]["maxProperties"] = json!(32);
+    for (of, list) in [("SeveralItems", "items"), ("ToRank", "items"), ("Verdicts", "verdicts")] {
+        named[of]["properties"][list]["maxItems"] = json!(MOST_AT_ONCE);
+    }
+    named["ToRank"]["properties"]["k"]["maximum"] = json!(MOST_AT_ONCE);
     let change = named.get("QueueChange").cloned().unwrap_or_default();
     let mut settings = change.clone();
     settings["description"] = json!("How a queue is to be set up. What is left out gets its default.");

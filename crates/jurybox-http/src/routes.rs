@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::guard::{Need, guard};
-use crate::handlers::{claims, health, hooks, insight, items, queues, verdicts};
+use crate::handlers::{claims, demo, export, health, hooks, insight, items, queues, verdicts};
 use crate::observe::{note_caller, observe, panicked};
 use crate::openapi::{self, Param, Shape, of};
 use crate::problem::Problem;
@@ -84,6 +84,23 @@ const ITEMS: &[Param] = &[
 ];
 const EXPLAIN: &[Param] =
     &[Param::optional("explain", "Whether to say why", r#"{"type": "boolean", "default": false}"#)];
+const EXPORT: &[Param] = &[
+    Param::optional(
+        "format",
+        "How the table is written",
+        r#"{"type": "string", "enum": ["csv", "jsonl", "parquet"], "default": "jsonl"}"#,
+    ),
+    Param::optional(
+        "picked",
+        "Whether rewards are left out that came unasked: nobody knows how probable they were",
+        r#"{"type": "boolean", "default": false}"#,
+    ),
+    Param::optional(
+        "safe_csv",
+        "Whether text that a spreadsheet would run as a formula begins with an apostrophe",
+        r#"{"type": "boolean", "default": false}"#,
+    ),
+];
 const EVENTS: &[Param] = &[
     Param::optional("after", "The number of the last entry seen", AFTER),
     Param::optional("limit", "How many", LIMIT),
@@ -143,6 +160,8 @@ pub(crate) fn table() -> Vec<Route> {
             .takes(of::<wire::Preview>()).gives(200, of::<wire::Previewed>()).also(&[409]),
         route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "What was found, against random picks and the plain mean, and what may have been missed", get(insight::report))
             .gives(200, of::<wire::Report>()),
+        route("GET", "/v1/queues/{queue}/export", Some(Read), "export", "Everything there is, as a table: an item a row, with scores, tags, payload and what was said of it", get(export::export))
+            .asks(EXPORT).gives(200, Shape::texts(export::KINDS)),
         route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "What happened after an entry of the log", get(insight::events))
             .asks(EVENTS).gives(200, of::<wire::Events>()),
         route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "Where else the queue's log is told, and how that stands", get(hooks::list))
@@ -152,7 +171,7 @@ pub(crate) fn table() -> Vec<Route> {
         Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "deleteWebhook", "Delete a webhook", delete(hooks::delete)) },
         route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, of::<health::Well>()),
         route("GET", "/readyz", None, "readiness", "Whether all queues are loaded", get(health::ready)).gives(200, of::<health::Well>()),
-        route("GET", "/metrics", Some(Read), "metrics", "What is counted, as Prometheus reads it", get(health::metrics)).gives(200, Shape::text("application/openmetrics-text; version=1.0.0; charset=utf-8")),
+        route("GET", "/metrics", Some(Read), "metrics", "What is counted, as Prometheus reads it", get(health::metrics)).gives(200, Shape::texts(&["application/openmetrics-text; version=1.0.0; charset=utf-8"])),
     ]);
     table
 }
@@ -166,6 +185,10 @@ pub(crate) fn router(app: &App) -> Router {
         let guarded = handler.route_layer(from_fn(note_caller)).route_layer(from_fn_with_state(need, guard));
         router = router.route(path, guarded);
     }
+    if app.demo().is_some() {
+        let need = Need { app: app.clone(), role: Some(Role::Admin) };
+        router = router.route("/demo/swap", post(demo::swap).route_layer(from_fn_with_state(need, guard)));
+    }
     router
         .route("/", get(health::front))
         .route("/openapi.json", get(openapi::document))
@@ -177,7 +200,7 @@ pub(crate) fn router(app: &App) -> Router {
         .with_state(app.clone())
 }
 
-async fn not_found() -> Problem {
+pub(crate) async fn not_found() -> Problem {
     Problem::new(
         StatusCode::NOT_FOUND,
         "no_route",

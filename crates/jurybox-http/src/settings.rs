@@ -1,5 +1,6 @@
 //! How a server is set up.
 
+use crate::demo::Demo;
 use jurybox_server::Role;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -27,6 +28,8 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// How it sends webhooks.
     pub webhooks: Webhooks,
+    /// The demo behind it, where there is one.
+    pub demo: Option<Demo>,
 }
 
 /// How webhooks are sent.
@@ -64,6 +67,7 @@ impl Default for Settings {
             log: Log::Json,
             tls: None,
             webhooks: Webhooks::default(),
+            demo: None,
         }
     }
 }

@@ -18,17 +18,30 @@ const LOOKS: usize = 10;
 const HOURS: u64 = 400;
 
 /// A post is harmful when its severity is beyond this: one in ten of |N(0, 1)|.
-const HARMFUL: f64 = 1.645;
+pub(crate) const HARMFUL: f64 = 1.645;
 
 /// One of the evaluators, as it truly is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Character {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
-    gain: f64,
-    offset: f64,
+    pub(crate) gain: f64,
+    pub(crate) offset: f64,
     noise: f64,
-    silent: f64,
+    pub(crate) silent: f64,
+}
+
+impl Character {
+    /// Its noise; where two are swapped, that of the other in proportion to its own scale.
+    pub(crate) fn noise_for(&self, swapped: Option<[&str; 2]>) -> f64 {
+        let other = match swapped {
+            Some([one, other]) if one == self.name => other,
+            Some([one, other]) if other == self.name => one,
+            _ => return self.noise,
+        };
+        let other = CHARACTERS.iter().find(|character| character.name == other).unwrap_or(self);
+        other.noise * (self.gain / other.gain).abs()
+    }
 }
 
 pub(crate) const CHARACTERS: [Character; 6] = [

@@ -22,6 +22,7 @@ mod reproduce;
 mod runner;
 mod setting;
 mod statistics;
+mod stream;
 mod summary;
 mod trial;
 mod truncated;
@@ -39,6 +40,7 @@ pub use reproduce::{Claim, Figure, Finding, Part, Plan, Report, Skipped, Table, 
 pub use runner::{Experiment, Running, run_all};
 pub use setting::{Drift, Setting, Truncation, Twists};
 pub use statistics::{growth_exponent, log_slope};
+pub use stream::{Post, Stream};
 pub use summary::{Point, PolicySummary, Summary, Yardstick};
 pub use trial::{Record, Track, trial};
 pub use truncated::TruncatedNormal;

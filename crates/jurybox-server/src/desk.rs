@@ -3,13 +3,12 @@
 use crate::board::Counts;
 use crate::clerk::Clerk;
 use crate::config::Config;
-use crate::event::Source;
+use crate::door::{Asked, Greeting, There};
 use crate::place::Place;
 use crate::request::{Answer, Call, Claimed, Request};
-use crate::rows::VerdictRow;
 use crate::store::Store;
-use crate::{Error, Tags};
-use serde::Serialize;
+use crate::{Error, ExportPage};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A queue in a folder, held by this process until it is dropped; or in a database, beside all others who serve it.
@@ -34,11 +33,19 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Desk {
-    clerk: Clerk,
+    at: At,
+}
+
+/// Where it is.
+enum At {
+    /// Here: this process has the folder, or a connection to the database.
+    Here(Box<Clerk>),
+    /// With a server that has the folder.
+    There(There),
 }
 
 /// How a queue stands.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Status {
     /// The queue's name.
     pub queue: String,
@@ -58,33 +65,6 @@ pub struct Status {
     pub waiting: u64,
 }
 
-/// An item with what was found, as it is exported.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Exported {
-    /// The item's id.
-    pub item: String,
-    /// When it came in, in microseconds since 1970.
-    pub arrived: i64,
-    /// Its scores by the present evaluators, null where missing.
-    pub scores: Vec<Option<f64>>,
-    /// Its tags.
-    pub tags: Tags,
-    /// The verdict's id.
-    pub verdict: String,
-    /// Who gave it.
-    pub reviewer: String,
-    /// Where it comes from.
-    pub source: Source,
-    /// What it was worth.
-    pub reward: f64,
-    /// A word for what was found.
-    pub label: Option<String>,
-    /// The probability of the pick.
-    pub probability: f64,
-    /// Whether the pick was an audit.
-    pub explored: bool,
-}
-
 impl Desk {
     /// Makes a queue in a folder, which is made where it is not there, or in a database. One that is there with the same
     /// configuration is that queue.
@@ -95,72 +75,109 @@ impl Desk {
         wait: Duration,
     ) -> Result<Self, Error> {
         config.check()?;
-        let mut store = place.into().open(wait)?;
+        let place = place.into();
+        if let Some(there) = knock(&place, Some(queue), Some(config)) {
+            return there;
+        }
+        let mut store = place.open(wait)?;
         let row = crate::create::create(store.as_mut(), queue, config, "desk")?;
-        Ok(Desk { clerk: Clerk::open(store, row.id)? })
+        Ok(Desk { at: At::Here(Box::new(Clerk::open(store, row.id)?)) })
     }
 
-    /// Opens a queue; the only one where none is named.
+    /// Opens a queue; the only one where none is named. While a server has the folder, it is asked instead.
     pub fn open(place: impl Into<Place>, queue: Option<&str>, wait: Duration) -> Result<Self, Error> {
-        let mut store = place.into().open_what_is_there(wait)?;
+        let place = place.into();
+        if let Some(there) = knock(&place, queue, None) {
+            return there;
+        }
+        let mut store = place.open_what_is_there(wait)?;
         let queue = find(store.as_mut(), queue)?.0;
-        Ok(Desk { clerk: Clerk::open(store, queue)? })
+        Ok(Desk { at: At::Here(Box::new(Clerk::open(store, queue)?)) })
     }
 
     /// Asks, and makes the answer so.
     pub fn ask(&mut self, call: &Call) -> Result<Answer, Error> {
-        if self.clerk.replica.learner.is_stale() {
-            self.clerk.freshen()?;
+        let clerk = match &mut self.at {
+            At::Here(clerk) => clerk,
+            At::There(there) => return there.ask(&Asked::Call(Box::new(call.clone()))),
+        };
+        if clerk.replica.learner.is_stale() {
+            clerk.freshen()?;
         }
         if matches!(call.request, Request::Claim { .. })
-            && self.clerk.lesson_is_due(Duration::ZERO)
-            && self.clerk.settle()?
+            && clerk.lesson_is_due(Duration::ZERO)
+            && clerk.settle()?
         {
-            self.clerk.freshen()?;
+            clerk.freshen()?;
         }
-        self.clerk.answer(std::slice::from_ref(call)).pop().unwrap_or(Err(Error::Closed))
+        clerk.answer(std::slice::from_ref(call)).pop().unwrap_or(Err(Error::Closed))
     }
 
     /// What a reviewer holds now, oldest claim first.
     pub fn held(&mut self, reviewer: &str) -> Result<Vec<Claimed>, Error> {
-        self.clerk.held(reviewer)
+        match &mut self.at {
+            At::Here(clerk) => clerk.held(reviewer),
+            At::There(there) => there.ask(&Asked::Held { reviewer: reviewer.into() }),
+        }
     }
 
     /// The id and the worth of a reviewer's verdict on an item, the one that stands.
     pub fn last_verdict(&mut self, item: &str, reviewer: &str) -> Result<Option<(String, f64)>, Error> {
-        self.clerk.last_verdict(item, reviewer)
+        match &mut self.at {
+            At::Here(clerk) => clerk.last_verdict(item, reviewer),
+            At::There(there) => {
+                there.ask(&Asked::LastVerdict { item: item.into(), reviewer: reviewer.into() })
+            }
+        }
     }
 
-    /// Deletes payloads whose time has come, and answers that nobody will ask for again.
+    /// Deletes payloads whose time has come, and answers that nobody will ask for again. A server sees to that itself.
     pub fn tidy(&mut self) -> Result<(), Error> {
-        self.clerk.tidy()
+        match &mut self.at {
+            At::Here(clerk) => clerk.tidy(),
+            At::There(_) => Ok(()),
+        }
     }
 
     /// How the queue stands.
     pub fn status(&mut self) -> Result<Status, Error> {
-        let name = self.clerk.name()?;
-        let replica = &self.clerk.replica;
-        Ok(Status {
-            queue: name,
-            config: (*replica.board.config).clone(),
-            counts: replica.board.counts(),
-            head: replica.board.seq,
-            at: replica.board.at,
-            model: replica.board.view.as_ref().map_or(0, |view| view.model),
-            seen: replica.learner.ranking()?.seen(),
-            waiting: replica.learner.waiting(),
-        })
+        match &mut self.at {
+            At::Here(clerk) => clerk.status(),
+            At::There(there) => there.ask(&Asked::Status),
+        }
     }
 
     /// What was learnt, as the jury that a state file would hold.
-    pub fn jury(&self) -> &jurybox::Jury {
-        self.clerk.replica.learner.jury()
+    pub fn jury(&mut self) -> Result<jurybox::Jury, Error> {
+        match &mut self.at {
+            At::Here(clerk) => Ok(clerk.replica.learner.jury().clone()),
+            At::There(there) => Ok(jurybox::Jury::from_json(&there.ask::<String>(&Asked::Jury)?)?),
+        }
     }
 
-    /// Every verdict that stands, with its item, in the order of the log; erased items are left out.
-    pub fn export(&mut self, each: &mut dyn FnMut(Exported) -> Result<(), Error>) -> Result<(), Error> {
-        self.clerk.export(each)
+    /// Items with all that was said of them, after the one of that number, so many numbers further; erased ones are left out.
+    pub fn exported(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
+        match &mut self.at {
+            At::Here(clerk) => clerk.exported(after, many),
+            At::There(there) => there.ask(&Asked::Exported { after, many }),
+        }
     }
+
+    /// The names of all tags that items have.
+    pub fn tag_names(&mut self) -> Result<Vec<String>, Error> {
+        match &mut self.at {
+            At::Here(clerk) => clerk.tag_names(),
+            At::There(there) => there.ask(&Asked::TagNames),
+        }
+    }
+}
+
+/// Asks whether a server has the folder.
+fn knock(place: &Place, queue: Option<&str>, make: Option<&Config>) -> Option<Result<Desk, Error>> {
+    let Place::Folder(folder) = place else { return None };
+    let greeting = Greeting { queue: queue.map(Into::into), make: make.cloned() };
+    let there = There::knock(folder, &greeting)?;
+    Some(there.map(|there| Desk { at: At::There(there) }))
 }
 
 /// The number and the name of a queue.
@@ -176,21 +193,4 @@ pub(crate) fn find(store: &mut dyn Store, queue: Option<&str>) -> Result<(i64, S
     };
     let found = found.ok_or_else(|| Error::NoQueue { name: queue.unwrap_or("any").into() })?;
     Ok((found.id, found.name.clone()))
-}
-
-/// A verdict with its item, for those who sit now.
-pub(crate) fn exported(row: VerdictRow, item: String, arrived: i64, scores: &[f64], tags: Tags) -> Exported {
-    Exported {
-        item,
-        arrived,
-        scores: scores.iter().map(|score| (!score.is_nan()).then_some(*score)).collect(),
-        tags,
-        verdict: row.id,
-        reviewer: row.reviewer,
-        source: row.source,
-        reward: row.reward,
-        label: row.label,
-        probability: row.probability,
-        explored: row.explored,
-    }
 }

@@ -19,6 +19,7 @@ mod config;
 mod create;
 mod decide;
 mod desk;
+mod door;
 mod error;
 mod event;
 mod hooks;
@@ -41,15 +42,19 @@ mod store;
 pub use board::{Counts, Filter};
 pub use checker::{Checked, verify};
 pub use config::{Config, Doors};
-pub use desk::{Desk, Exported, Status};
+pub use desk::{Desk, Status};
+pub use door::Door;
 pub use error::Error;
 pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
 pub use hooks::{Outcome, Secret, Webhook};
 pub use keep::{Rebuilt, backup, rebuild, restore};
 pub use keys::{Key, Keyring, Role, hash_of_secret};
 pub use place::Place;
-pub use reads::{Drawn, Evaluated, Explained, Found, Happened, Listed, Model, Scale, Share, Stands};
-pub use request::{Answer, Call, Change, Claimed, NewItem, NewVerdict, Rejected, Request};
+pub use reads::{
+    Drawn, Evaluated, Explained, ExportPage, Exported, ExportedPick, ExportedVerdict, Found, Happened,
+    Listed, Model, Scale, Share, Stands,
+};
+pub use request::{Answer, Call, Change, Claimed, MOST_AT_ONCE, NewItem, NewVerdict, Rejected, Request};
 pub use rewards::Rewards;
 pub use service::{Queue, Service, Standing};
 

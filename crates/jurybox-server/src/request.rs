@@ -8,6 +8,9 @@ use jurybox::{Evaluators, Spec};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
+/// The most items, or verdicts, of one request.
+pub const MOST_AT_ONCE: usize = 10_000;
+
 /// Something asked of a queue, by somebody.
 ///
 /// ```
@@ -273,6 +276,9 @@ pub enum Answer {
         updated: u64,
         /// How many were there and have not changed.
         unchanged: u64,
+        /// How many scores were left out because their evaluators have been removed from the queue.
+        #[serde(default)]
+        ignored: u64,
         /// Those that were not taken in.
         rejected: Vec<Rejected>,
     },
@@ -315,7 +321,8 @@ pub struct Claimed {
     pub until: i64,
     /// The place in the claim, from 1.
     pub rank: u32,
-    /// What it was ranked by.
+    /// What it was ranked by; no number where it has no score.
+    #[serde(deserialize_with = "number_or_nan")]
     pub value: f64,
     /// The probability with which it was to be looked at.
     pub probability: f64,
@@ -324,6 +331,21 @@ pub struct Claimed {
     /// What the reviewer is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<serde_json::Value>,
+}
+
+impl Rejected {
+    /// Why nothing is taken that is about a closed item.
+    pub(crate) const CLOSED: &'static str = "it is closed: its scores can change no more";
+
+    /// Whether it was not taken because the item is closed: then it need not be sent again.
+    pub fn is_closed(&self) -> bool {
+        self.why == Self::CLOSED
+    }
+}
+
+/// JSON has null for what is no number.
+fn number_or_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
 /// What was not taken in, and why.

@@ -33,6 +33,11 @@ impl Seatings {
         &self.0[self.0.len() - 1].1
     }
 
+    /// Whether an evaluator of that name has ever sat.
+    pub(crate) fn once_had(&self, name: &str) -> bool {
+        self.0.iter().any(|(_, evaluators)| evaluators.position(name).is_some())
+    }
+
     /// The seating in force for what an entry says. A change of seating is in force for the entries after it.
     pub(crate) fn at(&self, seq: u64) -> usize {
         self.0.partition_point(|(from, _)| *from < seq).saturating_sub(1)

@@ -71,7 +71,7 @@ impl Written {
     }
 }
 
-fn format(text: &str) -> Result<Format, String> {
+pub(crate) fn format(text: &str) -> Result<Format, String> {
     Format::of_name(&format!("x.{}", text.trim_start_matches('.')))
         .ok_or("write csv, jsonl or parquet".into())
 }
@@ -136,17 +136,6 @@ impl Columns {
         self.say(format_args!("{}", table.taken()));
         self.warn(&table);
         Ok(table)
-    }
-
-    /// Opens these files for one column more of what was opened before, and says nothing again.
-    pub(crate) fn open_quietly(&self, paths: &[PathBuf], special: &Special<'_>) -> anyhow::Result<Table> {
-        let roles = Roles {
-            evaluators: self.roles().evaluators,
-            seated: special.known.to_vec(),
-            key: special.key.cloned(),
-            ..Roles::default()
-        };
-        Ok(Table::open_as(paths, &self.reading(), &roles, false)?)
     }
 
     /// Which column is what, as far as it was said here.

@@ -4,6 +4,7 @@ mod columns;
 mod completions;
 mod demo;
 mod desk;
+mod intake;
 mod key;
 mod lab;
 mod layout;
@@ -21,6 +22,7 @@ mod report;
 mod reproduce;
 mod serve;
 mod server;
+mod set_up;
 mod simulate;
 mod state;
 mod verdicts;
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Report(report::Args),
     Reproduce(reproduce::Args),
+    // The files are named by an option here: nothing is served by them.
+    #[command(mut_arg("files", |files| files.required(false).long("import").num_args(1..)))]
     Serve(serve::Args),
     Server(server::Args),
     Simulate(simulate::Args),

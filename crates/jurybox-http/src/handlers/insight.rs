@@ -9,7 +9,7 @@ use crate::wire::{
     ToRank, Whole,
 };
 use axum::extract::State;
-use jurybox_server::{Filter, NewItem, Queue};
+use jurybox_server::{Filter, MOST_AT_ONCE, NewItem, Queue};
 use serde::Deserialize;
 
 /// The most items or entries on a page.
@@ -101,12 +101,14 @@ pub(crate) async fn rank(
     _: Idempotency,
     Json(ToRank { items, k }): Json<ToRank>,
 ) -> Result<Json<RankedItems>, Problem> {
-    const MOST: usize = 10_000;
-    if items.len() > MOST {
-        return Err(Problem::unusable(format!("{} items at once, more than {MOST}", items.len())));
+    if items.len() > MOST_AT_ONCE {
+        return Err(Problem::unusable(format!("{} items at once, more than {MOST_AT_ONCE}", items.len())));
     }
-    if k.is_some_and(|k| k == 0 || k as usize > MOST) {
-        return Err(Problem::unusable(format!("k = {} is not from 1 to {MOST}", k.unwrap_or_default())));
+    if k.is_some_and(|k| k == 0 || k as usize > MOST_AT_ONCE) {
+        return Err(Problem::unusable(format!(
+            "k = {} is not from 1 to {MOST_AT_ONCE}",
+            k.unwrap_or_default()
+        )));
     }
     let items: Vec<NewItem> = items
         .into_iter()

@@ -8,10 +8,7 @@ use crate::problem::Problem;
 use crate::wire::{Changed, Close, Items, ItemsAnswer, NewScores};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::StatusCode;
-use jurybox_server::{Answer, Error, Request};
-
-/// So many items are taken in by one body.
-const MOST: usize = 10_000;
+use jurybox_server::{Answer, Error, MOST_AT_ONCE, Rejected, Request};
 
 pub(crate) const LINES: &str = "application/x-ndjson";
 
@@ -32,8 +29,10 @@ pub(crate) async fn post(
     let (items, unread) = Items::read(&bytes).map_err(|error| body::refused(&error))?;
     // Those that cannot be read count as well: the limit is of what was sent, not of what is left of it.
     let many = items.len() + unread.len();
-    if many > MOST {
-        return Err(Problem::unusable(format!("{many} items at once, more than {MOST}: send them in parts")));
+    if many > MOST_AT_ONCE {
+        return Err(Problem::unusable(format!(
+            "{many} items at once, more than {MOST_AT_ONCE}: send them in parts"
+        )));
     }
     let items = items.into_iter().map(Into::into).collect();
     let mut answer = answered(ask(&app, &name, &caller, &key, Request::Items(items)).await?)?;
@@ -42,9 +41,17 @@ pub(crate) async fn post(
 }
 
 pub(crate) fn answered(answer: Answer) -> Result<ItemsAnswer, Problem> {
-    let Answer::Items { accepted, updated, unchanged, rejected } = answer else { return Err(unexpected()) };
+    let Answer::Items { accepted, updated, unchanged, ignored, rejected } = answer else {
+        return Err(unexpected());
+    };
     let rejected = rejected.into_iter().map(Into::into).collect();
-    Ok(ItemsAnswer { accepted, updated, unchanged, rejected })
+    Ok(ItemsAnswer {
+        accepted,
+        updated,
+        unchanged,
+        ignored_scores: (ignored > 0).then_some(ignored),
+        rejected,
+    })
 }
 
 /// Gives an item that is there further scores.
@@ -60,13 +67,12 @@ pub(crate) async fn patch_scores(
         return Err(no_item(&item));
     }
     let request = Request::Items(vec![scores.of(item)]);
-    let mut answer = answered(ask(&app, &name, &caller, &key, request).await?)?;
-    match answer.rejected.pop() {
-        Some(rejected) if rejected.why.starts_with("it is closed") => {
-            Err(Error::Conflict(rejected.why).into())
+    match ask(&app, &name, &caller, &key, request).await? {
+        Answer::Items { rejected, .. } if rejected.iter().any(Rejected::is_closed) => {
+            Err(Error::Conflict(rejected[0].why.clone()).into())
         }
-        Some(rejected) => Err(Problem::unusable(rejected.why)),
-        None => Ok(Json(answer)),
+        Answer::Items { rejected, .. } if !rejected.is_empty() => Err(Problem::unusable(&*rejected[0].why)),
+        answer => answered(answer).map(Json),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The handlers, by what they are about; and what they share.
 
 pub(crate) mod claims;
+pub(crate) mod demo;
+pub(crate) mod export;
 pub(crate) mod health;
 pub(crate) mod hooks;
 pub(crate) mod insight;

@@ -9,14 +9,14 @@ use crate::problem::Problem;
 use crate::wire::{ItemsAnswer, NewItem, RejectedItem};
 use axum::extract::Request as HttpRequest;
 use http_body_util::BodyExt;
-use jurybox_server::{Queue, Request};
+use jurybox_server::{MOST_AT_ONCE, Queue, Request};
 use std::time::{Duration, Instant};
 
 /// Items that go into one entry of the log, and their bytes.
 const TOGETHER: usize = 2000;
 const BYTES: usize = 4 << 20;
 /// After so many lines that cannot be taken, the rest is not looked at.
-const MOST_REJECTED: usize = 10_000;
+const MOST_REJECTED: usize = MOST_AT_ONCE;
 
 /// The fewest bytes a second, over the whole: slower ones would hold a place that others wait for.
 const SLOWEST: u64 = 64 << 10;
@@ -51,7 +51,7 @@ pub(crate) async fn items(
     match taken.and(sent) {
         Ok(()) => Ok(taking.answer),
         Err(problem) => {
-            let ItemsAnswer { accepted, updated, unchanged, rejected } = &taking.answer;
+            let ItemsAnswer { accepted, updated, unchanged, rejected, .. } = &taking.answer;
             Err(problem.after(&format!(
                 "lines up to {} were taken in: {accepted} accepted, {updated} updated, {unchanged} unchanged, {} rejected",
                 taking.lines,
@@ -156,6 +156,8 @@ impl Taking<'_> {
         self.answer.accepted += answer.accepted;
         self.answer.updated += answer.updated;
         self.answer.unchanged += answer.unchanged;
+        let ignored = self.answer.ignored_scores.unwrap_or(0) + answer.ignored_scores.unwrap_or(0);
+        self.answer.ignored_scores = (ignored > 0).then_some(ignored);
         self.answer.rejected.extend(answer.rejected);
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::time::Time;
 use crate::wire::{Source, Undo, Undone, Verdicts, VerdictsAnswer};
 use axum::extract::State;
-use jurybox_server::{Answer, Request, Role};
+use jurybox_server::{Answer, MOST_AT_ONCE, Request, Role};
 
 /// Takes in verdicts; one that names another in `revises` takes its place.
 pub(crate) async fn post(
@@ -18,11 +18,10 @@ pub(crate) async fn post(
     key: Idempotency,
     Json(Verdicts { verdicts }): Json<Verdicts>,
 ) -> Result<Json<VerdictsAnswer>, Problem> {
-    const MOST: usize = 10_000;
-    if verdicts.len() > MOST {
+    if verdicts.len() > MOST_AT_ONCE {
         let many = verdicts.len();
         return Err(Problem::unusable(format!(
-            "{many} verdicts at once, more than {MOST}: send them in parts"
+            "{many} verdicts at once, more than {MOST_AT_ONCE}: send them in parts"
         )));
     }
     for verdict in &verdicts {

@@ -158,10 +158,9 @@ impl ItemInFull {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ToRank {
-    #[schema(max_items = 10_000)]
     pub(crate) items: Vec<RankItem>,
     /// How many of the best to name; all where it is left out.
-    #[schema(minimum = 1, maximum = 10_000)]
+    #[schema(minimum = 1)]
     pub(crate) k: Option<u32>,
 }
 

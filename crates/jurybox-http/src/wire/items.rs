@@ -2,6 +2,7 @@
 
 use super::{Name, TagFilter};
 use crate::time::Time;
+use jurybox_server::MOST_AT_ONCE;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -11,9 +12,6 @@ use utoipa::ToSchema;
 
 /// Scores by the names of evaluators; null or left out where missing.
 pub(crate) type ScoresByName = BTreeMap<Name, Option<f64>>;
-
-/// The most items of one request that is not lines.
-const MOST: usize = 10_000;
 
 /// What stands under each name, where no name stands there twice: of two, nobody could say which is meant.
 pub(crate) fn once_each<'de, D, V>(from: D) -> Result<BTreeMap<Name, V>, D::Error>
@@ -108,7 +106,6 @@ pub(crate) enum Items {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema; each item is read for itself")]
 pub(crate) struct SeveralItems {
-    #[schema(min_items = 0, max_items = 10_000)]
     pub(crate) items: Vec<NewItem>,
 }
 
@@ -132,9 +129,11 @@ impl Items {
         }
         let several: Several<'_> = serde_json::from_slice(bytes)?;
         // Also those count that cannot be read.
-        if several.items.len() > MOST {
+        if several.items.len() > MOST_AT_ONCE {
             let many = several.items.len();
-            return Err(serde_json::Error::custom(format_args!("{many} items at once, more than {MOST}")));
+            return Err(serde_json::Error::custom(format_args!(
+                "{many} items at once, more than {MOST_AT_ONCE}"
+            )));
         }
         let (mut items, mut rejected) = (Vec::with_capacity(several.items.len()), Vec::new());
         for (at, raw) in several.items.into_iter().enumerate() {
@@ -176,6 +175,9 @@ pub(crate) struct ItemsAnswer {
     pub(crate) updated: u64,
     /// How many were there and have not changed.
     pub(crate) unchanged: u64,
+    /// How many scores were left out because their evaluators have been removed from the queue; not there where none were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ignored_scores: Option<u64>,
     /// Those that were not taken in.
     pub(crate) rejected: Vec<RejectedItem>,
 }

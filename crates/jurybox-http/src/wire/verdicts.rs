@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Verdicts {
-    #[schema(max_items = 10_000)]
     pub(crate) verdicts: Vec<NewVerdict>,
 }
 

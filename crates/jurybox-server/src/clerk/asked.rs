@@ -1,15 +1,32 @@
 //! What else is asked of a clerk: who has what, what was found, and housekeeping.
 
 use super::Clerk;
-use crate::Error;
 use crate::answers::{Open, name_items};
+use crate::reads::{page, tag_names};
 use crate::request::{Answer, Claimed};
+use crate::{Error, ExportPage, Status};
 
 impl Clerk {
     /// The queue's name.
     pub(crate) fn name(&mut self) -> Result<String, Error> {
         let queue = self.store.queues()?.into_iter().find(|queue| queue.id == self.queue);
         queue.map(|queue| queue.name).ok_or(Error::Closed)
+    }
+
+    /// How the queue stands.
+    pub(crate) fn status(&mut self) -> Result<Status, Error> {
+        let name = self.name()?;
+        let replica = &self.replica;
+        Ok(Status {
+            queue: name,
+            config: (*replica.board.config).clone(),
+            counts: replica.board.counts(),
+            head: replica.board.seq,
+            at: replica.board.at,
+            model: replica.board.view.as_ref().map_or(0, |view| view.model),
+            seen: replica.learner.ranking()?.seen(),
+            waiting: replica.learner.waiting(),
+        })
     }
 
     /// What a reviewer holds, as it was given out.
@@ -58,17 +75,18 @@ impl Clerk {
             .map(|row| (row.id, row.reward)))
     }
 
-    /// Every verdict that stands, with its item.
-    pub(crate) fn export(
-        &mut self,
-        each: &mut dyn FnMut(crate::Exported) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let (seatings, seq) = (&self.replica.board.seatings, self.replica.board.seq);
-        self.store.standing(self.queue, &mut |verdict, item, key| {
-            let arrived = item.arrived;
-            let item = item.into_added(seatings, seq + 1);
-            each(crate::desk::exported(verdict, key, arrived, &item.scores, item.tags))
-        })
+    /// Items with all that was said of them.
+    pub(crate) fn exported(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
+        let queue = self.queue;
+        let head = self.store.begin_reading(queue)?;
+        let told = page(self.store.as_mut(), queue, head, after, many);
+        self.store.rollback();
+        told
+    }
+
+    /// The names of all tags.
+    pub(crate) fn tag_names(&mut self) -> Result<Vec<String>, Error> {
+        tag_names(self.store.as_mut(), self.queue)
     }
 
     /// Deletes what has reached its end.

@@ -6,12 +6,10 @@ use crate::board::Filter;
 use crate::board::blocks::OPEN;
 use crate::config::Doors;
 use crate::event::{Added, Body, Rescored};
-use crate::request::{Answer, NewItem, Rejected};
+use crate::request::{Answer, MOST_AT_ONCE, NewItem, Rejected};
 use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::{BTreeMap, HashMap};
 
-/// The most items in one request.
-const MOST_ITEMS: usize = 10_000;
 /// The most tags on one item.
 const MOST_TAGS: usize = 32;
 /// A day in microseconds.
@@ -19,9 +17,9 @@ const DAY: i64 = 86_400_000_000;
 
 impl Desk<'_> {
     pub(super) fn items(&self, items: &[NewItem]) -> Result<Decision, Error> {
-        if items.len() > MOST_ITEMS {
+        if items.len() > MOST_AT_ONCE {
             return Err(Error::Refused(format!(
-                "{} items at once, more than {MOST_ITEMS}: send them in parts",
+                "{} items at once, more than {MOST_AT_ONCE}: send them in parts",
                 items.len()
             )));
         }
@@ -30,7 +28,7 @@ impl Desk<'_> {
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut rescored: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut here: HashMap<&str, usize> = HashMap::new();
-        let (mut updated, mut unchanged) = (0, 0);
+        let (mut updated, mut unchanged, mut ignored) = (0, 0, 0);
         let expires = board.config.payload_days.map(|days| self.at + i64::from(days) * DAY);
         // What reviewers are shown is written where it differs from what they are shown already: what comes again unchanged is no
         // entry, and lives no longer for it.
@@ -47,7 +45,10 @@ impl Desk<'_> {
         };
         for item in items {
             let scores = match self.row(item) {
-                Ok(scores) => scores,
+                Ok((scores, removed)) => {
+                    ignored += removed;
+                    scores
+                }
                 Err(why) => {
                     rejected.push(Rejected { id: item.id.clone(), why });
                     continue;
@@ -87,10 +88,7 @@ impl Desk<'_> {
                     });
                 }
                 Some(found) if !board.is_open(found.n) => {
-                    rejected.push(Rejected {
-                        id: item.id.clone(),
-                        why: "it is closed: its scores can change no more".into(),
-                    });
+                    rejected.push(Rejected { id: item.id.clone(), why: Rejected::CLOSED.into() });
                 }
                 Some(found) => {
                     let n = found.n;
@@ -108,7 +106,7 @@ impl Desk<'_> {
                 }
             }
         }
-        let answer = Answer::Items { accepted: added.len() as u64, updated, unchanged, rejected };
+        let answer = Answer::Items { accepted: added.len() as u64, updated, unchanged, ignored, rejected };
         let rescored: Vec<Rescored> =
             rescored.into_iter().map(|(n, scores)| Rescored { n, scores }).collect();
         let nothing = added.is_empty() && rescored.is_empty() && payloads.is_empty();
@@ -116,8 +114,9 @@ impl Desk<'_> {
         Ok(Decision { keys, payloads, ..Decision::new(body, answer) })
     }
 
-    /// The scores of an item by the evaluators in force, or what is wrong with it.
-    fn row(&self, item: &NewItem) -> Result<Vec<f64>, String> {
+    /// The scores of an item by the evaluators in force, and how many others it has by those who sat once; or what is wrong with it. Who sends
+    /// scores is not told the moment an evaluator is removed.
+    fn row(&self, item: &NewItem) -> Result<(Vec<f64>, u64), String> {
         check_name("the id", &item.id)?;
         if item.tags.len() > MOST_TAGS {
             return Err(format!("it has {} tags, more than {MOST_TAGS}", item.tags.len()));
@@ -127,8 +126,12 @@ impl Desk<'_> {
             check_name("the value of a tag", value)?;
         }
         let evaluators = self.board.seatings.current();
-        let mut row = vec![f64::NAN; evaluators.len()];
+        let (mut row, mut removed) = (vec![f64::NAN; evaluators.len()], 0);
         for (name, score) in &item.scores {
+            if evaluators.position(name).is_none() && self.board.seatings.once_had(name) {
+                removed += u64::from(score.is_some());
+                continue;
+            }
             let column = evaluators.position(name).ok_or_else(|| {
                 match jurybox::nearest(name, evaluators.names()) {
                     Some(near) => format!("there is no evaluator `{name}`; did you mean `{near}`?"),
@@ -138,7 +141,7 @@ impl Desk<'_> {
             row[column] = score.unwrap_or(f64::NAN);
         }
         jurybox::Scores::new(&row, row.len()).map_err(|error| error.to_string())?;
-        Ok(row)
+        Ok((row, removed))
     }
 
     /// Whether an item is drawn for an audit, with the probability of it: a matter of its id and the queue's secret alone, so that
@@ -179,8 +182,8 @@ impl Desk<'_> {
     }
 
     pub(super) fn erase(&self, items: &[String]) -> Result<Decision, Error> {
-        if items.len() > MOST_ITEMS {
-            return Err(Error::Refused(format!("{} items at once, more than {MOST_ITEMS}", items.len())));
+        if items.len() > MOST_AT_ONCE {
+            return Err(Error::Refused(format!("{} items at once, more than {MOST_AT_ONCE}", items.len())));
         }
         let mut numbers: Vec<u64> =
             items.iter().filter_map(|id| self.facts.item(id)).map(|found| found.n).collect();

@@ -1,6 +1,7 @@
 //! The log as a feed: what happened, with the ids of items.
 
 use crate::event::{Body, Event};
+use crate::request::MOST_AT_ONCE;
 use crate::service::Queue;
 use crate::store::set_up;
 use crate::{Config, Error, Source};
@@ -29,8 +30,6 @@ pub struct Happened {
     pub reason: Option<String>,
 }
 
-/// A page of the log ends with the entry that reaches so many items: one entry can have as many.
-const MOST_ITEMS: usize = 10_000;
 /// Entries that are read at once.
 const STEP: u64 = 16;
 
@@ -53,7 +52,8 @@ impl Queue {
                 }
                 for event in read {
                     let about = numbers_of(&event.body);
-                    if !events.is_empty() && numbers.len() + about.len() > MOST_ITEMS {
+                    // One entry alone can have as many.
+                    if !events.is_empty() && numbers.len() + about.len() > MOST_AT_ONCE {
                         break 'page;
                     }
                     last = event.seq;

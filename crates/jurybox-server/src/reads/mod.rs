@@ -5,12 +5,15 @@
 //! wait for whoever looks.
 
 mod bound;
+mod export;
 mod happened;
 mod items;
 mod model;
 mod report;
 mod sample;
 
+pub use export::{ExportPage, Exported, ExportedPick, ExportedVerdict};
+pub(crate) use export::{Kept, Told, page, tag_names};
 pub use happened::Happened;
 pub use items::{Explained, Listed, Stands};
 pub use model::{Evaluated, Model};
@@ -68,7 +71,7 @@ impl Queue {
     }
 
     /// Has something read on the clerk's thread, and waits for it.
-    fn read<T: Send + 'static>(
+    pub(crate) fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut Clerk) -> T + Send + 'static,
     ) -> Result<T, Error> {

@@ -1,12 +1,13 @@
 //! What a server asks of a store besides what clerks do: the contract, and SQLite, which keeps it.
 
 use super::sqlite::Sqlite;
-use super::sqlite::read::{get, item};
+use super::sqlite::read::{get, item, verdict};
 use super::{Store, sql};
-use crate::Error;
 use crate::error::corrupt;
 use crate::event::Source;
-use crate::rows::{ItemRow, source_from_text};
+use crate::reads::{Kept, Told};
+use crate::rows::{ItemRow, source_from_text, tags_from_text};
+use crate::{Error, Tags};
 use rusqlite::params;
 
 const ID: &str = "SELECT key FROM items WHERE queue = ?1 AND n = ?2 AND key IS NOT NULL";
@@ -48,6 +49,12 @@ pub(crate) trait Lookups {
         step: u64,
         each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
     ) -> Result<(), Error>;
+    /// Items after one number and up to another, as they are; not those that were erased.
+    fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Kept>, Error>;
+    /// The verdicts that stand on those, by item, in the order of the log.
+    fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Told>, Error>;
+    /// Every set of tags that an item has.
+    fn tag_sets(&mut self, queue: i64, each: &mut dyn FnMut(Tags) -> Result<(), Error>) -> Result<(), Error>;
 }
 
 /// Takes an item, and a verdict on it where there is one.
@@ -128,6 +135,24 @@ impl Lookups for Sqlite {
         each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.rows(&sql::every(), (queue, step), |row| each(item(row, 0)?))?;
+        Ok(())
+    }
+
+    fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Kept>, Error> {
+        self.rows(&sql::kept(), (queue, after, last), |row| {
+            Ok(Kept { item: item(row, 0)?, id: get(row, 8)?, payload: get(row, 9)? })
+        })
+    }
+
+    fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Told>, Error> {
+        self.rows(&sql::told_of(), (queue, after, last), |row| {
+            let (given, model, claimed) = (get(row, 18)?, get(row, 19)?, get(row, 20)?);
+            Ok(Told { verdict: verdict(row)?, given, model, claimed })
+        })
+    }
+
+    fn tag_sets(&mut self, queue: i64, each: &mut dyn FnMut(Tags) -> Result<(), Error>) -> Result<(), Error> {
+        self.rows(sql::TAG_SETS, [queue], |row| each(tags_from_text(&get::<String>(row, 0)?)?))?;
         Ok(())
     }
 }

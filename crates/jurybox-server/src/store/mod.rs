@@ -152,12 +152,6 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
         queue: i64,
         each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
     ) -> Result<(), Error>;
-    /// Every verdict that stands, with its item as it is now and the item's id; erased ones left out.
-    fn standing(
-        &mut self,
-        queue: i64,
-        each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>,
-    ) -> Result<(), Error>;
     /// Every lease.
     fn leases(&mut self, queue: i64) -> Result<Vec<LeaseRow>, Error>;
     /// Who does not want which open item.

@@ -109,13 +109,24 @@ pub(crate) fn given() -> String {
     )
 }
 
-/// Verdicts that stand, with their items as they are and the ids of those.
-pub(crate) fn standing() -> String {
+/// Items with certain numbers as they are, with their ids and what reviewers are shown; not those that were erased.
+pub(crate) fn kept() -> String {
     let late = LATE.replace("r.seq <= {at}", "TRUE");
     format!(
-        "SELECT {VERDICT}, {ITEM}, i.key FROM verdicts v JOIN items i ON i.queue = v.queue AND i.n = v.item LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND v.superseded_by IS NULL AND i.key IS NOT NULL ORDER BY v.seq, v.i"
+        "SELECT {ITEM}, i.key, p.body FROM items i LEFT JOIN payloads p ON p.queue = i.queue AND p.n = i.n LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND i.n > ?2 AND i.n <= ?3 AND i.key IS NOT NULL ORDER BY i.n"
     )
 }
+
+/// Verdicts that stand on items with certain numbers, with when they came, by which model their items were ranked and when those were claimed.
+pub(crate) fn told_of() -> String {
+    format!(
+        "SELECT {VERDICT}, given.at, c.model, claimed.at FROM verdicts v JOIN log given ON given.queue = v.queue AND given.seq = v.seq LEFT JOIN claims c ON c.queue = v.queue AND c.seq = v.claim AND c.item = v.item LEFT JOIN log claimed ON claimed.queue = v.queue AND claimed.seq = v.claim WHERE v.queue = ?1 AND v.item > ?2 AND v.item <= ?3 AND v.superseded_by IS NULL ORDER BY v.item, v.seq, v.i"
+    )
+}
+
+/// Every set of tags there is.
+pub(crate) const TAG_SETS: &str =
+    "SELECT DISTINCT tags FROM items WHERE queue = ?1 AND key IS NOT NULL AND tags <> '{}'";
 
 /// Items that were drawn on arrival, or on which a verdict stands, each with its verdicts in the order of the log.
 pub(crate) fn looked_at() -> String {

@@ -5,6 +5,7 @@ mod apart;
 mod away;
 mod begins;
 mod drills;
+mod export;
 mod home;
 mod hooks;
 mod keep;

@@ -1,49 +1,67 @@
-//! `jurybox desk export`: what was found, to take elsewhere.
+//! `jurybox desk export`: everything, to take elsewhere.
 
+use super::super::layout::Sheet as Written;
 use super::Place;
-use crate::output;
-use jurybox_files::write_whole;
-use serde_json::json;
-use std::fmt::Write;
+use crate::messages::say;
+use jurybox_files::{Format, Sheet, counted};
+use jurybox_http::{export_columns, export_pages};
+use jurybox_server::Exported;
 use std::path::PathBuf;
 
-/// Write every verdict that stands with its item, scores and probability, as JSON lines.
+/// Write every item with its scores, tags, payload and what was said of it, as a table: JSON lines, CSV or Parquet.
 ///
-/// `jurybox learn`, `replay` and `report` read it. Erased items are not in it.
+/// An item is a row. `reward` is what people decided, and empty where they have not, or where only a rule has; `probability` is that of the
+/// pick, and empty where nobody had been given the item; `verdicts` has all verdicts that stand. `jurybox learn`, `replay` and `report`
+/// read it. Erased items are not in it.
+///
+///   jurybox desk export desk --out desk.parquet
+///
+///   jurybox learn desk.parquet --id item --reward reward --state state.json
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     place: Place,
-    /// Where to write [default: standard output]
+    /// Where to write; its name may say the format [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// The format: jsonl, csv or parquet [default: what the name says, else jsonl]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = super::super::columns::format)]
+    written: Option<Format>,
+    /// Leave rewards out that came unasked, from somebody who had not been given the item: nobody knows how probable they were, and
+    /// `replay --probability` cannot use them
+    #[arg(long)]
+    picked: bool,
+    #[command(flatten)]
+    sheet: Written,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let mut desk = self.place.open()?;
-        let names: Vec<String> = desk.status()?.config.evaluators.names().map(String::from).collect();
-        let mut text = String::new();
-        desk.export(&mut |row| {
-            let mut line = json!({ "item": row.item });
-            for (name, score) in names.iter().zip(&row.scores) {
-                line[name] = json!(score);
-            }
-            for (name, tag) in &row.tags {
-                line[name] = json!(tag);
-            }
-            line["reward"] = json!(row.reward);
-            line["label"] = json!(row.label);
-            line["reviewer"] = json!(row.reviewer);
-            line["source"] = json!(row.source);
-            line["probability"] = json!(row.probability);
-            line["explored"] = json!(row.explored);
-            let _ = writeln!(text, "{line}");
-            Ok(())
-        })?;
-        match &self.out {
-            Some(out) => Ok(write_whole(out, &text)?),
-            None => output::text_to_stdout(&text),
+        let tags = desk.tag_names()?;
+        let out = self.out.clone().unwrap_or_else(|| "-".into());
+        if let (Some(asked), Some(said)) = (self.written, Format::of_name(&out.to_string_lossy())) {
+            anyhow::ensure!(asked == said, "{}: its name says another format than --as", out.display());
         }
+        let layout = self.sheet.layout(self.written.unwrap_or(Format::JsonLines));
+        let (mut sheet, mut rows, mut decided): (Option<Sheet<Exported>>, u64, u64) = (None, 0, 0);
+        export_pages(
+            |after, many| desk.exported(after, many),
+            |page| -> anyhow::Result<()> {
+                if sheet.is_none() {
+                    sheet = Some(Sheet::to_file(
+                        &out,
+                        layout,
+                        export_columns(&page.evaluators, &tags, self.picked),
+                    )?);
+                }
+                rows += page.items.len() as u64;
+                decided += page.items.iter().filter(|item| item.reward.is_some()).count() as u64;
+                Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)
+            },
+        )?;
+        sheet.map_or(Ok(()), Sheet::finish)?;
+        say(format_args!("{}, {decided} of them decided", counted(rows, "item")));
+        Ok(())
     }
 }

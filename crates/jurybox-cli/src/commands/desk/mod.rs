@@ -4,6 +4,7 @@ mod add;
 mod export;
 mod init;
 mod pick;
+mod set;
 mod status;
 mod verdict;
 
@@ -32,6 +33,7 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Command {
     Init(init::Args),
+    Set(set::Args),
     Add(add::Args),
     Pick(pick::Args),
     Verdict(verdict::Args),
@@ -44,6 +46,7 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.command {
             Command::Init(args) => args.run(),
+            Command::Set(args) => args.run(),
             Command::Add(args) => args.run(),
             Command::Pick(args) => args.run(),
             Command::Verdict(args) => args.run(),

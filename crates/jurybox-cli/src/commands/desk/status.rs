@@ -55,13 +55,19 @@ impl Report {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let mut desk = self.place.open()?;
         let counts = desk.status()?.counts;
-        let (jury, fitted) = (desk.jury(), desk.jury().fit());
+        let jury = desk.jury()?;
+        let fitted = jury.fit();
         let level = Fraction::try_from(0.95).map_err(anyhow::Error::msg)?;
         // Before anything was learnt they have no width, which would read as if all were known.
         let intervals = fitted.weight_intervals(level).filter(|all| all.iter().any(|one| one.low < one.high));
         if self.json {
-            let mut document = summary(jury, &serde_json::Value::Null);
+            let mut document = summary(&jury, &serde_json::Value::Null);
             document["counts"] = json!(counts);
+            for at in 0..jury.evaluators().len() {
+                let interval =
+                    intervals.as_ref().map(|all| json!({ "low": all[at].low, "high": all[at].high }));
+                document["evaluators"][at]["interval"] = json!(interval);
+            }
             return output::versioned("desk-report", document);
         }
         let width = jury.evaluators().names().map(|name| name.chars().count()).max().unwrap_or(0).max(9);

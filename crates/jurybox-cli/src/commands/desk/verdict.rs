@@ -5,9 +5,10 @@ use super::Place;
 use crate::messages::say;
 use crate::output;
 use anyhow::{bail, ensure};
-use jurybox_files::{Roles, Table, Want, expand};
+use jurybox_files::{Records, Roles, Table, Want, expand};
 use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, Source};
 use serde_json::json;
+use std::collections::HashSet;
 
 /// Verdicts that go into one entry of the log.
 const TOGETHER: usize = 5000;
@@ -22,14 +23,16 @@ const NAMED: usize = 5;
 ///   jurybox desk verdict desk --reviewer ann --item p17 --reward 1
 ///
 ///   jurybox desk verdict desk verdicts.csv --id post_id --reward-column verdict --reviewer ann
+///
+///   jurybox desk verdict desk verdicts.csv --id post_id --label-column found --reviewer-column who
 #[derive(clap::Args)]
 #[command(mut_arg("files", |files| files.required(false).conflicts_with("item")))]
 pub(crate) struct Args {
     #[command(flatten)]
     place: Place,
     /// Who looked
-    #[arg(long, value_name = "NAME")]
-    reviewer: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "reviewer_column")]
+    reviewer: Option<String>,
     /// The item, by its id
     #[arg(long, value_name = "ID")]
     item: Option<String>,
@@ -48,6 +51,12 @@ pub(crate) struct Args {
     /// The column of the file that has the rewards
     #[arg(long, value_name = "COLUMN", requires = "files")]
     reward_column: Option<String>,
+    /// The column of the file that has a word for what was found; without --reward-column, one whose worth the desk knows
+    #[arg(long, value_name = "COLUMN", requires = "files", conflicts_with = "label")]
+    label_column: Option<String>,
+    /// The column of the file that says who looked
+    #[arg(long, value_name = "COLUMN", requires = "files", conflicts_with = "reviewer")]
+    reviewer_column: Option<String>,
     #[command(flatten)]
     columns: Columns,
     /// Print one JSON document
@@ -55,35 +64,44 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// A verdict as it was said here.
+struct Said {
+    item: String,
+    reviewer: String,
+    reward: Option<f64>,
+    label: Option<String>,
+}
+
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let found = match (&self.item, self.reward) {
-            (Some(item), reward) => {
+        let said = match (&self.item, &self.reviewer) {
+            (Some(item), Some(reviewer)) => {
                 ensure!(
-                    reward.is_some() || self.label.is_some(),
+                    self.reward.is_some() || self.label.is_some(),
                     "pass --reward, or --label with a word of the desk's scale"
                 );
-                vec![(item.clone(), reward)]
+                let (item, reviewer, label) = (item.clone(), reviewer.clone(), self.label.clone());
+                vec![Said { item, reviewer, reward: self.reward, label }]
             }
-            (None, _) => self.in_files()?,
+            _ => self.in_files()?,
         };
         let mut desk = self.place.open()?;
         let scale = desk.status()?.config.reward;
-        let mut verdicts = Vec::with_capacity(found.len());
+        let mut verdicts = Vec::with_capacity(said.len());
         let (mut accepted, mut repeated, mut rejected): (u64, u64, Vec<Rejected>) = Default::default();
-        for (item, reward) in found {
-            let mut id = format!("{item}/{}", self.reviewer);
+        for said in said {
+            let mut id = format!("{}/{}", said.item, said.reviewer);
             let mut revises = None;
             if self.revise {
                 // The verdict that stands is the last one; the new one is named after it.
-                let last = desk.last_verdict(&item, &self.reviewer)?;
+                let last = desk.last_verdict(&said.item, &said.reviewer)?;
                 let Some((last, standing)) = last else {
-                    bail!("{} has given no verdict on {item}", self.reviewer)
+                    bail!("{} has given no verdict on {}", said.reviewer, said.item)
                 };
                 // Run again after it was done, it is done.
                 let labels = scale.as_ref().map(|scale| &scale.labels);
-                let of_label = || labels?.get(self.label.as_ref()?).copied();
-                if reward.or_else(of_label) == Some(standing) {
+                let of_label = || labels?.get(said.label.as_ref()?).copied();
+                if said.reward.or_else(of_label) == Some(standing) {
                     repeated += 1;
                     continue;
                 }
@@ -94,21 +112,21 @@ impl Args {
                 revises = Some(last);
             }
             let source = if self.automatic { Source::Automatic } else { Source::Reviewer };
-            let (reviewer, label) = (self.reviewer.clone(), self.label.clone());
             verdicts.push(NewVerdict {
                 id,
-                item,
-                reviewer,
-                reward: reward.unwrap_or_default(),
-                by_label: reward.is_none(),
-                label,
+                item: said.item,
+                reviewer: said.reviewer,
+                reward: said.reward.unwrap_or_default(),
+                by_label: said.reward.is_none(),
+                label: said.label,
                 source,
                 revises,
                 ..NewVerdict::default()
             });
         }
-        for some in verdicts.chunks(TOGETHER) {
-            let answer = desk.ask(&Call::new(&self.reviewer, Request::Verdicts(some.to_vec())))?;
+        let actor = self.reviewer.as_deref().unwrap_or("desk");
+        for some in apart(&verdicts) {
+            let answer = desk.ask(&Call::new(actor, Request::Verdicts(some.to_vec())))?;
             let Answer::Verdicts { accepted: new, repeated: old, rejected: refused } = answer else {
                 continue;
             };
@@ -116,9 +134,9 @@ impl Args {
             rejected.extend(refused);
         }
         self.tell(accepted, repeated, &rejected)?;
-        if let (Some(item), [refused]) = (&self.item, &rejected[..]) {
-            let own = desk.last_verdict(item, &self.reviewer)?.is_some() && !self.revise;
-            let advice = format!("; pass --revise if {} has changed their mind", self.reviewer);
+        if let (Some(item), Some(reviewer), [refused]) = (&self.item, &self.reviewer, &rejected[..]) {
+            let own = desk.last_verdict(item, reviewer)?.is_some() && !self.revise;
+            let advice = format!("; pass --revise if {reviewer} has changed their mind");
             bail!("{}: {}{}", refused.id, refused.why, if own { &advice } else { "" });
         }
         Ok(())
@@ -142,31 +160,75 @@ impl Args {
         Ok(())
     }
 
-    fn in_files(&self) -> anyhow::Result<Vec<(String, Option<f64>)>> {
+    fn in_files(&self) -> anyhow::Result<Vec<Said>> {
         let [id] = &self.columns.id()[..] else { bail!("pass --item and --reward, or a file with one --id") };
-        let Some(reward) = &self.reward_column else {
-            bail!("say which column has the rewards: pass --reward-column")
-        };
         ensure!(!self.columns.files.is_empty(), "pass --item and --reward, or a file");
-        // The rewards are the only numbers that are asked for.
-        let roles = Roles { key: Some(id.clone()), evaluators: vec![reward.clone()], ..Roles::default() };
+        ensure!(
+            self.reward_column.is_some() || self.label_column.is_some() || self.label.is_some(),
+            "say which column has the rewards or the words for what was found: pass --reward-column or --label-column"
+        );
+        let texts: Vec<String> =
+            [&self.label_column, &self.reviewer_column].into_iter().flatten().cloned().collect();
+        // The rewards are the only numbers that are asked for; where there are none, the ids stand in for them, and are not read as such.
+        let roles = Roles { key: Some(id.clone()), ignore: texts.clone(), ..Roles::default() };
+        let roles = match &self.reward_column {
+            Some(reward) => Roles { evaluators: vec![reward.clone()], ..roles },
+            None => {
+                let stand_in = self.label_column.clone().unwrap_or_else(|| id.clone());
+                let ignore = [roles.ignore, vec![stand_in.clone()]].concat();
+                Roles { seated: vec![stand_in.into()], ignore, texts: true, ..roles }
+            }
+        };
         let paths = expand(&self.columns.files)?;
         let table = Table::open_as(&paths, &self.columns.reading(), &roles, false)?;
         let table = self.columns.watched(table).heard(warn);
-        self.columns.warn(&table);
+        if self.reward_column.is_some() {
+            self.columns.warn(&table);
+        }
         let mut found = Vec::new();
-        let want = Want { key: true, ..Want::default() };
+        let records = if texts.is_empty() { Records::None } else { Records::All };
         table.scan(
-            want,
-            |mut part| Ok((part.batch.keys().to_vec(), part.batch.scores().to_vec())),
-            |_, (keys, rewards)| {
-                let pairs = keys.into_iter().map(String::from).zip(rewards);
-                found.extend(
-                    pairs.filter(|(_, reward)| !reward.is_nan()).map(|(key, reward)| (key, Some(reward))),
-                );
+            Want { key: true, records, ..Want::default() },
+            |mut part| {
+                let cells = table.travelling(&part, &texts)?;
+                Ok((part.batch.keys().to_vec(), part.batch.scores().to_vec(), cells))
+            },
+            |_, (keys, rewards, cells)| {
+                for (row, item) in keys.into_iter().enumerate() {
+                    let text = |column: usize| Some(cells.text(row, column)).filter(|text| !text.is_empty());
+                    let label = if self.label_column.is_some() { text(0) } else { self.label.clone() };
+                    let who =
+                        self.reviewer_column.as_ref().map(|_| text(usize::from(self.label_column.is_some())));
+                    let reviewer = who.unwrap_or_else(|| self.reviewer.clone()).unwrap_or_default();
+                    let reward = self.reward_column.as_ref().and(rewards.get(row).copied());
+                    let reward = reward.filter(|reward| !reward.is_nan());
+                    // Without a reward or a word nobody has looked yet.
+                    let is_there = reward.is_some() || (self.reward_column.is_none() && label.is_some());
+                    if is_there {
+                        found.push(Said { item: item.into(), reviewer, reward, label });
+                    }
+                }
                 Ok(())
             },
         )?;
+        if let Some(nobody) = found.iter().find(|said| said.reviewer.is_empty()) {
+            bail!("{}: nobody is named who looked at it", nobody.item);
+        }
         Ok(found)
     }
+}
+
+/// Verdicts in parts that can each be sent at once: not too many, and none with two on one item, which a file of several reviewers has.
+fn apart(verdicts: &[NewVerdict]) -> Vec<&[NewVerdict]> {
+    let (mut parts, mut from, mut items) = (Vec::new(), 0, HashSet::new());
+    for (at, verdict) in verdicts.iter().enumerate() {
+        if at - from == TOGETHER || !items.insert(verdict.item.as_str()) {
+            parts.push(&verdicts[from..at]);
+            from = at;
+            items = HashSet::from([verdict.item.as_str()]);
+        }
+    }
+    parts.push(&verdicts[from..]);
+    parts.retain(|part| !part.is_empty());
+    parts
 }

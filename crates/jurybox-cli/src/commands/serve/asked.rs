@@ -193,6 +193,7 @@ impl Asked {
                     .webhook_give_up
                     .map_or(normal.webhooks.give_up, |hours| Duration::from_secs(hours.saturating_mul(3600))),
             },
+            demo: None,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! `jurybox serve`: queues over HTTP.
 
 mod asked;
+mod import;
 
 pub(crate) use asked::Records;
 
@@ -8,14 +9,21 @@ use crate::messages::{is_quiet, line, say};
 use anyhow::{Context, ensure};
 use asked::Asked;
 use jurybox_http::{App, Settings, listen};
-use jurybox_server::Service;
+use jurybox_server::{Place, Service};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Serve queues over HTTP: systems send items with scores, reviewers claim the next ones, verdicts come back.
 ///
 /// With nothing configured it works: a folder with an SQLite database, for this machine alone. Keys (`jurybox server key add`) open it to
 /// others. What it can be asked is at `/api`, and for programs at `/openapi.json`.
+///
+/// With --import, a file of scores is put into a queue while it serves: from a file to reviewing in one command. Run again with the same file,
+/// nothing is put in twice.
+///
+///   jurybox serve --import scores.csv --id post_id
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -28,6 +36,8 @@ pub(crate) struct Args {
     /// How many seconds to wait while another process has the folder
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u64,
+    #[command(flatten)]
+    import: import::Files,
 }
 
 impl Args {
@@ -44,9 +54,11 @@ impl Args {
                 records.flag()
             );
         }
+        let import = self.import.open(&service)?.map(import::Import::beside);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let app = App::new(service, settings.clone());
-        let done = runtime.block_on(serve(app.clone(), &settings, &records));
+        let next = |app: &App, url: &str| say_what_next(app, url, &records);
+        let done = runtime.block_on(serve(app.clone(), &settings, &records.place(), import, next));
         // Queues are closed in order, with all that was answered in the database.
         runtime.shutdown_timeout(Duration::from_secs(5));
         drop(app);
@@ -54,7 +66,21 @@ impl Args {
     }
 }
 
-async fn serve(app: App, settings: &Settings, records: &Records) -> anyhow::Result<()> {
+/// Something that is done beside serving; it is told where the server is, and is to end when it is told so. Where it fails, the server ends.
+pub(crate) struct Beside {
+    pub(crate) ending: Arc<AtomicBool>,
+    #[expect(clippy::type_complexity, reason = "what is done, given the server's URL")]
+    pub(crate) work: Box<dyn FnOnce(&str) -> anyhow::Result<()> + Send>,
+}
+
+/// Serves until it is asked to end.
+pub(crate) async fn serve(
+    app: App,
+    settings: &Settings,
+    place: &Place,
+    beside: Option<Beside>,
+    say_what_next: impl FnOnce(&App, &str),
+) -> anyhow::Result<()> {
     let listening = listen(app.clone()).await;
     let listening = listening.with_context(|| format!("cannot listen at {}", settings.listen))?;
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
@@ -72,18 +98,42 @@ async fn serve(app: App, settings: &Settings, records: &Records) -> anyhow::Resu
     for (queue, why) in failed {
         say(format_args!("queue `{queue}` is not served: {why}"));
     }
+    let _door = match place {
+        Place::Folder(folder) => app.open_door(folder),
+        Place::Database(_) => None,
+    };
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{address}");
     line(&format!("listening on {url}"));
-    say_what_next(&app, &url, records);
-    stop.await;
+    let mut done = Ok(());
+    match beside {
+        Some(Beside { ending, work }) => {
+            let mut working = tokio::task::spawn_blocking(move || work(&url));
+            tokio::select! {
+                worked = &mut working => {
+                    done = worked?;
+                    if done.is_ok() {
+                        stop.await;
+                    }
+                }
+                () = &mut stop => {
+                    ending.store(true, Ordering::Relaxed);
+                    done = working.await?;
+                }
+            }
+        }
+        None => {
+            say_what_next(&app, &url);
+            stop.await;
+        }
+    }
     if !is_quiet() {
         // Whoever reads this may have stopped: that must not keep it from ending.
         app.say("ending: answers that are being made are let out".into());
     }
     drop(end);
     answering.await?;
-    Ok(())
+    done
 }
 
 fn say_what_next(app: &App, url: &str, records: &Records) {

@@ -10,6 +10,9 @@ use parquet::file::properties::WriterProperties;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The most bytes of a row group that is being written.
+const LARGEST: usize = 64 << 20;
+
 pub(super) struct ParquetSink {
     path: PathBuf,
     /// Until the first slab, which tells the types.
@@ -35,7 +38,11 @@ impl Sink for ParquetSink {
             self.writer = Some(begun.map_err(refused)?);
         }
         match &mut self.writer {
-            Some(writer) => writer.write(&arrays).map_err(refused),
+            Some(writer) => {
+                writer.write(&arrays).map_err(refused)?;
+                // A row group is held until it is whole: of long texts a million rows would be too much.
+                if writer.in_progress_size() >= LARGEST { writer.flush().map_err(refused) } else { Ok(()) }
+            }
             None => Ok(()),
         }
     }

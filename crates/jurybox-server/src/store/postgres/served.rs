@@ -1,11 +1,11 @@
 //! What a server asks of a store besides what clerks do: keys, and the end of a queue.
 
 use super::Postgres;
-use super::read::{Cells as _, get, item};
+use super::read::{Cells as _, get, item, verdict};
 use super::say::Cells;
-use crate::Error;
 use crate::keys::Key;
-use crate::rows::ItemRow;
+use crate::reads::{Kept, Told};
+use crate::rows::{ItemRow, tags_from_text};
 use crate::store::Store;
 use crate::store::keys::{
     ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
@@ -13,6 +13,7 @@ use crate::store::keys::{
 use crate::store::lookups::{DELETE_QUEUE, EachLooked, Lookups, Said};
 use crate::store::sql;
 use crate::store::value::values;
+use crate::{Error, Tags};
 use tokio_postgres::types::Type;
 
 /// The columns of an item.
@@ -98,5 +99,25 @@ impl Lookups for Postgres {
     ) -> Result<(), Error> {
         let query = sql::lateral(&sql::every()).replace("?1", &queue.to_string());
         self.copy_out(&query.replace("?2", &step.to_string()), &ITEM, &mut |row| each(item(row, 0)?))
+    }
+
+    fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Kept>, Error> {
+        let rows = self.ask(&sql::lateral(&sql::kept()), values![queue, after, last])?;
+        let read = |row| Ok(Kept { item: item(row, 0)?, id: get(row, 8)?, payload: get(row, 9)? });
+        rows.iter().map(read).collect()
+    }
+
+    fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Told>, Error> {
+        let rows = self.ask(&sql::told_of(), values![queue, after, last])?;
+        let read = |row: &tokio_postgres::Row| {
+            let (given, model, claimed) = (get(row, 18)?, get(row, 19)?, get(row, 20)?);
+            Ok(Told { verdict: verdict(row)?, given, model, claimed })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    fn tag_sets(&mut self, queue: i64, each: &mut dyn FnMut(Tags) -> Result<(), Error>) -> Result<(), Error> {
+        let query = sql::TAG_SETS.replace("?1", &queue.to_string());
+        self.copy_out(&query, &[Type::TEXT], &mut |row| each(tags_from_text(row.cell(0)?)?))
     }
 }

@@ -337,17 +337,6 @@ impl Store for Postgres {
         self.copy_out(&sql::open_items_at_once(queue), &kinds, &mut |row| each(item(row, 0)?))
     }
 
-    fn standing(
-        &mut self,
-        queue: i64,
-        each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        for row in self.ask(&sql::lateral(&sql::standing()), values![queue])? {
-            each(verdict(&row)?, item(&row, 18)?, get(&row, 26)?)?;
-        }
-        Ok(())
-    }
-
     fn leases(&mut self, queue: i64) -> Result<Vec<LeaseRow>, Error> {
         let rows = self.ask(sql::LEASES, values![queue])?;
         all(&rows, |row| {

@@ -32,7 +32,7 @@ pub(in crate::store) fn item(row: &Row<'_>, at: usize) -> Result<ItemRow, Error>
     })
 }
 
-pub(super) fn verdict(row: &Row<'_>) -> Result<VerdictRow, Error> {
+pub(in crate::store) fn verdict(row: &Row<'_>) -> Result<VerdictRow, Error> {
     let supersedes: (Option<u64>, Option<u32>) = (get(row, 11)?, get(row, 12)?);
     Ok(VerdictRow {
         which: Which { seq: get(row, 0)?, i: get(row, 1)? },

@@ -263,15 +263,6 @@ impl Store for Sqlite {
         Ok(())
     }
 
-    fn standing(
-        &mut self,
-        queue: i64,
-        each: &mut dyn FnMut(VerdictRow, ItemRow, String) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.rows(&sql::standing(), [queue], |row| each(verdict(row)?, item(row, 18)?, get(row, 26)?))?;
-        Ok(())
-    }
-
     fn leases(&mut self, queue: i64) -> Result<Vec<LeaseRow>, Error> {
         self.rows(sql::LEASES, [queue], |row| {
             let lease = Lease {

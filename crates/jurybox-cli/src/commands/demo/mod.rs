@@ -1,5 +1,8 @@
 //! `jurybox demo`: the first thing to see.
 
+mod feed;
+mod serve;
+
 use super::lab;
 use crate::messages::{can_move, say};
 use crate::output;
@@ -18,6 +21,9 @@ use std::time::Duration;
 /// Every hour brings 100 posts and time to look at ten. Six evaluators score the posts; some are biased, one scores
 /// backwards. Jurybox, the plain average and an oracle choose from the same posts. A page with the curves is written at
 /// the end.
+///
+/// With --serve, the same desk is at work behind a server of this machine, for as long as you look: posts come in, four people look at some
+/// of them, and the page shows what is learnt. An evaluator can be made to go wrong while it runs.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Seed of everything random
@@ -29,6 +35,12 @@ pub(crate) struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Serve a desk that is at work, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["out", "json"])]
+    serve: bool,
+    /// The port to serve at; 0 for any that is free [default: 8686, or any where that is taken]
+    #[arg(long, requires = "serve")]
+    port: Option<u16>,
 }
 
 /// Time between two hours on a terminal: 400 of them take about five seconds.
@@ -41,6 +53,9 @@ const CLOSING: &str = "<h2>Now with your own</h2><p><code>jurybox policies</code
 
 impl Args {
     pub(crate) fn run(self) -> anyhow::Result<()> {
+        if self.serve {
+            return serve::run(self.seed, self.port);
+        }
         let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
         let cannot = || format!("cannot write {}", path.display());
         // Found out now, not when the show is over.

@@ -1,0 +1,147 @@
+//! A folder that a server has: files put into it by `serve --import`, and commands of the desk that go on beside it.
+#![cfg(unix)]
+
+mod folder;
+mod server;
+
+use folder::Folder;
+use serde_json::{Value, json};
+use server::Server;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+fn scores(folder: &Folder, many: usize) {
+    let mut text = String::from("post,spam,abuse,language,text\n");
+    for n in 0..many {
+        writeln!(text, "p{n},0.{n:04},0.5,en,hello {n}").unwrap();
+    }
+    folder.write("scores.csv", &text);
+}
+
+/// Waits until the server has said something.
+fn said(server: &Server, what: &str) -> String {
+    let began = Instant::now();
+    loop {
+        let log = server.log();
+        if log.contains(what) {
+            return log;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "it has not said {what:?}: {log}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_file_becomes_a_desk_in_one_command_and_nothing_comes_twice() {
+    let folder = Folder::new("import");
+    scores(&folder, 6000);
+    let file = folder.path("scores.csv").display().to_string();
+    let import = ["--import", &file, "--id", "post", "--tags", "language", "--log", "off"];
+    let server = Server::over(&folder.path("data"), &import);
+    let log = said(&server, "review them at http://");
+    assert!(log.contains("evaluators: spam, abuse"), "{log}");
+    assert!(log.contains("reviewers are shown: text"), "{log}");
+    assert!(log.contains("scores: 6000 new, 0 updated, 0 unchanged, 0 refused"), "{log}");
+    assert!(log.contains(&format!("http://{}/q/scores/desk", server.address)), "{log}");
+    let queue = server.get("/v1/queues/scores");
+    assert_eq!(queue["counts"]["pending"], 6000);
+    assert_eq!(queue["reward"]["labels"], json!({"no": 0.0, "yes": 1.0}));
+    let claim = server.post("/v1/queues/scores/claims", r#"{"reviewer": "ann", "k": 1}"#);
+    let claim = &claim["claims"][0];
+    assert!(claim["payload"]["text"].as_str().unwrap().starts_with("hello "), "{claim}");
+    let verdict =
+        json!({"verdicts": [{"id": "v", "item": claim["item"], "reviewer": "ann", "label": "yes"}]});
+    server.post("/v1/queues/scores/verdicts", &verdict.to_string());
+
+    let server = server.again(&import);
+    let log = said(&server, "review them at http://");
+    assert!(log.contains("scores: 0 new, 0 updated, 5999 unchanged, 1 closed already, 0 refused"), "{log}");
+    assert!(log.contains("all of it was there already"), "{log}");
+}
+
+#[test]
+fn what_cannot_be_imported_is_said_before_anybody_waits() {
+    let folder = Folder::new("import-bad");
+    scores(&folder, 10);
+    for (line, says) in [
+        ("serve --data d --port 0 --import scores.csv", "pass one --id"),
+        ("serve --data d --port 0 --import nowhere.csv --id post", "nowhere.csv"),
+        ("serve --data d --port 0 --import - --id post", "--queue"),
+        ("serve --data d --port 0 --label yes=1", "--import FILE"),
+    ] {
+        let refused = folder.refused(line);
+        assert!(refused.contains(says), "{line}: {refused}");
+    }
+}
+
+/// Every command of the desk while a server has the folder: by its door, with the same answers.
+#[test]
+fn a_desk_goes_on_while_a_server_has_its_folder() {
+    let folder = Folder::new("door");
+    scores(&folder, 20);
+    folder.ok("desk init desk --evaluators spam,abuse --undo 0");
+    let server = Server::over(&folder.path("desk"), &["--log", "off"]);
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(folder.path("desk/jurybox.sock")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600);
+    let told = folder.ok("desk add desk scores.csv --id post --show text");
+    assert!(told.contains("20 new, 0 updated, 0 unchanged, 0 refused"), "{told}");
+    let picked: Value =
+        serde_json::from_str(&folder.stdout("desk pick desk --reviewer ann -k 2 --json".split(' '))).unwrap();
+    let item = picked["claims"][0]["item"].as_str().unwrap().to_string();
+    assert_eq!(folder.stdout("desk pick desk --reviewer ann --held".split(' ')).lines().count(), 2);
+    folder.ok(&format!("desk verdict desk --reviewer ann --item {item} --reward 1"));
+    folder.ok(&format!("desk verdict desk --reviewer ann --item {item} --reward 0 --revise"));
+    let refused = folder.refused(&format!("desk verdict desk --reviewer bob --item {item} --reward 1"));
+    assert!(refused.contains("it is closed"), "{refused}");
+    folder.ok("desk set desk -k 7 --mute abuse");
+    let status: Value = serde_json::from_str(&folder.stdout("desk status desk --json".split(' '))).unwrap();
+    assert_eq!((&status["config"]["k"], &status["config"]["muted"]), (&json!(7), &json!(["abuse"])));
+    assert_eq!(status["counts"]["closed"], 1);
+    assert_eq!(server.get("/v1/queues/desk")["k"], 7);
+    assert!(folder.stdout("desk report desk".split(' ')).contains("spam"));
+    // One without a score has no value, and is given out all the same.
+    server.post("/v1/queues/desk/items", r#"{"id": "bare"}"#);
+    assert_eq!(folder.stdout("desk pick desk --reviewer cy -k 100".split(' ')).lines().count(), 19);
+    assert_eq!(folder.stdout("desk export desk".split(' ')).lines().count(), 21);
+    // A second queue: who names none is told which there are.
+    folder.ok("desk init desk --queue second --evaluators a");
+    let refused = folder.refused("desk status desk");
+    assert!(refused.contains("desk, second") && refused.contains("--queue"), "{refused}");
+}
+
+#[test]
+fn verdicts_of_a_file_say_who_looked_and_what_was_found() {
+    let folder = Folder::new("verdict-columns");
+    scores(&folder, 6);
+    folder.ok("desk init desk --evaluators spam,abuse --quorum 2 --label harmful=1 --label fine=0");
+    folder.ok("desk add desk scores.csv --id post");
+    folder.write("found.csv", "post,found,who\np1,harmful,ann\np1,harmful,bob\np2,fine,ann\np3,,ann\n");
+    let told = folder.ok("desk verdict desk found.csv --id post --label-column found --reviewer-column who");
+    assert!(told.contains("3 new, 0 given before, 0 refused"), "{told}");
+    let told = folder.ok("desk verdict desk found.csv --id post --label-column found --reviewer-column who");
+    assert!(told.contains("0 new, 3 given before, 0 refused"), "{told}");
+    let rows = folder.stdout("desk export desk".split(' '));
+    let row: Value =
+        serde_json::from_str(rows.lines().find(|line| line.contains("\"p1\"")).unwrap()).unwrap();
+    assert_eq!((&row["reward"], &row["label"]), (&json!(1.0), &json!("harmful")));
+    folder.write("nobody.csv", "post,found,who\np4,fine,\n");
+    let refused =
+        folder.refused("desk verdict desk nobody.csv --id post --label-column found --reviewer-column who");
+    assert!(refused.contains("p4: nobody is named"), "{refused}");
+}
+
+/// Who sends scores need not know at once that an evaluator was removed; a name that never was one is still a mistake.
+#[test]
+fn scores_of_a_removed_evaluator_are_passed_over() {
+    let folder = Folder::new("removed");
+    scores(&folder, 3);
+    folder.ok("desk init desk --evaluators spam,abuse");
+    folder.ok("desk set desk --evaluators spam");
+    let server = Server::over(&folder.path("desk"), &["--log", "off"]);
+    let items = r#"{"items": [{"id": "x", "scores": {"spam": 0.5, "abuse": 0.5}}, {"id": "y", "scores": {"spma": 0.5}}]}"#;
+    let answer = server.post("/v1/queues/desk/items", items);
+    assert_eq!((&answer["accepted"], &answer["ignored_scores"]), (&json!(1), &json!(1)));
+    assert_eq!(answer["rejected"][0]["why"], "there is no evaluator `spma`; did you mean `spam`?");
+}

@@ -1,0 +1,149 @@
+//! What a queue gives back: every item with all that was said of it, in every format, over HTTP too, and readable by the commands that learn.
+#![cfg(unix)]
+
+mod folder;
+mod server;
+
+use folder::Folder;
+use serde_json::{Value, json};
+use server::Server;
+use std::fmt::Write;
+
+/// A desk with forty items: eight looked at, one decided by a rule, one by a verdict that nobody had asked for.
+fn desk(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    let mut items = String::from("post,spam,abuse,language,likes,text\n");
+    for n in 0..40 {
+        writeln!(
+            items,
+            "p{n},0.{n:02},{},{},{n}000,\"text, {n}\"",
+            if n % 3 == 0 { "" } else { "0.5" },
+            ["en", "de"][n % 2]
+        )
+        .unwrap();
+    }
+    folder.write("items.csv", &items);
+    folder.ok("desk init desk --evaluators spam,abuse --undo 0 --label harmful=1 --label fine=0");
+    folder.ok("desk add desk items.csv --id post --tag language --show text,likes");
+    let picked = folder.stdout("desk pick desk --reviewer ann -k 8 --json".split(' '));
+    let picked: Value = serde_json::from_str(&picked).unwrap();
+    for (at, claim) in picked["claims"].as_array().unwrap().iter().enumerate() {
+        let item = claim["item"].as_str().unwrap();
+        let label = ["harmful", "fine"][at % 2];
+        folder.ok(&format!("desk verdict desk --reviewer ann --item {item} --label {label}"));
+    }
+    folder.ok("desk verdict desk --reviewer rule --item p0 --reward 0 --automatic");
+    folder.ok("desk verdict desk --reviewer bob --item p1 --reward 1");
+    folder
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn everything_is_given_back_and_nothing_is_made_up() {
+    let folder = desk("export-all");
+    let rows = lines(&folder.stdout("desk export desk".split(' ')));
+    assert_eq!(rows.len(), 40);
+    let row = |id: &str| rows.iter().find(|row| row["item"] == id).unwrap();
+    let looked_at: Vec<&Value> = rows.iter().filter(|row| row["reviewer"] == "ann").collect();
+    assert_eq!(looked_at.len(), 8);
+    for row in looked_at {
+        assert_eq!(
+            (&row["probability"], &row["explored"], &row["state"]),
+            (&json!(1.0), &json!(false), &json!("closed"))
+        );
+        assert!(
+            row["model_id"].is_u64() && row["claimed_at"].is_string() && row["given_at"].is_string(),
+            "{row}"
+        );
+        assert_eq!(row["label"], if row["reward"] == 1.0 { "harmful" } else { "fine" });
+        assert_eq!(row["payload"]["text"], format!("text, {}", &row["item"].as_str().unwrap()[1..]));
+    }
+    // Nobody had been given these: there is no probability with which they were to be looked at.
+    let (rule, unasked, waiting) = (row("p0"), row("p1"), row("p2"));
+    assert_eq!(
+        (&rule["reward"], &rule["source"], &rule["probability"]),
+        (&Value::Null, &json!("automatic"), &Value::Null)
+    );
+    assert_eq!(rule["verdicts"][0]["reward"], 0.0);
+    assert_eq!(
+        (&unasked["reward"], &unasked["probability"], &unasked["explored"]),
+        (&json!(1.0), &Value::Null, &Value::Null)
+    );
+    assert_eq!(
+        (&waiting["state"], &waiting["reward"], &waiting["abuse"]),
+        (&json!("open"), &Value::Null, &json!(0.5))
+    );
+    assert_eq!((&waiting["language"], &waiting["verdicts"]), (&json!("en"), &json!([])));
+}
+
+#[test]
+fn an_item_is_one_row_however_many_looked() {
+    let folder = Folder::new("export-quorum");
+    folder.write("items.csv", "id,a\nx,0.5\ny,0.4\n");
+    folder.ok("desk init desk --evaluators a --quorum 2");
+    folder.ok("desk add desk items.csv --id id");
+    for who in ["ann", "bob"] {
+        folder.ok(&format!("desk pick desk --reviewer {who} -k 2 -q"));
+        folder.ok(&format!("desk verdict desk --reviewer {who} --item x --reward 1"));
+    }
+    folder.ok("desk verdict desk --reviewer ann --item y --reward 1");
+    let rows = lines(&folder.stdout("desk export desk".split(' ')));
+    assert_eq!(rows.len(), 2);
+    assert_eq!((&rows[0]["reward"], rows[0]["verdicts"].as_array().unwrap().len()), (&json!(1.0), 2));
+    assert_eq!(rows[0]["verdicts"][1]["decides"], true);
+    // One of two has looked: nothing is decided yet.
+    assert_eq!((&rows[1]["reward"], rows[1]["verdicts"].as_array().unwrap().len()), (&Value::Null, 1));
+}
+
+/// Every format says the same, from the command and over HTTP, and is learnt from and replayed as it is.
+#[test]
+fn what_is_exported_is_read_straight_back() {
+    let folder = desk("export-back");
+    let formats = ["csv", "jsonl", "parquet"];
+    for format in formats {
+        folder.ok(&format!("desk export desk --as {format} --out by-command.{format}"));
+    }
+    let server = Server::over(&folder.path("desk"), &[]);
+    for format in formats {
+        let answer = server.ask("GET", &format!("/v1/queues/desk/export?format={format}"), "");
+        assert_eq!(answer.status, 200);
+        assert!(answer.head.contains(&format!("filename=\"desk.{format}\"")), "{}", answer.head);
+        if format != "parquet" {
+            assert_eq!(unchunked(&answer.body), folder.read(&format!("by-command.{format}")), "{format}");
+        }
+    }
+    assert_eq!(server.ask("GET", "/v1/queues/desk/export?format=xlsx", "").problem(422), "refused");
+    assert_eq!(server.ask("GET", "/v1/queues/nowhere/export", "").problem(404), "no_queue");
+    for format in formats {
+        let said =
+            folder.ok(&format!("learn by-command.{format} --id item --reward reward --state {format}.json"));
+        assert!(said.contains("evaluators: spam, abuse; reward: reward"), "{format}: {said}");
+        let seen = folder.seen(&format!("{format}.json"));
+        // Eight and the one that came unasked; what a rule decided teaches nothing.
+        assert_eq!((&seen["used"], &seen["items"]), (&json!(9), &json!(40)), "{format}");
+        let replay = |file: &str| {
+            format!(
+                "replay {file}.{format} --id item --reward reward --probability probability -k 2 --items 10 --policies average"
+            )
+        };
+        let refused = folder.refused(&replay("by-command"));
+        assert!(refused.contains("there is a reward, but no logged probability"), "{refused}");
+        folder.ok(&format!("desk export desk --picked --out picked.{format}"));
+        folder.ok(&replay("picked"));
+    }
+    assert_eq!(folder.seen("csv.json"), folder.seen("parquet.json"));
+}
+
+/// The body of an answer whose length was not known beforehand.
+fn unchunked(body: &str) -> String {
+    let (mut text, mut rest) = (String::new(), body);
+    while let Some((length, after)) = rest.split_once("\r\n") {
+        let length = usize::from_str_radix(length, 16).unwrap();
+        text += &after[..length];
+        rest = &after[length + 2..];
+    }
+    text
+}

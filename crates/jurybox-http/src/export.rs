@@ -1,0 +1,183 @@
+//! A queue as a table: an item a row, with all that is known of it.
+
+use crate::time::Time;
+use jurybox_files::Cell;
+use jurybox_server::{Error, ExportPage, Exported, ExportedPick, ExportedVerdict, Source};
+use serde_json::{Value, json};
+
+/// Items on a page at first, and the bytes that a page should not be much larger than.
+const ITEMS: u64 = 1000;
+const BYTES: u64 = 4 << 20;
+
+/// What was said last of an item that counts: the verdict that decided it, else the last one.
+fn word(row: &Exported) -> Option<&ExportedVerdict> {
+    row.verdicts.iter().find(|verdict| verdict.decides).or(row.verdicts.last())
+}
+
+fn pick(row: &Exported) -> Option<ExportedPick> {
+    word(row)?.pick
+}
+
+fn source(verdict: &ExportedVerdict) -> &'static str {
+    match verdict.source {
+        Source::Reviewer => "reviewer",
+        Source::Appeal => "appeal",
+        Source::Automatic => "automatic",
+    }
+}
+
+/// A verdict with all that is known of it.
+fn whole(verdict: &ExportedVerdict) -> Value {
+    let time = |at: i64| Time(at).to_string();
+    let pick = verdict.pick.as_ref();
+    json!({
+        "id": verdict.id,
+        "reviewer": verdict.reviewer,
+        "source": source(verdict),
+        "label": verdict.label,
+        "reward": verdict.reward,
+        "decides": verdict.decides,
+        "probability": pick.map(|pick| pick.probability),
+        "explored": pick.map(|pick| pick.explored),
+        "model": pick.and_then(|pick| pick.model),
+        "token": pick.map(|pick| pick.token),
+        "claimed_at": pick.and_then(|pick| pick.claimed).map(time),
+        "given_at": time(verdict.given),
+        "observed_at": verdict.observed.map(time),
+    })
+}
+
+/// A name of ours that no evaluator and no tag has.
+fn free(name: &str, taken: &[&String]) -> String {
+    let mut name = name.to_string();
+    while taken.iter().any(|other| **other == name) {
+        name = format!("jurybox_{name}");
+    }
+    name
+}
+
+/// The columns of the table of a queue with these evaluators and tags. `reward` is what people decided, and empty where only a rule did: what is
+/// learnt from the table is what the queue has learnt from. The flat columns are those of the verdict that decided; `verdicts` has all of them.
+/// With `picked`, rewards that came unasked are left out too: nobody knows how probable they were, and whoever weighs rewards by that
+/// cannot use them.
+pub fn columns(evaluators: &[String], tags: &[String], picked: bool) -> Vec<(String, Cell<Exported>)> {
+    let taken: Vec<&String> = evaluators.iter().chain(tags).collect();
+    let ours = |name: &str, cell| (free(name, &taken), cell);
+    let mut columns = vec![
+        ours("item", Cell::Text(Box::new(|row: &Exported| Some(row.id.clone())))),
+        ours("arrived_at", Cell::Time(Box::new(|row| Some(row.arrived)))),
+        ours("state", Cell::Text(Box::new(|row| Some(if row.closed { "closed" } else { "open" }.into())))),
+    ];
+    for (at, name) in evaluators.iter().enumerate() {
+        columns
+            .push((name.clone(), Cell::Number(Box::new(move |row| row.scores.get(at).copied().flatten()))));
+    }
+    for name in tags {
+        let tag = name.clone();
+        columns.push((name.clone(), Cell::Text(Box::new(move |row| row.tags.get(&tag).cloned()))));
+    }
+    columns.extend([
+        ours(
+            "reward",
+            Cell::Number(Box::new(move |row: &Exported| {
+                row.reward.filter(|_| !picked || pick(row).is_some())
+            })),
+        ),
+        ours("label", Cell::Text(Box::new(|row| word(row)?.label.clone()))),
+        ours("reviewer", Cell::Text(Box::new(|row| Some(word(row)?.reviewer.clone())))),
+        ours("source", Cell::Text(Box::new(|row| Some(source(word(row)?).into())))),
+        ours("probability", Cell::Number(Box::new(|row| Some(pick(row)?.probability)))),
+        ours("explored", Cell::Flag(Box::new(|row| Some(pick(row)?.explored)))),
+        ours("model_id", Cell::Whole(Box::new(|row| pick(row)?.model))),
+        ours("claimed_at", Cell::Time(Box::new(|row| pick(row)?.claimed))),
+        ours("given_at", Cell::Time(Box::new(|row| Some(word(row)?.given)))),
+        ours("observed_at", Cell::Time(Box::new(|row| word(row)?.observed))),
+        ours("due_at", Cell::Time(Box::new(|row| row.due))),
+        ours("payload", Cell::Json(Box::new(|row| row.payload.clone()))),
+        ours(
+            "verdicts",
+            Cell::Json(Box::new(|row| {
+                Some(Value::from(row.verdicts.iter().map(whole).collect::<Vec<_>>()).to_string())
+            })),
+        ),
+    ]);
+    columns
+}
+
+/// All pages of a queue, one after the other, given how one is had. Those of large payloads are made shorter. A queue that is given other
+/// evaluators meanwhile would be two tables: then there is none.
+pub fn pages<E: From<Error>>(
+    mut page: impl FnMut(u64, u64) -> Result<ExportPage, Error>,
+    mut each: impl FnMut(&ExportPage) -> Result<(), E>,
+) -> Result<(), E> {
+    let (mut next, mut many, mut evaluators) = (Some(0), ITEMS, None);
+    while let Some(after) = next {
+        let now = page(after, many)?;
+        if evaluators.get_or_insert_with(|| now.evaluators.clone()) != &now.evaluators {
+            return Err(Error::Conflict(
+                "the queue was given other evaluators meanwhile: export it again".into(),
+            )
+            .into());
+        }
+        let bytes: usize = now.items.iter().map(|item| item.payload.as_ref().map_or(0, String::len)).sum();
+        many = (many * BYTES / (bytes as u64).max(1)).clamp(1, ITEMS);
+        each(&now)?;
+        next = now.next;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(after: u64, many: u64, payload: usize, all: u64) -> ExportPage {
+        let item = |n: u64| Exported {
+            id: format!("p{n}"),
+            arrived: 0,
+            due: None,
+            closed: false,
+            scores: Vec::new(),
+            tags: Default::default(),
+            payload: Some("x".repeat(payload)),
+            reward: None,
+            verdicts: Vec::new(),
+        };
+        let last = (after + many).min(all);
+        let items = (after + 1..=last).map(item).collect();
+        ExportPage { evaluators: Vec::new(), items, next: (last < all).then_some(last) }
+    }
+
+    #[test]
+    fn pages_of_large_payloads_are_short_and_nothing_is_left_out() {
+        let (mut asked, mut seen) = (Vec::new(), 0);
+        let read = |after, many| {
+            asked.push(many);
+            Ok(page(after, many, 1 << 16, 5000))
+        };
+        pages::<Error>(read, |page| {
+            seen += page.items.len();
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, 5000);
+        assert_eq!(asked[..2], [1000, 64]);
+    }
+
+    #[test]
+    fn other_evaluators_in_between_end_it() {
+        let read = |after, many| {
+            Ok(ExportPage { evaluators: vec![format!("{}", after > 0)], ..page(after, many, 0, 1500) })
+        };
+        assert_eq!(pages::<Error>(read, |_| Ok(())).unwrap_err().code(), "conflict");
+    }
+
+    #[test]
+    fn names_of_ours_give_way() {
+        let evaluators = ["reward".to_string(), "jurybox_reward".into()];
+        let names: Vec<String> =
+            columns(&evaluators, &["item".into()], false).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names[0], "jurybox_item");
+        assert!(names.contains(&"jurybox_jurybox_reward".into()), "{names:?}");
+    }
+}

@@ -1,0 +1,22 @@
+//! What a demo can be told; not there in a server that is none.
+
+use crate::app::App;
+use crate::body::Json;
+use crate::problem::Problem;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// Swaps the noises of two evaluators. A form of the page is led back to the queue.
+pub(crate) async fn swap(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+    let Some(demo) = app.demo() else { return Err(crate::routes::not_found().await) };
+    let (swaps, (one, other)) = (demo.swap(), demo.pair());
+    let accepts = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    if accepts.contains("text/html")
+        && let Ok(back) = HeaderValue::from_str(&format!("/q/{}", demo.queue()))
+    {
+        return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, back)]).into_response());
+    }
+    Ok(Json(json!({ "queue": demo.queue(), "swapped": [one, other], "swaps": swaps })).into_response())
+}

@@ -1,0 +1,168 @@
+//! Everything that a queue has, as a table that is sent while it is read.
+
+use super::{Asked, OfQueue};
+use crate::app::App;
+use crate::export::{columns, pages};
+use crate::problem::Problem;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::State;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use hyper::body::Frame;
+use jurybox_files::{Format, Layout, Sheet};
+use jurybox_server::{Error, Exported, Queue};
+use serde::Deserialize;
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+/// What the table is sent as, by format.
+pub(crate) const KINDS: &[&str] =
+    &["application/x-ndjson", "text/csv; charset=utf-8; header=present", "application/vnd.apache.parquet"];
+
+/// Pieces that may wait to be sent.
+const AHEAD: usize = 8;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    #[serde(default)]
+    format: Written,
+    #[serde(default)]
+    picked: bool,
+    #[serde(default)]
+    safe_csv: bool,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Written {
+    Csv,
+    #[default]
+    Jsonl,
+    Parquet,
+}
+
+impl Written {
+    fn about(self) -> (Format, &'static str, &'static str) {
+        match self {
+            Written::Jsonl => (Format::JsonLines, KINDS[0], "jsonl"),
+            Written::Csv => (Format::Csv, KINDS[1], "csv"),
+            Written::Parquet => (Format::Parquet, KINDS[2], "parquet"),
+        }
+    }
+}
+
+pub(crate) async fn export(
+    State(app): State<App>,
+    OfQueue(name): OfQueue,
+    Asked(Wanted { format, picked, safe_csv }): Asked<Wanted>,
+) -> Result<Response<Body>, Problem> {
+    let Ok(room) = app.0.exports.clone().try_acquire_owned() else {
+        let detail = "several exports are being sent already, each for as long as its reader takes";
+        let advice = "Ask again after the time that Retry-After names.";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail, advice).retry_after(5));
+    };
+    let queue = app.queue(&name).await?;
+    let (format, kind, ending) = format.about();
+    let layout = Layout { format, safe_csv };
+    // What is wrong from the beginning is said as such, before anything is sent.
+    let asked = queue.clone();
+    let tags = app.wait(move || asked.tag_names()).await?;
+    let (pieces, received) = channel(AHEAD);
+    tokio::task::spawn_blocking(move || {
+        let failed = pieces.clone();
+        if let Err(error) = send(&queue, (&tags, picked), layout, Pieces(pieces)) {
+            // The answer breaks off: whoever reads it must not take it for whole.
+            let _ = failed.blocking_send(Err(io::Error::other(error.to_string())));
+        }
+        drop(room);
+    });
+    let mut response = Response::new(Body::new(Sent(received)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    // A queue's name has nothing in it that would have to be escaped here.
+    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.{ending}\"")) {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    Ok(response)
+}
+
+/// Why an export ended early.
+#[derive(Debug)]
+enum Stopped {
+    Queue(Error),
+    Writing(jurybox_files::Error),
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Stopped::Queue(error)
+    }
+}
+
+impl From<jurybox_files::Error> for Stopped {
+    fn from(error: jurybox_files::Error) -> Self {
+        Stopped::Writing(error)
+    }
+}
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stopped::Queue(error) => error.fmt(f),
+            Stopped::Writing(error) => error.fmt(f),
+        }
+    }
+}
+
+fn send(
+    queue: &Queue,
+    (tags, picked): (&[String], bool),
+    layout: Layout,
+    out: Pieces,
+) -> Result<(), Stopped> {
+    let (mut sheet, mut out): (Option<Sheet<Exported>>, _) = (None, Some(out));
+    pages(
+        |after, many| queue.exported(after, many),
+        |page| -> Result<(), Stopped> {
+            if let Some(out) = out.take() {
+                sheet =
+                    Some(Sheet::to_stream(Box::new(out), layout, columns(&page.evaluators, tags, picked))?);
+            }
+            Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)
+        },
+    )?;
+    Ok(sheet.map_or(Ok(()), Sheet::finish)?)
+}
+
+/// What is written, in pieces, to whoever sends them.
+struct Pieces(Sender<io::Result<Bytes>>);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.blocking_send(Ok(Bytes::copy_from_slice(bytes))) {
+            Ok(()) => Ok(bytes.len()),
+            Err(_) => Err(io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The body: pieces as they come.
+struct Sent(Receiver<io::Result<Bytes>>);
+
+impl HttpBody for Sent {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}

@@ -1,0 +1,149 @@
+//! Posts without end, for a desk that is watched while it works: the evaluators of the demo, and texts that a person can judge.
+//!
+//! What a post truly is follows from its number alone, so that nothing has to be remembered of posts that were given out: memory does not grow.
+
+use crate::demo::{CHARACTERS, HARMFUL};
+use jurybox::toolbox::hash_number;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// Posts without end.
+///
+/// ```
+/// use jurybox_lab::Stream;
+///
+/// let mut stream = Stream::new(1);
+/// let post = stream.post(false);
+/// assert_eq!((post.id.as_str(), post.scores.len()), ("post-1", Stream::evaluators().len()));
+/// assert_eq!(stream.is_harmful(&post.id), Some(post.harmful));
+/// assert_eq!(stream.is_harmful("something else"), None);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Stream {
+    seed: u64,
+    made: u64,
+    rng: ChaCha8Rng,
+}
+
+/// A post with its scores.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Post {
+    /// Its name.
+    pub id: String,
+    /// What each evaluator says, in their order; none where one is silent.
+    pub scores: Vec<Option<f64>>,
+    /// Whether a person who looks finds it harmful.
+    pub harmful: bool,
+    /// What that person reads.
+    pub text: String,
+    /// Where it was posted.
+    pub channel: &'static str,
+}
+
+const CHANNELS: [&str; 4] = ["comments", "forum", "messages", "reviews"];
+
+const HARMFUL_TEXTS: [&str; 8] = [
+    "Send me your card number and I will double your money by {}.",
+    "People like you should be thrown out of {}, all of you.",
+    "I know where you live near {}. Watch out.",
+    "Free crypto for the first hundred from {}, just log in here with your bank.",
+    "She is a liar and a thief, here is her address in {}, go and tell her.",
+    "Buy pills without prescription, shipped from {} tonight!!!",
+    "You are worthless and everybody in {} knows it.",
+    "Whoever comes to {} tomorrow will get what they deserve.",
+];
+const FINE_TEXTS: [&str; 8] = [
+    "Does anybody know when the library in {} opens on Sundays?",
+    "We took the early train to {} and had the lake to ourselves.",
+    "Here is the recipe from {} that you asked for: less salt, more time.",
+    "The second half in {} was better, but the keeper had no chance.",
+    "Lost a grey cat near the station of {}, please call if you see her.",
+    "I disagree: the old bridge in {} should stay as it is.",
+    "Our daughter starts school in {} next week, and we are all nervous.",
+    "The seminar in {} was worth every hour, slides are in the usual place.",
+];
+const PLACES: [&str; 10] =
+    ["Lisbon", "Kraków", "Oslo", "Graz", "Leeds", "Ghent", "Turin", "Aarhus", "Bern", "Porto"];
+
+impl Stream {
+    /// The two whose noises can be swapped: the one to trust, and the one that shouts.
+    pub const PAIR: [&str; 2] = ["LLM judge", "spam rules"];
+
+    /// From the first post on.
+    pub fn new(seed: u64) -> Stream {
+        Stream { seed, made: 0, rng: ChaCha8Rng::seed_from_u64(seed) }
+    }
+
+    /// Who scores.
+    pub fn evaluators() -> [&'static str; CHARACTERS.len()] {
+        CHARACTERS.map(|character| character.name)
+    }
+
+    /// The next post. Where the two are swapped, each has the other's noise, in proportion to its own scale.
+    pub fn post(&mut self, swapped: bool) -> Post {
+        self.made += 1;
+        let (number, rng) = (self.made, &mut self.rng);
+        let severity = severity(self.seed, number);
+        let score = |character: &crate::demo::Character| {
+            let noise: f64 = StandardNormal.sample(rng);
+            let silent = rng.random::<f64>() < character.silent;
+            let level = character.noise_for(swapped.then_some(Self::PAIR));
+            (!silent).then(|| character.offset + character.gain * severity + level * noise)
+        };
+        let scores = CHARACTERS.iter().map(score).collect();
+        let harmful = severity >= HARMFUL;
+        let pick = |of: u64, salt: u64| (hash_number(self.seed ^ salt, number) % of) as usize;
+        let texts = if harmful { &HARMFUL_TEXTS } else { &FINE_TEXTS };
+        let text = texts[pick(texts.len() as u64, 1)].replace("{}", PLACES[pick(PLACES.len() as u64, 2)]);
+        let channel = CHANNELS[pick(CHANNELS.len() as u64, 3)];
+        Post { id: format!("post-{number}"), scores, harmful, text, channel }
+    }
+
+    /// What a person finds who looks at a post of this stream.
+    pub fn is_harmful(&self, id: &str) -> Option<bool> {
+        let number = id.strip_prefix("post-")?.parse().ok()?;
+        Some(severity(self.seed, number) >= HARMFUL)
+    }
+}
+
+/// How bad a post is: |N(0, 1)|, always the same for the same number.
+fn severity(seed: u64, number: u64) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(hash_number(seed, number));
+    let z: f64 = StandardNormal.sample(&mut rng);
+    z.abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean and the variance of what an evaluator says of fine posts.
+    fn spread(swapped: bool, name: &str) -> f64 {
+        let at = Stream::evaluators().iter().position(|other| *other == name).unwrap();
+        let mut stream = Stream::new(3);
+        let posts = (0..4000).map(|_| stream.post(swapped));
+        let said: Vec<f64> = posts.filter_map(|post| post.scores[at]).collect();
+        let mean = said.iter().sum::<f64>() / said.len() as f64;
+        said.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / said.len() as f64
+    }
+
+    #[test]
+    fn one_post_in_ten_is_harmful_and_reads_so() {
+        let mut stream = Stream::new(7);
+        let posts: Vec<Post> = (0..4000).map(|_| stream.post(false)).collect();
+        let harmful = posts.iter().filter(|post| post.harmful).count();
+        assert!((320..480).contains(&harmful), "{harmful}");
+        let of_harmful =
+            |text: &str| HARMFUL_TEXTS.iter().any(|one| text.starts_with(one.split("{}").next().unwrap()));
+        assert!(posts.iter().all(|post| of_harmful(&post.text) == post.harmful));
+    }
+
+    #[test]
+    fn swapped_noises_change_places_and_the_others_stay() {
+        assert!(spread(true, "LLM judge") > 10.0 * spread(false, "LLM judge"));
+        assert!(spread(true, "spam rules") < spread(false, "spam rules") / 10.0);
+        let other = |swapped| spread(swapped, "toxicity model");
+        assert!((other(true) / other(false) - 1.0).abs() < 1e-12);
+    }
+}

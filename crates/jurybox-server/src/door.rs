@@ -1,0 +1,254 @@
+//! A door for commands of this machine: while a server has a folder, they ask it instead, by a socket in the folder.
+//!
+//! Who may open the folder's files may do everything with them, so nobody is asked who they are. A message is a line of JSON, and so is its
+//! answer. Where the system has no such sockets there is no door, and commands wait for the folder as they do for each other.
+
+use crate::Error;
+use crate::clerk::Clerk;
+use crate::config::Config;
+use crate::request::Call;
+use crate::service::{Queue, Service};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The socket's name in its folder.
+const SOCKET: &str = "jurybox.sock";
+
+/// The first thing that is said.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Greeting {
+    /// The queue; the only one where none is named.
+    pub(crate) queue: Option<String>,
+    /// How it is to be set up where it is to be made.
+    pub(crate) make: Option<Config>,
+}
+
+/// What is asked after that.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Asked {
+    Call(Box<Call>),
+    Held { reviewer: String },
+    LastVerdict { item: String, reviewer: String },
+    Status,
+    Jury,
+    Exported { after: u64, many: u64 },
+    TagNames,
+}
+
+/// An answer, or why there is none.
+#[derive(Debug, Serialize, Deserialize)]
+enum Said {
+    Yes(Value),
+    No { code: String, why: String },
+}
+
+impl Said {
+    fn of(answer: Result<Value, Error>) -> Said {
+        answer.map_or_else(|error| Said::No { code: error.code().into(), why: error.to_string() }, Said::Yes)
+    }
+
+    /// Errors keep their words; of their kinds, the one that callers tell from others.
+    fn heard(self) -> Result<Value, Error> {
+        match self {
+            Said::Yes(value) => Ok(value),
+            Said::No { code, why } if code == "conflict" => Err(Error::Conflict(why)),
+            Said::No { why, .. } => Err(Error::Refused(why)),
+        }
+    }
+}
+
+/// A line cannot be had, or is none.
+fn broken(what: impl std::fmt::Display) -> Error {
+    Error::Open(format!("the server that has the folder: {what}"))
+}
+
+impl Queue {
+    /// Answers what came in by the door.
+    fn answer_at_door(&self, asked: Asked) -> Result<Value, Error> {
+        fn told<T: Serialize>(what: T) -> Result<Value, Error> {
+            serde_json::to_value(what).map_err(broken)
+        }
+        match asked {
+            Asked::Call(call) => told(self.ask(*call)?),
+            Asked::Held { reviewer } => told(self.held(&reviewer)?),
+            Asked::LastVerdict { item, reviewer } => {
+                told(self.read(move |clerk| clerk.last_verdict(&item, &reviewer))??)
+            }
+            Asked::Status => told(self.read(Clerk::status)??),
+            Asked::Jury => told(self.read(|clerk| clerk.replica.learner.jury().to_json())?),
+            Asked::Exported { after, many } => told(self.exported(after, many)?),
+            Asked::TagNames => told(self.tag_names()?),
+        }
+    }
+}
+
+/// A door that is open. It is closed when this is dropped.
+#[derive(Debug)]
+pub struct Door {
+    socket: PathBuf,
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::{Asked, Door, Greeting, Said, broken};
+    use crate::Error;
+    use crate::service::{Queue, Service};
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::path::Path;
+    use std::sync::{Arc, Weak};
+    use std::time::Duration;
+
+    /// How often it is looked whether the service is still there.
+    const LOOK: Duration = Duration::from_millis(100);
+
+    /// The other end of a line.
+    pub(super) struct Line {
+        to: UnixStream,
+        from: BufReader<UnixStream>,
+    }
+
+    impl Line {
+        fn over(stream: UnixStream) -> std::io::Result<Line> {
+            Ok(Line { from: BufReader::new(stream.try_clone()?), to: stream })
+        }
+
+        pub(super) fn connect(socket: &Path) -> Option<Line> {
+            UnixStream::connect(socket).and_then(Line::over).ok()
+        }
+
+        pub(super) fn say(&mut self, what: &impl Serialize) -> Result<(), Error> {
+            let mut text = serde_json::to_vec(what).map_err(broken)?;
+            text.push(b'\n');
+            self.to.write_all(&text).map_err(broken)
+        }
+
+        /// What is said; none where the other has gone.
+        pub(super) fn hear<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Error> {
+            let mut text = Vec::new();
+            self.from.read_until(b'\n', &mut text).map_err(broken)?;
+            if text.is_empty() { Ok(None) } else { serde_json::from_slice(&text).map(Some).map_err(broken) }
+        }
+    }
+
+    pub(super) fn open(service: &Arc<Service>, socket: &Path) -> std::io::Result<Door> {
+        // Whoever left it there has the folder no more: this process has it.
+        let _ = std::fs::remove_file(socket);
+        let listener = UnixListener::bind(socket)?;
+        std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        let service = Arc::downgrade(service);
+        std::thread::Builder::new().name("door".into()).spawn(move || {
+            while service.strong_count() > 0 {
+                match listener.accept() {
+                    Ok((stream, _)) => {
+                        let service = service.clone();
+                        std::thread::spawn(move || drop(attend(stream, &service)));
+                    }
+                    Err(_) => std::thread::sleep(LOOK),
+                }
+            }
+        })?;
+        Ok(Door { socket: socket.into() })
+    }
+
+    /// Answers one who has come until they leave.
+    fn attend(stream: UnixStream, service: &Weak<Service>) -> Result<(), Error> {
+        stream.set_nonblocking(false).map_err(broken)?;
+        let mut line = Line::over(stream).map_err(broken)?;
+        let Some(greeting) = line.hear::<Greeting>()? else { return Ok(()) };
+        let queue = greeted(service, &greeting);
+        let name = match queue {
+            Ok(name) => name,
+            Err(error) => return line.say(&Said::of(Err(error))),
+        };
+        line.say(&Said::Yes(serde_json::Value::Null))?;
+        while let Some(asked) = line.hear::<Asked>()? {
+            // Looked up anew each time: nobody who waits keeps a queue from being closed.
+            let queue = service.upgrade().ok_or(Error::Closed).and_then(|service| service.queue(&name));
+            line.say(&Said::of(queue.and_then(|queue: Queue| queue.answer_at_door(asked))))?;
+        }
+        Ok(())
+    }
+
+    fn greeted(service: &Weak<Service>, greeting: &Greeting) -> Result<String, Error> {
+        let service = service.upgrade().ok_or(Error::Closed)?;
+        match greeting {
+            Greeting { queue: Some(name), make: Some(config) } => {
+                service.create_for("desk", name, config)?;
+                Ok(name.clone())
+            }
+            Greeting { queue, .. } => service.name_of(queue.as_deref()),
+        }
+    }
+}
+
+impl Service {
+    /// Lets commands of this machine in while this process has the folder. None where the system has no such doors, or the folder's path is
+    /// too long for one.
+    #[cfg(unix)]
+    pub fn open_door(self: &Arc<Self>, folder: &Path) -> Option<Door> {
+        unix::open(self, &folder.join(SOCKET)).ok()
+    }
+
+    /// There are no such doors on this system.
+    #[cfg(not(unix))]
+    pub fn open_door(self: &Arc<Self>, _: &Path) -> Option<Door> {
+        None
+    }
+
+    /// The name of a queue that is there; that of the only one where none is named.
+    fn name_of(&self, queue: Option<&str>) -> Result<String, Error> {
+        Ok(self.reach(|store| crate::desk::find(store, queue))?.1)
+    }
+}
+
+/// A queue that a server has, asked by its door.
+pub(crate) struct There {
+    #[cfg(unix)]
+    line: unix::Line,
+}
+
+#[cfg(unix)]
+impl There {
+    /// Knocks at a folder's door; none where there is none, or nobody answers.
+    pub(crate) fn knock(folder: &Path, greeting: &Greeting) -> Option<Result<There, Error>> {
+        let mut line = unix::Line::connect(&folder.join(SOCKET))?;
+        let answered = line.say(greeting).and_then(|()| line.hear::<Said>());
+        match answered {
+            Ok(Some(said)) => Some(said.heard().map(|_| There { line })),
+            // It has just gone: the folder is free.
+            Ok(None) | Err(_) => None,
+        }
+    }
+
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, asked: &Asked) -> Result<T, Error> {
+        self.line.say(asked)?;
+        let said: Said = self.line.hear()?.ok_or_else(|| broken("it has ended"))?;
+        serde_json::from_value(said.heard()?).map_err(broken)
+    }
+}
+
+#[cfg(not(unix))]
+impl There {
+    pub(crate) fn knock(_: &Path, _: &Greeting) -> Option<Result<There, Error>> {
+        None
+    }
+
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, _: &Asked) -> Result<T, Error> {
+        Err(broken("there are no doors on this system"))
+    }
+}
