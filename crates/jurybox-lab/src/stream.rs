@@ -89,7 +89,7 @@ impl Stream {
             let noise: f64 = StandardNormal.sample(rng);
             let silent = rng.random::<f64>() < character.silent;
             let level = character.noise_for(swapped.then_some(Self::PAIR));
-            (!silent).then(|| character.offset + character.gain * severity + level * noise)
+            (!silent).then_some(character.offset + character.gain * severity + level * noise)
         };
         let scores = CHARACTERS.iter().map(score).collect();
         let harmful = severity >= HARMFUL;
