@@ -77,7 +77,7 @@ pub(crate) struct View {
     pub(crate) cursor: usize,
     pub(crate) set: BTreeSet<Place>,
     /// To value single rows in, of which very many come and go.
-    buffers: RefCell<(Scratch, Vec<f64>)>,
+    buffers: Box<RefCell<(Scratch, Vec<f64>)>>,
 }
 
 impl View {
@@ -101,7 +101,7 @@ impl View {
         }
         places.sort_unstable();
         let order = places.iter().map(|place| Number::of(place.n)).collect();
-        let (set, buffers) = (BTreeSet::new(), RefCell::default());
+        let (set, buffers) = (BTreeSet::new(), Box::default());
         Ok(View { model, fitted, valuing, ageing, order, cursor: 0, set, buffers })
     }
 

@@ -230,7 +230,7 @@ impl Play<'_> {
             let rewards: Vec<f64> = closed.standing.iter().map(|stood| stood.reward).collect();
             let agree = rewards.iter().all(|reward| *reward == rewards[0]);
             let needed = if agree { quorum } else { 2 * quorum - 1 };
-            if undecided && (rewards.len() as i64) < needed {
+            if undecided && rewards.len() < usize::try_from(needed).unwrap_or(0) {
                 return Ok(None);
             }
             return Ok(if is_final { None } else { median(closed.standing.iter().map(|s| s.reward)) });

@@ -40,7 +40,8 @@ pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -
 }
 
 fn digits(hash: Sha256) -> String {
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let bytes = hash.finalize();
+    format!("{:016x}", bytes.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)))
 }
 
 /// The hashes of the rows of one table that belong to an entry.

@@ -16,7 +16,7 @@ const TOGETHER: usize = 64;
 const SEALED: [&str; 4] = [sql::INSERT_ITEM, sql::INSERT_RESCORED, sql::INSERT_CLAIM, sql::INSERT_VERDICT];
 
 /// The body of an entry with its seal, which comes last: on its rows, and on itself with the entry's number, time, actor and kind.
-pub(super) fn sealed(mut body: String, entry: [Value; 4], rows: &[Op]) -> String {
+pub(super) fn sealed(mut body: String, entry: &[Value], rows: &[Op]) -> String {
     body.pop();
     let mut hashes = Vec::new();
     for table in SEALED {

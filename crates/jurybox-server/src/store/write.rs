@@ -15,8 +15,8 @@ pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -
     let first = ops.len();
     rows_of(queue, write, ops)?;
     let (seq, at, kind) = (event.seq, event.at, event.body.kind());
-    let [number, time, actor, word] = [seq.into(), at.into(), (&event.actor).into(), kind.into()];
-    let body = sealed(Stub::of(&event.body).to_text(), [number, time, actor, word], &ops[first..]);
+    let entry = values![seq, at, &event.actor, kind];
+    let body = sealed(Stub::of(&event.body).to_text(), &entry, &ops[first..]);
     ops.push(Op { sql: sql::INSERT_LOG, values: values![queue, seq, at, &event.actor, kind, body, batch] });
     Ok(())
 }

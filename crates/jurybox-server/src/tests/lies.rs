@@ -295,9 +295,10 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
     let mut life = Life::new(kind, 1, &Config { policy, reward: Some(scale), undo_seconds: 30, ..config() });
     let item = |n: u64| crate::NewItem {
         id: format!("x{n}"),
-        scores: [("a".to_string(), Some(n as f64)), ("b".to_string(), (n % 7 > 0).then_some(1.0))].into(),
+        scores: [("a".to_string(), Some(n as f64)), ("b".to_string(), (!n.is_multiple_of(7)).then_some(1.0))]
+            .into(),
         tags: [("language".to_string(), "en".to_string())].into(),
-        due: (n % 9 == 0).then_some(4_000_000_000_000_000),
+        due: n.is_multiple_of(9).then_some(4_000_000_000_000_000),
         ..crate::NewItem::default()
     };
     life.ask(Request::Items((0..130).map(item).collect())).unwrap();
