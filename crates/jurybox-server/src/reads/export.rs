@@ -3,10 +3,11 @@
 //! It is read in pages, each as it is at one moment: whoever reads a large queue slowly holds up neither the database nor others.
 
 use crate::error::corrupt;
-use crate::event::{Source, Stub};
+use crate::event::Source;
 use crate::rows::{ItemRow, VerdictRow};
 use crate::service::Queue;
 use crate::store::{Head, Store, set_up};
+use crate::stub::Stub;
 use crate::{Error, Tags};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
