@@ -16,7 +16,8 @@ fn desk(name: &str) -> Folder {
     for n in 0..40 {
         writeln!(
             items,
-            "p{n},0.{n:02},{},{},{n}000,\"text, {n}\"",
+            "p{n},0.{:02},{},{},{n}000,\"text, {n}\"",
+            n * 7 % 40,
             if n % 3 == 0 { "" } else { "0.5" },
             ["en", "de"][n % 2]
         )
