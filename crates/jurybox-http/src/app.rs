@@ -1,8 +1,10 @@
 //! What all requests share.
 
-use crate::guard::{Buckets, Keys};
+use crate::buckets::Buckets;
+use crate::guard::Keys;
 use crate::log::Writer;
 use crate::metrics::Metrics;
+use crate::pages::{Sessions, Watch};
 use crate::problem::Problem;
 use crate::settings::Settings;
 use jurybox_server::{Answer, Call, Error, Queue, Service};
@@ -42,6 +44,10 @@ pub(crate) struct Inner {
     pub(crate) previews: Semaphore,
     /// A few reports at a time: each reads all that was decided.
     pub(crate) reports: Semaphore,
+    /// Who has logged in on a page.
+    pub(crate) sessions: Sessions,
+    /// What the pages are told of as it happens, and what they remember.
+    pub(crate) watch: Watch,
     known: Mutex<HashMap<String, (Queue, Instant)>>,
     ready: AtomicBool,
     /// Since when the database is being asked whether it answers.
@@ -59,6 +65,8 @@ impl App {
             room: Semaphore::new(settings.limits.at_once),
             previews: Semaphore::new(1),
             reports: Semaphore::new(4),
+            sessions: Sessions::default(),
+            watch: Watch::new(),
             known: Mutex::default(),
             ready: AtomicBool::new(false),
             asking: Mutex::default(),

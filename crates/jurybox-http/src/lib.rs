@@ -12,6 +12,7 @@
 
 mod app;
 mod body;
+mod buckets;
 mod guard;
 mod handlers;
 mod hooks;
@@ -20,6 +21,7 @@ mod log;
 mod metrics;
 mod observe;
 mod openapi;
+mod pages;
 mod patient;
 mod problem;
 mod routes;

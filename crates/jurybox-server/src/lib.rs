@@ -48,7 +48,10 @@ pub use hooks::{Outcome, Secret, Webhook};
 pub use keep::{Rebuilt, backup, rebuild, restore};
 pub use keys::{Key, Keyring, Role, hash_of_secret};
 pub use place::Place;
-pub use reads::{Drawn, Evaluated, Explained, Found, Happened, Listed, Model, Scale, Share, Stands};
+pub use reads::{
+    Drawn, Evaluated, Explained, Found, Happened, Judged, Listed, Model, Own, Pulse, Scale, Share, Skipped,
+    Stands, Worked,
+};
 pub use request::{Answer, Call, Change, Claimed, NewItem, NewVerdict, Rejected, Request};
 pub use rewards::Rewards;
 pub use service::{Queue, Service, Standing};

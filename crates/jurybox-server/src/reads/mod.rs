@@ -10,12 +10,14 @@ mod items;
 mod model;
 mod report;
 mod sample;
+pub(crate) mod worked;
 
 pub use happened::Happened;
-pub use items::{Explained, Listed, Stands};
+pub use items::{Explained, Judged, Listed, Stands};
 pub use model::{Evaluated, Model};
 pub use report::{Drawn, Found, Share};
 pub use sample::Scale;
+pub use worked::{Own, Pulse, Skipped, Worked};
 
 use crate::Error;
 use crate::clerk::Clerk;

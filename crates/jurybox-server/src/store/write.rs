@@ -95,6 +95,9 @@ pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -
     for (n, body, expires) in &write.payloads {
         op(sql::UPSERT_PAYLOAD, values![queue, *n, body, *expires]);
     }
+    for note in &write.notes {
+        op(sql::INSERT_NOTE, values![queue, note.n, seq, note.i, &note.text]);
+    }
     Ok(())
 }
 

@@ -19,3 +19,4 @@ mod rules;
 mod same;
 mod scale;
 mod served;
+mod work;
