@@ -94,12 +94,17 @@ def items(count, seed=7):
     return made
 
 
-def sit(page, server, queue, reviewer):
+def sit(page, server, queue, reviewer, scripts=True):
     """Goes to the desk and says who is there."""
     page.goto(f"{server.url}/q/{queue}/desk")
     page.fill("#reviewer", reviewer)
     page.keyboard.press("Enter")
-    page.wait_for_selector("#desk")
+    at_desk(page, scripts)
+
+
+def at_desk(page, scripts=True):
+    """Waits until the desk is there, and its script where scripts run."""
+    page.wait_for_selector("#desk[data-live]" if scripts else "#desk")
 
 
 def current(page):

@@ -159,6 +159,16 @@ pub(super) struct Bins<T> {
 }
 
 impl<T> Bins<T> {
+    /// When each of them is, as an axis has it, and what that says.
+    pub(super) fn places(&self, now: i64) -> (Vec<f64>, &'static str) {
+        let first = self.each.first().map_or(now, |(at, _)| *at);
+        let (unit, label) = unit(now - first);
+        (
+            self.each.iter().map(|(at, _)| ((at + self.length / 2 - now) as f64 / unit).min(0.0)).collect(),
+            label,
+        )
+    }
+
     /// At most so many of them, of a length that people know.
     pub(super) fn of(times: impl IntoIterator<Item = (i64, T)>, now: i64, most: i64) -> Bins<T> {
         let times: Vec<(i64, T)> = times.into_iter().collect();
@@ -177,6 +187,17 @@ impl<T> Bins<T> {
         }
         Bins { length, each }
     }
+}
+
+/// The unit in which a stretch of time that ends now is told, in microseconds, and what an axis says of it.
+pub(super) fn unit(since: i64) -> (f64, &'static str) {
+    let (unit, label) = match since {
+        since if since < 3 * MINUTE => (SECOND, "seconds, until now"),
+        since if since < 180 * MINUTE => (MINUTE, "minutes, until now"),
+        since if since < 3 * DAY => (60 * MINUTE, "hours, until now"),
+        _ => (DAY, "days, until now"),
+    };
+    (unit as f64, label)
 }
 
 /// How many items that were looked at it takes to speak of errors.

@@ -1,6 +1,6 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
-use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen};
+use super::figures::{Bins, DAY, SECOND, Seen, quantile, seen};
 use super::format::{amount, between, count, percent, span};
 use super::shell::{Page, ways};
 use crate::app::App;
@@ -81,7 +81,7 @@ fn inner(caller: &Caller, name: &str, told: Option<&Arc<Seen>>) -> Markup {
             None => p class="bad" { "This queue cannot be shown now: the log of the server says why. " a href="/readyz" { "State of the server" } },
             Some(seen) => {
                 (figures(seen, name))
-                (caught_per(seen, &Frame::from_zero(1100.0, 170.0, 150.0)))
+                (caught_per(seen, &Frame::from_zero(1360.0, 170.0, 150.0)))
                 (against(seen))
                 (alarms(seen, name))
             }
@@ -124,9 +124,10 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     if filled < 2 {
         return html! { p class="small" { "What was caught will be drawn here once verdicts have come in for a while." } };
     }
-    let hours = |at: i64| (at + bins.length / 2 - seen.now) as f64 / (60 * MINUTE) as f64;
+    let (places, x_label) = bins.places(seen.now);
     let curve = |name: &str, of: &dyn Fn(&[f64]) -> f64| {
-        Curve::new(name, bins.each.iter().map(|(at, worths)| (hours(*at).min(0.0), of(worths))).collect())
+        let points = places.iter().zip(&bins.each).map(|(x, (_, worths))| (*x, of(worths)));
+        Curve::new(name, points.collect())
     };
     let mut curves = vec![curve("caught", &|worths| worths.iter().sum())];
     for (name, share, style) in [("plain mean", &seen.found.plain_mean, 6), ("chance", &seen.found.random, 3)]
@@ -139,13 +140,13 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     }
     let plot = Plot {
         title: String::new(),
-        x_label: "hours, until now".into(),
+        x_label: x_label.into(),
         y_label: format!("caught in {}", span(bins.length as f64 / SECOND as f64)),
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         curves,
     };
-    PreEscaped(plot.in_both(frame))
+    html! { div class="plot" { (PreEscaped(plot.in_both(frame))) } }
 }
 
 /// What an item that was looked at was worth, against what others would have found.
@@ -158,7 +159,7 @@ pub(super) fn against(seen: &Seen) -> Markup {
             @if let Some(plain) = found.plain_mean.mean { "; by the plain mean " (between(plain)) }
             @if let Some(random) = found.random.mean { "; by chance " (between(random)) }
             @if let Some(times) = seen.times_plain_mean() { " · " b { (format!("{times:.1}")) " × plain mean" } }
-            @if let Some(unknown) = found.unknown { ". Nothing is known of others: " (unknown) }
+            @if let Some(unknown) = found.unknown { ". What others would have found is not known: " (unknown) }
             "."
         }
     }

@@ -101,7 +101,7 @@ fn table(seen: &Seen) -> Markup {
         return html! { p class="small" { "Nobody has given a verdict yet." } };
     }
     html! {
-        div class="scroll" tabindex="0" role="region" aria-label="Reviewers" {
+        div class="scroll" tabindex="0" role="region" aria-label="Table of reviewers" {
             table {
                 thead { tr { th { "reviewer" } th { "last 24 h" } th { "verdicts" } th { "pace" } th { "agreement" } th { "golden" } th { "skips" } th { "last" } } }
                 tbody {

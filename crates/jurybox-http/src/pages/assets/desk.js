@@ -13,7 +13,7 @@ function begin() {
   const buttons = [...document.querySelectorAll("button[name=label]")];
   const done = new Set(); // what was judged here, by item and token
   let skew = Date.parse(desk.dataset.now) - Date.now();
-  let current = onPage(), next = [], before = null, active = Date.now(), refused = [], filling = null;
+  let current = onPage(), next = [], before = null, active = Date.now(), refused = [], filling = null, again = false;
 
   const outbox = new Outbox(queue, reviewer, (state, entry, said) => {
     if (state === "sent") {
@@ -66,10 +66,16 @@ function begin() {
     }
   }
 
-  // Has the server give what is held, and the next.
+  // Has the server give what is held, and the next. Asked again while it is at it, it asks once more: there may be room since.
   function fill() {
-    filling ??= post(path + "next", { reviewer }).then((answer) => {
+    if (filling) {
+      again = true;
+      return filling;
+    }
+    again = false;
+    filling = post(path + "next", { reviewer }).then((answer) => {
       filling = null;
+      if (again) fill();
       if (answer.away) {
         if (!current) bar("The server cannot be reached. This page tries again by itself.");
         setTimeout(fill, 2000);
@@ -266,6 +272,7 @@ function begin() {
   window.addEventListener("keyup", (event) => event.key === " " && reveal(false));
   window.addEventListener("online", () => outbox.flush());
 
+  desk.dataset.live = "";
   if (current && outbox.holds(current.item)) show(null);
   const left = outbox.all().length;
   outbox.flush();

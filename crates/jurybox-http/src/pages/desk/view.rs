@@ -69,7 +69,8 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
         }
         main #desk class="desk" data-queue=(queue) data-reviewer=(who) data-undo=(desk.config.undo_seconds)
             data-lease=(desk.config.lease_seconds) data-now=(Time(now())) data-state=(if current.is_some() { "item" } else { "empty" }) {
-            p #bar class="bar" role="status" aria-live="polite" hidden {}
+            h1 class="unseen" { "The desk of " (queue) }
+            p #bar class="notice" role="status" aria-live="polite" hidden {}
             article #item class="item" tabindex="-1" aria-label="The item"
                 data-item=[current.map(|held| held.item.as_str())] data-token=[current.map(|held| held.token)]
                 data-until=[current.map(|held| Time(held.until))] {
@@ -189,7 +190,7 @@ fn last(own: &[Own], who: &str, queue: &str) -> Markup {
             p class="small" { "Your verdicts will stand here, the last one first." }
         } @else {
             table class="words" {
-                thead { tr { th { "when" } th { "item" } th { "verdict" } th { "note" } th {} } }
+                thead { tr { th { "when" } th { "item" } th { "verdict" } th { "note" } th { span class="unseen" { "undo" } } } }
                 tbody {
                     @for own in own.iter().take(20) {
                         tr {

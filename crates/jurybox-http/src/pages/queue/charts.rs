@@ -1,7 +1,7 @@
 //! The drawings of a queue.
 
 use super::super::figures::{
-    Bins, ENOUGH, MINUTE, SECOND, effective, error_correlations, quantile, reliability as groups,
+    Bins, ENOUGH, SECOND, effective, error_correlations, quantile, reliability as groups, unit,
 };
 use super::super::format::span;
 use super::View;
@@ -14,7 +14,7 @@ const POINTS: usize = 120;
 const DRAWN: usize = 12;
 const MAPPED: usize = 20;
 
-const FRAME: Frame = Frame::from_zero(720.0, 280.0, 150.0);
+const FRAME: Frame = Frame::from_zero(900.0, 300.0, 150.0);
 
 fn plot(x_label: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
     let (x_label, y_label) = (x_label.into(), y_label.into());
@@ -22,7 +22,7 @@ fn plot(x_label: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
 }
 
 fn drawn(plot: &Plot, frame: &Frame) -> Markup {
-    PreEscaped(plot.in_both(frame))
+    html! { div class="plot" { (PreEscaped(plot.in_both(frame))) } }
 }
 
 /// What was caught, by items looked at, against what the plain mean and chance would have.
@@ -65,7 +65,8 @@ pub(super) fn trust(view: &View<'_>) -> Markup {
     if seen.weights.len() < 2 {
         return html! { p class="small" { "One line an evaluator, from the second model on: how much a unit of its score adds." } };
     }
-    let hours = |at: i64| (at - seen.now) as f64 / (60 * MINUTE) as f64;
+    let since = seen.weights.first().map_or(0, |(at, _)| seen.now - at);
+    let (unit, x_label) = unit(since);
     let curves: Vec<Curve> = names
         .iter()
         .enumerate()
@@ -74,11 +75,12 @@ pub(super) fn trust(view: &View<'_>) -> Markup {
             let weight = |all: &[(String, f64)]| {
                 all.iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, weight)| *weight)
             };
-            let points = seen.weights.iter().map(|(at, all)| (hours(*at), weight(all))).collect();
+            let points =
+                seen.weights.iter().map(|(at, all)| ((at - seen.now) as f64 / unit, weight(all))).collect();
             Curve { style: Some(style), ..Curve::new(name, points) }
         })
         .collect();
-    drawn(&plot("hours, until now", "weight", curves), &FRAME)
+    drawn(&plot(x_label, "weight", curves), &FRAME)
 }
 
 /// How long people took from claim to verdict.
@@ -88,15 +90,14 @@ pub(super) fn delay(view: &View<'_>) -> Markup {
     if bins.each.iter().filter(|(_, all)| !all.is_empty()).count() < 2 {
         return html! { p class="small" { "Half of all verdicts come sooner than the one line, nine of ten sooner than the other: once there are some." } };
     }
-    let hours = |at: i64| ((at + bins.length / 2 - view.seen.now) as f64 / (60 * MINUTE) as f64).min(0.0);
+    let (places, x_label) = bins.places(view.seen.now);
     let curve = |name: &str, share: f64| {
-        let point =
-            |(at, all): &(i64, Vec<f64>)| (hours(*at), quantile(&mut all.clone(), share).unwrap_or(f64::NAN));
-        Curve::new(name, bins.each.iter().map(point).collect())
+        let took = |all: &[f64]| quantile(&mut all.to_vec(), share).unwrap_or(f64::NAN);
+        Curve::new(name, places.iter().zip(&bins.each).map(|(x, (_, all))| (*x, took(all))).collect())
     };
     let label = format!("seconds, in {}", span(bins.length as f64 / SECOND as f64));
-    let frame = Frame::from_zero(720.0, 200.0, 150.0);
-    drawn(&plot("hours, until now", &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame)
+    let frame = Frame::from_zero(900.0, 200.0, 150.0);
+    drawn(&plot(x_label, &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame)
 }
 
 /// The map of error correlations, alike ones side by side.

@@ -67,7 +67,7 @@ pub(super) async fn page(
             h1 class="unseen" { (queue) }
             section class="panel" data-panel="figures" data-queue=(queue) aria-label="Figures" { (panels::figures(&view)) }
             div class="columns" { div { (all(&LEFT)) } div { (all(&RIGHT)) } }
-            div class="halves" { div { (all(&BELOW[..1])) (all(&BELOW[3..])) } div { (all(&BELOW[1..3])) } }
+            div class="halves" { div { (all(&BELOW[..3])) } div { (all(&BELOW[3..])) } }
         }
     };
     Ok(Page::new(&format!("{queue} · Jurybox"), &body).into_response())

@@ -35,9 +35,9 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
     };
     let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max);
     html! {
-        div class="scroll" tabindex="0" role="region" aria-label="Evaluators" {
+        div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
-                thead { tr { th { "name" } th { "weight" } th {} th { "noise" } th { "seen" } th {} } }
+                thead { tr { th { "name" } th { "weight" } th { span class="unseen" { "as a bar" } } th { "noise" } th { "seen" } th { span class="unseen" { "mute" } } } }
                 tbody {
                     @for (style, of) in all.iter().enumerate() {
                         tr class=[of.muted.then_some("reference")] {
@@ -49,7 +49,7 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
                             td { a href={ "/q/" (view.queue) "/mute?evaluator=" (in_address(&of.name)) } { @if of.muted { "hear" } @else { "mute" } } }
                         }
                         @if let Some((twin, r)) = of.closest.as_ref().filter(|(_, r)| r.abs() >= 0.8) {
-                            tr { td colspan="6" class="small" { "scores as " (twin) " does (" (format!("{r:.2}")) ")" } }
+                            tr { td colspan="6" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}")) ")" } }
                         }
                         @for alarm in &of.alarms {
                             tr { td colspan="6" class="warn" {
@@ -125,9 +125,9 @@ pub(super) fn top(view: &View<'_>) -> Markup {
     };
     let largest = best.iter().map(reach).fold(0.0, f64::max);
     html! {
-        div class="scroll" tabindex="0" role="region" aria-label="Next in line" {
+        div class="scroll" tabindex="0" role="region" aria-label="Table of the next in line" {
             table {
-                thead { tr { th {} th { "item" } th { "why" } th { "value" } th { "expected" } } }
+                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th { "why" } th { "value" } th { "expected" } } }
                 tbody {
                     @for (place, of) in best.iter().enumerate() {
                         tr {
