@@ -18,8 +18,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
-/// How often somebody looks whether a queue has changed.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often somebody looks whether a queue has changed, while a page listens, and while none does: weights are remembered for later.
+const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// A stream is cut after so long, and the page comes again: keys may have been revoked since.
 const CUT: Duration = Duration::from_mins(10);
 /// A stream that says nothing for so long says that it is there.
@@ -122,8 +122,13 @@ impl Watch {
 
 /// Looks after the queues, for as long as the server runs.
 pub(crate) async fn watch(app: App) {
+    let mut looked = Instant::now();
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(LOOK.0).await;
+        if app.0.watch.told.receiver_count() == 0 && looked.elapsed() < LOOK.1 {
+            continue;
+        }
+        looked = Instant::now();
         let asked = app.clone();
         // A database that is away now is there later.
         let _ = app.wait(move || look(&asked)).await;

@@ -13,7 +13,7 @@ use crate::store::Store;
 use crate::store::keys::{
     ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
 };
-use crate::store::lookups::{DELETE_QUEUE, EachLooked, Lookups, Said};
+use crate::store::lookups::{DELETE_QUEUE, EachLooked, Lookups, Said, VERDICT_ID, before_taking_back};
 use crate::store::sql;
 use crate::store::value::values;
 use tokio_postgres::types::Type;
@@ -55,6 +55,12 @@ impl Lookups for Postgres {
     fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error> {
         let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
         self.many(IDS, queue, items, |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
+    fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error> {
+        let rows = self.ask(VERDICT_ID, values![queue, verdict.seq, verdict.i])?;
+        let id: Option<String> = rows.first().map(|row| get(row, 0)).transpose()?;
+        Ok(id.and_then(|id| before_taking_back(&id, by)))
     }
 
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {
