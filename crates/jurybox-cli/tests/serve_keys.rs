@@ -45,6 +45,24 @@ const ROLES: &[(&str, &str)] = &[
     ("readiness", ""),
 ];
 
+/// What each page takes, and each thing that is done there; several where any of them will do.
+const PAGES: &[(&str, &str, &[&str])] = &[
+    ("GET", "/", &["read", "review"]),
+    ("GET", "/live", &["read"]),
+    ("GET", "/q/nowhere", &["read"]),
+    ("GET", "/q/nowhere/reviewers", &["read"]),
+    ("GET", "/q/nowhere/mute?evaluator=a", &["read"]),
+    ("POST", "/q/nowhere/mute/now", &["admin"]),
+    ("GET", "/q/nowhere/desk", &["review"]),
+    ("POST", "/q/nowhere/desk/who", &["review"]),
+    ("POST", "/q/nowhere/desk/next", &["review"]),
+    ("POST", "/q/nowhere/desk/verdict", &["review"]),
+    ("POST", "/q/nowhere/desk/skip", &["review"]),
+    ("POST", "/q/nowhere/desk/undo", &["review"]),
+    ("POST", "/q/nowhere/desk/keep", &["review"]),
+    ("POST", "/q/nowhere/desk/leave", &["review"]),
+];
+
 fn bearer(secret: &str) -> String {
     format!("Bearer {secret}")
 }
@@ -98,6 +116,24 @@ fn every_role_on_every_route() {
         }
     }
     assert_eq!(seen, ROLES.len());
+    for (method, path, roles) in PAGES {
+        assert_eq!(nobody(method, path).problem(401), "unauthorized", "{path}");
+        for (own, secret) in &keys {
+            // A stream goes on for good: that it would begin is seen by who may not ask.
+            if *path == "/live" && ["read", "admin"].contains(own) {
+                continue;
+            }
+            let answer = server.ask_with(method, path, &[("Authorization", &bearer(secret))], "{}");
+            if roles.contains(own) || *own == "admin" {
+                assert!(![401, 403].contains(&answer.status), "{own} {path}: {answer:?}");
+            } else {
+                assert_eq!(answer.problem(403), "forbidden", "{own} {path}");
+            }
+        }
+    }
+    for page in ["/login", "/logout"] {
+        assert_ne!(nobody(if page == "/login" { "GET" } else { "POST" }, page).status, 401, "{page}");
+    }
     for said in ["Basic abc", "Bearer", "Bearer jury_0000", "bearer  "] {
         let answer = server.ask_with("GET", "/v1/queues", &[("Authorization", said)], "");
         assert_eq!(answer.problem(401), "unauthorized", "{said}");

@@ -83,6 +83,15 @@ impl Frame {
         Frame { width, height, legend, tight: true, ground: Ground::Page }
     }
 
+    /// A picture with zero in it, in a size of one's own.
+    ///
+    /// ```
+    /// assert!(!jurybox_draw::Frame::from_zero(720.0, 280.0, 150.0).tight);
+    /// ```
+    pub const fn from_zero(width: f64, height: f64, legend: f64) -> Frame {
+        Frame { width, height, legend, tight: false, ground: Ground::Page }
+    }
+
     /// The same for a file of its own: with its own ground, and colours that do not depend on a page.
     ///
     /// ```

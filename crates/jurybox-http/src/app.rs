@@ -1,9 +1,11 @@
 //! What all requests share.
 
+use crate::buckets::Buckets;
 use crate::demo::Demo;
-use crate::guard::{Buckets, Keys};
+use crate::guard::Keys;
 use crate::log::Writer;
 use crate::metrics::Metrics;
+use crate::pages::{Sessions, Watch};
 use crate::problem::Problem;
 use crate::settings::Settings;
 use jurybox_server::{Answer, Call, Door, Error, Queue, Service};
@@ -46,6 +48,10 @@ pub(crate) struct Inner {
     pub(crate) reports: Semaphore,
     /// A few exports at a time: each holds a thread for as long as its reader takes.
     pub(crate) exports: Arc<Semaphore>,
+    /// Who has logged in on a page.
+    pub(crate) sessions: Sessions,
+    /// What the pages are told of as it happens, and what they remember.
+    pub(crate) watch: Watch,
     known: Mutex<HashMap<String, (Queue, Instant)>>,
     ready: AtomicBool,
     /// Since when the database is being asked whether it answers.
@@ -64,6 +70,8 @@ impl App {
             previews: Semaphore::new(1),
             reports: Semaphore::new(4),
             exports: Arc::new(Semaphore::new(4)),
+            sessions: Sessions::default(),
+            watch: Watch::new(),
             known: Mutex::default(),
             ready: AtomicBool::new(false),
             asking: Mutex::default(),

@@ -50,12 +50,22 @@ impl Caller {
         )))
     }
 
-    fn may(&self, role: Role) -> bool {
+    pub(crate) fn may(&self, role: Role) -> bool {
         self.roles.iter().any(|own| own.covers(role))
     }
 
     pub(crate) fn sees(&self, queue: &str) -> bool {
         self.queues.is_empty() || self.queues.iter().any(|own| own == queue)
+    }
+
+    /// Whether a key was shown, and no proxy or machine is believed.
+    pub(crate) fn has_key(&self) -> bool {
+        !self.is_local && self.reviewer.is_none()
+    }
+
+    /// Who reviews, where that is known without asking: a proxy says who is there, and a key has a name.
+    pub(crate) fn reviews_as(&self) -> Option<&str> {
+        self.reviewer.as_deref().or((!self.is_local).then_some(self.actor.as_str()))
     }
 
     /// Refuses a reviewer that is somebody else.
@@ -152,38 +162,6 @@ impl Keys {
     }
 }
 
-/// A bucket for each caller, from which every request takes a drop; it fills as time passes.
-pub(crate) struct Buckets {
-    per_second: Option<f64>,
-    full: f64,
-    levels: Mutex<HashMap<String, (f64, Instant)>>,
-}
-
-/// Buckets that are kept; full ones are no loss.
-const MOST_BUCKETS: usize = 10_000;
-
-impl Buckets {
-    pub(crate) fn new(per_second: Option<u32>) -> Self {
-        let per_second = per_second.map(f64::from);
-        Buckets { per_second, full: per_second.unwrap_or(0.0) * 2.0, levels: Mutex::default() }
-    }
-
-    /// Takes a drop, or says after how many seconds there will be one.
-    fn take(&self, who: &str, now: Instant) -> Result<(), u32> {
-        let (Some(rate), Ok(mut levels)) = (self.per_second, self.levels.lock()) else { return Ok(()) };
-        let filled = |(level, since): (f64, Instant)| {
-            (level + now.saturating_duration_since(since).as_secs_f64() * rate).min(self.full)
-        };
-        if levels.len() >= MOST_BUCKETS && !levels.contains_key(who) {
-            levels.retain(|_, bucket| filled(*bucket) < self.full);
-        }
-        let level = levels.get(who).map_or(self.full, |bucket| filled(*bucket));
-        let enough = level >= 1.0;
-        levels.insert(who.into(), (if enough { level - 1.0 } else { level }, now));
-        if enough { Ok(()) } else { Err(((1.0 - level) / rate).ceil().max(1.0) as u32) }
-    }
-}
-
 /// A server that has just started does not know its keys yet: who comes again is told.
 fn starting() -> Problem {
     Problem::new(
@@ -217,8 +195,10 @@ fn forbidden(detail: impl Into<String>) -> Problem {
 #[derive(Clone)]
 pub(crate) struct Need {
     pub(crate) app: App,
-    /// None: anybody may ask.
-    pub(crate) role: Option<Role>,
+    /// Any of these. None at all: anybody may ask.
+    pub(crate) roles: Vec<Role>,
+    /// Whether it is a page: who has logged in there is known by a cookie, which opens nothing else.
+    pub(crate) page: bool,
 }
 
 /// Lets a request pass that may.
@@ -231,7 +211,9 @@ pub(crate) async fn guard(State(need): State<Need>, mut request: Request, next: 
 
 async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
     let app = &need.app;
-    let Some(role) = need.role else { return Ok(()) };
+    if need.roles.is_empty() {
+        return Ok(());
+    }
     if app.0.keys.are_old() {
         let again = app.clone();
         // What cannot be read now stays as it was.
@@ -243,8 +225,13 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
         return Err(starting());
     }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-    let caller = identified(app, request.headers(), peer)?;
-    same_origin(request.method(), request.headers())?;
+    let session = if need.page { logged_in(app, request) } else { None };
+    // Only a browser sends a cookie, and it says where the page is from that asks.
+    same_origin(request.method(), request.headers(), session.is_some())?;
+    let caller = match session {
+        Some(caller) => caller,
+        None => identified(app, request.headers(), peer)?,
+    };
     let counted = app.0.settings.limits.count_local || !caller.is_local;
     let taken = if counted { app.0.buckets.take(&caller.actor, Instant::now()) } else { Ok(()) };
     taken.map_err(|seconds| {
@@ -256,8 +243,9 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
         )
         .retry_after(seconds)
     })?;
-    if !caller.may(role) {
-        return Err(forbidden(format!("`{}` does not have the role `{}`", caller.actor, role.name())));
+    if !need.roles.iter().any(|role| caller.may(*role)) {
+        let roles: Vec<String> = need.roles.iter().map(|role| format!("`{}`", role.name())).collect();
+        return Err(forbidden(format!("`{}` does not have the role {}", caller.actor, roles.join(" or "))));
     }
     if let Some(queue) = queue_of(request.uri())
         && !caller.sees(queue)
@@ -270,7 +258,30 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
 
 /// The queue that a path is about, as it is written there. Names need no escapes: one that is written with them is nobody's.
 fn queue_of(uri: &Uri) -> Option<&str> {
-    uri.path().strip_prefix("/v1/queues/")?.split('/').next()
+    let path = uri.path();
+    path.strip_prefix("/v1/queues/").or_else(|| path.strip_prefix("/q/"))?.split('/').next()
+}
+
+/// Who has logged in on a page, unless a header says who asks.
+fn logged_in(app: &App, request: &Request) -> Option<Caller> {
+    let headers = request.headers();
+    if headers.contains_key(header::AUTHORIZATION) {
+        return None;
+    }
+    let hash = app.0.sessions.key(headers)?;
+    app.0.keys.all().get(&hash).map(by_key)
+}
+
+/// Who asks with a key.
+fn by_key(key: &Key) -> Caller {
+    let Key { name, roles, queues, .. } = key.clone();
+    Caller { actor: name, roles, queues, reviewer: None, is_local: false }
+}
+
+/// Whether a secret is that of a key.
+pub(crate) fn is_key(app: &App, secret: &str) -> Option<[u8; 32]> {
+    let hash = hash_of_secret(secret);
+    app.0.keys.all().contains_key(&hash).then_some(hash)
 }
 
 fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, Problem> {
@@ -282,9 +293,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         }
         // Found by its hash: how long that takes says nothing about the secret.
         let keys = app.0.keys.all();
-        let key = keys.get(&hash_of_secret(secret.trim())).ok_or_else(unauthorized)?;
-        let Key { name, roles, queues, .. } = key.clone();
-        return Ok(Caller { actor: name, roles, queues, reviewer: None, is_local: false });
+        return keys.get(&hash_of_secret(secret.trim())).map(by_key).ok_or_else(unauthorized);
     }
     if let Some(proxy) = &app.0.settings.proxy
         && peer.is_some_and(|peer| proxy.from.contains(&peer.to_canonical()))
@@ -352,14 +361,16 @@ fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// No page from elsewhere changes anything here, whoever looks at it.
-fn same_origin(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn same_origin(method: &Method, headers: &HeaderMap, by_browser: bool) -> Result<(), Problem> {
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(());
     }
-    let (Some(origin), host) = (headers.get(header::ORIGIN), headers.get(header::HOST)) else {
+    let (origin, host) = (headers.get(header::ORIGIN), headers.get(header::HOST));
+    if origin.is_none() && !by_browser {
         return Ok(());
-    };
-    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
+    }
+    let origin = origin.and_then(|origin| origin.to_str().ok());
+    let origin = origin.and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
     if origin.is_some() && origin == host.and_then(|host| host.to_str().ok()) {
         return Ok(());
     }
@@ -383,7 +394,7 @@ mod tests {
         let app = App::new(service, crate::Settings::default());
         // Somebody else is reading them just now.
         assert!(app.0.keys.are_old());
-        let need = Need { app: app.clone(), role: Some(Role::Read) };
+        let need = Need { app: app.clone(), roles: vec![Role::Read], page: false };
         let ask = || Request::new(axum::body::Body::empty());
         let refused = admitted(&need, &mut ask()).await.unwrap_err();
         assert_eq!(
@@ -392,17 +403,5 @@ mod tests {
         );
         app.0.keys.load(&app.0.service).unwrap();
         admitted(&need, &mut ask()).await.unwrap();
-    }
-
-    #[test]
-    fn a_bucket_runs_dry_and_fills_again() {
-        let (buckets, start) = (Buckets::new(Some(2)), Instant::now());
-        for _ in 0..4 {
-            assert_eq!(buckets.take("ann", start), Ok(()));
-        }
-        assert_eq!(buckets.take("ann", start), Err(1));
-        assert_eq!(buckets.take("bob", start), Ok(()));
-        assert_eq!(buckets.take("ann", start + Duration::from_millis(600)), Ok(()));
-        assert_eq!(buckets.take("ann", start + Duration::from_millis(600)), Err(1));
     }
 }

@@ -12,6 +12,7 @@
 
 mod app;
 mod body;
+mod buckets;
 mod demo;
 mod export;
 mod guard;
@@ -22,6 +23,7 @@ mod log;
 mod metrics;
 mod observe;
 mod openapi;
+mod pages;
 mod patient;
 mod problem;
 mod routes;

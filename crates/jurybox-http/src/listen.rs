@@ -54,6 +54,7 @@ impl Listening {
         protocol.timer(TokioTimer::new()).header_read_timeout(limits.patience).max_buf_size(HEAD);
         tokio::pin!(end);
         let webhooks = tokio::spawn(crate::hooks::follow(app.clone()));
+        let pages = tokio::spawn(crate::pages::watch(app.clone()));
         loop {
             let accepted = async {
                 let permit = connections.clone().acquire_owned().await;
@@ -95,6 +96,9 @@ impl Listening {
         }
         drop(listener);
         webhooks.abort();
+        pages.abort();
+        // Pages that listen would do so for good.
+        app.0.watch.end();
         let _ = tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await;
     }
 }

@@ -59,9 +59,11 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         code = Some(problem.code().to_string());
         cause = problem.cause().map(String::from);
-        // The same with the id in it; the headers that others have put on it stay.
-        response.headers_mut().remove(header::CONTENT_LENGTH);
-        *response.body_mut() = problem.into_response_for(Some(&id)).into_body();
+        if !is_page(&response) {
+            // The same with the id in it; the headers that others have put on it stay.
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+            *response.body_mut() = problem.into_response_for(Some(&id)).into_body();
+        }
     }
     dress(&mut response, &id);
     let (status, took) = (response.status(), began.elapsed());
@@ -85,6 +87,12 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
         app.0.log.line(text);
     }
     response
+}
+
+/// Whether an answer is for people: then it says in its own words what is wrong.
+fn is_page(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
 }
 
 /// Where a handler's caller is noted for the log.
@@ -125,7 +133,7 @@ pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
 
 /// The queue of a path, where it can be one.
 fn queue_in(path: &str) -> Option<String> {
-    let name = path.strip_prefix("/v1/queues/")?.split('/').next()?;
+    let name = path.strip_prefix("/v1/queues/").or_else(|| path.strip_prefix("/q/"))?.split('/').next()?;
     let fits =
         name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     fits.then(|| name.into())

@@ -105,6 +105,16 @@ impl Problem {
         &self.code
     }
 
+    /// What was wrong, where and with which value.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// What to do about it.
+    pub(crate) fn advice(&self) -> &str {
+        &self.advice
+    }
+
     pub(crate) fn cause(&self) -> Option<&str> {
         self.cause.as_deref()
     }

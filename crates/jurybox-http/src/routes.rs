@@ -5,6 +5,7 @@ use crate::guard::{Need, guard};
 use crate::handlers::{claims, demo, export, health, hooks, insight, items, queues, verdicts};
 use crate::observe::{note_caller, observe, panicked};
 use crate::openapi::{self, Param, Shape, of};
+use crate::pages;
 use crate::problem::Problem;
 use crate::wire;
 use axum::Router;
@@ -180,7 +181,7 @@ pub(crate) fn table() -> Vec<Route> {
 pub(crate) fn router(app: &App) -> Router {
     let mut router = Router::new();
     for Route { path, role, handler, .. } in table() {
-        let need = Need { app: app.clone(), role };
+        let need = Need { app: app.clone(), roles: role.into_iter().collect(), page: false };
         // The last one is the outermost.
         let guarded = handler.route_layer(from_fn(note_caller)).route_layer(from_fn_with_state(need, guard));
         router = router.route(path, guarded);
@@ -190,7 +191,7 @@ pub(crate) fn router(app: &App) -> Router {
         router = router.route("/demo/swap", post(demo::swap).route_layer(from_fn_with_state(need, guard)));
     }
     router
-        .route("/", get(health::front))
+        .merge(pages::router(app))
         .route("/openapi.json", get(openapi::document))
         .route("/api", get(openapi::page))
         .fallback(not_found)

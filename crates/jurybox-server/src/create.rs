@@ -29,7 +29,7 @@ pub(crate) fn create(
     let secret = RandomState::new().hash_one(Instant::now());
     let body = Body::Create { config: config.clone(), secret };
     let event = Event { seq: 1, at: store.now()?, actor: actor.into(), body };
-    let write = Write { event, keys: Vec::new(), payloads: Vec::new(), stands_from: 0 };
+    let write = Write { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: 0 };
     if let Some(made) = store.create(name, &write)? {
         return Ok(made);
     }

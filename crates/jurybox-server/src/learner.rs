@@ -84,6 +84,11 @@ impl Learner {
         self.state.seq
     }
 
+    /// The time of that entry.
+    pub(crate) fn at(&self) -> i64 {
+        self.state.at
+    }
+
     /// How often something was revised that had been learnt.
     pub(crate) fn epoch(&self) -> u64 {
         self.state.epoch

@@ -55,7 +55,7 @@ pub use keys::{Key, Keyring, Role, hash_of_secret};
 pub use place::Place;
 pub use reads::{
     Drawn, Evaluated, Explained, ExportPage, Exported, ExportedPick, ExportedVerdict, Found, Happened,
-    Listed, Model, Scale, Share, Stands,
+    Judged, Listed, Model, Own, Pulse, Scale, Share, Skipped, Stands, Worked,
 };
 pub use request::{Answer, Call, Change, Claimed, MOST_AT_ONCE, NewItem, NewVerdict, Rejected, Request};
 pub use rewards::Rewards;

@@ -148,6 +148,9 @@ pub struct NewVerdict {
     /// A word for what was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// What the reviewer would have others know of it: kept beside it, and learnt from by nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Where it comes from.
     #[serde(default)]
     pub source: Source,

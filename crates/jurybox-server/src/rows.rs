@@ -15,8 +15,20 @@ pub(crate) struct Write {
     pub(crate) keys: Vec<String>,
     /// What reviewers are shown: the item, the text, and when it is to be deleted.
     pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
+    /// What reviewers said beside their verdicts.
+    pub(crate) notes: Vec<Note>,
     /// From when on its verdicts can no longer be taken back.
     pub(crate) stands_from: i64,
+}
+
+/// What a reviewer said beside a verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Note {
+    /// The verdict's place in its entry.
+    pub(crate) i: u64,
+    /// The item.
+    pub(crate) n: u64,
+    pub(crate) text: String,
 }
 
 /// An answer that was given to a call with an idempotency key.

@@ -6,7 +6,7 @@ use crate::guard::Caller;
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use jurybox_server::Error;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -75,9 +75,4 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings, &hooks, app.0.log.dropped(), up))
         .into_response())
-}
-
-/// What runs here.
-pub(crate) async fn front() -> Html<&'static str> {
-    Html(include_str!("front.html"))
 }

@@ -139,6 +139,15 @@ pub(crate) fn unexpected() -> Problem {
     )
 }
 
+pub(crate) fn no_asset() -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "no_route",
+        "there is nothing at this path",
+        "/api shows what there is.",
+    )
+}
+
 pub(crate) fn no_item(item: &str) -> Problem {
     Problem::new(
         StatusCode::NOT_FOUND,

@@ -89,6 +89,9 @@ pub(crate) struct ItemVerdict {
     reviewer: String,
     reward: f64,
     label: Option<String>,
+    /// What the reviewer said beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 /// Somebody who has an item.
@@ -138,7 +141,13 @@ impl ItemInFull {
                 .map(|told| names.iter().cloned().zip(told.each.into_iter().map(finite)).collect()),
             predicted: predicted.map(Into::into),
         });
-        let verdict = |(id, reviewer, reward, label)| ItemVerdict { id, reviewer, reward, label };
+        let verdict = |judged: jurybox_server::Judged| ItemVerdict {
+            id: judged.id,
+            reviewer: judged.reviewer,
+            reward: judged.reward,
+            label: judged.label,
+            note: judged.note,
+        };
         ItemInFull {
             item: Item::new(item, names),
             payload,

@@ -29,6 +29,8 @@ pub(crate) struct NewVerdict {
     reward: Option<f64>,
     /// A word for what was found.
     label: Option<Name>,
+    /// What the reviewer would have others know of it.
+    note: Option<Name>,
     #[serde(default)]
     source: Source,
     /// The verdict of the same reviewer that it replaces, by its id.
@@ -71,6 +73,7 @@ impl From<NewVerdict> for jurybox_server::NewVerdict {
             reward: verdict.reward.unwrap_or_default(),
             by_label: verdict.reward.is_none(),
             label: verdict.label.map(Into::into),
+            note: verdict.note.map(Into::into),
             source: match verdict.source {
                 Source::Reviewer => jurybox_server::Source::Reviewer,
                 Source::Appeal => jurybox_server::Source::Appeal,

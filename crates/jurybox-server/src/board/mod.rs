@@ -159,6 +159,17 @@ impl Board {
         serde_json::to_vec(&all).expect("a board is plain data")
     }
 
+    /// What waits and what is in hand: items due before one time, leases that end before another.
+    pub(crate) fn pulse(&self, due_before: i64, ends_before: i64) -> crate::reads::Pulse {
+        let oldest = self.blocks.iter().find_map(|block| {
+            let row = block.flags.iter().position(|flags| flags & FREE != 0)?;
+            Some(block.arrived[row])
+        });
+        let due = self.dues.range(..(due_before, 0)).count() as u64;
+        let ending = self.expiries.range(..(ends_before, 0, 0)).count() as u64;
+        crate::reads::Pulse { oldest, due, ending }
+    }
+
     /// What a reviewer holds.
     pub(crate) fn held_by<'a>(&'a self, reviewer: &'a str) -> impl Iterator<Item = Held> + 'a {
         let held = self.works.iter().filter_map(move |(n, work)| Some((*n, work.lease_of(reviewer)?.slot)));

@@ -100,7 +100,8 @@ impl Clerk {
         let board = &mut self.replica.board;
         let event = Event { seq: board.seq + 1, at, actor: "jurybox".into(), body: Body::Settle };
         let (queue, batch) = (self.queue, name_of_batch());
-        let write = Write { event, keys: Vec::new(), payloads: Vec::new(), stands_from: at };
+        let write =
+            Write { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: at };
         let written = board
             .apply(&write.event)
             .and_then(|()| self.store.write(queue, batch, std::slice::from_ref(&write), &[], at));
@@ -266,7 +267,7 @@ impl Clerk {
                 continue;
             }
             let decided = Desk { board, facts: &facts, at }.decide(&call.request);
-            let Decision { body, answer, keys, payloads } = match decided {
+            let Decision { body, answer, keys, payloads, notes } = match decided {
                 Ok(decision) => decision,
                 Err(error) => {
                     answers[place] = Some(Err(error));
@@ -279,7 +280,7 @@ impl Clerk {
                 let stands_from = at + crate::config::micros(board.config.undo_seconds);
                 facts.note(&event, &keys, stands_from, board);
                 facts.note_payloads(&payloads);
-                writes.push(Write { event, keys, payloads, stands_from });
+                writes.push(Write { event, keys, payloads, notes, stands_from });
                 if let Some(key) = &call.idempotency {
                     here.insert(key, place);
                 }

@@ -11,6 +11,7 @@ use crate::Error;
 use crate::board::Board;
 use crate::event::{Body, Decided};
 use crate::request::{Answer, Call, Change, Request};
+use crate::rows::Note;
 
 /// What a request comes to.
 #[derive(Debug)]
@@ -21,11 +22,12 @@ pub(crate) struct Decision {
     /// The ids of the items that are new, or of those that are erased.
     pub(crate) keys: Vec<String>,
     pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
+    pub(crate) notes: Vec<Note>,
 }
 
 impl Decision {
     fn new(body: Option<Body>, answer: Answer) -> Self {
-        Decision { body, answer, keys: Vec::new(), payloads: Vec::new() }
+        Decision { body, answer, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new() }
     }
 }
 

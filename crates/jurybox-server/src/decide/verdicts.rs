@@ -7,7 +7,7 @@ use crate::config::micros;
 use crate::event::{APPEAL, AUTOMATIC, Added, Body, Earlier, Given, Source};
 use crate::request::{Answer, NewVerdict, Rejected};
 use crate::rewards;
-use crate::rows::VerdictRow;
+use crate::rows::{Note, VerdictRow};
 use std::collections::HashSet;
 
 /// What becomes of a verdict.
@@ -19,20 +19,24 @@ enum Fate {
 impl Desk<'_> {
     pub(super) fn verdicts(&self, verdicts: &[NewVerdict]) -> Decision {
         let (mut given, mut rejected, mut repeated): (Vec<Given>, _, _) = (Vec::new(), Vec::new(), 0);
-        let mut touched = HashSet::new();
+        let (mut touched, mut notes) = (HashSet::new(), Vec::new());
         for verdict in verdicts {
             let fate = match self.facts.item(&verdict.item) {
                 Some(found) if !touched.insert(found.n) => self.twice(verdict, &given),
                 _ => self.fate(verdict),
             };
             match fate {
-                Ok(Fate::Accepted(one)) => given.push(*one),
+                Ok(Fate::Accepted(one)) => {
+                    let i = given.len() as u64;
+                    notes.extend(verdict.note.iter().map(|text| Note { i, n: one.n, text: text.clone() }));
+                    given.push(*one);
+                }
                 Ok(Fate::Repeated) => repeated += 1,
                 Err(why) => rejected.push(Rejected { id: verdict.id.clone(), why }),
             }
         }
         let answer = Answer::Verdicts { accepted: given.len() as u64, repeated, rejected };
-        Decision::new((!given.is_empty()).then_some(Body::Verdicts { given }), answer)
+        Decision { notes, ..Decision::new((!given.is_empty()).then_some(Body::Verdicts { given }), answer) }
     }
 
     /// A second verdict on an item in the same request.
@@ -74,6 +78,9 @@ impl Desk<'_> {
         check_name("the reviewer's name", &verdict.reviewer)?;
         if let Some(label) = &verdict.label {
             check_name("the label", label)?;
+        }
+        if let Some(note) = &verdict.note {
+            check_name("the note", note)?;
         }
         if let Some(fate) = self.fate_of_known(verdict) {
             return fate;

@@ -43,6 +43,21 @@ pub struct Listed {
     pub due: Option<i64>,
 }
 
+/// A verdict that stands on an item.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub reviewer: String,
+    /// What it was worth.
+    pub reward: f64,
+    /// A word for what was found.
+    pub label: Option<String>,
+    /// What was said beside it.
+    pub note: Option<String>,
+}
+
 /// An item, and why it has its place.
 #[derive(Debug, Clone)]
 pub struct Explained {
@@ -50,8 +65,8 @@ pub struct Explained {
     pub item: Listed,
     /// What reviewers are shown.
     pub payload: Option<serde_json::Value>,
-    /// The verdicts that stand on it: id, reviewer, reward, label.
-    pub verdicts: Vec<(String, String, f64, Option<String>)>,
+    /// The verdicts that stand on it.
+    pub verdicts: Vec<Judged>,
     /// Who has it, and until when.
     pub leases: Vec<(String, i64)>,
     /// The probability with which it was drawn for an audit, if it was.
@@ -173,10 +188,19 @@ impl Clerk {
         let Some(Row { item, payload, audit }) = filled else {
             return Ok(None);
         };
+        let mut notes: HashMap<(u64, u32), String> = self
+            .store_to_read()
+            .notes_on(queue, n)?
+            .into_iter()
+            .map(|(which, note)| ((which.seq, which.i), note))
+            .collect();
         let verdicts = self
             .verdicts_on(n)?
             .into_iter()
-            .map(|row| (row.id, row.reviewer, row.reward, row.label))
+            .map(|row| {
+                let note = notes.remove(&(row.which.seq, row.which.i));
+                Judged { id: row.id, reviewer: row.reviewer, reward: row.reward, label: row.label, note }
+            })
             .collect();
         let board = &self.replica.board;
         let leases = board.work(n).map(|work| &work.leases[..]).unwrap_or_default();

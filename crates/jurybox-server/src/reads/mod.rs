@@ -11,14 +11,16 @@ mod items;
 mod model;
 mod report;
 mod sample;
+pub(crate) mod worked;
 
 pub use export::{ExportPage, Exported, ExportedPick, ExportedVerdict};
 pub(crate) use export::{Kept, Told, page, tag_names};
 pub use happened::Happened;
-pub use items::{Explained, Listed, Stands};
+pub use items::{Explained, Judged, Listed, Stands};
 pub use model::{Evaluated, Model};
 pub use report::{Drawn, Found, Share};
 pub use sample::Scale;
+pub use worked::{Own, Pulse, Skipped, Worked};
 
 use crate::Error;
 use crate::clerk::Clerk;

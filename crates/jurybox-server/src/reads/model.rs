@@ -156,6 +156,12 @@ impl Model {
         Ok(valuing.values(&self.fitted, &table, evaluators, &mut scratch, &mut heard)?.into_owned())
     }
 
+    /// What each evaluator weighs, by name, where the policy can say.
+    pub fn weights(&self) -> Option<Vec<(String, f64)>> {
+        let names = self.fitted.evaluators().names().map(String::from);
+        Some(names.zip(self.fitted.weights()?.iter().copied()).collect())
+    }
+
     fn evaluators(&self, rows: &[Vec<f64>]) -> Vec<Evaluated> {
         let evaluators = &self.config.evaluators;
         // A fit made for others, just before they changed, says nothing about these.

@@ -5,7 +5,8 @@ use super::sqlite::read::{get, item, verdict};
 use super::{Store, sql};
 use crate::error::corrupt;
 use crate::event::{Source, Which};
-use crate::reads::{Kept, Told};
+use crate::reads::worked::WorkedRow;
+use crate::reads::{Kept, Own, Skipped, Told};
 use crate::rows::{ItemRow, source_from_text, tags_from_text};
 use crate::{Error, Tags};
 use rusqlite::params;
@@ -20,12 +21,13 @@ pub(crate) fn before_taking_back(id: &str, by: u64) -> Option<String> {
 }
 
 /// Every table with rows of a queue; the queue's own row goes last.
-pub(crate) const DELETE_QUEUE: [&str; 12] = [
+pub(crate) const DELETE_QUEUE: [&str; 13] = [
     "DELETE FROM leases WHERE queue = ?1",
     "DELETE FROM claims WHERE queue = ?1",
     "DELETE FROM skips WHERE queue = ?1",
     "DELETE FROM verdicts WHERE queue = ?1",
     "DELETE FROM payloads WHERE queue = ?1",
+    "DELETE FROM notes WHERE queue = ?1",
     "DELETE FROM rescored WHERE queue = ?1",
     "DELETE FROM items WHERE queue = ?1",
     "DELETE FROM checkpoints WHERE queue = ?1",
@@ -51,6 +53,16 @@ pub(crate) trait Lookups {
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error>;
     /// The labels of verdicts that stand, with the lowest and the highest reward of each.
     fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error>;
+    /// The last verdicts that stand, so many at the most, newest first.
+    fn worked(&mut self, queue: i64, most: u64) -> Result<Vec<WorkedRow>, Error>;
+    /// The last items that reviewers did not want, newest first.
+    fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<Skipped>, Error>;
+    /// When the last items came in, newest first.
+    fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error>;
+    /// The last verdicts of a reviewer after an entry that stand, newest first.
+    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<Own>, Error>;
+    /// What was said beside the verdicts on an item.
+    fn notes_on(&mut self, queue: i64, n: u64) -> Result<Vec<(Which, String)>, Error>;
     /// Every so manieth item that came in and was not erased, by number.
     fn every(
         &mut self,
@@ -136,6 +148,52 @@ impl Lookups for Sqlite {
 
     fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error> {
         self.rows(sql::REWARDS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
+    }
+
+    fn worked(&mut self, queue: i64, most: u64) -> Result<Vec<WorkedRow>, Error> {
+        self.rows(&sql::worked(), (queue, most), |row| {
+            Ok(WorkedRow {
+                item: item(row, 0)?,
+                at: get(row, 8)?,
+                claimed: get(row, 9)?,
+                reviewer: get(row, 10)?,
+                source: source_from_text(&get::<String>(row, 11)?)?,
+                label: get(row, 12)?,
+                reward: get(row, 13)?,
+                decides: get(row, 14)?,
+                explored: get(row, 15)?,
+            })
+        })
+    }
+
+    fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<Skipped>, Error> {
+        self.rows(sql::SKIPPED, (queue, most), |row| {
+            Ok(Skipped { at: get(row, 0)?, reviewer: get(row, 1)?, reason: get(row, 2)? })
+        })
+    }
+
+    fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error> {
+        self.rows(sql::LAST_ARRIVALS, (queue, most), |row| get(row, 0))
+    }
+
+    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<Own>, Error> {
+        self.rows(sql::OWN_VERDICTS, params![queue, after, reviewer, most], |row| {
+            Ok(Own {
+                id: get(row, 0)?,
+                item: get(row, 1)?,
+                at: get(row, 2)?,
+                undo_until: get(row, 3)?,
+                label: get(row, 4)?,
+                reward: get(row, 5)?,
+                note: get(row, 6)?,
+            })
+        })
+    }
+
+    fn notes_on(&mut self, queue: i64, n: u64) -> Result<Vec<(Which, String)>, Error> {
+        self.rows(sql::NOTES_ON, (queue, n), |row| {
+            Ok((Which { seq: get(row, 0)?, i: get(row, 1)? }, get(row, 2)?))
+        })
     }
 
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {

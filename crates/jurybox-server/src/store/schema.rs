@@ -4,10 +4,10 @@
 //! tables; only the names of types differ.
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
-pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
+pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 6;
+pub(crate) const VERSION: i64 = 7;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 const FIRST: &str = "
@@ -86,6 +86,13 @@ CREATE TABLE webhooks(
 /// Up to where the log goes that is being told: tried again, it is the same page, though the log has grown.
 const SIXTH: &str = "
 ALTER TABLE webhooks ADD COLUMN page {integer};
+";
+
+/// What reviewers said beside their verdicts: few have a note, and nothing is learnt from it.
+const SEVENTH: &str = "
+CREATE TABLE notes(
+  queue {integer} NOT NULL, n {integer} NOT NULL, seq {integer} NOT NULL, i {integer} NOT NULL, body {text} NOT NULL,
+  PRIMARY KEY(queue, n, seq, i)){rowless};
 ";
 
 /// PostgreSQL does not give a number twice as it is.

@@ -21,13 +21,14 @@ pub(crate) const DELETE_LEASES: &str = "DELETE FROM leases WHERE queue = ?1 AND 
 pub(crate) const INSERT_SKIP: &str =
     "INSERT INTO skips(queue, item, seq, reviewer, reason) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const INSERT_VERDICT: &str = "INSERT INTO verdicts(queue, seq, i, id, item, slot, reviewer, source, label, reward, observed_at, claim, supersedes_seq, supersedes_i, decides, probability, explored, stands_from) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+pub(crate) const INSERT_NOTE: &str = "INSERT INTO notes(queue, n, seq, i, body) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const SUPERSEDE: &str =
     "UPDATE verdicts SET superseded_by = ?4 WHERE queue = ?1 AND seq = ?2 AND i = ?3";
 pub(crate) const CLOSE: &str =
     "UPDATE items SET closed_seq = ?4 WHERE queue = ?1 AND n >= ?2 AND n <= ?3 AND closed_seq IS NULL";
 pub(crate) const REOPEN: &str = "UPDATE items SET closed_seq = NULL WHERE queue = ?1 AND n = ?2";
 /// An erased item keeps its number alone, and its verdicts what they were worth and whose they are.
-pub(crate) const ERASE: [&str; 6] = [
+pub(crate) const ERASE: [&str; 7] = [
     "UPDATE items SET key = NULL, scores = NULL, tags = '{}', due = NULL, closed_seq = COALESCE(closed_seq, ?3) WHERE queue = ?1 AND n = ?2",
     "UPDATE verdicts SET label = NULL, id = 'erased//' || seq || '/' || i WHERE queue = ?1 AND item = ?2 AND ?3 >= 0",
     // The reason is the last that such a body says.
@@ -35,6 +36,7 @@ pub(crate) const ERASE: [&str; 6] = [
     "UPDATE skips SET reason = '' WHERE queue = ?1 AND item = ?2 AND ?3 >= 0",
     "DELETE FROM rescored WHERE queue = ?1 AND n = ?2 AND ?3 >= 0",
     "DELETE FROM payloads WHERE queue = ?1 AND n = ?2 AND ?3 >= 0",
+    "DELETE FROM notes WHERE queue = ?1 AND n = ?2 AND ?3 >= 0",
 ];
 /// Answers that name an erased item are not given again; that there was one is still known.
 pub(crate) const ERASE_ANSWERS: &str = "UPDATE idempotency SET answer = '' WHERE queue = ?1 AND (instr(answer, ?2) > 0 OR instr(answer, ?3) > 0 OR instr(answer, ?4) > 0)";
@@ -137,6 +139,21 @@ pub(crate) fn looked_at() -> String {
         "SELECT {ITEM}, v.source, v.reward, v.decides, v.claim FROM items i LEFT JOIN verdicts v ON v.queue = i.queue AND v.item = i.n AND v.superseded_by IS NULL LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND (i.audit IS NOT NULL OR v.item IS NOT NULL) ORDER BY i.n, v.seq, v.i"
     )
 }
+
+/// The last verdicts that stand, newest first, with their items as they are, when they came and when they were claimed. The sign keeps
+/// SQLite from an index that has them in no order.
+pub(crate) fn worked() -> String {
+    let late = LATE.replace("r.seq <= {at}", "TRUE");
+    format!(
+        "SELECT {ITEM}, l.at, c.at, v.reviewer, v.source, v.label, v.reward, v.decides, v.explored FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN log c ON c.queue = v.queue AND c.seq = v.claim LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?2"
+    )
+}
+pub(crate) const SKIPPED: &str = "SELECT l.at, s.reviewer, s.reason FROM skips s JOIN log l ON l.queue = s.queue AND l.seq = s.seq WHERE s.queue = ?1 ORDER BY s.seq DESC LIMIT ?2";
+pub(crate) const LAST_ARRIVALS: &str = "SELECT arrived FROM items WHERE queue = ?1 ORDER BY n DESC LIMIT ?2";
+/// A reviewer's own verdicts after an entry, newest first.
+pub(crate) const OWN_VERDICTS: &str = "SELECT v.id, i.key, l.at, v.stands_from, v.label, v.reward, n.body FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN notes n ON n.queue = v.queue AND n.n = v.item AND n.seq = v.seq AND n.i = v.i WHERE v.queue = ?1 AND v.seq > ?2 AND v.reviewer = ?3 AND v.source = 'reviewer' AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND i.key IS NOT NULL AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?4";
+pub(crate) const NOTES_ON: &str =
+    "SELECT seq, i, body FROM notes WHERE queue = ?1 AND n = ?2 ORDER BY seq, i";
 
 /// Every so manieth item that came in, whatever became of it, with its present scores.
 pub(crate) fn every() -> String {

@@ -106,6 +106,9 @@ fn rows_of(queue: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
     for (n, body, expires) in &write.payloads {
         op(sql::UPSERT_PAYLOAD, values![queue, *n, body, *expires]);
     }
+    for note in &write.notes {
+        op(sql::INSERT_NOTE, values![queue, note.n, seq, note.i, &note.text]);
+    }
     Ok(())
 }
 

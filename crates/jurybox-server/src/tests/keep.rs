@@ -40,6 +40,7 @@ fn first_version(kind: Kind) -> Home {
     }
     home.change("DROP TABLE api_keys");
     home.change("DROP TABLE webhooks");
+    home.change("DROP TABLE notes");
     if kind == Kind::Sqlite {
         let first = schema::for_sqlite(schema::MIGRATIONS[0]);
         let queues = first.split(';').next().unwrap();

@@ -20,3 +20,4 @@ mod rules;
 mod same;
 mod scale;
 mod served;
+mod work;

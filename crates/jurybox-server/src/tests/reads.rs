@@ -261,7 +261,9 @@ fn a_queue_that_is_deleted_leaves_nothing(kind: Kind) {
     assert_eq!(service.names().unwrap(), ["other"]);
     let again = service.create("q", &config()).unwrap();
     assert_eq!(again.standing().unwrap().counts.items, 0);
-    for table in ["items", "claims", "verdicts", "payloads", "leases", "rescored", "skips", "idempotency"] {
+    for table in
+        ["items", "claims", "verdicts", "notes", "payloads", "leases", "rescored", "skips", "idempotency"]
+    {
         assert_eq!(home.change(&format!("DELETE FROM {table}")), 0, "{table}");
     }
 }

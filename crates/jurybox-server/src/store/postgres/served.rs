@@ -5,8 +5,9 @@ use super::read::{Cells as _, get, item, verdict};
 use super::say::Cells;
 use crate::event::Which;
 use crate::keys::Key;
-use crate::reads::{Kept, Told};
-use crate::rows::{ItemRow, tags_from_text};
+use crate::reads::worked::WorkedRow;
+use crate::reads::{Kept, Own, Skipped, Told};
+use crate::rows::{ItemRow, source_from_text, tags_from_text};
 use crate::store::Store;
 use crate::store::keys::{
     ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
@@ -91,6 +92,58 @@ impl Lookups for Postgres {
     fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error> {
         let rows = self.ask(sql::REWARDS, values![queue])?;
         rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?))).collect()
+    }
+
+    fn worked(&mut self, queue: i64, most: u64) -> Result<Vec<WorkedRow>, Error> {
+        let rows = self.ask(&sql::lateral(&sql::worked()), values![queue, most])?;
+        let read = |row: &tokio_postgres::Row| {
+            Ok(WorkedRow {
+                item: item(row, 0)?,
+                at: get(row, 8)?,
+                claimed: get(row, 9)?,
+                reviewer: get(row, 10)?,
+                source: source_from_text(row.cell(11)?)?,
+                label: get(row, 12)?,
+                reward: get(row, 13)?,
+                decides: get(row, 14)?,
+                explored: get(row, 15)?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<Skipped>, Error> {
+        let rows = self.ask(sql::SKIPPED, values![queue, most])?;
+        let read = |row: &tokio_postgres::Row| {
+            Ok(Skipped { at: get(row, 0)?, reviewer: get(row, 1)?, reason: get(row, 2)? })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error> {
+        let rows = self.ask(sql::LAST_ARRIVALS, values![queue, most])?;
+        rows.iter().map(|row| get(row, 0)).collect()
+    }
+
+    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<Own>, Error> {
+        let rows = self.ask(sql::OWN_VERDICTS, values![queue, after, reviewer, most])?;
+        let read = |row: &tokio_postgres::Row| {
+            Ok(Own {
+                id: get(row, 0)?,
+                item: get(row, 1)?,
+                at: get(row, 2)?,
+                undo_until: get(row, 3)?,
+                label: get(row, 4)?,
+                reward: get(row, 5)?,
+                note: get(row, 6)?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    fn notes_on(&mut self, queue: i64, n: u64) -> Result<Vec<(Which, String)>, Error> {
+        let rows = self.ask(sql::NOTES_ON, values![queue, n])?;
+        rows.iter().map(|row| Ok((Which { seq: get(row, 0)?, i: get(row, 1)? }, get(row, 2)?))).collect()
     }
 
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {

@@ -1,0 +1,42 @@
+//! The style sheet and the scripts, within the program, under a name that changes with them.
+
+use super::format::hex;
+use crate::handlers::no_asset;
+use crate::problem::Problem;
+use axum::extract::RawPathParams;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+use std::sync::LazyLock;
+
+const LIVE: &str = include_str!("assets/live.js");
+const DESK: &str = include_str!("assets/desk.js");
+const OUTBOX: &str = include_str!("assets/outbox.js");
+
+/// The style sheet: the colours and rules of all drawings, and those of the pages.
+static STYLE: LazyLock<String> = LazyLock::new(|| {
+    jurybox_draw::style() + include_str!("assets/page.css") + include_str!("assets/desk.css")
+});
+
+/// Where the assets of this version are.
+pub(super) static FOLDER: LazyLock<String> = LazyLock::new(|| {
+    let mut hash = Sha256::new();
+    for part in [STYLE.as_str(), LIVE, DESK, OUTBOX] {
+        hash.update(part);
+    }
+    format!("/assets/{}", hex(&hash.finalize()[..6]))
+});
+
+pub(super) async fn asset(params: RawPathParams) -> Result<Response, Problem> {
+    let name = params.iter().find(|(name, _)| *name == "name").map(|(_, value)| value.to_string());
+    let script = "text/javascript; charset=utf-8";
+    let (kind, text) = match name.as_deref() {
+        Some("page.css") => ("text/css; charset=utf-8", STYLE.as_str()),
+        Some("live.js") => (script, LIVE),
+        Some("desk.js") => (script, DESK),
+        Some("outbox.js") => (script, OUTBOX),
+        _ => return Err(no_asset()),
+    };
+    let kept = "public, max-age=31536000, immutable";
+    Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, kept)], text).into_response())
+}

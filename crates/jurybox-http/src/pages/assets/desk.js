@@ -1,0 +1,284 @@
+// The desk by keyboard: the forms of the page, sent without leaving it. The next item is there before it is asked for.
+import { Outbox, post, word } from "./outbox.js";
+
+const $ = (id) => document.getElementById(id);
+const desk = $("desk");
+if (desk) begin();
+
+function begin() {
+  const { queue, reviewer } = desk.dataset;
+  const lease = 1000 * Number(desk.dataset.lease);
+  const undoFor = 1000 * Number(desk.dataset.undo);
+  const path = `/q/${queue}/desk/`;
+  const buttons = [...document.querySelectorAll("button[name=label]")];
+  const done = new Set(); // what was judged here, by item and token
+  let skew = Date.parse(desk.dataset.now) - Date.now();
+  let current = onPage(), next = [], before = null, active = Date.now(), refused = [], filling = null, again = false;
+
+  const outbox = new Outbox(queue, reviewer, (state, entry, said) => {
+    if (state === "sent") {
+      bar();
+      if (before?.id === entry.id && said.jury) thought(said.jury);
+      fill();
+    } else if (state === "refused") {
+      refused.push(`${entry.body.label ?? "skip"}: ${said.why ?? said.detail ?? "it was refused"}`);
+      if (before?.id === entry.id) forget();
+      bar();
+      fill();
+    } else if (state === "locked") {
+      bar(`You have been logged out. ${many(said)} wait in this browser. Log in in another tab, and they are sent.`);
+    } else {
+      bar(`The server cannot be reached. ${many(said)} wait in this browser, and are sent when it is back.`);
+    }
+  });
+
+  function many(count) {
+    return count === 1 ? "1 verdict" : `${count} verdicts`;
+  }
+
+  // What the page came with.
+  function onPage() {
+    const { item, token, until } = $("item").dataset;
+    return item === undefined ? null : { item, token: Number(token), until, html: $("item").innerHTML };
+  }
+
+  function bar(text) {
+    const said = text ?? (refused.length ? `Not taken: ${refused.join("; ")}` : "");
+    $("bar").textContent = said;
+    $("bar").hidden = said === "";
+  }
+
+  const mark = (shown) => `${shown.token}/${shown.item}`;
+  const count = (id, by) => ($(id).textContent = Number($(id).textContent.replaceAll(",", "")) + by);
+
+  function show(shown) {
+    current = shown ?? null;
+    desk.dataset.state = current ? "item" : "empty";
+    $("item").innerHTML = current ? current.html : "";
+    $("note").open = false;
+    $("note-text").value = "";
+    skipping(false);
+    tick();
+    if (current) {
+      $("item").scrollTop = 0;
+      $("item").focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    }
+  }
+
+  // Has the server give what is held, and the next. Asked again while it is at it, it asks once more: there may be room since.
+  function fill() {
+    if (filling) {
+      again = true;
+      return filling;
+    }
+    again = false;
+    filling = post(path + "next", { reviewer }).then((answer) => {
+      filling = null;
+      if (again) fill();
+      if (answer.away) {
+        if (!current) bar("The server cannot be reached. This page tries again by itself.");
+        setTimeout(fill, 2000);
+        return;
+      }
+      if (!answer.ok) return bar(answer.body.detail ?? "The server gave no item.");
+      skew = Date.parse(answer.body.now) - Date.now();
+      $("waiting").textContent = answer.body.waiting.toLocaleString("en");
+      const fresh = answer.body.items.filter((shown) => !done.has(mark(shown)) && !outbox.holds(shown.item));
+      const same = current && fresh.find((shown) => shown.item === current.item);
+      if (same) Object.assign(current, { token: same.token, until: same.until });
+      next = fresh.filter((shown) => shown.item !== current?.item);
+      if (!current) show(next.shift());
+      if (!outbox.all().length) bar();
+    });
+    return filling;
+  }
+
+  function leaveItem(step, body) {
+    if (!current) return;
+    const shown = current;
+    done.add(mark(shown));
+    const id = word();
+    before = { id, shown, step };
+    outbox.add(step, { reviewer, id, item: shown.item, token: shown.token, ...body });
+    show(next.shift());
+    if (!current) fill();
+  }
+
+  function judge(label) {
+    if (!current) return;
+    leaveItem("verdict", { label, note: $("note-text").value });
+    count("today", 1);
+    undoLine(label);
+  }
+
+  function skip() {
+    const form = new FormData($("skipping"));
+    const reason = form.get("other").trim() || form.get("reason");
+    leaveItem("skip", { reason });
+    before = null;
+    $("skipping").reset();
+    $("after").replaceChildren(said("p", `Skipped: ${reason}`));
+  }
+
+  // What was just said, for as long as it can be taken back.
+  function undoLine(label) {
+    const line = said("span", ""), rest = document.createElement("i"), back = document.createElement("button");
+    line.className = "line";
+    line.append(rest);
+    back.type = "button";
+    back.className = "quiet";
+    back.innerHTML = "<kbd>u</kbd> undo";
+    back.onclick = undo;
+    const words = said("p", "Last: ");
+    words.append(said("b", label), " ", back, line);
+    $("after").replaceChildren(words);
+    rest.animate([{ transform: "scaleX(1)" }, { transform: "scaleX(0)" }], { duration: undoFor, fill: "forwards" });
+    const mine = before;
+    setTimeout(() => mine === before && forget(), undoFor);
+  }
+
+  function said(tag, text) {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    return element;
+  }
+
+  function thought(html) {
+    const words = document.createElement("div");
+    words.innerHTML = html;
+    $("after").append(words);
+    setTimeout(() => words.remove(), 2000);
+  }
+
+  function forget() {
+    before = null;
+    $("after").replaceChildren();
+  }
+
+  async function undo() {
+    const back = before;
+    if (!back) return bar("Nothing can be taken back any more.");
+    forget();
+    if (outbox.current === back.id) await outbox.sending;
+    let shown = back.shown;
+    if (outbox.has(back.id)) {
+      outbox.remove(back.id);
+    } else {
+      const answer = await post(path + "undo", { reviewer, verdict: back.id }, back.id + "-undo");
+      if (!answer.ok) {
+        return bar(answer.away ? "The server cannot be reached: undo it once it is back." : answer.body.detail);
+      }
+      shown = answer.body.items[0] ?? shown;
+    }
+    done.delete(mark(shown));
+    count("today", -1);
+    if (current && current.item !== shown.item) next.unshift(current);
+    show(shown);
+  }
+
+  function skipping(open) {
+    $("skipping").classList.toggle("open", open && current !== null);
+    if (open && current) $("skipping").querySelector("input[type=radio]:checked").focus();
+  }
+
+  function tick() {
+    if (!current) return;
+    const left = Math.max(0, Date.parse(current.until) - Date.now() - skew);
+    const seconds = Math.round(left / 1000);
+    $("left").textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+    $("lease").style.transform = `scaleX(${Math.min(1, left / lease)})`;
+  }
+
+  // Keeps what is held, while somebody is there; says how many wait where nothing is.
+  async function keep() {
+    if (document.hidden || Date.now() - active > Math.max(lease, 600000)) return;
+    const answer = await post(path + "keep", { reviewer });
+    if (!answer.ok) return;
+    skew = Date.parse(answer.body.now) - Date.now();
+    const held = new Map(answer.body.held);
+    for (const shown of [current, ...next]) if (shown && held.has(shown.item)) shown.until = held.get(shown.item);
+    next = next.filter((shown) => held.has(shown.item));
+    $("waiting").textContent = answer.body.waiting.toLocaleString("en");
+    const big = document.querySelector("#empty .big");
+    if (big) big.textContent = answer.body.waiting ? `${answer.body.waiting.toLocaleString("en")} waiting` : "Nothing waits.";
+    tick();
+  }
+
+  $("verdict").onsubmit = (event) => {
+    event.preventDefault();
+    if (event.submitter?.name === "label") judge(event.submitter.value);
+  };
+  $("skipping").onsubmit = (event) => {
+    event.preventDefault();
+    skip();
+  };
+  $("claim").onsubmit = (event) => {
+    event.preventDefault();
+    fill();
+  };
+  $("skip").onclick = () => skipping(true);
+  $("stay").onclick = () => skipping(false);
+  $("help").onclick = () => $("keys").showModal();
+
+  const reveal = (on) => desk.classList.toggle("seen", on);
+  desk.addEventListener("pointerdown", (event) => event.target.closest(".picture") && reveal(true));
+  for (const end of ["pointerup", "pointercancel", "blur"]) window.addEventListener(end, () => reveal(false));
+  for (const sign of ["pointerdown", "keydown"]) window.addEventListener(sign, () => (active = Date.now()));
+
+  const actions = {
+    c: () => current || fill(),
+    s: () => skipping(true),
+    u: undo,
+    n: () => {
+      $("note").open = true;
+      $("note-text").focus();
+    },
+    l: () => ($("last").open = !$("last").open),
+    "?": () => $("keys").showModal(),
+  };
+  window.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || $("keys").open) return;
+    const within = event.target.closest("input, textarea, select");
+    const skips = $("skipping").classList.contains("open");
+    if (event.key === "Escape") {
+      skipping(false);
+      $("note").open = false;
+      $("item").focus({ preventScroll: true });
+      return;
+    }
+    if (within && within.type !== "radio") return;
+    if (event.key === " " && desk.querySelector(".picture")) {
+      event.preventDefault();
+      return reveal(true);
+    }
+    if (event.repeat) return;
+    if (skips && /^[1-9]$/.test(event.key)) {
+      const reason = $("skipping").querySelectorAll("input[type=radio]")[Number(event.key) - 1];
+      if (!reason) return;
+      event.preventDefault();
+      reason.checked = true;
+      return skip();
+    }
+    const button = skips ? null : buttons.find((button) => button.dataset.key === event.key);
+    if (button && current) {
+      event.preventDefault();
+      judge(button.value);
+    } else if (actions[event.key] && !skips) {
+      event.preventDefault();
+      actions[event.key]();
+    }
+  });
+  window.addEventListener("keyup", (event) => event.key === " " && reveal(false));
+  window.addEventListener("online", () => outbox.flush());
+
+  desk.dataset.live = "";
+  if (current && outbox.holds(current.item)) show(null);
+  const left = outbox.all().length;
+  outbox.flush();
+  if (current || left) fill();
+  tick();
+  setInterval(tick, 1000);
+  setInterval(keep, Math.max(2000, Math.min(lease / 3, 60000)));
+  setInterval(() => current || keep(), 5000);
+}

@@ -1,0 +1,91 @@
+// Verdicts on their way: kept in this browser until the server has said that it has them, and sent again with the same key until then.
+
+const FIRST = 1000, LONGEST = 10000; // milliseconds between tries
+
+export class Outbox {
+  // `told(state, entry, answer)`: "waiting" (a number wait), "sent", "refused", "locked" (somebody must log in).
+  constructor(queue, reviewer, told) {
+    this.place = `jurybox/outbox/${queue}/${reviewer}`;
+    this.path = `/q/${queue}/desk/`;
+    this.told = told;
+    this.rest = FIRST;
+    this.sending = null;
+  }
+
+  all() {
+    try {
+      return JSON.parse(localStorage.getItem(this.place)) || [];
+    } catch {
+      return [];
+    }
+  }
+
+  keep(all) {
+    localStorage.setItem(this.place, JSON.stringify(all));
+  }
+
+  has(id) {
+    return this.all().some((entry) => entry.id === id);
+  }
+
+  holds(item) {
+    return this.all().some((entry) => entry.body.item === item);
+  }
+
+  add(step, body) {
+    const id = body.id;
+    this.keep([...this.all(), { step, id, body }]);
+    this.flush();
+    return id;
+  }
+
+  remove(id) {
+    this.keep(this.all().filter((entry) => entry.id !== id));
+  }
+
+  // Sends what waits, one after the other, in the order in which it was said.
+  flush() {
+    clearTimeout(this.timer);
+    this.sending ??= this.work().finally(() => {
+      this.sending = null;
+    });
+    return this.sending;
+  }
+
+  async work() {
+    for (let entry = this.all()[0]; entry; entry = this.all()[0]) {
+      this.current = entry.id;
+      const answer = await post(this.path + entry.step, entry.body, entry.id);
+      this.current = null;
+      if (answer.away || answer.status === 401) {
+        this.told(answer.away ? "waiting" : "locked", entry, this.all().length);
+        this.timer = setTimeout(() => this.flush(), this.rest);
+        this.rest = Math.min(2 * this.rest, LONGEST);
+        return;
+      }
+      this.rest = FIRST;
+      this.remove(entry.id);
+      const refused = !answer.ok || answer.body.taken === false;
+      this.told(refused ? "refused" : "sent", entry, answer.body);
+    }
+  }
+}
+
+// Asks the server. `away`: it could not be reached, or cannot answer now; the same may be asked again.
+export async function post(path, body, key) {
+  const headers = { "Content-Type": "application/json", Accept: "application/json" };
+  if (key) headers["Idempotency-Key"] = key;
+  try {
+    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(15000) });
+    const away = answer.status >= 500 || answer.status === 429 || answer.status === 408;
+    return { away, ok: answer.ok, status: answer.status, body: away ? {} : await answer.json() };
+  } catch {
+    return { away: true, ok: false, status: 0, body: {} };
+  }
+}
+
+// A word that nobody else has.
+export function word() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return "desk-" + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

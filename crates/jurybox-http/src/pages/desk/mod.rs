@@ -1,0 +1,387 @@
+//! The desk: claim, read, judge, next. Every step is a form, and the script sends the same forms without leaving the page.
+
+mod view;
+
+use super::format::{hex, now};
+use super::payload;
+use super::posted::{Posted, see};
+use super::session::cookie;
+use super::shell::Page;
+use crate::app::App;
+use crate::body::Json;
+use crate::guard::Caller;
+use crate::handlers::{Idempotency, OfQueue, ask, look, unexpected};
+use crate::problem::Problem;
+use crate::time::Time;
+use crate::wire::{Name, Whole};
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use jurybox_server::{Answer, Claimed, Config, Error, Explained, Filter, NewVerdict, Queue, Request};
+use serde::{Deserialize, Serialize};
+
+/// The cookie that remembers a reviewer's name, where no key or proxy says it.
+const WHO: &str = "jurybox-reviewer";
+/// How many items a reviewer holds: the one that is read, and the next.
+const HELD: usize = 2;
+/// The most labels that have a key of their own.
+const KEYS: usize = 9;
+
+/// A judgement that a button stands for.
+#[derive(Debug, Clone, PartialEq)]
+struct Label {
+    name: String,
+    /// What it is worth, where the queue's scale does not say.
+    reward: Option<f64>,
+}
+
+/// The judgements of a queue: the words of its scale, the best first, or yes and no.
+fn labels(config: &Config) -> Vec<Label> {
+    let scale = config.reward.as_ref();
+    let words = scale.map(|scale| &scale.labels).filter(|labels| !labels.is_empty());
+    let Some(words) = words else {
+        let (low, high) = scale.map_or((0.0, 1.0), |scale| (scale.lowest, scale.highest));
+        let label = |name: &str, reward| Label { name: name.into(), reward: Some(reward) };
+        return vec![label("yes", high), label("no", low)];
+    };
+    let mut words: Vec<(&String, f64)> = words.iter().map(|(name, worth)| (name, *worth)).collect();
+    words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    words.into_iter().map(|(name, _)| Label { name: name.clone(), reward: None }).collect()
+}
+
+/// Who sits at the desk: whom the proxy names, who was named here, or the name of the key.
+fn reviewer(caller: &Caller, headers: &HeaderMap) -> Option<String> {
+    let named = cookie(headers, WHO).and_then(|name| decoded(&name)).filter(|name| caller.is(name).is_ok());
+    named.or_else(|| caller.reviews_as().map(String::from))
+}
+
+/// A cookie takes few characters: all others are written in hexadecimal.
+fn encoded(name: &str) -> String {
+    hex(name.as_bytes())
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let bytes = text.as_bytes().chunks(2).map(|pair| {
+        std::str::from_utf8(pair)
+            .ok()
+            .filter(|pair| pair.len() == 2)
+            .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+    });
+    let name = String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()?;
+    Name::try_from(name).ok().map(Into::into)
+}
+
+/// What the desk shows to somebody.
+struct Desk {
+    queue: String,
+    config: Config,
+    waiting: u64,
+    held: Vec<Claimed>,
+    own: Vec<jurybox_server::Own>,
+    /// What was thought of the last verdict's item.
+    jury: Option<Explained>,
+}
+
+pub(super) async fn page(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    headers: HeaderMap,
+) -> Result<Page, Problem> {
+    let Some(who) = reviewer(&caller, &headers) else {
+        look(&app, &queue, |_| Ok(())).await?;
+        return Ok(Page::new(&format!("Desk · {queue}"), &view::who(&queue, None)));
+    };
+    let (name, asked) = (queue.clone(), who.clone());
+    let desk = look(&app, &queue, move |found| {
+        let standing = found.standing()?;
+        let own = found.own(&asked, 500)?;
+        let undoable = own.first().filter(|own| own.undo_until > now());
+        let jury = undoable.map(|own| found.explained(&own.item)).transpose()?.flatten();
+        let (config, waiting) = (standing.config, standing.counts.pending);
+        Ok(Desk { queue: name, config, waiting, held: found.held(&asked)?, own, jury })
+    });
+    Ok(Page::new(&format!("Desk · {queue}"), &view::desk(&desk.await?, &who, &caller)))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Who {
+    reviewer: Name,
+}
+
+/// Remembers who sits at the desk.
+pub(super) async fn who(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    Posted { said, .. }: Posted<Who>,
+) -> Result<Response, Problem> {
+    caller.is(&said.reviewer)?;
+    let secure = if app.0.settings.tls.is_some() { "; Secure" } else { "" };
+    let name = encoded(&said.reviewer);
+    let cookie = format!("{WHO}={name}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000{secure}");
+    Ok(([(header::SET_COOKIE, cookie)], see(&format!("/q/{queue}/desk"))).into_response())
+}
+
+/// An item as the script gets it: nothing of ranks, values or audits.
+#[derive(Serialize)]
+struct Shown {
+    item: String,
+    token: u64,
+    until: Time,
+    html: String,
+}
+
+impl From<Claimed> for Shown {
+    fn from(claim: Claimed) -> Self {
+        let html = payload::shown(claim.payload.as_ref()).into_string();
+        Shown { item: claim.item, token: claim.token, until: Time(claim.until), html }
+    }
+}
+
+#[derive(Serialize)]
+struct Next {
+    items: Vec<Shown>,
+    /// How many wait for somebody.
+    waiting: u64,
+    /// The server's clock, for what runs out.
+    now: Time,
+}
+
+/// What the reviewer holds, and as many more as make it the one to read and the next.
+pub(super) async fn next(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    key: Idempotency,
+    Posted { said: Who { reviewer }, by_form }: Posted<Who>,
+) -> Result<Response, Problem> {
+    caller.is(&reviewer)?;
+    let who = String::from(reviewer);
+    let asked = who.clone();
+    let mut held = look(&app, &queue, move |found| found.held(&asked)).await?;
+    if held.len() < HELD {
+        let k = Some((HELD - held.len()) as u32);
+        let request = Request::Claim { reviewer: who, k, filter: Filter::default() };
+        let Answer::Claims { claims, .. } = ask(&app, &queue, &caller, &key, request).await? else {
+            return Err(unexpected());
+        };
+        held.extend(claims);
+    }
+    if by_form {
+        return Ok(see(&format!("/q/{queue}/desk")));
+    }
+    let waiting = look(&app, &queue, |found| Ok(found.standing()?.counts.pending)).await?;
+    let items = held.into_iter().map(Into::into).collect();
+    Ok(Json(Next { items, waiting, now: Time(now()) }).into_response())
+}
+
+#[derive(Deserialize)]
+pub(super) struct Judged {
+    reviewer: Name,
+    id: Name,
+    item: Name,
+    token: Option<Whole>,
+    label: Name,
+    /// Left empty by a form in which nobody wrote one.
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Serialize)]
+struct Taken {
+    /// Whether it is in; else `why` says why not.
+    taken: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    /// What the jury thought.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jury: Option<String>,
+    /// For how many seconds it can be taken back.
+    undo_seconds: u32,
+}
+
+/// Takes a verdict in, and tells what the jury thought.
+pub(super) async fn verdict(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    key: Idempotency,
+    Posted { said, by_form }: Posted<Judged>,
+) -> Result<Response, Problem> {
+    caller.is(&said.reviewer)?;
+    let config = look(&app, &queue, |found| Ok(found.standing()?.config)).await?;
+    let label = labels(&config).into_iter().find(|label| label.name == *said.label);
+    let reward = label.and_then(|label| label.reward);
+    let note = Some(said.note.trim()).filter(|note| !note.is_empty()).map(String::from);
+    let item = String::from(said.item);
+    let verdict = NewVerdict {
+        id: said.id.into(),
+        item: item.clone(),
+        reviewer: said.reviewer.into(),
+        token: said.token.map(|token| token.0),
+        reward: reward.unwrap_or_default(),
+        by_label: reward.is_none(),
+        label: Some(said.label.into()),
+        note,
+        observed_at: None,
+        ..NewVerdict::default()
+    };
+    let answer = ask(&app, &queue, &caller, &key, Request::Verdicts(vec![verdict])).await?;
+    let Answer::Verdicts { mut rejected, .. } = answer else { return Err(unexpected()) };
+    let why = rejected.pop().map(|rejected| rejected.why);
+    if by_form {
+        return match why {
+            Some(why) => Err(Problem::from(Error::Conflict(why))),
+            None => Ok(see(&format!("/q/{queue}/desk"))),
+        };
+    }
+    // The verdict is in, whether or not there is something to say of it.
+    let told = look(&app, &queue, move |found| found.explained(&item)).await.ok().flatten();
+    let names = names(&config);
+    let jury = told.filter(|_| why.is_none()).map(|told| view::jury(&told, &names).into_string());
+    Ok(Json(Taken { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds }).into_response())
+}
+
+fn names(config: &Config) -> Vec<String> {
+    config.evaluators.names().map(String::from).collect()
+}
+
+#[derive(Deserialize)]
+pub(super) struct NotMine {
+    reviewer: Name,
+    item: Name,
+    reason: Name,
+    /// Other words than those to choose from, where somebody wrote some.
+    #[serde(default)]
+    other: String,
+}
+
+/// Gives an item back that this reviewer does not want again.
+pub(super) async fn skip(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    key: Idempotency,
+    Posted { said, by_form }: Posted<NotMine>,
+) -> Result<Response, Problem> {
+    caller.is(&said.reviewer)?;
+    let other = Some(said.other.trim()).filter(|other| !other.is_empty()).map(String::from);
+    let reason = other.unwrap_or_else(|| said.reason.into());
+    let request = Request::Skip { reviewer: said.reviewer.into(), item: said.item.into(), reason };
+    let skipped = ask(&app, &queue, &caller, &key, request).await;
+    if by_form {
+        skipped?;
+        return Ok(see(&format!("/q/{queue}/desk")));
+    }
+    // Who skips something that is not theirs any more has nothing left to do.
+    let why = match skipped {
+        Err(problem) if problem.status() != 409 => return Err(problem),
+        Err(problem) => Some(problem.detail().to_string()),
+        Ok(_) => None,
+    };
+    Ok(Json(Taken { taken: why.is_none(), why, jury: None, undo_seconds: 0 }).into_response())
+}
+
+#[derive(Deserialize)]
+pub(super) struct TakenBack {
+    reviewer: Name,
+    verdict: Name,
+}
+
+/// Takes a verdict back: the item is the reviewer's own again.
+pub(super) async fn undo(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    key: Idempotency,
+    Posted { said, by_form }: Posted<TakenBack>,
+) -> Result<Response, Problem> {
+    caller.is(&said.reviewer)?;
+    let who = String::from(said.reviewer);
+    let request = Request::Undo { reviewer: who.clone(), verdict: said.verdict.into() };
+    let Answer::Undone { item, .. } = ask(&app, &queue, &caller, &key, request).await? else {
+        return Err(unexpected());
+    };
+    if by_form {
+        return Ok(see(&format!("/q/{queue}/desk")));
+    }
+    let held = look(&app, &queue, move |found: &Queue| found.held(&who)).await?;
+    let undone = held.into_iter().find(|claim| claim.item == item);
+    let items = undone.into_iter().map(Into::into).collect();
+    Ok(Json(Next { items, waiting: 0, now: Time(now()) }).into_response())
+}
+
+#[derive(Serialize)]
+struct Kept {
+    /// Until when what is held is the reviewer's own: what is not named any more is not.
+    held: Vec<(String, Time)>,
+    /// How many wait for somebody.
+    waiting: u64,
+    now: Time,
+}
+
+/// Lets a reviewer keep what is held for another while.
+pub(super) async fn keep(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    key: Idempotency,
+    Posted { said: Who { reviewer }, .. }: Posted<Who>,
+) -> Result<Response, Problem> {
+    caller.is(&reviewer)?;
+    let who = String::from(reviewer);
+    let request = Request::Extend { reviewer: who.clone(), items: Vec::new() };
+    ask(&app, &queue, &caller, &key, request).await?;
+    let (held, waiting) =
+        look(&app, &queue, move |found| Ok((found.held(&who)?, found.standing()?.counts.pending))).await?;
+    let held = held.into_iter().map(|claim| (claim.item, Time(claim.until))).collect();
+    Ok(Json(Kept { held, waiting, now: Time(now()) }).into_response())
+}
+
+/// Gives everything back, and lets somebody else sit down.
+pub(super) async fn leave(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    key: Idempotency,
+    Posted { said: Who { reviewer }, .. }: Posted<Who>,
+) -> Result<Response, Problem> {
+    caller.is(&reviewer)?;
+    let request = Request::Release { reviewer: reviewer.into(), items: Vec::new() };
+    ask(&app, &queue, &caller, &key, request).await?;
+    let cookie = format!("{WHO}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    let to = if caller.reviews_as().is_some() { "/".to_string() } else { format!("/q/{queue}/desk") };
+    Ok(([(header::SET_COOKIE, cookie)], see(&to)).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_holds_any_name() {
+        for name in ["ann", "Żółć; Path=/", "a=b,\"c\"", "<script>"] {
+            assert_eq!(decoded(&encoded(name)).as_deref(), Some(name));
+        }
+        for wrong in ["", "6", "zz", "ff", "00", "ä"] {
+            assert_eq!(decoded(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn judgements_are_the_words_of_the_scale_or_yes_and_no() {
+        let config = |reward: &str| -> Config {
+            serde_json::from_str(&format!(r#"{{"evaluators": [{{"name": "a"}}]{reward}}}"#)).unwrap()
+        };
+        let names = |config: &Config| labels(config).into_iter().map(|label| label.name).collect::<Vec<_>>();
+        assert_eq!(names(&config("")), ["yes", "no"]);
+        let scaled = config(r#", "reward": {"lowest": -1, "highest": 5}"#);
+        assert_eq!(labels(&scaled)[0].reward, Some(5.0));
+        let worded = config(
+            r#", "reward": {"lowest": 0, "highest": 1, "labels": {"fine": 0, "harmful": 1, "odd": 0.5}}"#,
+        );
+        assert_eq!(names(&worded), ["harmful", "odd", "fine"]);
+        assert!(labels(&worded).iter().all(|label| label.reward.is_none()));
+    }
+}

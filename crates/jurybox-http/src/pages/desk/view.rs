@@ -1,0 +1,237 @@
+//! The desk as it looks.
+
+use super::super::assets::FOLDER;
+use super::super::format::{between, count, moment, now, rounded};
+use super::super::payload;
+use super::{Desk, KEYS, labels, names};
+use crate::guard::Caller;
+use crate::time::Time;
+use jurybox_server::{Explained, Own, Role};
+use maud::{Markup, html};
+
+/// Why items are skipped, mostly.
+const REASONS: [&str; 4] = [
+    "not my language",
+    "cannot be judged by what is shown",
+    "too close to me",
+    "needs somebody with more rights",
+];
+/// What each key does, besides those of the judgements.
+const HELP: [(&str, &str); 7] = [
+    ("c", "claim the next item"),
+    ("s", "skip it, with a reason"),
+    ("u", "undo the last verdict"),
+    ("n", "write a note to go with the verdict"),
+    ("space", "hold to see pictures"),
+    ("l", "your last 20"),
+    ("?", "these keys"),
+];
+
+/// Asks for a name, once.
+pub(super) fn who(queue: &str, wrong: Option<&str>) -> Markup {
+    html! {
+        main class="door" {
+            h1 { "The desk of " (queue) }
+            form method="post" action={ "/q/" (queue) "/desk/who" } {
+                label for="reviewer" { "Who is reviewing?" }
+                input #reviewer name="reviewer" required maxlength="512" autofocus autocomplete="username";
+                @if let Some(wrong) = wrong { p class="bad" { (wrong) } }
+                button class="main" { "Sit down" }
+                p class="small" { "Your name stands beside your verdicts. This browser remembers it." }
+            }
+        }
+    }
+}
+
+/// The desk.
+pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
+    let (queue, labels) = (desk.queue.as_str(), labels(&desk.config));
+    let day = 86_400_000_000;
+    let midnight = now() - now().rem_euclid(day);
+    let today = desk.own.iter().filter(|own| own.at >= midnight).count();
+    let current = desk.held.first();
+    let action = |step: &str| format!("/q/{queue}/desk/{step}");
+    html! {
+        script type="module" src={ (FOLDER.as_str()) "/desk.js" } {}
+        header class="top desk-top" {
+            a class="brand" href={ @if caller.may(Role::Read) { "/q/" (queue) } @else { "/" } } { (queue) }
+            span { b #today { (today) } " today" }
+            span { b #waiting { (count(desk.waiting)) } " waiting" }
+            span class="hints" {
+                span { kbd { "c" } " claim" }
+                span { kbd { "u" } " undo" }
+                button #help type="button" { kbd { "?" } " keys" }
+            }
+            form class="leave" method="post" action=(action("leave")) {
+                input type="hidden" name="reviewer" value=(who);
+                button title="Give back what you hold, and let somebody else sit down" { (who) " · leave" }
+            }
+        }
+        main #desk class="desk" data-queue=(queue) data-reviewer=(who) data-undo=(desk.config.undo_seconds)
+            data-lease=(desk.config.lease_seconds) data-now=(Time(now())) data-state=(if current.is_some() { "item" } else { "empty" }) {
+            h1 class="unseen" { "The desk of " (queue) }
+            p #bar class="notice" role="status" aria-live="polite" hidden {}
+            article #item class="item" tabindex="-1" aria-label="The item"
+                data-item=[current.map(|held| held.item.as_str())] data-token=[current.map(|held| held.token)]
+                data-until=[current.map(|held| Time(held.until))] {
+                @if let Some(held) = current { (payload::shown(held.payload.as_ref())) }
+            }
+            div #empty class="empty" { (empty(desk, who)) }
+            div class="work" {
+                div #after class="after" aria-live="polite" { (after(desk, who)) }
+                form #verdict class="judge" method="post" action=(action("verdict")) {
+                    (item_fields(who, current.map(|held| (held.item.as_str(), held.token))))
+                    div class="labels" {
+                        @for (at, label) in labels.iter().enumerate() {
+                            button name="label" value=(label.name) data-key=[(at < KEYS).then_some(at + 1)] {
+                                @if at < KEYS { kbd { (at + 1) } }
+                                span { (label.name) }
+                            }
+                        }
+                        button #skip type="button" class="quiet" { kbd { "s" } span { "skip…" } }
+                    }
+                    details #note class="note" {
+                        summary { kbd { "n" } " note" }
+                        label for="note-text" { "A note, for whoever looks at this item later" }
+                        textarea #note-text name="note" maxlength="512" rows="2" {}
+                    }
+                }
+                form #skipping class="skipping" method="post" action=(action("skip")) {
+                    (item_fields(who, current.map(|held| (held.item.as_str(), held.token))))
+                    fieldset {
+                        legend { "Why skip it? You will not be given it again." }
+                        @for (at, reason) in REASONS.iter().enumerate() {
+                            label { input type="radio" name="reason" value=(reason) checked[at == 0]; kbd { (at + 1) } " " (reason) }
+                        }
+                        label { "Other: " input name="other" maxlength="512"; }
+                    }
+                    button class="main" { "Skip" }
+                    button #stay type="button" class="quiet" { "Keep it" }
+                }
+                p class="lease" { span { "yours for " b #left { "–" } } span class="line" { i #lease {} } }
+            }
+            details #last class="last" { summary { kbd { "l" } " your last 20" } (last(&desk.own, who, queue)) }
+        }
+        dialog #keys aria-label="Keys" {
+            h2 { "Keys" }
+            dl {
+                @for (at, label) in labels.iter().take(KEYS).enumerate() {
+                    dt { kbd { (at + 1) } } dd { (label.name) }
+                }
+                @for (key, does) in HELP { dt { kbd { (key) } } dd { (does) } }
+            }
+            form method="dialog" { button class="main" { "Close" } }
+        }
+    }
+}
+
+/// What a verdict and a skip have in common.
+fn item_fields(who: &str, held: Option<(&str, u64)>) -> Markup {
+    let (item, token) = held.unzip();
+    // Sent twice by a form, it counts once. The item's own id would have to be erased from it one day.
+    let id = held.map(|(item, token)| format!("desk-{token}-{:016x}", jurybox::toolbox::hash_text(item)));
+    html! {
+        input type="hidden" name="reviewer" value=(who);
+        input type="hidden" name="item" value=[item];
+        input type="hidden" name="token" value=[token];
+        input type="hidden" name="id" value=[id];
+    }
+}
+
+/// Where nothing is held.
+fn empty(desk: &Desk, who: &str) -> Markup {
+    html! {
+        @if desk.waiting > 0 {
+            p class="big" { b { (count(desk.waiting)) } " waiting" }
+            form #claim method="post" action={ "/q/" (desk.queue) "/desk/next" } {
+                input type="hidden" name="reviewer" value=(who);
+                button class="main" { kbd { "c" } " claim the next" }
+            }
+            p class="small" { "You see an item before anybody's opinion of it. What the jury thought is shown after your verdict." }
+        } @else {
+            p class="big" { "Nothing waits." }
+            p class="small" { "Items come in by " code { "POST /v1/queues/" (desk.queue) "/items" } ". This page looks again by itself." }
+            form #claim method="post" action={ "/q/" (desk.queue) "/desk/next" } {
+                input type="hidden" name="reviewer" value=(who);
+                button { kbd { "c" } " look again" }
+            }
+        }
+    }
+}
+
+/// The verdict before, as long as it can be taken back, and what the jury thought of it.
+fn after(desk: &Desk, who: &str) -> Markup {
+    let Some(own) = desk.own.first().filter(|own| own.undo_until > now()) else { return html! {} };
+    html! {
+        p { "Last: " b { (said(own)) } " " (undo_form(&desk.queue, who, own)) }
+        @if let Some(told) = &desk.jury { (jury(told, &names(&desk.config))) }
+    }
+}
+
+fn said(own: &Own) -> String {
+    own.label.clone().unwrap_or_else(|| jurybox_draw::short(own.reward))
+}
+
+fn undo_form(queue: &str, who: &str, own: &Own) -> Markup {
+    html! {
+        form class="undo" method="post" action={ "/q/" (queue) "/desk/undo" } {
+            input type="hidden" name="reviewer" value=(who);
+            input type="hidden" name="verdict" value=(own.id);
+            button class="quiet" { "undo" }
+        }
+    }
+}
+
+/// A reviewer's last verdicts.
+fn last(own: &[Own], who: &str, queue: &str) -> Markup {
+    let now = now();
+    html! {
+        @if own.is_empty() {
+            p class="small" { "Your verdicts will stand here, the last one first." }
+        } @else {
+            table class="words" {
+                thead { tr { th { "when" } th { "item" } th { "verdict" } th { "note" } th { span class="unseen" { "undo" } } } }
+                tbody {
+                    @for own in own.iter().take(20) {
+                        tr {
+                            td { (moment(own.at, now)) }
+                            td class="id" { (own.item) }
+                            td { (said(own)) }
+                            td { @if let Some(note) = &own.note { (note) } }
+                            td { @if own.undo_until > now { (undo_form(queue, who, own)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the jury thought of an item.
+pub(super) fn jury(told: &Explained, names: &[String]) -> Markup {
+    let mut why: Vec<(&String, f64)> = told
+        .contributions
+        .iter()
+        .flat_map(|told| names.iter().zip(told.each.iter().copied()))
+        .filter(|(_, share)| share.is_finite() && *share != 0.0)
+        .collect();
+    why.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let value = told
+        .contributions
+        .as_ref()
+        .map(|told| told.base + told.each.iter().filter(|share| share.is_finite()).sum::<f64>());
+    html! {
+        p class="jury" {
+            @if let Some(predicted) = told.predicted {
+                "The jury expected " b { (between(predicted)) }
+            } @else if let Some(value) = value {
+                "The jury ranked it by " b { (rounded(value)) }
+            } @else {
+                "The jury cannot say why it stood where it did."
+            }
+            @for (name, share) in why.iter().take(3) {
+                " · " (name) " " span class="n" { @if *share > 0.0 { "+" } (rounded(*share)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! What there is to see of a queue, read at once and kept for a moment; and what is reckoned from it.
+
+use super::live::Weighed;
+use crate::app::App;
+use crate::handlers::look;
+use crate::problem::Problem;
+use jurybox::{Direction, Interval};
+use jurybox_server::{
+    Config, Counts, Error, Evaluated, Explained, Filter, Found, Happened, Pulse, Queue, Skipped, Source,
+    Worked,
+};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Verdicts that are looked at: the last ones.
+const VERDICTS: u64 = 20_000;
+/// Arrivals that are looked at.
+const ARRIVALS: u64 = 10_000;
+/// Entries of the log that are shown.
+const ENTRIES: u64 = 40;
+/// The best items that are explained.
+const BEST: usize = 20;
+
+/// A second, a minute, a day, in microseconds.
+pub(super) const SECOND: i64 = 1_000_000;
+pub(super) const MINUTE: i64 = 60 * SECOND;
+pub(super) const DAY: i64 = 86_400 * SECOND;
+
+/// What there is to see of a queue.
+pub(super) struct Seen {
+    pub(super) now: i64,
+    pub(super) head: u64,
+    pub(super) model: u64,
+    pub(super) config: Config,
+    pub(super) counts: Counts,
+    pub(super) pulse: Pulse,
+    /// Items an hour, by the last ones; none where there are too few to say.
+    pub(super) inflow: Option<f64>,
+    pub(super) worked: Vec<Worked>,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) found: Found,
+    /// Nothing before the queue is ranked.
+    pub(super) evaluated: Vec<Evaluated>,
+    pub(super) learnt_from: u64,
+    pub(super) best: Vec<Explained>,
+    pub(super) happened: Vec<Happened>,
+    pub(super) weights: Vec<Weighed>,
+}
+
+/// Looks at a queue, or remembers what was seen a moment ago.
+pub(super) async fn seen(app: &App, queue: &str) -> Result<Arc<Seen>, Problem> {
+    if let Some(seen) = app.0.watch.seen(queue) {
+        return Ok(seen);
+    }
+    let _turn = app.0.reports.acquire().await;
+    if let Some(seen) = app.0.watch.seen(queue) {
+        return Ok(seen);
+    }
+    let (began, weights) = (Instant::now(), app.0.watch.weights(queue));
+    let seen = Arc::new(look(app, queue, |found| Seen::read(found, weights)).await?);
+    app.0.watch.note(queue, &seen, began.elapsed());
+    Ok(seen)
+}
+
+impl Seen {
+    fn read(queue: &Queue, weights: Vec<Weighed>) -> Result<Seen, Error> {
+        let now = super::format::now();
+        let standing = queue.standing()?;
+        let (worked, skipped) = queue.worked(VERDICTS)?;
+        let model = queue.model().ok();
+        let evaluated = model.as_ref().map(|model| queue.evaluated(model)).transpose()?.unwrap_or_default();
+        let (_, ranked) = queue.ranked(Filter::default(), 0, (standing.config.k as usize).clamp(10, BEST))?;
+        let mut best = Vec::new();
+        for item in ranked {
+            best.extend(queue.explained(&item.id)?);
+        }
+        let mut happened = queue.happened(standing.head.saturating_sub(ENTRIES), ENTRIES as usize)?;
+        happened.reverse();
+        Ok(Seen {
+            now,
+            head: standing.head,
+            model: standing.model,
+            config: standing.config,
+            counts: standing.counts,
+            pulse: queue.pulse(now + DAY, now + MINUTE)?,
+            inflow: inflow(&queue.arrivals(ARRIVALS)?, now),
+            worked,
+            skipped,
+            found: queue.found()?,
+            evaluated,
+            learnt_from: model.map_or(0, |model| model.seen.used),
+            best,
+            happened,
+            weights,
+        })
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.config.evaluators.names().map(String::from).collect()
+    }
+
+    /// Verdicts of people.
+    pub(super) fn by_people(&self) -> impl Iterator<Item = &Worked> {
+        self.worked.iter().filter(|work| work.source != Source::Automatic)
+    }
+
+    /// How long people took from claim to verdict, in seconds, and when.
+    pub(super) fn delays(&self) -> Vec<(i64, f64)> {
+        let took = |work: &Worked| Some((work.at, (work.at - work.claimed?) as f64 / SECOND as f64));
+        self.by_people().filter_map(took).collect()
+    }
+
+    /// How much more is found for each item that is looked at than the plain mean of the scores would.
+    pub(super) fn times_plain_mean(&self) -> Option<f64> {
+        let (ours, plain) = (self.found.picked.mean?.mean, self.found.plain_mean.mean?.mean);
+        (plain > 0.0 && ours.is_finite()).then(|| ours / plain)
+    }
+
+    /// Scores that all point up, with what the items were found to be worth.
+    pub(super) fn lessons(&self) -> Vec<(Vec<f64>, f64)> {
+        let signs: Vec<f64> = self
+            .config
+            .evaluators
+            .as_slice()
+            .iter()
+            .map(|evaluator| if evaluator.direction == Direction::Low { -1.0 } else { 1.0 })
+            .collect();
+        let lesson = |work: &Worked| {
+            let worth = work.decides.filter(|_| work.scores.len() == signs.len())?;
+            Some((work.scores.iter().zip(&signs).map(|(score, sign)| score * sign).collect(), worth))
+        };
+        self.by_people().filter_map(lesson).collect()
+    }
+}
+
+/// Items an hour by the arrivals of the last hour, or of as long as the last ones took.
+fn inflow(arrivals: &[i64], now: i64) -> Option<f64> {
+    let hour = 60 * MINUTE;
+    let recent = arrivals.iter().filter(|at| now - **at < hour).count();
+    if recent < arrivals.len() || arrivals.len() < ARRIVALS as usize {
+        return (!arrivals.is_empty()).then_some(recent as f64);
+    }
+    let since = (now - arrivals.last()?).max(SECOND);
+    Some(recent as f64 * hour as f64 / since as f64)
+}
+
+/// The value below which that share of them lies.
+pub(super) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    Some(values[(share * last as f64).round() as usize])
+}
+
+/// Stretches of time of one length, that end now: their length, and what fell into each.
+pub(super) struct Bins<T> {
+    pub(super) length: i64,
+    /// When each began.
+    pub(super) each: Vec<(i64, Vec<T>)>,
+}
+
+impl<T> Bins<T> {
+    /// When each of them is, as an axis has it, and what that says.
+    pub(super) fn places(&self, now: i64) -> (Vec<f64>, &'static str) {
+        let first = self.each.first().map_or(now, |(at, _)| *at);
+        let (unit, label) = unit(now - first);
+        (
+            self.each.iter().map(|(at, _)| ((at + self.length / 2 - now) as f64 / unit).min(0.0)).collect(),
+            label,
+        )
+    }
+
+    /// At most so many of them, of a length that people know.
+    pub(super) fn of(times: impl IntoIterator<Item = (i64, T)>, now: i64, most: i64) -> Bins<T> {
+        let times: Vec<(i64, T)> = times.into_iter().collect();
+        let first = times.iter().map(|(at, _)| *at).min().unwrap_or(now).min(now);
+        let lengths =
+            [10, 30, 60, 300, 900, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600].map(|seconds| seconds * SECOND);
+        let fits = |length: &&i64| (now - first) / **length < most;
+        let length = lengths.iter().find(fits).copied().unwrap_or_else(|| (now - first) / most + 1);
+        let begin = first - first.rem_euclid(length);
+        let mut each: Vec<(i64, Vec<T>)> =
+            (0..=(now - begin) / length).map(|at| (begin + at * length, Vec::new())).collect();
+        for (at, what) in times {
+            let place = ((at - begin).max(0) / length) as usize;
+            let last = each.len() - 1;
+            each[place.min(last)].1.push(what);
+        }
+        Bins { length, each }
+    }
+}
+
+/// The unit in which a stretch of time that ends now is told, in microseconds, and what an axis says of it.
+pub(super) fn unit(since: i64) -> (f64, &'static str) {
+    let (unit, label) = match since {
+        since if since < 3 * MINUTE => (SECOND, "seconds, until now"),
+        since if since < 180 * MINUTE => (MINUTE, "minutes, until now"),
+        since if since < 3 * DAY => (60 * MINUTE, "hours, until now"),
+        _ => (DAY, "days, until now"),
+    };
+    (unit as f64, label)
+}
+
+/// How many items that were looked at it takes to speak of errors.
+pub(super) const ENOUGH: usize = 30;
+
+/// The correlations of errors between every two evaluators: of what their scores say beyond what the items were worth, among those that
+/// were looked at; NaN where too few have both.
+pub(super) fn error_correlations(lessons: &[(Vec<f64>, f64)], width: usize) -> Vec<Vec<f64>> {
+    let line = |j: usize| {
+        let pairs: Vec<(f64, f64)> = lessons
+            .iter()
+            .map(|(row, worth)| (*worth, row[j]))
+            .filter(|(_, score)| !score.is_nan())
+            .collect();
+        fit_line(&pairs)
+    };
+    let lines: Vec<(f64, f64)> = (0..width).map(line).collect();
+    let error = |row: &[f64], worth: f64, j: usize| row[j] - lines[j].0 - lines[j].1 * worth;
+    let correlation = |i: usize, j: usize| {
+        let pairs: Vec<(f64, f64)> = lessons
+            .iter()
+            .map(|(row, worth)| (error(row, *worth, i), error(row, *worth, j)))
+            .filter(|(x, y)| !x.is_nan() && !y.is_nan())
+            .collect();
+        let (xx, xy, yy) = moments(&pairs);
+        let r = xy / (xx * yy).sqrt();
+        if pairs.len() >= ENOUGH && r.is_finite() { r.clamp(-1.0, 1.0) } else { f64::NAN }
+    };
+    (0..width).map(|i| (0..width).map(|j| if i == j { 1.0 } else { correlation(i, j) }).collect()).collect()
+}
+
+/// How many evaluators with independent errors these are worth: J squared over the sum of squared error correlations. None where two of
+/// them never scored the same item.
+pub(super) fn effective(correlations: &[Vec<f64>]) -> Option<f64> {
+    let many = correlations.len() as f64;
+    let sum: f64 = correlations.iter().flatten().map(|r| r * r).sum();
+    (sum > 0.0).then(|| many * many / sum)
+}
+
+fn moments(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
+    let many = pairs.len() as f64;
+    let (x, y) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0 / many, sum.1 + pair.1 / many));
+    pairs.iter().fold((0.0, 0.0, 0.0), |sum, pair| {
+        let (dx, dy) = (pair.0 - x, pair.1 - y);
+        (sum.0 + dx * dx, sum.1 + dx * dy, sum.2 + dy * dy)
+    })
+}
+
+/// Least squares: where the line is at zero, and how steep.
+fn fit_line(pairs: &[(f64, f64)]) -> (f64, f64) {
+    let (xx, xy, _) = moments(pairs);
+    let slope = if xx > 0.0 { xy / xx } else { 0.0 };
+    let many = pairs.len() as f64;
+    let (x, y) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0 / many, sum.1 + pair.1 / many));
+    (y - slope * x, slope)
+}
+
+/// What items with such a score were found to be worth: the scores in groups of equal size, each with its mean score, mean worth and the
+/// interval of that.
+pub(super) fn reliability(lessons: &[(Vec<f64>, f64)], j: usize, groups: usize) -> Vec<(f64, Interval)> {
+    let mut pairs: Vec<(f64, f64)> =
+        lessons.iter().map(|(row, worth)| (row[j], *worth)).filter(|(score, _)| !score.is_nan()).collect();
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let size = pairs.len().div_ceil(groups.max(1)).max(1);
+    let group = |pairs: &[(f64, f64)]| {
+        let worths: Vec<f64> = pairs.iter().map(|(_, worth)| *worth).collect();
+        let score = pairs.iter().map(|(score, _)| score).sum::<f64>() / pairs.len() as f64;
+        (score, Interval::of(&worths))
+    };
+    if pairs.len() < ENOUGH { Vec::new() } else { pairs.chunks(size).map(group).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_make_a_rate() {
+        let now = 10 * DAY;
+        assert_eq!(inflow(&[], now), None);
+        assert_eq!(inflow(&[now - MINUTE, now - 2 * MINUTE, now - DAY], now), Some(2.0));
+        // More than are looked at, all within half an hour: as many again in the other half.
+        let many: Vec<i64> = (0..ARRIVALS.cast_signed())
+            .map(|at| now - 30 * MINUTE * at / (ARRIVALS.cast_signed() - 1))
+            .collect();
+        let rate = inflow(&many, now).unwrap();
+        assert!((rate - 2.0 * ARRIVALS as f64).abs() < 1.0, "{rate}");
+    }
+
+    #[test]
+    fn bins_end_now_and_hold_everything() {
+        let now = 100 * DAY + 123;
+        let bins = Bins::of([(now - 3 * 60 * MINUTE, 'a'), (now - MINUTE, 'b'), (now, 'c')], now, 24);
+        assert_eq!(bins.length, 15 * MINUTE);
+        assert!(bins.each.len() <= 25);
+        assert_eq!(bins.each.iter().map(|(_, what)| what.len()).sum::<usize>(), 3);
+        assert_eq!((bins.each[0].1[0], bins.each.last().unwrap().1[0]), ('a', 'b'));
+        assert_eq!(Bins::of(Vec::<(i64, char)>::new(), now, 24).each.len(), 1);
+    }
+
+    /// A twin repeats the errors of the first; the third errs by itself.
+    #[test]
+    fn twins_err_together_and_are_worth_one() {
+        let chance = |seed: u64| (jurybox::toolbox::hash_number(9, seed) % 1000) as f64 / 500.0 - 1.0;
+        let lessons: Vec<(Vec<f64>, f64)> = (0..2000)
+            .map(|at| {
+                let worth = f64::from(u8::from(at % 3 == 0));
+                let (own, other) = (chance(2 * at), chance(2 * at + 1));
+                (vec![worth + own, 2.0 * (worth + own), worth + other], worth)
+            })
+            .collect();
+        let errors = error_correlations(&lessons, 3);
+        assert!((errors[0][1] - 1.0).abs() < 1e-9 && errors[0][2].abs() < 0.1, "{errors:?}");
+        let worth = effective(&errors).unwrap();
+        assert!((worth - 1.8).abs() < 0.05, "{worth}");
+        let curve = reliability(&lessons, 2, 8);
+        assert_eq!(curve.len(), 8);
+        assert!(curve[7].1.low > curve[0].1.high);
+        assert!(reliability(&lessons[..10], 2, 8).is_empty());
+    }
+
+    #[test]
+    fn quantiles_are_of_what_is_there() {
+        assert_eq!(quantile(&mut [], 0.5), None);
+        assert_eq!(quantile(&mut [3.0, 1.0, 2.0], 0.5), Some(2.0));
+        assert_eq!(quantile(&mut [3.0, 1.0, 2.0], 0.9), Some(3.0));
+    }
+}

@@ -1,0 +1,121 @@
+//! Numbers and times as people read them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Now, in microseconds since 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// Bytes in hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// A text as it may stand in an address.
+pub(super) fn in_address(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric();
+    text.bytes().fold(String::new(), |mut address, byte| {
+        if plain(byte) {
+            address.push(char::from(byte));
+        } else {
+            address = address + "%" + &hex(&[byte]).to_ascii_uppercase();
+        }
+        address
+    })
+}
+
+/// A count with its thousands apart.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A sum of rewards: whole numbers as such.
+pub(super) fn amount(number: f64) -> String {
+    if number.fract().abs() < 1e-9 && (0.0..1e15).contains(&number) {
+        return count(number.round() as u64);
+    }
+    jurybox_draw::short(number)
+}
+
+/// How long, in the two units that matter.
+pub(super) fn span(seconds: f64) -> String {
+    if !seconds.is_finite() {
+        return "–".into();
+    }
+    let s = seconds.max(0.0);
+    match () {
+        () if s < 9.95 => format!("{s:.1} s"),
+        () if s < 60.0 => format!("{s:.0} s"),
+        () if s < 3600.0 => format!("{:.0} min", s / 60.0),
+        () if s < 86_400.0 => format!("{:.0} h {:02.0}", (s / 3600.0).floor(), (s % 3600.0 / 60.0).floor()),
+        () => format!("{:.0} d {:.0} h", (s / 86_400.0).floor(), (s % 86_400.0 / 3600.0).floor()),
+    }
+}
+
+/// The time of day in UTC, with its date where that is another.
+pub(super) fn moment(at: i64, now: i64) -> String {
+    let text = crate::time::Time(at - at.rem_euclid(1_000_000)).to_string();
+    let (date, time) = text.split_once('T').unwrap_or(("", &text));
+    let today = crate::time::Time(now).to_string();
+    let time = time.trim_end_matches('Z');
+    if today.starts_with(date) { time[..5].into() } else { format!("{date} {}", &time[..5]) }
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        share if !share.is_finite() => "–".into(),
+        share if share > 0.0 && share < 1.0 => format!("{share:.1}%"),
+        share if share > 99.0 && share < 100.0 => format!("{share:.1}%"),
+        share => format!("{share:.0}%"),
+    }
+}
+
+/// An estimate with its interval, as short as it can be.
+pub(super) fn between(interval: jurybox::Interval) -> String {
+    format!("{} ({} to {})", rounded(interval.mean), rounded(interval.low), rounded(interval.high))
+}
+
+/// Two digits that count.
+pub(super) fn rounded(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return jurybox_draw::short(value);
+    }
+    let unit = 10_f64.powf(value.abs().log10().floor() - 1.0).min(1.0);
+    jurybox_draw::short((value / unit).round() * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_read_them() {
+        assert_eq!(
+            [count(0), count(999), count(12_480), count(1_000_000)],
+            ["0", "999", "12,480", "1,000,000"]
+        );
+        assert_eq!([amount(2687.0), amount(2.25)], ["2,687", "2.25"]);
+        assert_eq!(
+            [span(4.0), span(42.4), span(600.0), span(11_400.0)],
+            ["4.0 s", "42 s", "10 min", "3 h 10"]
+        );
+        assert_eq!(span(200_000.0), "2 d 7 h");
+        assert_eq!([percent(0.5), percent(0.004), percent(0.999)], ["50%", "0.4%", "99.9%"]);
+        assert_eq!([rounded(0.123_45), rounded(1234.5), rounded(0.0)], ["0.12", "1234", "0"]);
+        let noon = 1_794_916_800_000_000;
+        assert_eq!(moment(noon, noon + 1), "12:00");
+        assert_eq!(moment(noon, noon + 86_400_000_000), "2026-11-17 12:00");
+    }
+}

@@ -1,0 +1,227 @@
+//! What happens, told to pages as it does; and what is remembered of it while the server runs.
+
+use super::figures::Seen;
+use crate::app::App;
+use crate::guard::Caller;
+use crate::problem::Problem;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_core::Stream;
+use jurybox_server::Error;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, broadcast, mpsc};
+
+/// How often somebody looks whether a queue has changed, while a page listens, and while none does: weights are remembered for later.
+const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// A stream is cut after so long, and the page comes again: keys may have been revoked since.
+const CUT: Duration = Duration::from_mins(10);
+/// A stream that says nothing for so long says that it is there.
+const QUIET: Duration = Duration::from_secs(15);
+/// Streams at once.
+const STREAMS: usize = 512;
+/// Weights that are remembered of a queue; then every other one is.
+const REMEMBERED: usize = 240;
+
+/// What a page is told.
+#[derive(Debug, Clone)]
+enum Told {
+    /// A queue is not as it was.
+    Changed(String),
+    /// The server ends.
+    End,
+}
+
+/// Weights by the names of evaluators, and when they were so.
+pub(super) type Weighed = (i64, Vec<(String, f64)>);
+
+/// What is remembered of a queue.
+#[derive(Default)]
+struct Remembered {
+    /// The last entry of its log, and what its model has learnt.
+    marks: (u64, u64),
+    weights: Vec<Weighed>,
+    /// What was last seen of it, when, and how long that took.
+    seen: Option<(Arc<Seen>, Instant, Duration)>,
+    /// Whether somebody was shown what was no longer so.
+    behind: bool,
+}
+
+impl Remembered {
+    /// Whether what was last seen may be looked at again: looking takes its time, and must not take much of the server's.
+    fn may_look(&self) -> bool {
+        const RESTS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+        self.seen.as_ref().is_none_or(|(_, at, took)| at.elapsed() >= (20 * *took).clamp(RESTS.0, RESTS.1))
+    }
+}
+
+/// What pages are told of, and what they remember.
+pub(crate) struct Watch {
+    told: broadcast::Sender<Told>,
+    queues: Mutex<HashMap<String, Remembered>>,
+    streams: Arc<Semaphore>,
+}
+
+impl Watch {
+    pub(crate) fn new() -> Self {
+        Watch {
+            told: broadcast::channel(256).0,
+            queues: Mutex::default(),
+            streams: Arc::new(Semaphore::new(STREAMS)),
+        }
+    }
+
+    /// Lets every page go.
+    pub(crate) fn end(&self) {
+        // Nobody may be listening.
+        let _ = self.told.send(Told::End);
+    }
+
+    fn with<T>(&self, queue: &str, change: impl FnOnce(&mut Remembered) -> T) -> T {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        change(queues.entry(queue.to_string()).or_default())
+    }
+
+    /// What is known of the weights of a queue, oldest first.
+    pub(super) fn weights(&self, queue: &str) -> Vec<Weighed> {
+        self.with(queue, |remembered| remembered.weights.clone())
+    }
+
+    /// What was last seen of a queue, where it is still so or it is too early to look again.
+    pub(super) fn seen(&self, queue: &str) -> Option<Arc<Seen>> {
+        const STAYS: Duration = Duration::from_secs(10);
+        self.with(queue, |remembered| {
+            let (seen, at, _) = remembered.seen.as_ref()?;
+            let same = seen.head == remembered.marks.0 && at.elapsed() < STAYS;
+            let shown = (same || !remembered.may_look()).then(|| seen.clone())?;
+            remembered.behind |= !same;
+            Some(shown)
+        })
+    }
+
+    pub(super) fn note(&self, queue: &str, seen: &Arc<Seen>, took: Duration) {
+        self.with(queue, |remembered| remembered.seen = Some((seen.clone(), Instant::now(), took)));
+    }
+
+    /// What was seen of a queue before somebody changed it is of no use.
+    pub(super) fn forget(&self, queue: &str) {
+        self.with(queue, |remembered| remembered.seen = None);
+    }
+
+    fn only(&self, names: &[String]) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|name, _| names.contains(name));
+    }
+}
+
+/// Looks after the queues, for as long as the server runs.
+pub(crate) async fn watch(app: App) {
+    let mut looked = Instant::now();
+    loop {
+        tokio::time::sleep(LOOK.0).await;
+        if app.0.watch.told.receiver_count() == 0 && looked.elapsed() < LOOK.1 {
+            continue;
+        }
+        looked = Instant::now();
+        let asked = app.clone();
+        // A database that is away now is there later.
+        let _ = app.wait(move || look(&asked)).await;
+    }
+}
+
+fn look(app: &App) -> Result<(), Error> {
+    let (service, watch) = (&app.0.service, &app.0.watch);
+    let names = service.names()?;
+    watch.only(&names);
+    for name in names {
+        let Ok(queue) = service.queue(&name) else { continue };
+        let Ok(standing) = queue.standing() else { continue };
+        let (head, model) = watch.with(&name, |remembered| remembered.marks);
+        let again = watch.with(&name, |remembered| {
+            let again = remembered.behind && remembered.may_look();
+            remembered.behind &= !again;
+            again
+        });
+        if (standing.head, standing.model) == (head, model) && !again {
+            continue;
+        }
+        let first = head == 0;
+        let mut weights = if first { queue.weighed().unwrap_or_default() } else { Vec::new() };
+        if standing.model != model
+            && let Some(now) = queue.model().ok().and_then(|model| model.weights())
+        {
+            weights.push((super::format::now(), now));
+        }
+        watch.with(&name, |remembered| {
+            remembered.marks = (standing.head, standing.model);
+            remembered.weights.extend(weights);
+            if remembered.weights.len() > REMEMBERED {
+                let mut at = 0;
+                remembered.weights.retain(|_| {
+                    at += 1;
+                    at % 2 == 0
+                });
+            }
+        });
+        let _ = watch.told.send(Told::Changed(name));
+    }
+    Ok(())
+}
+
+/// Lines as they come.
+struct Lines(mpsc::Receiver<String>);
+
+impl Stream for Lines {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|line| line.map(|line| Ok(Bytes::from(line))))
+    }
+}
+
+/// Which queues change, as it happens.
+pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
+    let Ok(place) = app.0.watch.streams.clone().try_acquire_owned() else {
+        let advice = "Close other pages of this server; this one is right as of when it was loaded.";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many pages listen", advice)
+            .retry_after(30));
+    };
+    let (lines, receiver) = mpsc::channel(64);
+    let mut told = app.0.watch.told.subscribe();
+    tokio::spawn(async move {
+        let _place = place;
+        let cut = tokio::time::sleep(CUT);
+        tokio::pin!(cut);
+        // Who has lost sight of a server comes again soon.
+        let mut line = "retry: 1000\n\n".to_string();
+        loop {
+            if lines.send(line).await.is_err() {
+                return;
+            }
+            line = loop {
+                let next = tokio::select! {
+                    next = tokio::time::timeout(QUIET, told.recv()) => next,
+                    () = &mut cut => return,
+                };
+                match next {
+                    Err(_) | Ok(Err(broadcast::error::RecvError::Lagged(_))) => {
+                        break ": still here\n\n".into();
+                    }
+                    Ok(Err(broadcast::error::RecvError::Closed) | Ok(Told::End)) => return,
+                    Ok(Ok(Told::Changed(queue))) if caller.sees(&queue) => {
+                        break format!("data: {}\n\n", serde_json::json!({ "queue": queue }));
+                    }
+                    Ok(Ok(Told::Changed(_))) => {}
+                }
+            };
+        }
+    });
+    let kind = [(header::CONTENT_TYPE, "text/event-stream")];
+    Ok((kind, Body::from_stream(Lines(receiver))).into_response())
+}

@@ -1,0 +1,106 @@
+//! The door: a key is shown once, and a cookie remembers it.
+
+use super::posted::{Posted, see};
+use super::session::{COOKIE, LASTS};
+use super::shell::{Page, frame};
+use crate::app::App;
+use crate::guard::{is_key, same_origin};
+use crate::handlers::Asked;
+use crate::problem::Problem;
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+/// Where somebody wanted to go.
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    #[serde(default)]
+    next: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Shown {
+    key: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// A path of this server, whatever was asked for.
+fn own_path(next: &str) -> &str {
+    let plain = next.starts_with('/') && !next.starts_with("//") && !next.contains('\\');
+    let clean = plain && next.bytes().all(|byte| byte.is_ascii_graphic());
+    if clean { next } else { "/" }
+}
+
+fn form(next: &str, wrong: bool) -> Markup {
+    html! {
+        main class="door" {
+            h1 { "Jurybox" }
+            form method="post" action="/login" {
+                input type="hidden" name="next" value=(next);
+                label for="key" { "Your key" }
+                input #key type="password" name="key" required autofocus autocomplete="current-password"
+                    aria-describedby="about";
+                @if wrong { p class="bad" role="alert" { "This key opens nothing here. It may have been revoked." } }
+                button class="main" { "Open" }
+                p #about class="small" {
+                    "Whoever keeps this server makes keys: " code { "jurybox server key add NAME --role review" }
+                    ". The key itself stays here: a cookie stands for it, for twelve hours."
+                }
+            }
+        }
+    }
+}
+
+pub(super) async fn page(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Response {
+    if app.is_open() {
+        return see("/");
+    }
+    Page::new("Open Jurybox", &form(own_path(&wanted.next), false)).into_response()
+}
+
+/// Takes a key, and gives a cookie.
+pub(super) async fn enter(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Posted { said, .. }: Posted<Shown>,
+) -> Result<Response, Problem> {
+    same_origin(&Method::POST, &headers, true)?;
+    let next = own_path(&said.next);
+    let word = is_key(&app, said.key.trim()).and_then(|key| app.0.sessions.begin(key));
+    let Some(word) = word else {
+        let page = frame("Open Jurybox", &form(next, true));
+        return Ok((StatusCode::UNAUTHORIZED, axum::response::Html(page.into_string())).into_response());
+    };
+    let cookie = cookie(&app, &word, LASTS.as_secs());
+    Ok(([(header::SET_COOKIE, cookie)], see(next)).into_response())
+}
+
+/// Ends a session.
+pub(super) async fn leave(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+    same_origin(&Method::POST, &headers, true)?;
+    app.0.sessions.end(&headers);
+    Ok(([(header::SET_COOKIE, cookie(&app, "", 0))], see("/login")).into_response())
+}
+
+fn cookie(app: &App, word: &str, seconds: u64) -> String {
+    let secure = if app.0.settings.tls.is_some() { "; Secure" } else { "" };
+    format!("{COOKIE}={word}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_elsewhere() {
+        assert_eq!(own_path("/q/posts?panel=top"), "/q/posts?panel=top");
+        for elsewhere in
+            ["", "https://evil.test/", "//evil.test", "/\\evil.test", "/a\r\nset-cookie: b", "javascript:x"]
+        {
+            assert_eq!(own_path(elsewhere), "/", "{elsewhere}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a reviewer is shown of an item: text, JSON, Markdown, pictures, HTML. All of it was written by somebody else.
+
+mod clean;
+mod markdown;
+
+use maud::{Markup, PreEscaped, html};
+use serde_json::{Map, Value};
+
+/// An item's payload.
+///
+/// A text is shown as text, a `data:` picture as a picture. Of an object each field is shown under its name; fields called `markdown`, `html`
+/// and `image` are shown as what they say. The rest is JSON.
+pub(super) fn shown(payload: Option<&Value>) -> Markup {
+    match payload {
+        None | Some(Value::Null) => html! { p class="none" { "This item came without anything to show." } },
+        Some(Value::Object(fields)) => of_fields(fields),
+        Some(other) => as_it_is(other),
+    }
+}
+
+fn of_fields(fields: &Map<String, Value>) -> Markup {
+    // One field needs no name.
+    let alone = fields.len() == 1;
+    html! {
+        @for (name, value) in fields {
+            @let part = field(name, value);
+            @if alone { (part) } @else { section class="field" { h3 { (name) } (part) } }
+        }
+    }
+}
+
+fn field(name: &str, value: &Value) -> Markup {
+    match (name, value) {
+        ("markdown", Value::String(text)) => html! { div class="prose" { (markdown::rendered(text)) } },
+        ("html", Value::String(text)) => framed(text),
+        ("image", Value::String(source)) => picture(source),
+        (_, value) => as_it_is(value),
+    }
+}
+
+fn as_it_is(value: &Value) -> Markup {
+    match value {
+        Value::String(text) if is_picture(text) => picture(text),
+        Value::String(text) => html! { p class="text" { (text) } },
+        Value::Object(_) | Value::Array(_) => {
+            html! { pre tabindex="0" { code { (serde_json::to_string_pretty(value).unwrap_or_default()) } } }
+        }
+        other => html! { p class="text" { (other.to_string()) } },
+    }
+}
+
+/// Whether a text is a picture of a kind that runs nothing.
+fn is_picture(text: &str) -> bool {
+    let kinds = ["png", "jpeg", "gif", "webp", "avif"];
+    let of = |kind: &str| text.strip_prefix("data:image/").and_then(|rest| rest.strip_prefix(kind));
+    kinds.iter().filter_map(|kind| of(kind)).any(|rest| rest.starts_with(";base64,"))
+}
+
+/// Blurred and grey until somebody wants to see it.
+fn picture(source: &str) -> Markup {
+    if is_picture(source) {
+        return html! {
+            figure class="picture" {
+                img src=(source) alt="The item's picture";
+                figcaption class="small" { "Hold " kbd { "space" } ", or the picture, to see it." }
+            }
+        };
+    }
+    // Whoever is asked for it would learn who reviews what, and when.
+    html! {
+        p class="none" { "A picture that is elsewhere is not loaded:" }
+        p class="text" { (source) }
+    }
+}
+
+/// HTML as text with its structure, in a frame where nothing runs.
+fn framed(text: &str) -> Markup {
+    let inner = html! {
+        link rel="stylesheet" href={ (super::assets::FOLDER.as_str()) "/page.css" };
+        div class="framed" { (PreEscaped(clean::cleaned(text))) }
+    };
+    html! { iframe sandbox="" title="The item's page" srcdoc=(inner.into_string()) {} }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn text(payload: &Value) -> String {
+        shown(Some(payload)).into_string()
+    }
+
+    #[test]
+    fn what_others_wrote_stays_what_it_is() {
+        let hostile = "<script>alert(1)</script>";
+        let escaped = "&lt;script&gt;";
+        for payload in
+            [json!(hostile), json!({"text": hostile}), json!({"a": [hostile]}), json!({hostile: 1, "b": 2})]
+        {
+            let text = text(&payload);
+            assert!(text.contains(escaped) && !text.contains("<script"), "{text}");
+        }
+        // Within the frame there is no script to begin with.
+        let framed = text(&json!({ "html": format!("<p onclick=x>hi{hostile}</p>") }));
+        assert!(framed.contains("sandbox=\"\"") && framed.contains("&lt;p&gt;hi"), "{framed}");
+        assert!(!framed.contains("script") && !framed.contains("onclick"), "{framed}");
+    }
+
+    #[test]
+    fn only_pictures_that_are_here_are_shown() {
+        let inline = "data:image/png;base64,AAAA";
+        assert!(text(&json!(inline)).contains("<img src=\"data:image/png;base64,AAAA\""));
+        for elsewhere in [
+            "https://evil.test/a.png",
+            "data:image/svg+xml;base64,AAAA",
+            "javascript:alert(1)",
+            "data:text/html,x",
+        ] {
+            let text = text(&json!({ "image": elsewhere }));
+            assert!(!text.contains("<img") && text.contains("not loaded"), "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_have_their_names_and_their_forms() {
+        let text = text(&json!({"title": "A", "markdown": "**b**", "more": {"x": 1}}));
+        assert!(text.contains("<h3>title</h3><p class=\"text\">A</p>"), "{text}");
+        assert!(text.contains("<strong>b</strong>") && text.contains("&quot;x&quot;: 1"), "{text}");
+        assert!(shown(None).into_string().contains("without anything"));
+    }
+}

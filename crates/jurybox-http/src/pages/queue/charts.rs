@@ -1,0 +1,138 @@
+//! The drawings of a queue.
+
+use super::super::figures::{
+    Bins, ENOUGH, SECOND, effective, error_correlations, quantile, reliability as groups, unit,
+};
+use super::super::format::span;
+use super::View;
+use jurybox_draw::{Curve, Frame, HeatMap, Plot, Scale};
+use maud::{Markup, PreEscaped, html};
+
+/// Points of a curve: more cannot be told apart.
+const POINTS: usize = 120;
+/// Evaluators whose reliability is drawn, and whose errors are.
+const DRAWN: usize = 12;
+const MAPPED: usize = 20;
+
+const FRAME: Frame = Frame::from_zero(900.0, 300.0, 150.0);
+
+fn plot(x_label: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
+    let (x_label, y_label) = (x_label.into(), y_label.into());
+    Plot { title: String::new(), x_label, y_label, x_scale: Scale::Linear, y_scale: Scale::Linear, curves }
+}
+
+fn drawn(plot: &Plot, frame: &Frame) -> Markup {
+    html! { div class="plot" { (PreEscaped(plot.in_both(frame))) } }
+}
+
+/// What was caught, by items looked at, against what the plain mean and chance would have.
+pub(super) fn caught(view: &View<'_>) -> Markup {
+    let seen = view.seen;
+    let worths: Vec<f64> = seen.by_people().filter_map(|work| work.decides).collect();
+    if worths.len() < 2 {
+        return html! { p class="small" { "A curve begins with the second verdict: what was caught, by items looked at." } };
+    }
+    // Those that are too long ago to be looked at one by one are where it begins.
+    let first = (seen.found.looked_at as usize).saturating_sub(worths.len()) as f64;
+    let mut sum = seen.found.caught - worths.iter().sum::<f64>();
+    let step = worths.len().div_ceil(POINTS);
+    let mut ours = vec![(first, sum)];
+    for (at, worth) in worths.iter().enumerate() {
+        sum += worth;
+        if (at + 1) % step == 0 || at + 1 == worths.len() {
+            ours.push((first + at as f64 + 1.0, sum));
+        }
+    }
+    let last = first + worths.len() as f64;
+    let mut curves = vec![Curve::new("caught", ours)];
+    for (name, share, style) in [("plain mean", seen.found.plain_mean, 6), ("chance", seen.found.random, 3)] {
+        let Some(mean) = share.mean else { continue };
+        let ends = [first, last];
+        let mut curve = Curve::new(name, ends.iter().map(|x| (*x, x * mean.mean)).collect());
+        curve.band = ends.iter().map(|x| (*x, x * mean.low, x * mean.high)).collect();
+        curve.style = Some(style);
+        curves.push(curve);
+    }
+    html! {
+        (drawn(&plot("items looked at", "caught", curves), &FRAME))
+        (super::super::overview::against(seen))
+    }
+}
+
+/// What each evaluator weighed, while the server ran and at its checkpoints.
+pub(super) fn trust(view: &View<'_>) -> Markup {
+    let (seen, names) = (view.seen, view.seen.names());
+    if seen.weights.len() < 2 {
+        return html! { p class="small" { "One line an evaluator, from the second model on: how much a unit of its score adds." } };
+    }
+    let since = seen.weights.first().map_or(0, |(at, _)| seen.now - at);
+    let (unit, x_label) = unit(since);
+    let curves: Vec<Curve> = names
+        .iter()
+        .enumerate()
+        .take(MAPPED)
+        .map(|(style, name)| {
+            let weight = |all: &[(String, f64)]| {
+                all.iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, weight)| *weight)
+            };
+            let points =
+                seen.weights.iter().map(|(at, all)| ((at - seen.now) as f64 / unit, weight(all))).collect();
+            Curve { style: Some(style), ..Curve::new(name, points) }
+        })
+        .collect();
+    drawn(&plot(x_label, "weight", curves), &FRAME)
+}
+
+/// How long people took from claim to verdict.
+pub(super) fn delay(view: &View<'_>) -> Markup {
+    let delays = view.seen.delays();
+    let bins = Bins::of(delays, view.seen.now, 24);
+    if bins.each.iter().filter(|(_, all)| !all.is_empty()).count() < 2 {
+        return html! { p class="small" { "Half of all verdicts come sooner than the one line, nine of ten sooner than the other: once there are some." } };
+    }
+    let (places, x_label) = bins.places(view.seen.now);
+    let curve = |name: &str, share: f64| {
+        let took = |all: &[f64]| quantile(&mut all.to_vec(), share).unwrap_or(f64::NAN);
+        Curve::new(name, places.iter().zip(&bins.each).map(|(x, (_, all))| (*x, took(all))).collect())
+    };
+    let label = format!("seconds, in {}", span(bins.length as f64 / SECOND as f64));
+    let frame = Frame::from_zero(900.0, 200.0, 150.0);
+    drawn(&plot(x_label, &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame)
+}
+
+/// The map of error correlations, alike ones side by side.
+pub(super) fn errors(view: &View<'_>) -> Markup {
+    let (lessons, names) = (view.seen.lessons(), view.seen.names());
+    if lessons.len() < ENOUGH || names.len() < 2 {
+        return html! { p class="small" { "After " (ENOUGH) " verdicts: which evaluators are wrong together, and how many independent ones they are worth." } };
+    }
+    let correlations = error_correlations(&lessons, names.len());
+    let map = HeatMap::new(&names, |i, j| correlations[i][j]).strongest(MAPPED).ordered();
+    html! {
+        @if let Some(worth) = effective(&correlations) {
+            p { "Worth " b { (format!("{worth:.1}")) } " independent evaluators of " (names.len()) "." }
+        }
+        (PreEscaped(map.to_html()))
+        p class="small" { "Correlations of errors among the last " (lessons.len()) " items that were looked at. Picking makes evaluators who agree on what to pick look less alike." }
+    }
+}
+
+/// What items with such a score were found to be worth.
+pub(super) fn reliability(view: &View<'_>) -> Markup {
+    let (lessons, names) = (view.seen.lessons(), view.seen.names());
+    if lessons.len() < ENOUGH {
+        return html! { p class="small" { "After " (ENOUGH) " verdicts: what items with such a score were found to be worth. A good evaluator's line climbs." } };
+    }
+    html! {
+        div class="grid" {
+            @for (j, name) in names.iter().enumerate().take(DRAWN) {
+                @let points = groups(&lessons, j, 6);
+                @if !points.is_empty() {
+                    @let curve = Curve { style: Some(j), ..Curve::with_band(name, points.iter().map(|(x, y)| (*x, y.mean, y.half_width()))) };
+                    figure { h3 { (name) } (PreEscaped(plot("score", "worth", vec![curve]).drawn(&Frame::tight(280.0, 180.0, 0.0)))) }
+                }
+            }
+        }
+        p class="small" { "Of items that were looked at; scores that mean the opposite are turned round." }
+    }
+}

@@ -1,0 +1,78 @@
+//! A queue: what it catches, whom it trusts and why, what comes next, what happened.
+
+mod charts;
+pub(super) mod mute;
+mod panels;
+
+use super::figures::{Seen, seen};
+use super::overview::Part;
+use super::shell::{Page, ways};
+use crate::app::App;
+use crate::guard::Caller;
+use crate::handlers::{Asked, OfQueue};
+use crate::problem::Problem;
+use axum::extract::State;
+use axum::response::{Html, IntoResponse, Response};
+use maud::{Markup, html};
+
+/// What a panel is drawn from.
+struct View<'a> {
+    seen: &'a Seen,
+    queue: &'a str,
+    caller: &'a Caller,
+}
+
+/// A panel: its name, its title, and what is within.
+type Panel = (&'static str, &'static str, fn(&View<'_>) -> Markup);
+
+/// Those on the left, which is wide; those on the right; those below.
+const LEFT: [Panel; 3] = [
+    ("caught", "Caught so far", charts::caught),
+    ("trust", "Trust over time", charts::trust),
+    ("delay", "From claim to verdict", charts::delay),
+];
+const RIGHT: [Panel; 2] =
+    [("evaluators", "Evaluators", panels::evaluators), ("missed", "Missed", panels::missed)];
+const BELOW: [Panel; 4] = [
+    ("top", "Next in line, and why", panels::top),
+    ("errors", "Who errs with whom", charts::errors),
+    ("reliability", "What a score is worth", charts::reliability),
+    ("feed", "What happened", panels::feed),
+];
+
+pub(super) async fn page(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    Asked(part): Asked<Part>,
+) -> Result<Response, Problem> {
+    let seen = seen(&app, &queue).await?;
+    let view = View { seen: &seen, queue: &queue, caller: &caller };
+    if let Some(wanted) = part.panel {
+        let panel = LEFT.iter().chain(&RIGHT).chain(&BELOW).find(|(name, ..)| *name == wanted);
+        let inner =
+            panel.map(|panel| inner(&view, panel)).or((wanted == "figures").then(|| panels::figures(&view)));
+        return Ok(Html(inner.unwrap_or_default().into_string()).into_response());
+    }
+    let all = |panels: &[Panel]| {
+        html! {
+            @for panel in panels {
+                section .panel id=(panel.0) data-panel=(panel.0) data-queue=(queue) aria-label=(panel.1) { (inner(&view, panel)) }
+            }
+        }
+    };
+    let body = html! {
+        (ways(&caller, Some(&queue), "Queue"))
+        main {
+            h1 class="unseen" { (queue) }
+            section class="panel" data-panel="figures" data-queue=(queue) aria-label="Figures" { (panels::figures(&view)) }
+            div class="columns" { div { (all(&LEFT)) } div { (all(&RIGHT)) } }
+            div class="halves" { div { (all(&BELOW[..3])) } div { (all(&BELOW[3..])) } }
+        }
+    };
+    Ok(Page::new(&format!("{queue} · Jurybox"), &body).into_response())
+}
+
+fn inner(view: &View<'_>, (_, title, draw): &Panel) -> Markup {
+    html! { h2 { (title) } (draw(view)) }
+}

@@ -1,0 +1,101 @@
+//! Muting an evaluator: first what it would do, then doing it.
+
+use super::super::format::count;
+use super::super::posted::{Posted, see};
+use super::super::shell::{Page, ways};
+use crate::app::App;
+use crate::guard::Caller;
+use crate::handlers::{Asked, Idempotency, OfQueue, ask, look};
+use crate::problem::Problem;
+use crate::wire::Name;
+use axum::extract::State;
+use axum::response::Response;
+use jurybox_server::{Change, Config, Request, Role};
+use maud::html;
+use serde::Deserialize;
+
+/// Of how many of the best is told who would enter and leave.
+const BEST: usize = 20;
+
+#[derive(Deserialize)]
+pub(in crate::pages) struct Whom {
+    evaluator: Name,
+}
+
+/// Who would be muted: one more, or one less.
+fn turned(config: &Config, evaluator: &str) -> (bool, Change) {
+    let muted = config.muted.iter().any(|name| name == evaluator);
+    let mut names = config.muted.clone();
+    if muted {
+        names.retain(|name| name != evaluator);
+    } else {
+        names.push(evaluator.into());
+    }
+    (!muted, Change { muted: Some(names), ..Change::default() })
+}
+
+/// What would change among the best.
+pub(in crate::pages) async fn preview(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    Asked(Whom { evaluator }): Asked<Whom>,
+) -> Result<Page, Problem> {
+    let _alone = app.0.previews.acquire().await;
+    let whom = String::from(evaluator);
+    let asked = whom.clone();
+    let (mutes, now, then) = look(&app, &queue, move |found| {
+        let (mutes, change) = turned(&found.standing()?.config, &asked);
+        let (now, then) = found.preview(change, BEST)?;
+        Ok((mutes, now, then))
+    })
+    .await?;
+    let missing = |from: &[String], of: &[String]| -> Vec<String> {
+        of.iter().filter(|id| !from.contains(id)).cloned().collect()
+    };
+    let (leave, enter) = (missing(&then, &now), missing(&now, &then));
+    let word = if mutes { "Mute" } else { "Hear" };
+    let body = html! {
+        (ways(&caller, Some(&queue), ""))
+        main class="door" {
+            h1 { (word) " " (whom) "?" }
+            p class="big" { b { (count(leave.len() as u64)) } " of the top " (now.len()) " would leave." }
+            @if !leave.is_empty() {
+                table class="words" {
+                    thead { tr { th { "would leave" } th { "would enter" } } }
+                    tbody {
+                        @for at in 0..leave.len().max(enter.len()) {
+                            tr { td { @if let Some(id) = leave.get(at) { (id) } } td { @if let Some(id) = enter.get(at) { (id) } } }
+                        }
+                    }
+                }
+            }
+            p class="small" { "A muted evaluator's scores count as missing in the order, from the next claim on. It is learnt about all the while." }
+            @if caller.may(Role::Admin) {
+                form method="post" action={ "/q/" (queue) "/mute/now" } {
+                    input type="hidden" name="evaluator" value=(whom);
+                    button class="main" { (word) " it" }
+                }
+            } @else {
+                p class="small" { "To do it takes the role " code { "admin" } "." }
+            }
+            p { a href={ "/q/" (queue) "#evaluators" } { "Leave it as it is" } }
+        }
+    };
+    Ok(Page::new(&format!("{word} · {queue}"), &body))
+}
+
+/// Does it.
+pub(in crate::pages) async fn now(
+    State(app): State<App>,
+    caller: Caller,
+    OfQueue(queue): OfQueue,
+    key: Idempotency,
+    Posted { said: Whom { evaluator }, .. }: Posted<Whom>,
+) -> Result<Response, Problem> {
+    let config = look(&app, &queue, |found| Ok(found.standing()?.config)).await?;
+    let (_, change) = turned(&config, &evaluator);
+    ask(&app, &queue, &caller, &key, Request::Configure(change)).await?;
+    app.0.watch.forget(&queue);
+    Ok(see(&format!("/q/{queue}#evaluators")))
+}

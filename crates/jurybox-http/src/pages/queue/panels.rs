@@ -1,0 +1,228 @@
+//! The panels of a queue that are words and numbers.
+
+use super::super::figures::SECOND;
+use super::super::format::{amount, count, in_address, moment, percent, rounded};
+use super::super::overview;
+use super::View;
+use jurybox_draw::{Bar, Colour};
+use jurybox_server::{Evaluated, Explained, Happened, Role};
+use maud::{Markup, PreEscaped, html};
+
+/// How the queue is, in one line, and what is wrong with it.
+pub(super) fn figures(view: &View<'_>) -> Markup {
+    html! { (overview::figures(view.seen, view.queue)) (overview::alarms(view.seen, view.queue)) }
+}
+
+fn swatch(style: usize) -> Markup {
+    html! {
+        svg class="swatch" width="8" height="8" aria-hidden="true" { rect width="8" height="8" rx="2" fill=(Colour::Series(style).variable()) {} }
+    }
+}
+
+/// Whom the order is by, and how sure that is.
+pub(super) fn evaluators(view: &View<'_>) -> Markup {
+    let all = &view.seen.evaluated;
+    if all.is_empty() {
+        return html! { p class="small" { "The queue is not ranked yet: that begins with the first items." } };
+    }
+    let bar = |of: &Evaluated, style: usize| Bar {
+        style: Some(style),
+        ..Bar::new(
+            &of.name,
+            of.weight.unwrap_or(f64::NAN),
+            of.interval.map(|interval| (interval.low, interval.high)),
+        )
+    };
+    let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max);
+    html! {
+        div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
+            table {
+                thead { tr { th { "name" } th { "weight" } th { span class="unseen" { "as a bar" } } th { "noise" } th { "seen" } th { span class="unseen" { "mute" } } } }
+                tbody {
+                    @for (style, of) in all.iter().enumerate() {
+                        tr class=[of.muted.then_some("reference")] {
+                            td class="name" { (swatch(style)) (of.name) @if of.muted { " (muted)" } }
+                            td { (of.weight.map_or("–".into(), rounded)) }
+                            td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
+                            td { (of.noise.map_or("–".into(), rounded)) }
+                            td { (of.coverage.map_or("–".into(), percent)) }
+                            td { a href={ "/q/" (view.queue) "/mute?evaluator=" (in_address(&of.name)) } { @if of.muted { "hear" } @else { "mute" } } }
+                        }
+                        @if let Some((twin, r)) = of.closest.as_ref().filter(|(_, r)| r.abs() >= 0.8) {
+                            tr { td colspan="6" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}")) ")" } }
+                        }
+                        @for alarm in &of.alarms {
+                            tr { td colspan="6" class="warn" {
+                                "changed at " (moment(alarm.since.cast_signed() * SECOND, view.seen.now)) " (" (percent(alarm.confidence)) " sure): "
+                                (reading(alarm)) " " (rounded(alarm.before)) " → " (rounded(alarm.after))
+                            } }
+                        }
+                    }
+                }
+            }
+        }
+        p class="small" {
+            "Learnt from " (count(view.seen.learnt_from)) " verdicts. Whiskers hold the weight in 9 of 10 cases; seen: the share of items it has scored."
+            @if !view.caller.may(Role::Admin) { " To mute takes the role admin." }
+        }
+    }
+}
+
+fn reading(alarm: &jurybox::Alarm) -> String {
+    serde_json::to_value(alarm.reading)
+        .ok()
+        .and_then(|word| word.as_str().map(String::from))
+        .unwrap_or_default()
+}
+
+/// What may have been missed, as a share of all there was to catch.
+pub(super) fn missed(view: &View<'_>) -> Markup {
+    let found = &view.seen.found;
+    let Some(missed) = found.missed.filter(|missed| missed.low >= 0.0 && found.caught >= 0.0) else {
+        let why = found.unknown.unwrap_or("what was missed can be below nothing on this scale");
+        return html! { p class="small" { "What was missed is not known: " (why) "." } };
+    };
+    let share =
+        |missed: f64| if missed + found.caught > 0.0 { missed / (missed + found.caught) } else { 0.0 };
+    let (low, mean, high) = (share(missed.low), share(missed.mean), share(missed.high));
+    let x = |share: f64| format!("{:.1}", 4.0 + share * 292.0);
+    let title = format!("between {} and {} missed", percent(low), percent(high));
+    html! {
+        p { "Between " b { (percent(low)) } " and " b { (percent(high)) } " of what there was to catch is still out there." }
+        svg viewBox="0 0 300 40" role="img" aria-label=(title) {
+            title { (title) }
+            path d={ "M" (x(0.0)) " 12H" (x(1.0)) } stroke="var(--hairline)" stroke-width="4" stroke-linecap="round" {}
+            path d={ "M" (x(low)) " 12H" (x(high)) } stroke="var(--accent)" stroke-width="4" stroke-linecap="round" {}
+            circle cx=(x(mean)) cy="12" r="5" fill="var(--accent)" {}
+            g font-size="12" fill="var(--muted)" { text x=(x(0.0)) y="34" { "0%" } text x=(x(1.0)) y="34" text-anchor="end" { "100%" } }
+        }
+        p class="small" {
+            "In sums: " (amount(missed.low.round())) " to " (amount(missed.high.round())) " missed, " (amount(found.caught)) " caught. From "
+            (count(found.drawn.items)) " items that were drawn on arrival whatever their scores, of which " (count(found.drawn.decided))
+            " are decided; 95% interval."
+        }
+    }
+}
+
+/// The best that wait, and what each evaluator adds.
+pub(super) fn top(view: &View<'_>) -> Markup {
+    let (best, names) = (&view.seen.best, view.seen.names());
+    if best.is_empty() {
+        return html! { p class="small" { "Nothing waits. Items that come in stand here in the order in which they are given out." } };
+    }
+    let reach = |of: &Explained| {
+        let each = of
+            .contributions
+            .iter()
+            .flat_map(|told| told.each.iter().copied())
+            .filter(|share| share.is_finite());
+        let (up, down) =
+            each.fold(
+                (0.0, 0.0),
+                |(up, down), share| if share > 0.0 { (up + share, down) } else { (up, down - share) },
+            );
+        f64::max(up, down)
+    };
+    let largest = best.iter().map(reach).fold(0.0, f64::max);
+    html! {
+        div class="scroll" tabindex="0" role="region" aria-label="Table of the next in line" {
+            table {
+                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th { "why" } th { "value" } th { "expected" } } }
+                tbody {
+                    @for (place, of) in best.iter().enumerate() {
+                        tr {
+                            td { (place + 1) }
+                            td class="name" { (of.item.id) }
+                            td class="bar" { (contributions(of, &names, largest)) }
+                            td { (of.item.value.map_or("–".into(), rounded)) }
+                            td { (of.predicted.map_or("–".into(), |predicted| rounded(predicted.mean))) }
+                        }
+                    }
+                }
+            }
+        }
+        p class="small" { "Right of the line: what evaluators add to an item's value; left: what they take away. The name is under the pointer." }
+    }
+}
+
+/// One bar of parts: those that add to the right, those that take away to the left.
+fn contributions(of: &Explained, names: &[String], largest: f64) -> Markup {
+    let Some(told) = &of.contributions else { return html! { "–" } };
+    let (width, middle) = (180.0, 60.0);
+    let unit = if largest > 0.0 { (width - middle - 2.0) / largest } else { 0.0 };
+    let (mut right, mut left) = (middle, middle);
+    let parts: Vec<(usize, f64, f64, f64)> = told
+        .each
+        .iter()
+        .enumerate()
+        .filter(|(_, share)| share.is_finite() && **share != 0.0)
+        .map(|(j, share)| {
+            let long = share.abs() * unit;
+            let from = if *share > 0.0 { right } else { left - long };
+            if *share > 0.0 {
+                right += long;
+            } else {
+                left -= long;
+            }
+            (j, from.max(0.0), long, *share)
+        })
+        .collect();
+    html! {
+        svg width=(width) height="16" viewBox={ "0 0 " (width) " 16" } role="img" aria-label={ "Why " (of.item.id) } {
+            @for (j, from, long, share) in parts {
+                rect x=(format!("{from:.1}")) y="3" width=(format!("{long:.1}")) height="10" fill=(Colour::Series(j).variable()) {
+                    title { (names.get(j).map_or("", String::as_str)) ": " (rounded(share)) }
+                }
+            }
+            path d={ "M" (middle) " 0V16" } stroke="var(--muted)" {}
+        }
+    }
+}
+
+/// The log, newest first.
+pub(super) fn feed(view: &View<'_>) -> Markup {
+    html! {
+        ul class="feed" {
+            @for event in view.seen.happened.iter().filter(|event| event.kind != "settle").take(30) {
+                li {
+                    time { (moment(event.at, view.seen.now)) }
+                    span class="kind" { (event.kind) }
+                    span { (words(event)) }
+                }
+            }
+        }
+        p class="small" { "All of it: " code { "GET /v1/queues/" (view.queue) "/events" } }
+    }
+}
+
+/// An entry in words.
+fn words(event: &Happened) -> Markup {
+    const NAMED: usize = 3;
+    let (many, actor) = (event.items.len(), event.actor.as_str());
+    let items = html! {
+        @for (at, item) in event.items.iter().take(NAMED).enumerate() { @if at > 0 { ", " } (item) }
+        @if many > NAMED { " and " (count((many - NAMED) as u64)) " more" }
+    };
+    let who = event.reviewer.as_deref().unwrap_or(actor);
+    html! {
+        @match event.kind {
+            "items" => { (actor) " sent " (items) },
+            "claim" if many == 0 => { (who) " found nothing to claim" },
+            "claim" => { (who) " was given " (items) },
+            "extend" => { (who) " keeps " (items) },
+            "release" if event.reason.is_some() => { (who) " skipped " (items) ": " (event.reason.as_deref().unwrap_or_default()) },
+            "release" => { (who) " gave back " (items) },
+            "verdicts" => {
+                @for (at, (_, item, reviewer, _, reward, _)) in event.verdicts.iter().take(NAMED).enumerate() {
+                    @if at > 0 { "; " } (reviewer) " on " (item) ": " (rounded(*reward))
+                }
+                @if event.verdicts.len() > NAMED { " and " (count((event.verdicts.len() - NAMED) as u64)) " more" }
+            },
+            "undo" => { (who) " took back the verdict on " (items) },
+            "close" => { (actor) " closed " (items) ": " (event.reason.as_deref().unwrap_or_default()) },
+            "create" => { (actor) " made the queue" },
+            "configure" => { (actor) " set the queue up anew" },
+            _ => { (actor) },
+        }
+    }
+}

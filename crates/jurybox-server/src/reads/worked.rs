@@ -1,0 +1,157 @@
+//! The work of the last while: verdicts with their items, what waits, and what was learnt on the way. For pages that show it.
+
+use crate::event::{Added, Source};
+use crate::load::opened;
+use crate::rows::ItemRow;
+use crate::service::Queue;
+use crate::store::set_up;
+use crate::{Error, Tags};
+
+/// A verdict that stands, with its item by those who sit now.
+#[derive(Debug, Clone)]
+pub struct Worked {
+    /// When it came in, in microseconds since 1970.
+    pub at: i64,
+    /// When its item was claimed, where it was.
+    pub claimed: Option<i64>,
+    /// When its item came in.
+    pub arrived: i64,
+    /// The number of its item.
+    pub n: u64,
+    /// Whose it is.
+    pub reviewer: String,
+    /// Where it comes from.
+    pub source: Source,
+    /// A word for what was found.
+    pub label: Option<String>,
+    /// What it was worth.
+    pub reward: f64,
+    /// What its item is worth, where it decides that.
+    pub decides: Option<f64>,
+    /// Whether its pick was an audit.
+    pub explored: bool,
+    /// The scores of its item, NaN where missing; none where it was erased.
+    pub scores: Vec<f64>,
+    /// The tags of its item.
+    pub tags: Tags,
+}
+
+/// An item that a reviewer did not want.
+#[derive(Debug, Clone)]
+pub struct Skipped {
+    /// When, in microseconds since 1970.
+    pub at: i64,
+    /// Who.
+    pub reviewer: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A verdict of a reviewer's own.
+#[derive(Debug, Clone)]
+pub struct Own {
+    /// Its id.
+    pub id: String,
+    /// Its item, by its id.
+    pub item: String,
+    /// When it came in, in microseconds since 1970.
+    pub at: i64,
+    /// Until when it can be taken back.
+    pub undo_until: i64,
+    /// A word for what was found.
+    pub label: Option<String>,
+    /// What it was worth.
+    pub reward: f64,
+    /// What was said beside it.
+    pub note: Option<String>,
+}
+
+/// What waits, and what is in hand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pulse {
+    /// When the oldest item came in that nobody has, in microseconds since 1970.
+    pub oldest: Option<i64>,
+    /// Items that are due before that time, or were.
+    pub due: u64,
+    /// Leases that end before that time.
+    pub ending: u64,
+}
+
+/// What a verdict of the last while stands in, as a store reads it.
+pub(crate) struct WorkedRow {
+    pub(crate) item: ItemRow,
+    pub(crate) at: i64,
+    pub(crate) claimed: Option<i64>,
+    pub(crate) reviewer: String,
+    pub(crate) source: Source,
+    pub(crate) label: Option<String>,
+    pub(crate) reward: f64,
+    pub(crate) decides: Option<f64>,
+    pub(crate) explored: bool,
+}
+
+impl Queue {
+    /// The last verdicts that stand, so many at the most, oldest first, and as many items that reviewers did not want.
+    pub fn worked(&self, most: u64) -> Result<(Vec<Worked>, Vec<Skipped>), Error> {
+        self.read_aside(|store, queue, head| {
+            let (seatings, _) = set_up(store, queue, head.seq)?;
+            let mut worked = Vec::new();
+            for row in store.worked(queue, most)?.into_iter().rev() {
+                let WorkedRow { item, at, claimed, reviewer, source, label, reward, decides, explored } = row;
+                let arrived = item.arrived;
+                let Added { n, scores, tags, .. } = item.into_added(&seatings, head.seq + 1);
+                worked.push(Worked {
+                    at,
+                    claimed,
+                    arrived,
+                    n,
+                    reviewer,
+                    source,
+                    label,
+                    reward,
+                    decides,
+                    explored,
+                    scores,
+                    tags,
+                });
+            }
+            Ok((worked, store.skipped(queue, most)?))
+        })
+    }
+
+    /// When the last items came in, so many at the most, newest first, in microseconds since 1970.
+    pub fn arrivals(&self, most: u64) -> Result<Vec<i64>, Error> {
+        self.read_aside(|store, queue, _| store.last_arrivals(queue, most))
+    }
+
+    /// The last verdicts of a reviewer that stand, newest first; those that are very far back are not looked for.
+    pub fn own(&self, reviewer: &str, most: u64) -> Result<Vec<Own>, Error> {
+        const FAR: u64 = 20_000;
+        self.read_aside(|store, queue, head| {
+            store.own_verdicts(queue, reviewer, head.seq.saturating_sub(FAR), most)
+        })
+    }
+
+    /// What waits and what is in hand: items due before one time, leases that end before another, in microseconds since 1970.
+    pub fn pulse(&self, due_before: i64, ends_before: i64) -> Result<Pulse, Error> {
+        self.read(move |clerk| clerk.replica.board.pulse(due_before, ends_before))
+    }
+
+    /// What each evaluator weighed when checkpoints were made, oldest first: when, in microseconds since 1970, and weights by name.
+    #[expect(clippy::type_complexity, reason = "a time and a list, over and over")]
+    pub fn weighed(&self) -> Result<Vec<(i64, Vec<(String, f64)>)>, Error> {
+        self.read_aside(|store, queue, _| {
+            let mut weighed = Vec::new();
+            for checkpoint in store.checkpoints(queue)? {
+                // One that is damaged says nothing here, and `rebuild` tells of it.
+                let Ok(learner) = opened(&checkpoint) else { continue };
+                let fitted = learner.fit()?;
+                if let Some(weights) = fitted.weights() {
+                    let names = fitted.evaluators().names().map(String::from);
+                    weighed.push((learner.at(), names.zip(weights.iter().copied()).collect()));
+                }
+            }
+            Ok(weighed)
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! The work of the last while as pages show it, on both databases: notes beside verdicts, a reviewer's own, what waits.
+
+use super::home::{Home, Kind, on_both};
+use crate::{Answer, Call, Config, Filter, NewItem, NewVerdict, Queue, Request, Service};
+use jurybox::Evaluators;
+use std::time::Duration;
+
+on_both!(
+    a_note_stands_beside_its_verdict_until_the_item_is_erased,
+    work_is_told_in_order_with_its_times,
+    what_waits_is_known_by_its_age_and_its_date,
+);
+
+fn filled(home: &Home) -> (Service, Queue) {
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let evaluators = Evaluators::new(["a"]).unwrap();
+    let config = Config { policy: "average".parse().unwrap(), ..Config::new(evaluators) };
+    let queue = service.create_for("ann", "q", &config).unwrap();
+    let item = |id: &str, score: f64, due| NewItem {
+        id: id.into(),
+        scores: [("a".to_string(), Some(score))].into(),
+        tags: [("golden".to_string(), "yes".to_string())].into(),
+        due,
+        ..NewItem::default()
+    };
+    let items = vec![item("x", 0.9, None), item("y", 0.5, Some(5)), item("z", 0.1, Some(i64::MAX / 2))];
+    queue.ask(Call::new("ann", Request::Items(items))).unwrap();
+    (service, queue)
+}
+
+fn say(queue: &Queue, id: &str, item: &str, reviewer: &str, note: Option<&str>) {
+    let (id, item, reviewer) = (id.into(), item.into(), reviewer.into());
+    let note = note.map(String::from);
+    let verdict = NewVerdict {
+        id,
+        item,
+        reviewer,
+        reward: 1.0,
+        label: Some("yes".into()),
+        note,
+        ..NewVerdict::default()
+    };
+    let answer = queue.ask(Call::new("ann", Request::Verdicts(vec![verdict]))).unwrap();
+    assert!(matches!(answer, Answer::Verdicts { accepted: 1, .. }), "{answer:?}");
+}
+
+fn a_note_stands_beside_its_verdict_until_the_item_is_erased(kind: Kind) {
+    let home = Home::new(kind);
+    let (_service, queue) = filled(&home);
+    say(&queue, "v1", "x", "ann", Some("seen it before"));
+    say(&queue, "v2", "y", "ann", None);
+    let told = queue.explained("x").unwrap().unwrap();
+    assert_eq!(told.verdicts[0].note.as_deref(), Some("seen it before"));
+    assert_eq!(queue.explained("y").unwrap().unwrap().verdicts[0].note, None);
+    let own = queue.own("ann", 20).unwrap();
+    let notes: Vec<(&str, Option<&str>)> =
+        own.iter().map(|own| (own.item.as_str(), own.note.as_deref())).collect();
+    assert_eq!(notes, [("y", None), ("x", Some("seen it before"))]);
+    assert!(own[0].undo_until > own[0].at && queue.own("bob", 20).unwrap().is_empty());
+    queue.ask(Call::new("ann", Request::Erase { items: vec!["x".into()] })).unwrap();
+    assert_eq!(queue.own("ann", 20).unwrap().len(), 1);
+    assert_eq!(home.change("DELETE FROM notes"), 0);
+}
+
+fn work_is_told_in_order_with_its_times(kind: Kind) {
+    let home = Home::new(kind);
+    let (_service, queue) = filled(&home);
+    let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() };
+    let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim)).unwrap() else { panic!() };
+    say(&queue, "v1", &claims[0].item, "ann", None);
+    say(&queue, "v2", "x", "bob", None);
+    let skip = Request::Skip { reviewer: "cat".into(), item: "z".into(), reason: "no".into() };
+    let next = Request::Claim { reviewer: "cat".into(), k: Some(3), filter: Filter::default() };
+    queue.ask(Call::new("cat", next)).unwrap();
+    queue.ask(Call::new("cat", skip)).unwrap();
+    let (worked, skipped) = queue.worked(10).unwrap();
+    let whose: Vec<(&str, f64)> =
+        worked.iter().map(|work| (work.reviewer.as_str(), work.scores[0])).collect();
+    assert_eq!(whose, [("ann", 0.5), ("bob", 0.9)], "the one that is due goes first");
+    assert!(worked[0].claimed.is_some_and(|at| at <= worked[0].at) && worked[1].claimed.is_none());
+    assert_eq!((worked[0].decides, worked[0].tags["golden"].as_str()), (Some(1.0), "yes"));
+    assert_eq!(queue.worked(1).unwrap().0[0].reviewer, "bob", "the last ones");
+    assert_eq!((skipped.len(), skipped[0].reason.as_str()), (1, "no"));
+    assert_eq!(queue.arrivals(2).unwrap().len(), 2);
+}
+
+fn what_waits_is_known_by_its_age_and_its_date(kind: Kind) {
+    let home = Home::new(kind);
+    let (_service, queue) = filled(&home);
+    let arrived = queue.listed(0, 1).unwrap()[0].arrived;
+    let pulse = queue.pulse(1000, i64::MAX).unwrap();
+    assert_eq!((pulse.oldest, pulse.due, pulse.ending), (Some(arrived), 1, 0));
+    let claim = Request::Claim { reviewer: "ann".into(), k: Some(3), filter: Filter::default() };
+    queue.ask(Call::new("ann", claim)).unwrap();
+    let pulse = queue.pulse(i64::MAX, i64::MAX).unwrap();
+    assert_eq!((pulse.oldest, pulse.due, pulse.ending), (None, 2, 3));
+    assert_eq!(queue.pulse(0, 0).unwrap().ending, 0);
+}

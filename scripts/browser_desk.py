@@ -1,0 +1,123 @@
+"""A server and browsers for `scripts/browser-test`: started, asked, looked at as a person would."""
+import http.client
+import json
+import os
+import signal
+import subprocess
+import time
+
+CHROMIUM = "/usr/bin/chromium"
+
+
+class Server:
+    """`jurybox serve` on a free port, in a folder of its own; it can be killed and started again at the same address."""
+
+    def __init__(self, binary, folder, *flags):
+        self.binary, self.folder, self.flags, self.port, self.key = binary, folder, flags, 0, None
+        self.start()
+
+    def start(self):
+        log = os.path.join(self.folder, "log")
+        self.process = subprocess.Popen(
+            [self.binary, "serve", "--data", os.path.join(self.folder, "data"), "--port", str(self.port), "--rate", "0", *self.flags],
+            stderr=open(log, "w"), stdout=subprocess.DEVNULL)
+        for _ in range(300):
+            said = [line for line in open(log) if line.startswith("listening on ")]
+            if said:
+                self.url = said[0].split()[-1].strip()
+                self.port = int(self.url.rsplit(":", 1)[1])
+                return
+            assert self.process.poll() is None, open(log).read()
+            time.sleep(0.1)
+        raise AssertionError("the server does not listen")
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=40)
+
+    def ask(self, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        headers = {"Content-Type": "application/json"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        assert answer.status < 300, f"{method} {path}: {answer.status} {text}"
+        return json.loads(text) if text else None
+
+    def queue(self, name, **settings):
+        evaluators = [{"name": "toxicity"}, {"name": "spam"}, {"name": "quality", "direction": "low"}]
+        scale = {"lowest": 0, "highest": 1, "labels": {"harmful": 1, "fine": 0}}
+        self.ask("PUT", f"/v1/queues/{name}", {"evaluators": evaluators, "reward": scale, "k": 5, **settings})
+
+    def items(self, name, items):
+        answer = self.ask("POST", f"/v1/queues/{name}/items", {"items": items})
+        assert not answer["rejected"], answer
+
+    def events(self, name):
+        events, after = [], 0
+        while True:
+            page = self.ask("GET", f"/v1/queues/{name}/events?after={after}&limit=1000")
+            if not page["events"]:
+                return events
+            events, after = events + page["events"], page["next"]
+
+    def verdicts(self, name):
+        """The verdicts that stand, by item: what was taken back does not."""
+        standing = {}
+        for event in self.events(name):
+            for verdict in event.get("verdicts", []):
+                standing.setdefault(verdict["item"], []).append(verdict)
+            if event["kind"] == "undo":
+                standing.pop(event["items"][0], None)
+        return standing
+
+    def holders(self, name):
+        """Every item that was ever given out, and to whom, in order."""
+        return [(event["reviewer"], event["items"]) for event in self.events(name) if event["kind"] == "claim"]
+
+
+def items(count, seed=7):
+    """Items whose scores are a little noise around what they are worth."""
+    made = []
+    for number in range(count):
+        seed = (seed * 1103515245 + 12345) % 2**31
+        worth, noise = number % 3 == 0, (seed >> 8) % 1000 / 1000
+        scores = {"toxicity": 0.6 * worth + 0.4 * noise, "spam": noise, "quality": 1 - 0.5 * worth - 0.3 * noise}
+        made.append({"id": f"post-{number}", "scores": scores, "payload": {"text": f"Text of post {number}. " * 6}})
+    return made
+
+
+def sit(page, server, queue, reviewer, scripts=True):
+    """Goes to the desk and says who is there."""
+    page.goto(f"{server.url}/q/{queue}/desk")
+    page.fill("#reviewer", reviewer)
+    page.keyboard.press("Enter")
+    at_desk(page, scripts)
+
+
+def at_desk(page, scripts=True):
+    """Waits until the desk is there, and its script where scripts run."""
+    page.wait_for_selector("#desk[data-live]" if scripts else "#desk")
+
+
+def current(page):
+    """The text of the item that is shown, or nothing."""
+    return page.evaluate("document.getElementById('desk').dataset.state === 'item' ? document.getElementById('item').textContent : null")
+
+
+def until(what, seconds=10.0):
+    """Waits for something to be true, and returns it."""
+    end = time.time() + seconds
+    while True:
+        found = what()
+        if found:
+            return found
+        assert time.time() < end, "it did not come true in time"
+        time.sleep(0.05)
