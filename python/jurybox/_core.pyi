@@ -197,7 +197,8 @@ class Fitted:
     def to_sql(self, dialect: str = "duckdb") -> str:
         """The value of an item as an expression of SQL over columns named as the evaluators: ``duckdb`` or ``postgresql``.
 
-        It equals `values` to 1e-9 for items without missing scores, and is NULL where one is missing. Policies that are no weighted
+        It equals `values` to 1e-9 for items without missing scores, and is NULL where one is missing: order by it ``desc nulls last``, or
+        PostgreSQL puts the items that it cannot value first. Policies that are no weighted
         sum of their scores (``adaptive``, ``lin-ucb``, ``exp4p``, ``rand``), and the probit link, are refused by name.
         """
     def __reduce__(self) -> tuple[Any, ...]: ...
