@@ -110,7 +110,7 @@ def pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
             return in_one_piece(series.to_numpy(dtype="float64", na_value=np.nan)), None
         except TypeError:
             pass  # categories, which know no na_value
-    if getattr(dtype, "kind", "O") != "O" and len(series):
+    if getattr(dtype, "kind", "O") in "mMc" and len(series):
         cell = series.iloc[0]
         raise Error(f"row 1, column `{name}`: {cell!r} is not a number", code="not-a-number", column=name, row=1, value=cell)
     return _numbers_or_text(series), None

@@ -127,7 +127,12 @@ class Jury:
     def predict(
         self, scores: Any, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The reward of each item: mean, low and high of an interval that holds it with probability `level`."""
+        """The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+
+        It goes by the rewards that were learnt, and holds for rows like those: for all where they were drawn at random, for those that are
+        picked where picks were learnt. Beyond what was labelled it widens, which is no promise. From fewer than two rewards, or from rewards
+        that are all the same, it is infinite.
+        """
     def contributions(self, scores: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value."""
     @overload
@@ -181,7 +186,12 @@ class Fitted:
     def predict(
         self, scores: Any, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The reward of each item: mean, low and high of an interval that holds it with probability `level`."""
+        """The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+
+        It goes by the rewards that were learnt, and holds for rows like those: for all where they were drawn at random, for those that are
+        picked where picks were learnt. Beyond what was labelled it widens, which is no promise. From fewer than two rewards, or from rewards
+        that are all the same, it is infinite.
+        """
     def contributions(self, scores: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value."""
     @overload

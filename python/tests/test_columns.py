@@ -417,7 +417,8 @@ def test_what_breaks_the_guess_behind_the_first_256_kb_is_an_error_with_its_line
 
 def test_views_of_strings_can_be_picked_from() -> None:
     text = pd.Series(["a", "b", "c", "d"], dtype=pd.ArrowDtype(pa.string_view()))
-    frame = pd.DataFrame({"post": text, "spam": SPAM, "abuse": ABUSE}, index=[3, 1, 2, 0])
+    frame = pd.DataFrame({"post": text, "spam": SPAM, "abuse": ABUSE})
+    frame.index = pd.Index([3, 1, 2, 0])
     jury = jb.Jury(["spam", "abuse"], "average")
     picks = jb.pick(frame, k=2, id="post", state=jury)
     assert picks["post"].tolist() == ["c", "a"] and picks.index.tolist() == [2, 3]

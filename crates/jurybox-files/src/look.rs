@@ -124,8 +124,9 @@ struct Whole {
     last: f64,
     /// Whether some is neither one more than the one before, empty cells counted or not, nor the same.
     jumps: bool,
-    rises: bool,
-    falls: bool,
+    /// How often one is more than the one before, and how often less.
+    rises: usize,
+    falls: usize,
 }
 
 impl Whole {
@@ -147,8 +148,8 @@ impl Whole {
         if self.rows > 0 {
             let on = value - self.last;
             self.jumps |= on != 0.0 && on != 1.0 && on != 1.0 + self.gap as f64;
-            self.rises |= on > 0.0;
-            self.falls |= on < 0.0;
+            self.rises += usize::from(on > 0.0);
+            self.falls += usize::from(on < 0.0);
         }
         self.rows += 1;
         (self.last, self.gap) = (value, 0);
@@ -178,7 +179,7 @@ impl Whole {
     /// Whether they are names of things: by being different, or by counting up. That one is empty or comes twice does not make scores
     /// of them, where there are enough to tell; in order, as ids come, and scores do not, more may.
     fn names_things(&self) -> bool {
-        let in_order = self.rises != self.falls;
+        let in_order = (self.rises == 0) != (self.falls == 0);
         let few = if in_order { 1 + self.rows / FEW } else { 2 };
         let counting = if self.flaws().is_none() { COUNTING } else { 2 * COUNTING };
         let plainly = self.repeated <= few && self.missing <= 1.max(self.rows / FEW);
