@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from ._errors import Error
 
 #: What `infer_dtype` calls the cells of a column of objects that are numbers.
 _OF_NUMBERS = ("floating", "integer", "mixed-integer-float", "decimal")
+
+#: So many cells of a column cross the border as text at a time.
+PIECE = 1 << 14
 
 #: A cell of what can be no score, whatever it says: a date, a list.
 NO_SCORE = "no score"
@@ -42,18 +46,35 @@ def _objects(series: Any) -> tuple[Any, Any]:
         return np.array([not gone and bool(cell) for cell, gone in zip(cells, missing, strict=True)], dtype=bool), missing
     if kind in _OF_NUMBERS or kind.startswith("mixed"):
         values, missing = whole_objects(cells)
-        return (_numbers_or_text(cells), None) if values is None else (values, missing)
+        return (_numbers_or_text(series), None) if values is None else (values, missing)
     return [cell_text(cell) for cell in cells], None
 
 
-def _numbers_or_text(cells: Any) -> Any:
+class Text:
+    """A column as text, some thousand cells at a time: the strings of all rows at once would be a second column of them."""
+
+    def __init__(self, series: Any) -> None:
+        self.series = series
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    def __iter__(self) -> Iterator[list[str | None]]:
+        return ([cell_text(cell) for cell in piece] for piece in _pieces(self.series))
+
+
+def _pieces(series: Any) -> Iterator[list[Any]]:
+    return (series.iloc[at : at + PIECE].tolist() for at in range(0, len(series), PIECE))
+
+
+def _numbers_or_text(series: Any) -> Any:
     """Objects as numbers, where they all are; otherwise as CSV would have them."""
-    made = np.empty(len(cells), dtype=np.float64)
-    for row, cell in enumerate(cells):
+    made = np.empty(len(series), dtype=np.float64)
+    for at, piece in enumerate(_pieces(series)):
         try:
-            made[row] = number(cell)
+            made[at * PIECE : at * PIECE + len(piece)] = [number(cell) for cell in piece]
         except TypeError:
-            return [cell_text(cell) for cell in cells]
+            return Text(series)
     return made
 
 
@@ -89,12 +110,10 @@ def pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
             return in_one_piece(series.to_numpy(dtype="float64", na_value=np.nan)), None
         except TypeError:
             pass  # categories, which know no na_value
-    cells = series.to_numpy()
-    if cells.dtype != object and len(cells):
-        raise Error(
-            f"row 1, column `{name}`: {cells[0]!r} is not a number", code="not-a-number", column=name, row=1, value=cells[0]
-        )  # fmt: skip
-    return _numbers_or_text(cells), None
+    if getattr(dtype, "kind", "O") in "mMc" and len(series):
+        cell = series.iloc[0]
+        raise Error(f"row 1, column `{name}`: {cell!r} is not a number", code="not-a-number", column=name, row=1, value=cell)
+    return _numbers_or_text(series), None
 
 
 def pandas_key(series: Any) -> tuple[Any, Any]:
@@ -107,7 +126,7 @@ def pandas_key(series: Any) -> tuple[Any, Any]:
         return in_one_piece(series.to_numpy(dtype="uint64" if kind == "u" else "int64", na_value=0)), missing
     if kind == "f" and isinstance(series.dtype, np.dtype):
         return in_one_piece(series.to_numpy()), None
-    return [cell_text(cell) for cell in series.tolist()], None
+    return Text(series), None
 
 
 def pandas_bystander(series: Any) -> tuple[Any, Any]:

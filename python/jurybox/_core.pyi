@@ -127,7 +127,12 @@ class Jury:
     def predict(
         self, scores: Any, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The reward of each item: mean, low and high of an interval that holds it with probability `level`."""
+        """The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+
+        It goes by the rewards that were learnt, and holds for rows like those: for all where they were drawn at random, for those that are
+        picked where picks were learnt. Beyond what was labelled it widens, which is no promise. From fewer than two rewards, or from rewards
+        that are all the same, it is infinite.
+        """
     def contributions(self, scores: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value."""
     @overload
@@ -181,7 +186,12 @@ class Fitted:
     def predict(
         self, scores: Any, *, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The reward of each item: mean, low and high of an interval that holds it with probability `level`."""
+        """The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+
+        It goes by the rewards that were learnt, and holds for rows like those: for all where they were drawn at random, for those that are
+        picked where picks were learnt. Beyond what was labelled it widens, which is no promise. From fewer than two rewards, or from rewards
+        that are all the same, it is infinite.
+        """
     def contributions(self, scores: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value."""
     @overload
@@ -197,7 +207,8 @@ class Fitted:
     def to_sql(self, dialect: str = "duckdb") -> str:
         """The value of an item as an expression of SQL over columns named as the evaluators: ``duckdb`` or ``postgresql``.
 
-        It equals `values` to 1e-9 for items without missing scores, and is NULL where one is missing. Policies that are no weighted
+        It equals `values` to 1e-9 for items without missing scores, and is NULL where one is missing: order by it ``desc nulls last``, or
+        PostgreSQL puts the items that it cannot value first. Policies that are no weighted
         sum of their scores (``adaptive``, ``lin-ucb``, ``exp4p``, ``rand``), and the probit link, are refused by name.
         """
     def __reduce__(self) -> tuple[Any, ...]: ...

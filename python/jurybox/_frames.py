@@ -171,10 +171,27 @@ class Pandas(Given):
         foreign = [at for at, dtype in enumerate(native.dtypes) if isinstance(dtype, np.dtype) and not dtype.isnative]
         if foreign:
             native = native.astype({native.columns[at]: native.dtypes.iloc[at].newbyteorder("=") for at in foreign})
-        frame = native.copy(deep=False) if rows is None else native.iloc[rows].copy()
+        frame = native.copy(deep=False) if rows is None else _pandas_taken(native, rows)
         for at, (name, values) in enumerate(front.items()):
             frame.insert(at, free_name(self.names, name), values)
         return frame
+
+
+def _pandas_taken(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
+    """Rows of a frame. Of some types of pyarrow none can be taken: their columns are of others meanwhile."""
+
+    def plain(dtype: Any) -> Any:
+        arrow = getattr(dtype, "pyarrow_dtype", None)
+        return dtype if arrow is None else type(dtype)(takeable_type(arrow))
+
+    if all(plain(dtype) == dtype for dtype in frame.dtypes):
+        return frame.iloc[rows].copy()
+    import pandas as pd
+
+    columns = (frame.iloc[:, at] for at in range(frame.shape[1]))
+    taken = pd.concat([column.astype(plain(column.dtype)).iloc[rows].astype(column.dtype) for column in columns], axis=1)
+    taken.columns = frame.columns
+    return taken
 
 
 class Polars(Given):
@@ -262,18 +279,21 @@ def _takeable(table: Any) -> Any:
     """The same table in types that pyarrow can take rows of: it cannot of views and of runs."""
     import pyarrow as pa
 
-    plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
-
-    def takeable(type_: Any) -> Any:
-        if pa.types.is_run_end_encoded(type_):
-            type_ = type_.value_type
-        return plain.get(str(type_), type_)
-
-    schema = pa.schema([field.with_type(takeable(field.type)) for field in table.schema], metadata=table.schema.metadata)
+    schema = pa.schema([field.with_type(takeable_type(field.type)) for field in table.schema], metadata=table.schema.metadata)
     if schema == table.schema:
         return table
     columns = [_plain_column(table.column(at), field.type) for at, field in enumerate(schema)]
     return type(table).from_arrays(columns, schema=schema)
+
+
+def takeable_type(type_: Any) -> Any:
+    """The type of pyarrow that can hold the same, and of which rows can be taken."""
+    import pyarrow as pa
+
+    if pa.types.is_run_end_encoded(type_):
+        type_ = type_.value_type
+    plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+    return plain.get(str(type_), type_)
 
 
 def _plain_column(column: Any, type_: Any) -> Any:

@@ -106,8 +106,8 @@ def _picked(rows: Given, found: Mapping[str, Any], every: bool) -> Any:
             receipts[row] = receipt
     front = {
         "rank": ranks,
-        "value": found["values"][shown],
-        "probability": found["probabilities"][shown],
+        "value": found["values"],
+        "probability": found["probabilities"],
         "explored": explored,
         "picked_at": np.full(len(shown), found["at"], dtype=np.int64),
         "round": [found["round"]] * len(shown),

@@ -24,7 +24,8 @@ __all__ = ["table"]
 
 
 def table() -> list[dict[str, Any]]:
-    """Every policy as data: name, what it assumes, where it stands in the paper, and its options."""
+    """Every policy as data: name, what it needs to know of a pick to learn from it, what it assumes, where it stands in the paper, and
+    its options."""
     found: list[dict[str, Any]] = policy_table()
     return found
 

@@ -11,6 +11,7 @@ True
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from typing import Any
 
@@ -19,17 +20,26 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._core import Jury
-from ._errors import Error
+from ._errors import DataWarning, Error
+from .policies import table
 
 __all__ = ["JuryRegressor"]
+
+Doubles = np.ndarray[Any, np.dtype[np.float64]]
+
+#: Regressions through the origin, which rewards and scores far from 0 would mislead: they are shown both centred.
+CENTRED = ("lin-ucb",)
 
 
 class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Predicts what an item is worth from the scores of its evaluators; missing scores (NaN) are missing, not imputed.
 
-    ``fit`` shows all rows to a new jury and teaches it their rewards; ``partial_fit`` goes on with the one there is. Policies that
-    predict rewards (``adaptive``) predict them, others give the values that they rank by, which order items but have a scale of
-    their own.
+    ``fit`` shows all rows to a new jury and teaches it their rewards; ``partial_fit`` goes on with the one there is. What is predicted is
+    the value that the policy ranks by: for ``adaptive`` the expected reward, for ``lin-ucb`` the upper end of its interval (the wider,
+    the less like the rows seen before an item is). Other policies order items on a scale of their own; one that does not learn from
+    rewards says so (`jurybox.DataWarning`), and one that learns only from its own picks is refused.
+
+    ``lin-ucb`` has no intercept. Here it is shown scores and rewards less their means over the rows that came first.
 
     Parameters
     ----------
@@ -38,11 +48,14 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     jury_ : the `jurybox.Jury`, with weights, intervals and alarms
+    score_means_, reward_mean_ : what the jury is shown scores and rewards less of; 0 but for ``lin-ucb``
     n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
     n_features_in_: int
     jury_: Jury
+    score_means_: Doubles
+    reward_mean_: float
 
     def __init__(self, policy: str = "adaptive") -> None:
         self.policy = policy
@@ -50,46 +63,63 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> JuryRegressor:
         """Learns from scores `X`, one row per item, and rewards `y`."""
         scores, rewards = self._checked(X, y, reset=True)
-        return self._taught(scores, rewards, self._new())
+        jury = self._new()
+        self._centre(scores, rewards)
+        return self._taught(scores, rewards, jury)
 
     def partial_fit(self, X: Any, y: Any) -> JuryRegressor:
         """Goes on learning: rows that come later, each once."""
-        first = not hasattr(self, "jury_")
-        scores, rewards = self._checked(X, y, reset=first)
+        if not hasattr(self, "jury_"):
+            return self.fit(X, y)
+        scores, rewards = self._checked(X, y, reset=False)
         # On a copy: a batch is learnt whole or not at all.
-        return self._taught(scores, rewards, self._new() if first else copy(self.jury_))
+        return self._taught(scores, rewards, copy(self.jury_))
 
-    def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """What each item is expected to be worth; NaN where the policy predicts none and there is not a single score to go by."""
+    def predict(self, X: Any) -> Doubles:
+        """What each item is worth, as the policy values it; NaN where it has no value without a single score."""
         check_is_fitted(self)
         scores = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
-        fitted = self.jury_.fit()
-        try:
-            return fitted.predict(scores)[0]
-        except Error as error:
-            if error.code != "unsupported":
-                raise
-            values = fitted.values(scores)
-            return np.where(np.isfinite(values), values, np.nan)
+        values = self.jury_.values(scores - self.score_means_) + self.reward_mean_
+        return np.where(np.isfinite(values), values, np.nan)
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> Any:
         return validate_data(self, X, y, reset=reset, ensure_all_finite="allow-nan", dtype=np.float64, y_numeric=True)
 
+    @property
+    def _name(self) -> str:
+        return self.policy.partition("(")[0]
+
     def _new(self) -> Jury:
         names = getattr(self, "feature_names_in_", None)
-        return Jury(list(names) if names is not None else [f"e{j + 1}" for j in range(self.n_features_in_)], self.policy)
+        jury = Jury(list(names) if names is not None else [f"e{j + 1}" for j in range(self.n_features_in_)], self.policy)
+        needs = next(entry["needs"] for entry in table() if entry["name"] == self._name)
+        if needs != "nothing":
+            raise Error(f"`{self._name}` learns from its own picks alone, by their receipts, and not from rows", code="policy", value=self._name)
+        return jury
 
-    def _taught(self, scores: Any, rewards: Any, jury: Jury) -> JuryRegressor:
+    def _centre(self, scores: Doubles, rewards: Doubles) -> None:
+        self.score_means_, self.reward_mean_ = np.zeros(scores.shape[1]), 0.0
+        if self._name in CENTRED:
+            there = np.isfinite(scores)
+            sums = np.where(there, scores, 0.0).sum(axis=0)
+            self.score_means_ = sums / np.maximum(there.sum(axis=0), 1)
+            self.reward_mean_ = float(np.mean(rewards))
+
+    def _taught(self, scores: Doubles, rewards: Doubles, jury: Jury) -> JuryRegressor:
         at = jury.seen["latest"]
         at = 0 if at is None else at + 1
+        scores = scores - self.score_means_
         jury.observe(scores, at=at)
-        jury.learn(scores, np.asarray(rewards, dtype=np.float64), at=at)
+        learnt = jury.learn(scores, np.asarray(rewards, dtype=np.float64) - self.reward_mean_, at=at)
         self.jury_ = jury
+        if learnt.used == 0:
+            message = f"`{self._name}` does not learn from rewards: what it predicts are values that it ranks by, on a scale of their own"
+            warnings.warn(message, DataWarning, stacklevel=3)
         return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         # The values of other policies order items, on a scale of their own.
-        tags.regressor_tags.poor_score = self.policy.partition("(")[0] not in ("adaptive", "lin-ucb")
+        tags.regressor_tags.poor_score = self._name not in ("adaptive", "lin-ucb")
         return tags

@@ -1,20 +1,44 @@
 //! Scores in, numbers out: the border with numpy.
 //!
-//! What comes in is copied, in the order of its rows, whatever its memory looks like. The fast way is for what needs nothing
-//! else; all other input is made so by `jurybox._arrays`, or refused there with its reason.
+//! What comes in is copied, in the order of its rows, whatever its memory looks like; large tables that lie in that order are read
+//! where they are. The fast way is for what needs nothing else; all other input is made so by `jurybox._arrays`, or refused there
+//! with its reason.
 
+use crate::arrow;
 use crate::errors::Result;
+use arrow_buffer::ScalarBuffer;
 use jurybox::Evaluators;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
+use std::ops::Deref;
 
 /// A table of scores, row after row.
 pub(crate) struct Table {
-    pub(crate) values: Vec<f64>,
+    pub(crate) values: Values,
     pub(crate) rows: usize,
 }
+
+/// Numbers of our own, or where somebody else has them.
+pub(crate) enum Values {
+    Own(Vec<f64>),
+    Theirs(ScalarBuffer<f64>),
+}
+
+impl Deref for Values {
+    type Target = [f64];
+
+    fn deref(&self) -> &[f64] {
+        match self {
+            Values::Own(values) => values,
+            Values::Theirs(values) => values,
+        }
+    }
+}
+
+/// From so many numbers on a copy is felt. Below, it costs less than the care for somebody else's memory.
+const LARGE: usize = 1 << 17;
 
 /// The scores of items by these evaluators: a two-dimensional array, or whatever can be made one.
 pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Result<Table> {
@@ -23,11 +47,11 @@ pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Resul
         && let Ok(array) = given.cast::<PyArray2<f64>>()
         && array.shape()[1] == evaluators.len()
     {
-        return Ok(copied(array));
+        return Ok(read(array));
     }
     let names = PyList::new(given.py(), evaluators.names())?;
     let made = helper(given.py(), "scores")?.call1((given, names))?;
-    Ok(copied(made.cast::<PyArray2<f64>>().map_err(PyErr::from)?))
+    Ok(read(made.cast::<PyArray2<f64>>().map_err(PyErr::from)?))
 }
 
 /// One number for each of so many things.
@@ -61,14 +85,19 @@ fn plain(item: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 /// In the order of the rows: `as_slice` alone would take Fortran order for it.
-fn copied(array: &Bound<'_, PyArray2<f64>>) -> Table {
-    let readonly = array.readonly();
+fn read(array: &Bound<'_, PyArray2<f64>>) -> Table {
     let rows = array.shape()[0];
+    if array.len() >= LARGE
+        && let Some(values) = arrow::in_place(array)
+    {
+        return Table { values: Values::Theirs(values), rows };
+    }
+    let readonly = array.readonly();
     let values = match readonly.as_slice() {
         Ok(slice) if array.is_c_contiguous() => slice.to_vec(),
         _ => readonly.as_array().iter().copied().collect(),
     };
-    Table { values, rows }
+    Table { values: Values::Own(values), rows }
 }
 
 /// A function of `jurybox._arrays`.

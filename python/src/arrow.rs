@@ -2,19 +2,20 @@
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
 use crate::errors::{Result, refused};
+use arrow_array::builder::LargeStringBuilder;
 use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, RecordBatchIterator, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, RecordBatchIterator};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
-use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyList};
+use pyo3::types::{PyBytesMethods, PyCapsule, PyCapsuleMethods, PyList, PyString};
 use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -79,11 +80,16 @@ fn checksum(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A column as Python hands it over: an array of numpy's, with a mask of what is missing, or a list of text.
+/// A column as Python hands it over: an array of numpy's, with a mask of what is missing; a list of text; or lists of text, one
+/// after the other, so that Python never has the strings of all rows at once.
 pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny>>) -> Result<ArrayRef> {
     if let Ok(list) = values.cast::<PyList>() {
-        let cells: Vec<Option<String>> = list.extract()?;
-        return Ok(Arc::new(StringArray::from(cells)));
+        let mut text = LargeStringBuilder::new();
+        add_text(&mut text, list)?;
+        return Ok(Arc::new(text.finish()));
+    }
+    if !values.is_instance_of::<PyUntypedArray>() {
+        return pieces(values);
     }
     let present = match missing {
         None => None,
@@ -108,6 +114,48 @@ pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny
         u64 => UInt64Type, u32 => UInt32Type, u16 => UInt16Type, u8 => UInt8Type);
     let kind = values.get_type();
     Err(refused("arrow", &format!("a column of {kind} cannot be read")))
+}
+
+/// A column of text out of lists of its cells. Room is made once, by how long the first are: a column that grows leaves behind what
+/// it has outgrown.
+fn pieces(values: &Bound<'_, PyAny>) -> Result<ArrayRef> {
+    let (rows, mut text) = (values.len()?, None);
+    for piece in values.try_iter()? {
+        let piece = piece?;
+        let piece = piece.cast::<PyList>().map_err(PyErr::from)?;
+        let text = text.get_or_insert_with(|| {
+            let long: usize = piece.iter().map(|cell| cell.len().unwrap_or(0)).sum();
+            LargeStringBuilder::with_capacity(rows, rows * (long + long / 4) / piece.len().max(1))
+        });
+        add_text(text, piece)?;
+    }
+    Ok(Arc::new(text.unwrap_or_default().finish()))
+}
+
+/// Adds cells to a column of text; None is a missing one.
+fn add_text(text: &mut LargeStringBuilder, cells: &Bound<'_, PyList>) -> Result<()> {
+    for cell in cells {
+        if cell.is_none() {
+            text.append_null();
+            continue;
+        }
+        // Bytes of their own: strings that are asked for theirs keep them, and the caller's frame would grow by as much.
+        let bytes = cell.cast::<PyString>().map_err(PyErr::from)?.encode_utf8()?;
+        text.append_value(String::from_utf8_lossy(bytes.as_bytes()));
+    }
+    Ok(())
+}
+
+/// The numbers of an array as they lie in memory, without a copy: only where they lie in one piece, row after row.
+pub(crate) fn in_place(array: &Bound<'_, PyArray2<f64>>) -> Option<ScalarBuffer<f64>> {
+    let pointer = NonNull::new(array.data().cast::<u8>())?;
+    if !array.is_c_contiguous() || !array.data().is_aligned() || array.is_empty() {
+        return None;
+    }
+    let owner = Arc::new(AssertUnwindSafe(array.clone().unbind()));
+    // SAFETY: as of `primitive`.
+    let buffer = unsafe { Buffer::from_custom_allocation(pointer, array.len() * size_of::<f64>(), owner) };
+    Some(ScalarBuffer::new(buffer, 0, array.len()))
 }
 
 fn primitive<N: Element + ArrowNativeType, T: ArrowPrimitiveType<Native = N>>(

@@ -94,8 +94,22 @@ impl Fitted {
     ) -> Result<Ends<'py>> {
         let level = fraction(level)?;
         let table = arrays::scores(scores, self.fitted.evaluators())?;
-        let predicted = py.detach(|| self.fitted.predict(&self.fitted.scores(&table.values)?, level))?;
-        Ok(ends(py, &predicted.ok_or_else(|| self.cannot("predict rewards"))?))
+        let predicted = py.detach(|| -> Result<Option<[Vec<f64>; 3]>> {
+            self.fitted.scores(&table.values)?;
+            let mut ends: [Vec<f64>; 3] = Default::default();
+            // Some thousand rows at a time: intervals, and then arrays of their ends, would take the memory twice.
+            for rows in table.values.chunks(self.names.len() << 13) {
+                let Some(some) = self.fitted.predict(&self.fitted.scores(rows)?, level)? else {
+                    return Ok(None);
+                };
+                for Interval { mean, low, high } in some {
+                    ends.iter_mut().zip([mean, low, high]).for_each(|(end, value)| end.push(value));
+                }
+            }
+            Ok(Some(ends))
+        })?;
+        let [mean, low, high] = predicted.ok_or_else(|| self.cannot("predict rewards"))?;
+        Ok((PyArray1::from_vec(py, mean), PyArray1::from_vec(py, low), PyArray1::from_vec(py, high)))
     }
 
     /// What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value.
@@ -211,9 +225,4 @@ impl Fitted {
 
 fn fraction(level: f64) -> Result<Fraction> {
     Fraction::try_from(level).map_err(|reason| refused("level", &format!("level {reason}")))
-}
-
-fn ends<'py>(py: Python<'py>, intervals: &[Interval]) -> Ends<'py> {
-    let each = |of: fn(&Interval) -> f64| PyArray1::from_iter(py, intervals.iter().map(of));
-    (each(|i| i.mean), each(|i| i.low), each(|i| i.high))
 }

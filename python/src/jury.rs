@@ -6,10 +6,10 @@ use crate::fitted::{BaseAndEach, Ends, Fitted};
 use crate::picks::Picks;
 use crate::policies::spec;
 use crate::sum::merged;
-use crate::taught::{Learnt, taught};
+use crate::taught::{Learnt, history, taught};
 use crate::whole;
 use jurybox::rand::SeedableRng;
-use jurybox::{Direction, Evaluator, Evaluators, Example};
+use jurybox::{Direction, Evaluator, Evaluators};
 use jurybox_files::{Remembered, State};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -253,11 +253,7 @@ impl Jury {
             }
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().latest.unwrap_or(0));
-            let scores = jury.scores(&table.values)?;
-            let rows = scores.rows().zip(&rewards);
-            let examples: Vec<_> =
-                rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
-            let learnt = jury.learn(&examples, at)?.into();
+            let learnt = history(jury, &table.values, &rewards, at)?;
             inner.fitted = None;
             Ok(learnt)
         })

@@ -2,7 +2,7 @@
 
 use crate::errors::{Result, refused};
 use crate::json;
-use jurybox::{Evaluators, Spec, policies};
+use jurybox::{Entry, Evaluators, Spec, policies};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde_json::{Value, json};
@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 /// Every policy with its options, as data.
 #[pyfunction]
 pub(crate) fn policy_table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let about = |entry: &jurybox::Entry| {
+    let about = |entry: &Entry| {
         let options: Vec<_> = entry.all_options().collect();
-        json!({"name": entry.name, "assumes": entry.assumes, "paper": entry.paper, "options": options})
+        let Entry { name, needs, assumes, paper, .. } = entry;
+        json!({"name": name, "needs": needs, "assumes": assumes, "paper": paper, "options": options})
     };
     json::to_python(py, &Value::Array(policies().iter().map(about).collect()))
 }

@@ -2,7 +2,7 @@
 
 use crate::errors::{Result, refused};
 use crate::picks::Picks;
-use jurybox::{Example, Jury};
+use jurybox::{Error, Example, Jury};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
@@ -57,6 +57,33 @@ pub(crate) fn taught(
     let (mut after, mut learnt) = (jury.clone(), Learnt::default());
     for (at, those) in by_time {
         let now = after.learn(&those.into_iter().map(example).collect::<Vec<_>>(), at)?;
+        learnt.used += now.used;
+        learnt.passed_over += now.passed_over;
+    }
+    *jury = after;
+    Ok(learnt)
+}
+
+/// So many examples are learnt at a time: more would take as much memory again as the scores have.
+const PIECE: usize = 1 << 13;
+
+/// Teaches a jury what items were worth that nobody picked; all of them, or none.
+pub(crate) fn history(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Learnt> {
+    let scores = jury.scores(values)?;
+    let learn = |jury: &mut Jury, from: usize| {
+        let rows = from..rewards.len().min(from + PIECE);
+        let example = |row: usize| Example { scores: scores.row(row), reward: rewards[row], receipt: None };
+        jury.learn(&rows.map(example).collect::<Vec<_>>(), at).map_err(|error| match error {
+            Error::Reward { example, value } => Error::Reward { example: from + example, value },
+            other => other,
+        })
+    };
+    if rewards.len() <= PIECE {
+        return Ok(learn(jury, 0)?.into());
+    }
+    let (mut after, mut learnt) = (jury.clone(), Learnt::default());
+    for from in (0..rewards.len()).step_by(PIECE) {
+        let now = learn(&mut after, from)?;
         learnt.used += now.used;
         learnt.passed_over += now.passed_over;
     }

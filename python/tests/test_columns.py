@@ -372,3 +372,55 @@ def test_columns_flags_and_numbers_are_no_tables_counts_and_picks() -> None:
     assert sum([one, other]).seen["items"] == 1
     with pytest.raises(TypeError):
         1 + one
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "csv"])
+def test_ids_with_a_hole_or_a_repeat_stay_ids_and_that_is_said(kind: str, tmp_path: Path) -> None:
+    draws = np.random.default_rng(3)
+    whole = pd.DataFrame({"post": 1000 + 7 * np.arange(60), "spam": draws.uniform(size=60), "abuse": draws.uniform(size=60)})
+    hole = whole.assign(post=whole["post"].where(whole.index != 20))  # floats, as pandas makes them
+    twice = whole.assign(post=whole["post"].where(whole.index != 20, 1000))
+
+    def evaluators(frame: pd.DataFrame) -> list[str]:
+        if kind == "csv":
+            frame.to_csv(tmp_path / "posts.csv", index=False)
+            return jb.learn(tmp_path / "posts.csv", policy="esag").evaluators
+        return jb.learn(KINDS[kind](frame), policy="esag").evaluators
+
+    assert evaluators(whole) == ["spam", "abuse"]
+    for frame, flaw in ((hole, "1 empty"), (twice, "1 repeated")):
+        with pytest.warns(jb.DataWarning, match=f"column `post` looks like ids, {flaw}, and is no evaluator"):
+            assert evaluators(frame) == ["spam", "abuse"]
+
+
+def test_ids_that_pandas_made_floats_are_joined_to_the_whole_numbers_they_were(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"post": [7, 8, 9, 10], "spam": SPAM, "abuse": ABUSE})
+    given = pd.DataFrame({"post": [7, 8, None, 10], "verdict": [1.0, 0.0, 1.0, 1.0]}).dropna()
+    given.to_csv(tmp_path / "verdicts.csv", index=False)
+    assert "7.0," in (tmp_path / "verdicts.csv").read_text()
+    lin = jb.Jury(["spam", "abuse"], "lin-ucb")
+    picks = jb.pick(frame, k=4, id="post", state=lin)
+    jb.learn(picks=picks, verdicts=tmp_path / "verdicts.csv", id="post", reward="verdict", state=lin)
+    assert lin.seen["used"] == 3
+
+
+def test_what_breaks_the_guess_behind_the_first_256_kb_is_an_error_with_its_line(tmp_path: Path) -> None:
+    # So wide that the look ends long before the thousandth row.
+    begin = [f"{row},{row / 400},{'x' * 2000}" for row in range(1, 201)]
+    late = [f"{row},high,{'x' * 2000}" for row in range(201, 401)]
+    path = tmp_path / "posts.csv"
+    path.write_text("\n".join(["post,spam,text", *begin, *late]) + "\n")
+    with pytest.raises(jb.Error, match=r"`high` \(line 202\)") as caught:
+        jb.rank(path, k=5, policy="average", id="post")
+    assert (caught.value.column, caught.value.code) == ("spam", "odd-cells")
+
+
+def test_views_of_strings_can_be_picked_from() -> None:
+    text = pd.Series(["a", "b", "c", "d"], dtype=pd.ArrowDtype(pa.string_view()))
+    frame = pd.DataFrame({"post": text, "spam": SPAM, "abuse": ABUSE})
+    frame.index = pd.Index([3, 1, 2, 0])
+    jury = jb.Jury(["spam", "abuse"], "average")
+    picks = jb.pick(frame, k=2, id="post", state=jury)
+    assert picks["post"].tolist() == ["c", "a"] and picks.index.tolist() == [2, 3]
+    assert picks["post"].dtype == frame["post"].dtype
+    assert jb.rank(frame, k=1, policy="average")["post"].tolist() == ["c"]

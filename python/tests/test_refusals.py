@@ -226,6 +226,7 @@ def test_a_batch_is_learnt_whole_or_not_at_all() -> None:
     assert regressor.jury_.to_json() == before
 
 
+@pytest.mark.filterwarnings("ignore:.*does not learn from rewards")
 def test_no_prediction_is_infinite() -> None:
     from jurybox.sklearn import JuryRegressor
 

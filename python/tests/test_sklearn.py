@@ -36,7 +36,8 @@ def test_in_pipelines_grids_and_cross_validation() -> None:
     scores, rewards = made_up(400, 4)
     assert cross_val_score(JuryRegressor(), scores, rewards).mean() > 0.6
     grid = GridSearchCV(make_pipeline(StandardScaler(), JuryRegressor()), {"juryregressor__policy": ["average", "adaptive"]}, cv=3)
-    grid.fit(scores, rewards)
+    with pytest.warns(jb.DataWarning, match="`average` does not learn from rewards"):
+        grid.fit(scores, rewards)
     assert grid.best_params_ == {"juryregressor__policy": "adaptive"}
     assert clone(grid.best_estimator_).get_params()["juryregressor__policy"] == "adaptive"
 
@@ -55,9 +56,36 @@ def test_partial_fit_goes_on_and_pickles() -> None:
     model = JuryRegressor("lin-ucb").partial_fit(scores[:100], rewards[:100]).partial_fit(scores[100:], rewards[100:])
     assert model.jury_.seen["used"] == 300
     jury = jb.Jury(["e1", "e2", "e3"], "lin-ucb")
-    jury.learn(scores, rewards)
-    np.testing.assert_allclose(model.predict(scores), jury.values(scores), rtol=1e-9)
+    jury.learn(scores - model.score_means_, rewards - model.reward_mean_)
+    np.testing.assert_allclose(model.predict(scores), jury.values(scores - model.score_means_) + model.reward_mean_, rtol=1e-9)
     twin = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(twin.predict(scores), model.predict(scores))
     with pytest.raises(ValueError):
         model.partial_fit(scores, np.full(300, np.nan))
+
+
+def test_policies_that_do_not_learn_from_rows_are_refused_or_named() -> None:
+    scores, rewards = made_up(60, 3)
+    for policy in ("eps-greedy(eps=0.1)", "glm-eps-greedy", "exp4p"):
+        with pytest.raises(jb.Error, match=f"`{policy.partition('(')[0]}` learns from its own picks alone"):
+            JuryRegressor(policy).fit(scores, rewards)
+    for policy in ("average", "esag", "rand", "uniform"):
+        with pytest.warns(jb.DataWarning, match=f"`{policy}` does not learn from rewards"):
+            JuryRegressor(policy).fit(scores, rewards)
+
+
+def test_rewards_and_scores_far_from_zero_are_no_matter() -> None:
+    scores, rewards = made_up(600, 3, missing=0.0)
+    near, far = (
+        {policy: cross_val_score(JuryRegressor(policy), scores + by, 1000.0 * np.any(by) + rewards).mean() for policy in ("adaptive", "lin-ucb")}
+        for by in (np.zeros(3), np.array([50.0, -20.0, 3.0]))
+    )
+    assert min(near.values()) > 0.9 and min(far.values()) > 0.9
+    assert abs(far["lin-ucb"] - near["lin-ucb"]) < 1e-6
+
+
+def test_what_adaptive_predicts_is_the_middle_of_its_intervals() -> None:
+    scores, rewards = made_up(400, 3)
+    for rows in (5, 400):
+        model = JuryRegressor().fit(scores[:rows], rewards[:rows])
+        np.testing.assert_allclose(model.predict(scores), model.jury_.predict(scores)[0], rtol=1e-9, atol=1e-12)

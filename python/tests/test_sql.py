@@ -96,13 +96,18 @@ def test_postgresql_gives_the_same_values(tmp_path) -> None:
         for fitted in fits:
             asked += f"select {fitted.to_sql('postgresql')} from posts order by at;"
         asked += f"insert into posts values (999); select count({fits[1].to_sql('postgresql')}) from posts;"
+        # As the documentation has it: the item without scores, which PostgreSQL would put first, is none of the best.
+        best = fits[0].to_sql("postgresql")
+        asked += f"select at from posts order by {best} desc limit 1; select at from posts order by {best} desc nulls last limit 5;"
         done = subprocess.run(
             [find("psql"), "-h", str(socket), "-U", "tester", "-d", "postgres", "-qAt", "-v", "ON_ERROR_STOP=1", "-f", "-"],
             input=asked, capture_output=True, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    *found, complete = done.stdout.split()
+    *found, complete = done.stdout.split()[:-6]
+    first, *best = map(int, done.stdout.split()[-6:])
     assert int(complete) == len(scores)
+    assert first == 999 and best == np.argsort(-fits[0].values(scores))[:5].tolist()
     for at, fitted in enumerate(fits):
         mine = np.array(found[at * len(scores) : (at + 1) * len(scores)], dtype=float)
         np.testing.assert_allclose(mine, fitted.values(scores), rtol=1e-9, atol=1e-12)

@@ -27,6 +27,9 @@ pub(crate) fn on_warning(warning: &Warning) -> Option<&'static str> {
     match warning {
         Warning::HeaderOfNumbers { .. } => Some("if it is a row, pass --no-header"),
         Warning::TwoNumbers { .. } => Some("say which with --decimal , or --decimal ."),
+        Warning::NearlyIds { .. } => Some(
+            "name it with --id or --ignore; where it is an evaluator, name all of them with --evaluators",
+        ),
         Warning::OddCells(odd) if odd.may_be_two_numbers() => {
             Some("say what the comma is with --decimal , or --decimal .")
         }

@@ -4,16 +4,17 @@ use crate::content::{Content, Rows};
 use crate::error::{Error, Place};
 use crate::fingerprint::Fingerprint;
 use crate::id;
-use crate::judge::scores;
+use crate::ids::Ids;
+use crate::judge::{Judge, scores};
 use crate::rank::RankOptions;
+use crate::ranked::values_of_rows;
 use crate::state::State;
 use crate::table::{At, Table, Want};
 use crate::verdicts::Items;
-use jurybox::Receipt;
 use jurybox::rand::SeedableRng;
+use jurybox::{Fitted, Jury, Receipt};
 use rand_chacha::ChaCha8Rng;
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How to pick.
 ///
@@ -101,41 +102,43 @@ pub struct PickedRow {
 
 /// Picks from a table whose key is the id of its items, and shows them to the state, once.
 ///
-/// All rows are one round. Their scores are held in memory (8 bytes each), and so is the id of each; the other columns are
-/// not. The items are observed before or after choosing, as the policy asks for; a round that the state has observed already is
-/// known again by its ids and scores, keeps the time it had, and is not observed a second time, in whatever order its rows are. Nor are the rows of files that
-/// were picked from before, though the jury have other evaluators now, and the round another name.
+/// All rows are one round. What is held in memory of each is its id and three numbers; its scores only where they are few (a million
+/// in all), or where the policy goes by more than the value of each item (`rand`, `exp4p`, `adaptive(draws=...)`). Otherwise the
+/// table is gone over again for them. The items are observed before or after choosing, as the policy asks for; a round that the
+/// state has observed already is known again by its ids and scores, keeps the time it had, and is not observed a second time, in
+/// whatever order its rows are. Nor are the rows of files that were picked from before, though the jury have other evaluators now,
+/// and the round another name.
 ///
 /// A row without an id is refused: no verdict could find it.
 pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
     RankOptions { k: options.k, ..RankOptions::default() }.check()?;
-    let (values, ids, first_rows) = gather(table)?;
-    let width = table.taken().evaluators().len();
-    let round = name(table, &values, &ids);
+    let most = if state.jury.fit().picks_by_values() { HELD } else { usize::MAX };
+    let Gathered { ids, held, content, files: first_rows } = gather(table, most)?;
+    let (content, repeated) = (content.name(), ids.repeated());
+    let round = name(table, &ids, held.as_deref(), &content);
     let known = state.memory.round(&round);
     let files = table.fingerprints()?;
     let knows =
         |file: &Option<String>| file.as_ref().is_some_and(|file| state.memory.knows_picked_file(file));
-    let mut rows = Rows::of(table.taken().evaluators());
-    ids.iter().zip(values.chunks_exact(width)).for_each(|(id, scores)| rows.add(id, scores, None));
-    let content = rows.name();
     let observed_before = known.is_some_and(|(_, observed)| observed)
         || files.iter().all(knows)
         || state.memory.knows_picked_file(&content);
-    let before = known.map(|(at, _)| at);
-    let at = before.or(options.at).unwrap_or(state.jury.seen().next_time());
-    let scores = scores(&values, width)?;
-    let before = state.jury.clone();
-    let mut after = state.jury.clone();
+    let at = known.map(|(at, _)| at).or(options.at).unwrap_or(state.jury.seen().next_time());
+    let before = &state.jury;
+    let mut after = before.clone();
     if !observed_before {
-        after.observe(&scores, at)?;
+        match &held {
+            Some(held) => after.observe(&scores(held, before.evaluators().len())?, at)?,
+            None => observe_in_chunks(table, &mut after, at)?,
+        }
     }
     let fitted = if before.observes_first() { after.fit() } else { before.fit() };
-    let k = options.k.min(scores.items());
+    let k = options.k.min(ids.len());
     let mut rng = ChaCha8Rng::seed_from_u64(draws(&round, options.seed));
-    let chosen = fitted.choose(&scores, k, &mut rng)?;
-    let probabilities = fitted.inclusion_probabilities(&scores, k)?;
-    let values = fitted.values(&scores)?;
+    let (chosen, probabilities, values) = match held {
+        Some(held) => by_scores(&fitted, &held, k, &mut rng)?,
+        None => by_values(table, &fitted, k, &mut rng)?,
+    };
     if !options.only_choose {
         state.jury = after;
         state.memory.picked_from(&round, at, true);
@@ -145,23 +148,51 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     }
     let picked = |pick: jurybox::Pick| PickedRow {
         row: pick.item as u64,
-        id: ids[pick.item].clone(),
+        id: ids.get(pick.item).into(),
         receipt: pick.receipt,
     };
-    let rows = scores.items() as u64;
-    let picks = chosen.into_iter().map(picked).collect();
-    let repeated = repeated(&ids);
     Ok(Picking {
-        rows,
+        rows: ids.len() as u64,
         round,
         at,
         observed_before,
-        picks,
+        picks: chosen.into_iter().map(picked).collect(),
         repeated,
         files: first_rows,
         values,
         probabilities,
     })
+}
+
+/// Picks, with the probability and the value of every row.
+type Chosen = (Vec<jurybox::Pick>, Vec<f64>, Vec<f64>);
+
+fn by_scores(fitted: &Fitted, held: &[f64], k: usize, rng: &mut ChaCha8Rng) -> Result<Chosen, Error> {
+    let scores = scores(held, fitted.evaluators().len())?;
+    let chosen = fitted.choose(&scores, k, rng)?;
+    Ok((chosen, fitted.inclusion_probabilities(&scores, k)?, fitted.values(&scores)?))
+}
+
+fn by_values(table: &Table, fitted: &Fitted, k: usize, rng: &mut ChaCha8Rng) -> Result<Chosen, Error> {
+    let values = values_of_rows(table, &Judge::Fitted(fitted.clone()))?;
+    let (chosen, probabilities) = fitted.choose_by_values(&values, k, rng)?;
+    Ok((chosen, probabilities, values))
+}
+
+/// Shows a jury all rows as one round, chunks of them apart: the same to the last bit whatever the format and the threads.
+fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Error> {
+    let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
+    let mut round = blank.clone();
+    table.scan_even(
+        Want::default(),
+        |chunk| {
+            let mut seen = blank.clone();
+            seen.observe(&scores(chunk.scores, blank.evaluators().len())?, at)?;
+            Ok(seen)
+        },
+        |_, seen| Ok(round.merge_same_round(&seen)?),
+    )?;
+    Ok(jury.merge(&round)?)
 }
 
 /// Whether a state has picked from these very rows, whatever their order, and whatever else the file has gained since: a column of
@@ -186,40 +217,54 @@ pub fn was_picked_from(state: &State, table: &Table) -> Result<bool, Error> {
     Ok(state.memory.knows_rounds() && state.memory.knows_picked_file(&Content::of(table)?.scores))
 }
 
-/// The rows that share their ids with others, and the first such ids.
-fn repeated(ids: &[Box<str>]) -> Items {
-    let mut counts: HashMap<Cow<'_, str>, (usize, u64)> = HashMap::with_capacity(ids.len());
-    for (row, cell) in ids.iter().enumerate() {
-        counts.entry(id::of(cell)).or_insert((row, 0)).1 += 1;
-    }
-    let mut shared: Vec<(Cow<'_, str>, (usize, u64))> =
-        counts.into_iter().filter(|(_, (_, count))| *count > 1).collect();
-    shared.sort_unstable_by_key(|(_, (row, _))| *row);
-    let mut repeated = Items::default();
-    shared.iter().for_each(|(id, _)| repeated.push(id));
-    Items { count: shared.iter().map(|(_, (_, count))| count).sum(), ..repeated }
+/// So many scores of a round are held at the most, where the policy can do without them.
+const HELD: usize = 1 << 20;
+
+/// What is kept of all rows.
+struct Gathered {
+    ids: Ids,
+    /// All scores, where they are not too many.
+    held: Option<Vec<f64>>,
+    content: Rows,
+    /// The first row of each source.
+    files: Vec<u64>,
 }
 
-/// The scores and the ids of all rows, and the first row of each source.
-type Gathered = (Vec<f64>, Vec<Box<str>>, Vec<u64>);
-
-fn gather(table: &Table) -> Result<Gathered, Error> {
-    let (mut values, mut ids) = (Vec::new(), Vec::new());
-    let mut files = vec![0; table.sources.len()];
+fn gather(table: &Table, most: usize) -> Result<Gathered, Error> {
+    let evaluators = table.taken().evaluators();
+    let blank = Rows::of(evaluators);
+    let mut all = Gathered {
+        ids: Ids::default(),
+        held: Some(Vec::new()),
+        content: blank.clone(),
+        files: vec![0; table.sources.len()],
+    };
+    let read = AtomicUsize::new(0);
     table.scan(
         Want { key: true, ..Want::default() },
-        |mut part| Ok((part.batch.take_scores(), part.batch.keys)),
-        |at, (scores, keys)| {
-            files[at.file] = at.row - at.row_in_file;
-            if let Some(row) = keys.iter().position(|id| id.trim().is_empty()) {
+        |mut part| {
+            let (scores, mut content) = (part.batch.take_scores(), blank.clone());
+            let rows = part.batch.keys.iter().zip(scores.chunks_exact(evaluators.len()));
+            rows.for_each(|(id, scores)| content.add(id, scores, None));
+            let ids = Ids::of(part.batch.keys.iter().map(|id| &**id));
+            let few = read.fetch_add(scores.len(), Ordering::Relaxed) + scores.len() <= most;
+            Ok((ids, few.then_some(scores), content))
+        },
+        |at, (ids, scores, content)| {
+            all.files[at.file] = at.row - at.row_in_file;
+            if let Some(row) = ids.iter().position(|id| id.trim().is_empty()) {
                 return Err(no_id(table, at, row));
             }
-            values.extend(scores);
-            ids.extend(keys);
+            all.ids.append(&ids);
+            all.content.join(&content);
+            all.held = all.held.take().zip(scores).map(|(mut held, scores)| {
+                held.extend(scores);
+                held
+            });
             Ok(())
         },
     )?;
-    Ok((values, ids, files))
+    Ok(all)
 }
 
 /// The error that a row of a batch has no id.
@@ -231,17 +276,18 @@ pub(crate) fn no_id(table: &Table, at: At, row: usize) -> Error {
     }
 }
 
-/// A name for a round, by what is in it. It begins with a letter: no reader takes it for a number.
-fn name(table: &Table, values: &[f64], ids: &[Box<str>]) -> String {
+/// A name for a round, by what is in it: ids in their order, and scores. It begins with a letter: no reader takes it for a number.
+fn name(table: &Table, ids: &Ids, held: Option<&[f64]>, content: &str) -> String {
     let mut name = Fingerprint::new();
     for evaluator in table.taken().evaluators().names() {
         name.text(evaluator);
     }
-    for id in ids {
+    for id in ids.iter() {
         name.text(&id::alike(id));
     }
-    for &value in values {
-        name.number(value);
+    match held {
+        Some(scores) => scores.iter().for_each(|&score| name.number(score)),
+        None => name.text(content),
     }
     format!("r{:016x}", name.value())
 }

@@ -61,6 +61,7 @@ impl Content {
 }
 
 /// Rows as they are added, in any order.
+#[derive(Clone)]
 pub(crate) struct Rows {
     /// The columns in the order of the evaluators' names.
     columns: Vec<usize>,
@@ -86,6 +87,12 @@ impl Rows {
         reward.into_iter().for_each(|reward| row.number(reward));
         self.rows += 1;
         self.sum = self.sum.wrapping_add(row.value());
+    }
+
+    /// The rows of another.
+    pub(crate) fn join(&mut self, more: &Rows) {
+        self.rows += more.rows;
+        self.sum = self.sum.wrapping_add(more.sum);
     }
 
     /// The name; it is no other kind of fingerprint.

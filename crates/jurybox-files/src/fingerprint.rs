@@ -9,6 +9,7 @@ use std::path::Path;
 use twox_hash::XxHash64;
 
 /// A name for what is fed to it piece by piece. It guards against accidents, not against forgery.
+#[derive(Clone)]
 pub(crate) struct Fingerprint(XxHash64);
 
 impl Fingerprint {

@@ -18,8 +18,17 @@ pub(crate) struct Found {
     pub(crate) no_shares: bool,
     /// Whether it has shares and none of those, among which they are odd cells.
     pub(crate) shares: bool,
+    /// What is wrong with its names of things, where it looks like some all the same.
+    pub(crate) flaws: Option<Flaws>,
     /// Whether it is a field within a column: it is written out only where it was read.
     pub(crate) nested: bool,
+}
+
+/// Among names of things: cells that are empty, and such as were there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Flaws {
+    pub(crate) missing: usize,
+    pub(crate) repeated: usize,
 }
 
 /// What the cells of a column are, as far as they were looked at.
@@ -61,6 +70,7 @@ impl Found {
             decimal: Decimal::Either,
             no_shares: false,
             shares: false,
+            flaws: None,
             nested: false,
         }
     }
@@ -78,6 +88,7 @@ pub(crate) fn together<'a>(columns: impl Iterator<Item = &'a Found>) -> Vec<Foun
             }
             Some(known) => {
                 known.kind = known.kind.and(column.kind);
+                known.flaws = known.flaws.or(column.flaws);
                 known.nested &= column.nested;
             }
         }

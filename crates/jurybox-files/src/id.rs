@@ -1,7 +1,8 @@
 //! What items go by where verdicts are joined to picks, and rows known again: their ids, written alike.
 //!
 //! A moment has many ways to be written: `2026-03-01 09:30:00` in CSV as pandas writes it, `2026-03-01T09:30:00.000` as others do, and a
-//! point in time in Parquet. It is one id in all of them. Everything else is what its text says, blanks around it left out.
+//! point in time in Parquet. It is one id in all of them. So is a whole number: `7` is what pandas writes as `7.0` once another row of the
+//! column is empty. Everything else is what its text says, blanks around it left out.
 
 use crate::format::arrow::{date, fraction};
 use std::borrow::Cow;
@@ -18,8 +19,16 @@ pub(crate) fn alike(id: &str) -> Cow<'_, str> {
         [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', ..] => {
             moment(id.as_bytes()).map_or(Cow::Borrowed(id), Cow::Owned)
         }
+        [.., b'.', b'0'] => Cow::Borrowed(whole(id).unwrap_or(id)),
         _ => Cow::Borrowed(id),
     }
+}
+
+/// A whole number that was written as one with decimals, without them.
+fn whole(text: &str) -> Option<&str> {
+    let number = text.strip_suffix(".0")?;
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
 }
 
 /// A date with a time of day as ISO 8601 has it, in UTC where it says how far from there it is; midnight without that is the day itself.
@@ -97,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_one_id_however_it_is_written() {
+    fn moments_and_whole_numbers_are_one_id_however_they_are_written() {
         for (cell, id) in [
             ("2026-03-01 09:30:00", "2026-03-01T09:30:00"),
             ("2026-03-01T09:30:00.000000", "2026-03-01T09:30:00"),
@@ -109,6 +118,9 @@ mod tests {
             ("2024-02-28T23:30:00-0130", "2024-02-29T01:00:00Z"),
             ("2026-03-01 00:00:00+00", "2026-03-01T00:00:00Z"),
             ("2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+            ("1183.0", "1183"),
+            (" -7.0 ", "-7"),
+            ("0012.0", "0012"),
         ] {
             assert_eq!(of(cell), id, "{cell}");
         }
@@ -118,7 +130,11 @@ mod tests {
             "2026-13-01 09:30:00",
             "2026-03-01 25:30:00",
             "2026-03-01 09:30:00 (2)",
-            "1183.0",
+            "1183.00",
+            "v1.0",
+            ".0",
+            "-.0",
+            "1.2.0",
             "",
             "2026-03-01 09:30:00+1",
         ] {

@@ -1,7 +1,7 @@
 //! What the first cells of a column look like: numbers, words, or names of things.
 
 use crate::number::{Cell, Decimal, Notation, yes_or_no};
-use crate::roles::{Found, Kind};
+use crate::roles::{Flaws, Found, Kind};
 use std::collections::HashSet;
 
 /// How many rows are looked at to tell what columns hold.
@@ -9,6 +9,9 @@ pub(crate) const ROWS: usize = 1000;
 
 /// Distinct whole numbers are names of things from so many rows on; fewer may be so by chance.
 const DISTINCT: usize = 30;
+
+/// Of so many names of things one may be empty, and where they are in order, one may come again.
+const FEW: usize = 20;
 
 /// Whole numbers that count up by one are row numbers from so many rows on, and those that all are long are no scores.
 const COUNTING: usize = 5;
@@ -57,7 +60,7 @@ impl Look {
     /// Takes in what a file stores as such, and not as text.
     pub(crate) fn see_stored(&mut self, cell: Cell) {
         match cell {
-            Cell::Missing => self.whole.end(),
+            Cell::Missing => self.whole.miss(),
             Cell::NotANumber => self.see_odd(),
             Cell::Unusable => self.numbers += 1,
             Cell::Number(value) => {
@@ -98,11 +101,13 @@ impl Look {
         // Shares and numbers beyond 0 to 1 are of two scales: the column's is that of most of them.
         let shares = self.shares > self.beyond;
         let no_shares = self.beyond > 0 && !shares;
-        Found { decimal, no_shares, shares, ..Found::new(name, self.kind()) }
+        let kind = self.kind();
+        let flaws = self.whole.flaws().filter(|_| kind == Kind::Serial);
+        Found { decimal, no_shares, shares, flaws, ..Found::new(name, kind) }
     }
 }
 
-/// Whether all cells are whole numbers, and no two the same, or all of them long.
+/// Whether all cells are whole numbers, and no two the same (or next to none), or all of them long.
 #[derive(Debug, Default)]
 struct Whole {
     numbers: usize,
@@ -110,10 +115,18 @@ struct Whole {
     long: usize,
     rows: usize,
     seen: HashSet<u64>,
+    /// How many were there before.
+    repeated: usize,
+    /// How many cells are empty, and how many of them since the last number.
+    missing: usize,
+    gap: usize,
     ended: bool,
     last: f64,
-    /// Whether each is one more than the one before.
+    /// Whether some is neither one more than the one before, empty cells counted or not, nor the same.
     jumps: bool,
+    /// How often one is more than the one before, and how often less.
+    rises: usize,
+    falls: usize,
 }
 
 impl Whole {
@@ -123,14 +136,28 @@ impl Whole {
         if self.ended {
             return;
         }
-        // Beyond 2^53 several whole numbers are one of ours: they are long ids, and taken for different ones.
-        let exact = value.abs() < (1_u64 << 53) as f64;
-        if value.fract() != 0.0 || (exact && !self.seen.insert(value.to_bits())) {
+        if value.fract() != 0.0 {
             return self.end();
         }
+        // Beyond 2^53 several whole numbers are one of ours: they are long ids, and taken for different ones.
+        let exact = value.abs() < (1_u64 << 53) as f64;
+        self.repeated += usize::from(exact && !self.seen.insert(value.to_bits()));
+        if self.repeated > ROWS / FEW {
+            return self.end();
+        }
+        if self.rows > 0 {
+            let on = value - self.last;
+            self.jumps |= on != 0.0 && on != 1.0 && on != 1.0 + self.gap as f64;
+            self.rises += usize::from(on > 0.0);
+            self.falls += usize::from(on < 0.0);
+        }
         self.rows += 1;
-        self.jumps |= self.rows > 1 && value != self.last + 1.0;
-        self.last = value;
+        (self.last, self.gap) = (value, 0);
+    }
+
+    fn miss(&mut self) {
+        self.missing += 1;
+        self.gap += 1;
     }
 
     fn end(&mut self) {
@@ -140,13 +167,29 @@ impl Whole {
 
     /// What a column of such numbers holds.
     fn kind(&self) -> Kind {
-        if !self.ended && (self.rows >= DISTINCT || (self.rows >= COUNTING && !self.jumps)) {
+        if self.names_things() {
             Kind::Serial
         } else if self.long == self.numbers && self.numbers >= COUNTING {
             Kind::Long
         } else {
             Kind::Number
         }
+    }
+
+    /// Whether they are names of things: by being different, or by counting up. That one is empty or comes twice does not make scores
+    /// of them, where there are enough to tell; in order, as ids come, and scores do not, more may.
+    fn names_things(&self) -> bool {
+        let in_order = (self.rises == 0) != (self.falls == 0);
+        let few = if in_order { 1 + self.rows / FEW } else { 2 };
+        let counting = if self.flaws().is_none() { COUNTING } else { 2 * COUNTING };
+        let plainly = self.repeated <= few && self.missing <= 1.max(self.rows / FEW);
+        !self.ended && plainly && (self.rows >= DISTINCT || (self.rows >= counting && !self.jumps))
+    }
+
+    /// What is wrong with such names: how many are missing, and how many come again.
+    fn flaws(&self) -> Option<Flaws> {
+        let flaws = Flaws { missing: self.missing, repeated: self.repeated };
+        (flaws != Flaws::default()).then_some(flaws)
     }
 }
 
@@ -188,6 +231,41 @@ mod tests {
         assert_eq!(of((7..11).collect()), Kind::Number);
         assert_eq!(of((0..30).map(|n| n * 7919 % 1000).collect()), Kind::Serial);
         assert_eq!(of((0..29).map(|n| n * 7919 % 1000).collect()), Kind::Number);
-        assert_eq!(of((0..60).map(|n| n % 59).collect()), Kind::Number);
+        assert_eq!(of((0..60).map(|n| n % 55).collect()), Kind::Number);
+    }
+
+    #[test]
+    fn one_that_is_empty_or_comes_twice_does_not_make_scores_of_names() {
+        let looked = |cells: &[String]| {
+            let mut look = Look::default();
+            cells.iter().for_each(|cell| look.see(cell.as_bytes(), &Notation::default()));
+            let found = look.found("post".into());
+            (found.kind, found.flaws.map(|flaws| (flaws.missing, flaws.repeated)))
+        };
+        let ids: Vec<String> = (0..60).map(|n| (n * 7919 % 1000 + 100).to_string()).collect();
+        let with = |row: usize, cell: &str| {
+            let mut ids = ids.clone();
+            ids[row] = cell.into();
+            looked(&ids)
+        };
+        assert_eq!(looked(&ids), (Kind::Serial, None));
+        assert_eq!(with(7, ""), (Kind::Serial, Some((1, 0))));
+        assert_eq!(with(7, &ids[3]), (Kind::Serial, Some((0, 1))));
+        assert_eq!(with(7, "0.5"), (Kind::Number, None));
+        // Counting up, with a number left out for the empty cell or not, as pandas writes them.
+        for cells in
+            ["1.0,2.0,,4.0,5.0,6.0,7.0,8.0,9.0,10.0,11.0", "1,2,3,4,,5,6,7,8,9,10", "1,2,3,3,4,5,6,7,8,9"]
+        {
+            let cells: Vec<String> = cells.split(',').map(Into::into).collect();
+            assert_eq!(looked(&cells).0, Kind::Serial, "{cells:?}");
+            assert_eq!(looked(&cells[..6]).0, Kind::Number, "{cells:?}");
+        }
+        // In order, one in twenty may come again; marks out of order may not.
+        let sorted: Vec<String> = (0..200).map(|n| (3 * (n - n / 25)).to_string()).collect();
+        assert_eq!(looked(&sorted), (Kind::Serial, Some((0, 7))));
+        let marks: Vec<String> = (0..200).map(|n| (n * 7919 % 193).to_string()).collect();
+        assert_eq!(looked(&marks).0, Kind::Number);
+        let half: Vec<String> = ids.iter().flat_map(|id| [id.clone(), String::new()]).collect();
+        assert_eq!(looked(&half).0, Kind::Number);
     }
 }

@@ -121,6 +121,13 @@ pub(crate) fn finite(value: f64) -> f64 {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn score_rows(table: &Table, judge: &Judge) -> Result<Vec<f64>, Error> {
+    let mut all = values_of_rows(table, judge)?;
+    all.iter_mut().for_each(|value| *value = finite(*value));
+    Ok(all)
+}
+
+/// What every row is ranked by, in the order of the table.
+pub(crate) fn values_of_rows(table: &Table, judge: &Judge) -> Result<Vec<f64>, Error> {
     let mut all = Vec::new();
     let (form, desks) = (judge.form(), Pool::<Desk>::default());
     table.scan(
@@ -132,7 +139,7 @@ pub fn score_rows(table: &Table, judge: &Judge) -> Result<Vec<f64>, Error> {
             })
         },
         |_, values| {
-            all.extend(values.into_iter().map(finite));
+            all.extend(values);
             Ok(())
         },
     )?;

@@ -1,11 +1,14 @@
 //! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
+//! `taken.rs` is what was decided.
 
 use crate::error::Error;
 use crate::format::arrow;
 use crate::found::together;
-pub(crate) use crate::found::{Found, Kind};
+pub(crate) use crate::found::{Flaws, Found, Kind};
 use crate::own;
 use crate::reading::Reading;
+pub use crate::taken::Taken;
+pub(crate) use crate::taken::spoken;
 use crate::warning::Warning;
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
@@ -46,149 +49,20 @@ pub struct Roles {
     pub texts: bool,
 }
 
-/// Which column was taken as what.
-///
-/// ```no_run
-/// # let table = jurybox_files::Table::open(&["scores.csv".into()], &jurybox_files::Roles::default(), false)?;
-/// println!("{}", table.taken());
-/// # Ok::<(), jurybox_files::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Taken {
-    pub(crate) evaluators: Evaluators,
-    pub(crate) reward: Option<Evaluator>,
-    pub(crate) probability: Option<String>,
-    pub(crate) key: Option<String>,
-    /// Columns that only travel along, and why.
-    pub(crate) others: Vec<(String, &'static str)>,
-    /// Those of numbers that are passed over for their names alone.
-    ours: Vec<String>,
-    /// Evaluators whose columns are not to be read: their scores are missing.
-    unread: Vec<String>,
-    /// Columns that name items.
-    id: Vec<String>,
-    /// Whether rows are wanted for their texts.
-    texts: bool,
-    /// What was made of a long table, in a few words.
-    pub(crate) widened: Option<String>,
-    warnings: Vec<Warning>,
-}
+/// Why a column that is named as one of those we write is no evaluator.
+pub(crate) const OURS: &str = "named as in our own output";
 
-impl Taken {
-    /// The evaluators, named after their columns, with their directions.
-    pub fn evaluators(&self) -> &Evaluators {
-        &self.evaluators
-    }
+/// Why a column of numbers is no evaluator where a jury has its own.
+const UNKNOWN: &str = "numbers that the state does not know";
 
-    /// The reward column.
-    pub fn reward(&self) -> Option<&str> {
-        self.reward.as_ref().map(|reward| reward.name.as_str())
-    }
+/// Why a column is no evaluator whose cells are numbers, and nobody knows which.
+const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or decimals";
 
-    /// The column of logged probabilities.
-    pub fn probability(&self) -> Option<&str> {
-        self.probability.as_deref()
-    }
+/// Why a column that was empty where it was looked at is no evaluator.
+pub(crate) const EMPTY: &str = "empty";
 
-    /// The column of groups or rounds.
-    pub fn key(&self) -> Option<&str> {
-        self.key.as_deref()
-    }
-
-    /// Columns of numbers that go by names of ours, and are no evaluators for no other reason. Where the first of ours is
-    /// there as well, the rows are what `rank` or `pick` wrote, and these are what they look like.
-    ///
-    /// ```
-    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
-    /// use jurybox_files::{Reading, Roles};
-    /// use std::sync::Arc;
-    ///
-    /// let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
-    /// let first = RecordBatch::try_from_iter([("spam", numbers.clone()), ("score", numbers)])?;
-    /// let taken = Roles::default().over(&[vec![first]], &Reading::default())?;
-    /// assert_eq!(taken.named_as_ours().collect::<Vec<_>>(), ["score"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn named_as_ours(&self) -> impl Iterator<Item = &str> {
-        let written = self.others.iter().any(|(name, why)| name == own::OURS[0] && *why == OURS);
-        self.ours.iter().filter(move |_| !written).map(String::as_str)
-    }
-
-    /// Every column that may be read: those of the evaluators, then the reward, the probability and the key, and those that are
-    /// watched because their first rows are empty.
-    pub fn read(&self) -> impl Iterator<Item = &str> {
-        let evaluators = self.evaluators.names().filter(|name| !self.is_unread(name));
-        let named = evaluators.chain(self.reward()).chain(self.probability()).chain(self.key());
-        named.chain(self.watched())
-    }
-
-    /// What a person should know of what was taken as what: columns that may be numbers, and nobody knows which.
-    ///
-    /// ```
-    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-    /// use jurybox_files::{Reading, Roles};
-    /// use std::sync::Arc;
-    ///
-    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
-    /// let views: ArrayRef = Arc::new(StringArray::from(vec!["1,234", "7,100"]));
-    /// let first = RecordBatch::try_from_iter([("spam", spam), ("views", views)])?;
-    /// let taken = Roles::default().over(&[vec![first]], &Reading::default())?;
-    /// assert_eq!(taken.warnings()[0].code(), "two-numbers");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-}
-
-impl Taken {
-    /// Columns that are no evaluators because they are empty where they were looked at.
-    pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
-        self.others.iter().filter(|(_, why)| *why == EMPTY).map(|(name, _)| name.as_str())
-    }
-
-    /// Refuses a source that has none of the evaluators: there is nothing to go by.
-    pub(crate) fn has_one_of<'a>(
-        &self,
-        path: &Path,
-        columns: impl Iterator<Item = &'a str>,
-    ) -> Result<(), Error> {
-        let columns: HashSet<&str> = columns.collect();
-        if self.texts || self.evaluators.names().any(|name| columns.contains(name) && !self.is_unread(name)) {
-            return Ok(());
-        }
-        let evaluators = self.evaluators.as_slice().iter().map(spoken).collect();
-        Err(Error::NoneOfTheEvaluators { path: path.into(), evaluators })
-    }
-
-    /// Whether a column is read as numbers.
-    pub(crate) fn is_number(&self, name: &str) -> bool {
-        self.read_as(name).is_some()
-            || self.reward() == Some(name)
-            || self.probability.as_deref() == Some(name)
-    }
-
-    /// The columns that are read as numbers.
-    pub(crate) fn numbers(&self) -> HashSet<&str> {
-        let scores = self.evaluators.names().filter(|name| !self.is_unread(name));
-        scores.chain(self.reward()).chain(self.probability()).collect()
-    }
-
-    /// Whether a column is read at all, or names items.
-    pub(crate) fn reads(&self, name: &str) -> bool {
-        self.is_number(name) || self.key() == Some(name) || self.id.iter().any(|id| id == name)
-    }
-
-    /// The evaluator whose scores are read from a column.
-    pub(crate) fn read_as(&self, name: &str) -> Option<usize> {
-        self.evaluators.position(name).filter(|_| !self.is_unread(name))
-    }
-
-    /// Whether the column of an evaluator is not to be read.
-    pub(crate) fn is_unread(&self, name: &str) -> bool {
-        self.unread.iter().any(|other| other == name)
-    }
-}
+/// Why a column of whole numbers is no evaluator.
+const SERIAL: &str = "distinct whole numbers, like an id";
 
 /// Refuses a column with two roles that cannot both be meant.
 fn one_role_each(named: &[(String, &'static str)]) -> Result<(), Error> {
@@ -202,63 +76,6 @@ fn one_role_each(named: &[(String, &'static str)]) -> Result<(), Error> {
     }
     Ok(())
 }
-
-/// A column as a person would name it: with `-` before it where low means high.
-pub(crate) fn spoken(evaluator: &Evaluator) -> String {
-    let minus = if evaluator.direction == Direction::Low { "-" } else { "" };
-    format!("{minus}{}", evaluator.name)
-}
-
-/// The same in a list: a name with a comma stands in quotes, as a person would write it.
-fn listed(evaluator: &Evaluator) -> String {
-    let name = spoken(evaluator);
-    if name.contains(',') { format!("\"{name}\"") } else { name }
-}
-
-/// A list that a person reads to the end: of many, the first and how many more there are.
-fn few(names: impl ExactSizeIterator<Item = String>) -> String {
-    let (all, shown) = (names.len(), if names.len() > LISTED { LISTED - 4 } else { LISTED });
-    let list = names.take(shown).collect::<Vec<_>>().join(", ");
-    if all > shown { format!("{list} and {} more ({all} in all)", all - shown) } else { list }
-}
-
-impl std::fmt::Display for Taken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some(widened) = &self.widened {
-            write!(f, "{widened}; ")?;
-        }
-        write!(f, "evaluators: {}", few(self.evaluators.as_slice().iter().map(listed)))?;
-        if let Some(reward) = &self.reward {
-            write!(f, "; reward: {}", spoken(reward))?;
-        }
-        if let Some(probability) = &self.probability {
-            write!(f, "; probability: {probability}")?;
-        }
-        if let Some(key) = &self.key {
-            write!(f, "; rows put together by: {key}")?;
-        }
-        if !self.others.is_empty() {
-            let others = self.others.iter().map(|(name, why)| format!("{name} ({why})"));
-            write!(f, "; travelling along: {}", few(others))?;
-        }
-        Ok(())
-    }
-}
-
-/// How many columns are listed by name at the most.
-const LISTED: usize = 16;
-
-/// Why a column that is named as one of those we write is no evaluator.
-const OURS: &str = "named as in our own output";
-
-/// Why a column of numbers is no evaluator where a jury has its own.
-const UNKNOWN: &str = "numbers that the state does not know";
-
-/// Why a column is no evaluator whose cells are numbers, and nobody knows which.
-const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or decimals";
-
-/// Why a column that was empty where it was looked at is no evaluator.
-const EMPTY: &str = "empty";
 
 impl Roles {
     /// Decides over columns before they are read, by the first rows of each source; of those, a thousand are looked at.
@@ -389,7 +206,7 @@ impl Roles {
             probability: self.probability.clone(),
             key: self.key.clone(),
             ours: numbers_of_ours(&others, columns),
-            warnings: two_numbers(path, &others),
+            warnings: two_numbers(path, &others).chain(nearly_ids(path, &others, columns)).collect(),
             others,
             unread,
             id: self.id.clone(),
@@ -444,7 +261,7 @@ fn why_not(found: &Found) -> Option<&'static str> {
     match (found.kind, own::names_things(&found.name)) {
         (Kind::Number, None) => None,
         (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => Some(why),
-        (Kind::Serial, None) => Some("distinct whole numbers, like an id"),
+        (Kind::Serial, None) => Some(SERIAL),
         (Kind::OneWord, None) => Some("one word in every row"),
         (Kind::Long, None) => Some("long whole numbers, like times or telephone numbers"),
         (Kind::TwoNumbers, _) => Some(TWO_NUMBERS),
@@ -454,9 +271,22 @@ fn why_not(found: &Found) -> Option<&'static str> {
 }
 
 /// What is to be said of columns whose cells are numbers, and nobody knows which.
-fn two_numbers(path: &Path, others: &[(String, &'static str)]) -> Vec<Warning> {
+fn two_numbers(path: &Path, others: &[(String, &'static str)]) -> impl Iterator<Item = Warning> {
     let doubtful = others.iter().filter(|(_, why)| *why == TWO_NUMBERS);
-    doubtful.map(|(column, _)| Warning::TwoNumbers { path: path.into(), column: column.clone() }).collect()
+    doubtful.map(|(column, _)| Warning::TwoNumbers { path: path.into(), column: column.clone() })
+}
+
+/// What is to be said of columns that look like ids, and not all of which are there once.
+fn nearly_ids(
+    path: &Path,
+    others: &[(String, &'static str)],
+    columns: &[Found],
+) -> impl Iterator<Item = Warning> {
+    let taken = |column: &&Found| others.iter().any(|(name, why)| *name == column.name && *why == SERIAL);
+    columns.iter().filter(taken).filter_map(|column| {
+        let Flaws { missing, repeated } = column.flaws?;
+        Some(Warning::NearlyIds { path: path.into(), column: column.name.clone(), missing, repeated })
+    })
 }
 
 /// Columns of numbers that are no evaluators for nothing but their names.

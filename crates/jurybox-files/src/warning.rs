@@ -60,6 +60,17 @@ pub enum Warning {
         /// The column.
         column: String,
     },
+    /// A column that is no evaluator because it looks like ids, though some of them are missing or come again.
+    NearlyIds {
+        /// The first file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// How many cells are empty, among the rows looked at.
+        missing: usize,
+        /// How many are as another one before.
+        repeated: usize,
+    },
     /// Something about a long table that was made wide.
     Long {
         /// The first file.
@@ -89,6 +100,7 @@ impl Warning {
             Warning::LateKeys { .. } => "late-keys",
             Warning::HeaderOfNumbers { .. } => "header-of-numbers",
             Warning::TwoNumbers { .. } => "two-numbers",
+            Warning::NearlyIds { .. } => "nearly-ids",
             Warning::Long { .. } => "long-table",
             Warning::IgnoredColumn { .. } => "ignored-column",
         }
@@ -173,6 +185,16 @@ impl fmt::Display for Warning {
                 "{}: column `{column}` has numbers such as 1,234, which may be thousands or decimals, and is no evaluator",
                 path.display()
             ),
+            Warning::NearlyIds { path, column, missing, repeated } => {
+                let flaw = |count: &usize, flaw: &str| (*count > 0).then(|| format!("{count} {flaw}"));
+                let flaws = [flaw(missing, "empty"), flaw(repeated, "repeated")];
+                let flaws = flaws.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+                write!(
+                    f,
+                    "{}: column `{column}` looks like ids, {flaws}, and is no evaluator",
+                    path.display()
+                )
+            }
             Warning::Long { path, what } => write!(f, "{}: {what}", path.display()),
             Warning::IgnoredColumn { path, more, column } => {
                 write!(f, "{}: column `{column}` is ignored: its scores are missing", and_more(path, *more))

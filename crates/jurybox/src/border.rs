@@ -42,8 +42,7 @@ pub(crate) fn check_width(scores: &Scores<'_>, evaluators: &Evaluators) -> Resul
     if found == expected { Ok(()) } else { Err(Error::Width { what: "the round".into(), found, expected }) }
 }
 
-pub(crate) fn check_k(k: usize, scores: &Scores<'_>) -> Result<(), Error> {
-    let items = scores.items();
+pub(crate) fn check_k(k: usize, items: usize) -> Result<(), Error> {
     if k == 0 || k > items { Err(Error::K { k, items }) } else { Ok(()) }
 }
 

@@ -90,6 +90,12 @@ pub enum Error {
         /// What is wrong with it, and what would be right.
         reason: String,
     },
+    /// A policy that picks by more than the values of items, asked to pick by these.
+    #[error("`{policy}` picks by more than the values of items: it must see their scores")]
+    ByMore {
+        /// Its name.
+        policy: String,
+    },
     /// States that were learnt under different questions.
     #[error("these states cannot be merged: {0}")]
     Merge(String),
@@ -111,6 +117,7 @@ impl Error {
             Error::Shape { .. } => "shape",
             Error::Width { .. } => "width",
             Error::K { .. } => "k",
+            Error::ByMore { .. } => "by-more",
             Error::Reward { .. } => "reward",
             Error::Receipt { .. } => "receipt",
             Error::Time { .. } => "time",

@@ -8,7 +8,7 @@ use crate::form::Form;
 use crate::link::Link;
 use crate::options::Fraction;
 use crate::pick::Pick;
-use crate::policy::{Alarm, AnyRank, Exploration, SigmaOrigin};
+use crate::policy::{Alarm, AnyRank, Exploration, SigmaOrigin, explore};
 use crate::scores::Scores;
 use crate::scratch::Scratch;
 use crate::spec::Spec;
@@ -107,7 +107,7 @@ impl Fitted {
         picks: &mut Vec<Pick>,
     ) -> Result<(), Error> {
         self.check(scores)?;
-        check_k(k, scores)?;
+        check_k(k, scores.items())?;
         choose(&self.0.rank, &self.0.evaluators, self.0.link, scores, k, rng, scratch, picks);
         Ok(())
     }
@@ -127,11 +127,57 @@ impl Fitted {
     /// ```
     pub fn inclusion_probabilities(&self, scores: &Scores<'_>, k: usize) -> Result<Vec<f64>, Error> {
         self.check(scores)?;
-        check_k(k, scores)?;
+        check_k(k, scores.items())?;
         let (mut scratch, mut buffer) = (Scratch::new(), Vec::new());
         let scores = self.0.evaluators.oriented(self.0.link, scores, &mut buffer);
         self.0.rank.inclusion(&scores, k, &mut scratch);
         Ok(scratch.probabilities)
+    }
+
+    /// Whether [`choose`](Self::choose) goes by the [`values`](Self::values) of the items, and by nothing else of their scores: then
+    /// [`choose_by_values`](Self::choose_by_values) can do it for rounds whose scores are too many to be held.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// for (policy, by_values) in [("adaptive", true), ("eps-greedy", true), ("adaptive(draws=4)", false), ("rand", false)] {
+    ///     let fitted = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?.fit();
+    ///     assert_eq!(fitted.picks_by_values(), by_values, "{policy}");
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn picks_by_values(&self) -> bool {
+        self.0.rank.picks_by_values()
+    }
+
+    /// The picks of [`choose`](Self::choose) and the [`inclusion_probabilities`](Self::inclusion_probabilities), by the
+    /// [`values`](Self::values) of the items. A policy that goes by more than these is refused.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// # use jurybox::rand::SeedableRng;
+    /// # let rng = || rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let fitted = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let scores = fitted.scores(&[0.1, 0.2, 0.9, 0.7, 0.4, 0.4])?;
+    /// let (picks, probabilities) = fitted.choose_by_values(&fitted.values(&scores)?, 2, &mut rng())?;
+    /// assert_eq!(picks, fitted.choose(&scores, 2, &mut rng())?);
+    /// assert_eq!(probabilities, fitted.inclusion_probabilities(&scores, 2)?);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn choose_by_values<R: Rng + ?Sized>(
+        &self,
+        values: &[f64],
+        k: usize,
+        rng: &mut R,
+    ) -> Result<(Vec<Pick>, Vec<f64>), Error> {
+        check_k(k, values.len())?;
+        if !self.picks_by_values() {
+            return Err(Error::ByMore { policy: self.spec().name().into() });
+        }
+        let (mut scratch, exploration) = (Scratch::new(), self.exploration());
+        scratch.values = values.to_vec();
+        explore::choose(exploration, k, rng, &mut scratch);
+        explore::inclusion(exploration, k, &mut scratch);
+        Ok((scratch.picks, scratch.probabilities))
     }
 
     /// The value that each item is ranked by, exploration aside.

@@ -289,7 +289,7 @@ impl Jury {
         check_width(pool, &self.evaluators)?;
         check_width(new, &self.evaluators)?;
         check_time(at)?;
-        check_k(k, pool)?;
+        check_k(k, pool.items())?;
         if self.policy.observes_first() {
             self.observe(new, at)?;
         }

@@ -154,6 +154,12 @@ fn probabilities_sum_to_k_are_on_the_receipts_and_match_frequencies() {
             let pi = fitted.inclusion_probabilities(&view, k).unwrap();
             assert_eq!(pi.len(), items, "{spec}");
             assert!((pi.iter().sum::<f64>() - k as f64).abs() < 1e-9, "{spec}: {pi:?}");
+            let mut rng = ChaCha8Rng::seed_from_u64(6);
+            let by_scores = fitted.choose(&view, k, &mut rng.clone()).unwrap();
+            let by_values = fitted.choose_by_values(&fitted.values(&view).unwrap(), k, &mut rng);
+            let refused = Error::ByMore { policy: spec.name().into() };
+            let expected = if fitted.picks_by_values() { Ok((by_scores, pi.clone())) } else { Err(refused) };
+            assert_eq!(by_values, expected, "{spec}");
             let mut counts = vec![0.0; items];
             let mut rng = ChaCha8Rng::seed_from_u64(7);
             let mut picks = Vec::new();

@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// Picks from rows as the policy does, and shows them to the jury, once. Returns a dict: `row`, `value`, `probability`,
-/// `explored`, `receipt` of the picks, `round` and `at`; of every row, `values` and `probabilities`.
+/// `explored`, `receipt` of the picks, `round` and `at`; their `values` and `probabilities`, or with `every` those of all rows.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn pick<'py>(
@@ -66,7 +66,7 @@ pub(crate) fn pick<'py>(
         .map(|(begun, (picking, rows, told))| (begun, (picking, rows, told.heard(reins))))
     };
     let (begun, (picking, rows, told)) = work::run(py, watch, work)?;
-    let dict = picked(py, &picking)?;
+    let dict = picked(py, &picking, every)?;
     if let Some(rows) = rows {
         dict.set_item("rows", Bound::new(py, rows)?)?;
     }
@@ -74,9 +74,15 @@ pub(crate) fn pick<'py>(
     Ok((dict, jury_of(py, state, begun)?))
 }
 
-fn picked<'py>(py: Python<'py>, picking: &Picking) -> PyResult<Bound<'py, PyDict>> {
+/// The picks; with `every`, also the value and the probability of each row.
+fn picked<'py>(py: Python<'py>, picking: &Picking, every: bool) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let rows = || picking.picks.iter().map(|pick| pick.row);
+    let shown: Box<dyn Iterator<Item = u64>> =
+        if every { Box::new(0..picking.rows) } else { Box::new(rows()) };
+    let (values, probabilities): (Vec<f64>, Vec<f64>) = shown
+        .map(|row| (finite(picking.values()[row as usize]), picking.probabilities()[row as usize]))
+        .unzip();
     dict.set_item("total", picking.rows)?;
     dict.set_item("round", &picking.round)?;
     dict.set_item("at", picking.at)?;
@@ -85,7 +91,7 @@ fn picked<'py>(py: Python<'py>, picking: &Picking) -> PyResult<Bound<'py, PyDict
     dict.set_item("explored", PyArray1::from_iter(py, explored))?;
     let receipts = picking.picks.iter().map(|pick| serde_json::to_string(&pick.receipt).unwrap_or_default());
     dict.set_item("receipt", receipts.collect::<Vec<String>>())?;
-    dict.set_item("values", PyArray1::from_iter(py, picking.values().iter().map(|&value| finite(value))))?;
-    dict.set_item("probabilities", PyArray1::from_slice(py, picking.probabilities()))?;
+    dict.set_item("values", PyArray1::from_vec(py, values))?;
+    dict.set_item("probabilities", PyArray1::from_vec(py, probabilities))?;
     Ok(dict)
 }

@@ -5,6 +5,7 @@ use crate::judge::scores;
 use crate::table::{Table, Want};
 use jurybox::estimate::{Moments, Statistic};
 use jurybox::toolbox::hash_number;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Groups of rows for the jackknife.
 pub(super) const GROUPS: usize = 20;
@@ -98,13 +99,20 @@ impl Gathered {
             },
         };
         let want = Want { reward: rewarded, upright: true, ..Want::default() };
+        // Rows that the sample would not keep stay where they are: those of all chunks on their way would be many.
+        let below = AtomicU64::new(gathered.sample.below);
         gathered.rows = table.scan_even(
             want,
             |chunk| {
                 let moments = moments(chunk.scores, chunk.rewards, width)?;
-                Ok((chunk.scores.to_vec(), chunk.rewards.to_vec(), moments))
+                let below = below.load(Ordering::Relaxed);
+                let offered = chunk.scores.chunks_exact(width).zip(chunk.row..);
+                let offered = offered.filter(|(_, number)| hash_number(0, *number) <= below);
+                let (numbers, rows): (Vec<u64>, Vec<&[f64]>) =
+                    offered.map(|(row, number)| (number, row)).unzip();
+                Ok((numbers, rows.concat(), chunk.rewards.to_vec(), moments))
             },
-            |at, (values, rewards, (plain, labelled))| {
+            |at, (numbers, rows, rewards, (plain, labelled))| {
                 for &reward in rewards.iter().filter(|reward| !reward.is_nan()) {
                     gathered.labelled += 1;
                     gathered.outcomes.learn(reward);
@@ -115,10 +123,11 @@ impl Gathered {
                 for (into, from) in gathered.labels.iter_mut().zip(&labelled) {
                     into.merge(from);
                 }
-                for (row, scores) in values.chunks_exact(width).enumerate() {
-                    let reward = rewards.get(row).copied().unwrap_or(f64::NAN);
-                    gathered.sample.offer(at.row + row as u64, scores, reward);
+                for (number, scores) in numbers.into_iter().zip(rows.chunks_exact(width)) {
+                    let reward = rewards.get((number - at.row) as usize).copied().unwrap_or(f64::NAN);
+                    gathered.sample.offer(number, scores, reward);
                 }
+                below.store(gathered.sample.below, Ordering::Relaxed);
                 Ok(())
             },
         )?;
@@ -153,6 +162,7 @@ fn moments(values: &[f64], rewards: &[f64], width: usize) -> Result<(Vec<Moments
         let mut of_scores = Moments::new(width);
         let rows: Vec<f64> = mine().flat_map(|(_, row)| row).copied().collect();
         of_scores.observe(&scores(&rows, width)?);
+        of_scores.shrink();
         plain.push(of_scores);
         if !rewards.is_empty() {
             let mut of_both = Moments::new(width + 1);
@@ -160,6 +170,7 @@ fn moments(values: &[f64], rewards: &[f64], width: usize) -> Result<(Vec<Moments
             let rows: Vec<f64> =
                 known.flat_map(|(row, scores)| scores.iter().copied().chain([rewards[row]])).collect();
             of_both.observe(&scores(&rows, width + 1)?);
+            of_both.shrink();
             labelled.push(of_both);
         }
     }

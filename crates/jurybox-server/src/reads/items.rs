@@ -214,7 +214,11 @@ impl Clerk {
             let level = Fraction::try_from(0.9).ok();
             let scores = view.fitted.scores(&row)?;
             predicted = match level {
-                Some(level) => view.fitted.predict(&scores, level)?.and_then(|mut all| all.pop()),
+                Some(level) => {
+                    let one = view.fitted.predict(&scores, level)?.and_then(|mut all| all.pop());
+                    // Before there are two rewards it may be anything, and then nothing is said.
+                    one.filter(|one| one.half_width().is_finite())
+                }
                 None => None,
             };
             // A fit made for other evaluators says nothing about those who sit now.

@@ -94,6 +94,21 @@ impl Moments {
         self.buffers = buffers;
     }
 
+    /// Lets go of the memory that the next round would have used again: for whoever keeps many.
+    ///
+    /// ```
+    /// use jurybox::{Scores, estimate::Moments};
+    ///
+    /// let mut moments = Moments::new(1);
+    /// moments.observe(&Scores::new(&[1.0, 3.0], 1)?);
+    /// moments.shrink();
+    /// assert_eq!(moments.mean(0), 2.0);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn shrink(&mut self) {
+        self.buffers = Buffers::default();
+    }
+
     /// Adds `count` items that both evaluators scored, with those means and that co-moment.
     fn absorb(&mut self, i: usize, j: usize, count: f64, mean_i: f64, mean_j: f64, spread: f64) {
         if count == 0.0 {

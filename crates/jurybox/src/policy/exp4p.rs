@@ -205,6 +205,10 @@ impl Rank for Mix {
         true
     }
 
+    fn picks_by_values(&self) -> bool {
+        false
+    }
+
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
         self.inclusion(scores, k, scratch);
         systematic(&scratch.probabilities, k, rng.random(), &mut scratch.drawn);

@@ -21,7 +21,7 @@ mod eps_greedy;
 mod esag;
 mod eval_ucb;
 mod exp4p;
-mod explore;
+pub(crate) mod explore;
 mod gains;
 mod lin_ucb;
 mod oracle;
@@ -161,6 +161,11 @@ pub(crate) trait Rank: Clone + Send + Sync {
     /// Whether it leaves some of its picks to chance, so that a plain list by value is not what it picks.
     fn leaves_to_chance(&self) -> bool {
         self.exploration().eps > 0.0
+    }
+
+    /// Whether it picks by the values of the items, and by nothing else of their scores.
+    fn picks_by_values(&self) -> bool {
+        true
     }
 
     /// Picks, into `scratch.picks`: the top K by `values`, with exploration.

@@ -62,6 +62,10 @@ impl Rank for OneAtRandom {
         true
     }
 
+    fn picks_by_values(&self) -> bool {
+        false
+    }
+
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
         self.inclusion(scores, k, scratch);
         let drawn = rng.random_range(0..scores.evaluators());

@@ -230,6 +230,10 @@ impl AnyRank {
         each_rank!(self, r => r.form())
     }
 
+    pub(crate) fn picks_by_values(&self) -> bool {
+        each_rank!(self, r => r.picks_by_values())
+    }
+
     pub(crate) fn choose<R: Rng + ?Sized>(
         &self,
         scores: &Scores<'_>,

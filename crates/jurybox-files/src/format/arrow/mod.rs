@@ -35,6 +35,7 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error>
         decimal: Decimal::Either,
         no_shares: false,
         shares: false,
+        flaws: None,
         nested: false,
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())

@@ -41,6 +41,7 @@ mod options;
 mod phases;
 mod posterior;
 mod regression;
+mod spread;
 mod state;
 mod tails;
 mod uncertainty;
@@ -50,6 +51,7 @@ use self::landscape::Landscape;
 use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
+use self::spread::Spread;
 use self::state::{Block, State};
 use super::{Entry, Exploration, Links, Needs, Policy};
 use crate::estimate::ladder::Ladder;
@@ -211,7 +213,8 @@ impl Policy for Adaptive {
             Curve::Spline => 4,
         };
         let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
-        let mut model = Model::fit(landscape, labelled, &whole.labelled);
+        let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
+        model.spread = Spread::of(&model, labelled);
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         }

@@ -15,6 +15,7 @@ use self::trial::FeatureSet;
 use super::landscape::{self, Landscape};
 use super::phases;
 use super::regression::{Examples, Regression, log_sum};
+use super::spread::Spread;
 use super::tails;
 use super::uncertainty::Uncertainty;
 use crate::estimate::{Joint, SampledRow};
@@ -38,6 +39,8 @@ pub(crate) struct Model {
     pub(crate) labels: f64,
     pub(crate) centre: Vec<f64>,
     pub(super) parts: Vec<Part>,
+    /// How far rewards are off.
+    pub(super) spread: Spread,
     /// Other weights to choose by, drawn from the posterior; none unless asked for.
     draws: Vec<Vec<f64>>,
     /// None where the value is linear in the scores.
@@ -96,6 +99,7 @@ impl Model {
             intercept: 0.0,
             labels: examples.weight(),
             centre: centre.collect(),
+            spread: Spread::default(),
             draws: Vec::new(),
             parts: Vec::with_capacity(fits.len()),
             tables: None,

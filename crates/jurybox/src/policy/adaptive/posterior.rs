@@ -71,6 +71,10 @@ impl Rank for Posterior {
         self.exploration
     }
 
+    fn picks_by_values(&self) -> bool {
+        self.drawn().is_none()
+    }
+
     /// One of the draws, each as likely, then the best by it and the audit slots.
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
         let Some(model) = self.drawn() else {
@@ -120,7 +124,8 @@ impl Rank for Posterior {
     fn predict(&self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
         let model = self.model.as_ref()?;
         let uncertainty = self.uncertainty(model);
-        Some(scores.rows().map(|row| uncertainty.predict(model, row, level)).collect())
+        let reach = uncertainty.reach(model, level);
+        Some(scores.rows().map(|row| uncertainty.predict(model, row, reach)).collect())
     }
 
     fn alarms(&self) -> &[Alarm] {

@@ -3,7 +3,7 @@
 use super::model::Model;
 use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
-use crate::toolbox::{GOLDEN, Interval, scatter};
+use crate::toolbox::{GOLDEN, Interval, scatter, student_quantile};
 
 /// Second moments of what is not known.
 #[derive(Debug, Clone)]
@@ -55,19 +55,32 @@ impl Uncertainty {
             .collect()
     }
 
-    /// Where the reward of an item will lie.
-    pub(crate) fn predict(&self, model: &Model, row: &[f64], level: f64) -> Interval {
+    /// How many standard deviations an interval reaches: the noise is known no better than from so many rewards. One by itself says
+    /// nothing of how far they lie apart, and nor do several that are all the same.
+    pub(crate) fn reach(&self, model: &Model, level: f64) -> f64 {
+        if model.labels < 2.0 || self.noise <= 0.0 {
+            return f64::INFINITY;
+        }
+        student_quantile(0.5 + 0.5 * level, model.labels - 1.0)
+    }
+
+    /// Where the reward of an item will lie, so many standard deviations to both sides.
+    pub(crate) fn predict(&self, model: &Model, row: &[f64], reach: f64) -> Interval {
         let mut features = Vec::new();
         let mean = model.value(row, &mut features);
         let n = features.len();
         let off: Vec<f64> = features.iter().zip(&model.centre).map(|(x, c)| x - c).collect();
-        let mut variance = self.noise * (1.0 + 1.0 / model.labels.max(1.0)) + model.unseen(row);
+        if reach == f64::INFINITY {
+            return Interval::around(mean, reach);
+        }
+        let mut variance = self.noise * (model.spread.at(mean) + 1.0 / model.labels) + model.unseen(row);
+        variance += model.spread.beyond(mean).powi(2);
         for i in 0..n {
             for j in 0..n {
                 variance += off[i] * self.covariance[i * n + j] * off[j];
             }
         }
-        interval(mean, variance, level)
+        Interval::around(mean, reach * variance.max(0.0).sqrt())
     }
 
     /// Weights drawn from the posterior, taken as normal: the same ones every time for the same model.

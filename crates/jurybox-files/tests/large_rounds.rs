@@ -1,0 +1,77 @@
+//! Picking from a round with more scores than are held: the same picks, whatever the format and the threads.
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use jurybox::rand::SeedableRng;
+use jurybox::{Example, Jury};
+use jurybox_files::{Judge, PickOptions, Roles, State, Table, choose, score_all, seat};
+use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
+
+const ROWS: usize = 140_000;
+const WIDTH: usize = 8;
+
+/// More than a million scores, some of them missing.
+fn scores() -> Vec<f64> {
+    let number = |at: usize| match at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44 {
+        draw if draw % 1000 == 7 => f64::NAN,
+        draw => draw as f64 / (1 << 20) as f64,
+    };
+    (0..ROWS * WIDTH).map(number).collect()
+}
+
+fn batch(scores: &[f64]) -> RecordBatch {
+    let ids: ArrayRef = Arc::new(StringArray::from_iter_values((0..ROWS).map(|row| format!("p{row}"))));
+    let column = |j: usize| {
+        let cells = scores.iter().skip(j).step_by(WIDTH).map(|&score| (!score.is_nan()).then_some(score));
+        (format!("e{j}"), Arc::new(cells.collect::<Float64Array>()) as ArrayRef)
+    };
+    RecordBatch::try_from_iter([("post".to_string(), ids)].into_iter().chain((0..WIDTH).map(column))).unwrap()
+}
+
+fn roles() -> Roles {
+    Roles { key: Some("post".into()), ..Roles::default() }
+}
+
+/// A jury that has learnt a little.
+fn begun(policy: &str, table: &Table, scores: &[f64]) -> Jury {
+    let mut jury = seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
+    let rows = scores.chunks_exact(WIDTH).filter(|row| row.iter().all(|x| !x.is_nan())).take(50);
+    for row in rows {
+        jury.learn(&[Example { scores: row, reward: row[0] + 0.5 * row[1], receipt: None }], 0).unwrap();
+    }
+    jury
+}
+
+#[test]
+fn picks_are_those_of_all_scores_at_once_in_every_format() {
+    let dir = tempfile::tempdir().unwrap();
+    let scores = scores();
+    let table = Table::from_batches(vec![batch(&scores)], &roles()).unwrap();
+    let csv = dir.path().join("hour.csv");
+    score_all(&table, &Judge::Weights(vec![0.0; WIDTH]), &csv, jurybox_files::Format::Csv).unwrap();
+    let csv = Table::open(&[csv], &roles(), true).unwrap().with_threads(3);
+    for policy in ["adaptive", "lin-ucb", "average"] {
+        let jury = begun(policy, &table, &scores);
+        let mut expected = jury.clone();
+        let view = expected.scores(&scores).unwrap();
+        let rng = &mut ChaCha8Rng::seed_from_u64(0);
+        let expected: Vec<usize> =
+            expected.round(&view, 1, 20, rng).unwrap().iter().map(|pick| pick.item).collect();
+        let mut states = Vec::new();
+        for table in [&table, &csv] {
+            let mut state = State::from(jury.clone());
+            let options = PickOptions { k: 20, at: Some(1), ..PickOptions::default() };
+            let picking = choose(table, &mut state, options).unwrap();
+            let rows: Vec<usize> = picking.picks.iter().map(|pick| pick.row as usize).collect();
+            assert_eq!(rows, expected, "{policy}");
+            assert_eq!(*picking.picks[0].id, *format!("p{}", rows[0]));
+            let sum: f64 = picking.probabilities().iter().sum();
+            assert!((sum - 20.0).abs() < 1e-9 && picking.values().len() == ROWS, "{policy}: {sum}");
+            assert_eq!((state.jury.seen().rounds, state.jury.seen().items), (1, ROWS as u64));
+            let again = choose(table, &mut state, options).unwrap();
+            assert!(again.observed_before && again.round == picking.round, "{policy}");
+            states.push((state.jury.to_bytes(), picking.round));
+        }
+        assert_eq!(states[0], states[1], "{policy}");
+    }
+}
