@@ -187,7 +187,7 @@ pub(crate) fn router(app: &App) -> Router {
         router = router.route(path, guarded);
     }
     if app.demo().is_some() {
-        let need = Need { app: app.clone(), role: Some(Role::Admin) };
+        let need = Need { app: app.clone(), roles: vec![Role::Admin], page: true };
         router = router.route("/demo/swap", post(demo::swap).route_layer(from_fn_with_state(need, guard)));
     }
     router
