@@ -64,7 +64,7 @@ pub struct Taken {
     /// Evaluators whose columns are not to be read: their scores are missing.
     unread: Vec<String>,
     /// Columns that name items.
-    id: Vec<String>,
+    pub(crate) id: Vec<String>,
     /// What was made of a long table, in a few words.
     pub(crate) widened: Option<String>,
     warnings: Vec<Warning>,
@@ -155,6 +155,11 @@ impl Taken {
         }
         let evaluators = self.evaluators.as_slice().iter().map(spoken).collect();
         Err(Error::NoneOfTheEvaluators { path: path.into(), evaluators })
+    }
+
+    /// The columns that name items.
+    pub fn id(&self) -> &[String] {
+        &self.id
     }
 
     /// Whether a column is read as numbers.
