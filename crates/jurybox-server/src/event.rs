@@ -221,7 +221,7 @@ pub struct Given {
     pub supersedes: Option<Which>,
     /// What the item is worth, where this verdict decides it.
     pub decides: Option<f64>,
-    /// Whether it replaces another and is the first to decide: until then there were too few that agreed.
+    /// Whether it replaces another, or is an appeal, and is the first to decide: until then there were too few that agreed.
     pub decides_first: bool,
     /// The probability of its pick.
     pub probability: f64,
@@ -248,15 +248,6 @@ pub struct Decided {
     pub arrived: i64,
     /// The item's scores by the evaluators before; empty once erased.
     pub scores: Vec<f64>,
-}
-
-/// The same without the item itself, as it stands in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Enough {
-    pub(crate) n: u64,
-    pub(crate) reward: f64,
-    pub(crate) probability: f64,
-    pub(crate) explored: bool,
 }
 
 /// A verdict that stands, as far as a board must know it.
@@ -302,151 +293,5 @@ impl Body {
             Body::Configure { decided, .. } => decided.len(),
             _ => 0,
         } as u64
-    }
-}
-
-/// The small part of an entry that stands in the log itself. Fields may be added under one version.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Stub {
-    Create {
-        config: Box<Config>,
-        secret: u64,
-    },
-    Configure {
-        config: Box<Config>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        decided: Vec<Enough>,
-    },
-    Items {
-        first: u64,
-        added: u64,
-        rescored: u64,
-    },
-    Claim {
-        reviewer: String,
-        k: u32,
-        filter: Filter,
-        model: u64,
-        until: i64,
-        picked: u64,
-    },
-    Extend {
-        reviewer: String,
-        until: i64,
-        leases: Vec<Held>,
-    },
-    Release {
-        reviewer: String,
-        leases: Vec<Held>,
-        skip: Option<String>,
-    },
-    Verdicts {
-        given: u64,
-        /// The places of those that replace another and are the first to decide.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        decides_first: Vec<u32>,
-    },
-    Undo {
-        reviewer: String,
-        verdict: Which,
-        n: u64,
-        slot: i16,
-        until: i64,
-        rest: Vec<Earlier>,
-        skipped: Vec<String>,
-        probability: f64,
-        explored: bool,
-    },
-    Close {
-        reason: String,
-        items: Vec<(u64, u64)>,
-    },
-    Erase {
-        items: Vec<u64>,
-    },
-    Settle,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Versioned {
-    v: u32,
-    #[serde(flatten)]
-    stub: Stub,
-}
-
-/// The version of bodies. A reader refuses others.
-const VERSION: u32 = 1;
-
-impl Stub {
-    pub(crate) fn of(body: &Body) -> Stub {
-        let len = |list: usize| list as u64;
-        match body.clone() {
-            Body::Create { config, secret } => Stub::Create { config: Box::new(config), secret },
-            Body::Configure { config, decided } => {
-                let enough = |item: Decided| Enough {
-                    n: item.n,
-                    reward: item.reward,
-                    probability: item.probability,
-                    explored: item.explored,
-                };
-                let decided = decided.into_iter().map(enough).collect();
-                Stub::Configure { config: Box::new(config), decided }
-            }
-            Body::Items { added, rescored } => Stub::Items {
-                first: added.first().map_or(0, |item| item.n),
-                added: len(added.len()),
-                rescored: len(rescored.len()),
-            },
-            Body::Claim { reviewer, k, filter, model, until, picks } => {
-                Stub::Claim { reviewer, k, filter, model, until, picked: len(picks.len()) }
-            }
-            Body::Extend { reviewer, until, leases } => Stub::Extend { reviewer, until, leases },
-            Body::Release { reviewer, leases, skip } => Stub::Release { reviewer, leases, skip },
-            Body::Verdicts { given } => {
-                let places = (0_u32..).zip(&given);
-                let first = places.filter(|(_, given)| given.decides_first).map(|(i, _)| i).collect();
-                Stub::Verdicts { given: len(given.len()), decides_first: first }
-            }
-            Body::Undo {
-                reviewer,
-                verdict,
-                item,
-                arrived: _,
-                slot,
-                until,
-                rest,
-                skipped,
-                probability,
-                explored,
-            } => {
-                Stub::Undo { reviewer, verdict, n: item.n, slot, until, rest, skipped, probability, explored }
-            }
-            Body::Close { reason, items } => Stub::Close { reason, items },
-            Body::Erase { items } => Stub::Erase { items },
-            Body::Settle => Stub::Settle,
-        }
-    }
-
-    pub(crate) fn to_text(&self) -> String {
-        #[derive(Serialize)]
-        struct Out<'a> {
-            v: u32,
-            #[serde(flatten)]
-            stub: &'a Stub,
-        }
-        serde_json::to_string(&Out { v: VERSION, stub: self }).expect("a body is plain data")
-    }
-
-    pub(crate) fn from_text(text: &str) -> Result<Stub, crate::Error> {
-        let read: Versioned = serde_json::from_str(text)
-            .map_err(|error| crate::error::corrupt(format!("a body of the log: {error}: {text}")))?;
-        if read.v != VERSION {
-            return Err(crate::Error::Open(format!(
-                "the log has bodies of version {}, this program reads version {VERSION}",
-                read.v
-            )));
-        }
-        Ok(read.stub)
     }
 }

@@ -66,6 +66,15 @@ pub struct Webhook {
     pub head: u64,
 }
 
+/// What is to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sending {
+    /// What it is signed with.
+    pub secret: Secret,
+    /// The last entry of the page: the same until it has arrived, however often it is tried and though the log grows.
+    pub until: u64,
+}
+
 /// What became of sending.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
@@ -132,7 +141,7 @@ impl Service {
         if seen > head.seq {
             return Err(Error::Refused(format!("after = {seen}: the log ends at entry {}", head.seq)));
         }
-        let kept = self.reach(|store| store.secret(id, name))?;
+        let kept = self.reach(|store| store.secret(id, name))?.map(|(secret, _)| secret);
         let secret =
             secret.or(kept).ok_or_else(|| Error::Refused("a webhook that is new needs a secret".into()))?;
         let hook = Webhook {
@@ -159,12 +168,13 @@ impl Service {
         self.reach(|store| store.drop_hook(id, name))
     }
 
-    /// Has a webhook to oneself for a minute, under a number of one's own: its secret, or nothing where another node has it.
-    pub fn take_webhook(&self, hook: &Webhook, holder: i64) -> Result<Option<Secret>, Error> {
+    /// Has a webhook to oneself for a minute, under a number of one's own: what is to be sent, or nothing where another node has it.
+    pub fn take_webhook(&self, hook: &Webhook, holder: i64) -> Result<Option<Sending>, Error> {
         self.reach(|store| {
             let now = store.now()?;
             let ours = store.take_hook(hook.id, &hook.name, holder, now, now + OURS)?;
-            if ours { store.secret(hook.id, &hook.name) } else { Ok(None) }
+            let taken = if ours { store.secret(hook.id, &hook.name)? } else { None };
+            Ok(taken.map(|(secret, until)| Sending { secret, until }))
         })
     }
 

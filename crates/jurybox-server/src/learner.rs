@@ -8,12 +8,14 @@
 //! says that it is [stale](Learner::is_stale) and stops, and a new one folds the log from the beginning, told beforehand what is
 //! known by now ([`Known`]).
 
+mod state;
+
 use crate::Error;
 use crate::config::{Config, micros};
 use crate::event::{Body, Event, Given, Source};
 use crate::seatings::Seatings;
 use jurybox::{Example, Fitted, Jury, Receipt, Scores, Seen};
-use serde::{Deserialize, Serialize};
+use state::{Lesson, State, Unripe, VERSION};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Items that make a round. Single arrivals would blind what watches for drift.
@@ -37,26 +39,6 @@ pub(crate) struct Known {
     pub(crate) erased: BTreeSet<u64>,
 }
 
-/// An item that waits for its scores.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Unripe {
-    due: i64,
-    scores: Vec<f64>,
-}
-
-/// A verdict that can still be taken back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Lesson {
-    due: i64,
-    seq: u64,
-    i: u32,
-    arrived: i64,
-    scores: Vec<f64>,
-    reward: f64,
-    probability: f64,
-    explored: bool,
-}
-
 /// What a queue has learnt up to an entry of its log.
 #[derive(Debug, Clone)]
 pub(crate) struct Learner {
@@ -71,27 +53,6 @@ pub(crate) struct Learner {
     sighted: u64,
     stale: bool,
 }
-
-/// Everything but the jury, as it is saved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
-    version: u32,
-    seq: u64,
-    at: i64,
-    /// How often something was revised that had been learnt.
-    epoch: u64,
-    /// Rows folded.
-    weight: u64,
-    #[serde(with = "as_json")]
-    config: Config,
-    seatings: Seatings,
-    round: Vec<(u64, Vec<f64>)>,
-    unripe: BTreeMap<u64, Unripe>,
-    lessons: BTreeMap<u64, Lesson>,
-    jury: Vec<u8>,
-}
-
-const VERSION: u32 = 1;
 
 impl Learner {
     /// Of a queue whose first entry this is.
@@ -411,39 +372,6 @@ impl Learner {
             seatings.carry(&mut row, self.state.seatings.len() - 1, seatings.len() - 1);
         }
         row
-    }
-
-    /// The whole of it, the same bytes for the same log.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let state = State { jury: self.jury.to_bytes(), ..self.state.clone() };
-        postcard::to_allocvec(&state).expect("a learner is plain data")
-    }
-
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let state: State = postcard::from_bytes(bytes)
-            .map_err(|error| crate::error::corrupt(format!("a checkpoint: {error}")))?;
-        if state.version != VERSION {
-            return Err(Error::Open(format!("a checkpoint is of version {}", state.version)));
-        }
-        let jury = Jury::from_bytes(&state.jury)?;
-        let ripe_at = state.unripe.iter().map(|(n, unripe)| (unripe.due, *n)).collect();
-        let taught_at = state.lessons.iter().map(|(n, l)| (l.due, l.seq, l.i, *n)).collect();
-        Ok(Learner { state, jury, known: Known::default(), ripe_at, taught_at, sighted: 0, stale: false })
-    }
-}
-
-/// A configuration has fields that may be left out, and the compact form has none such: it stands there as JSON.
-mod as_json {
-    use super::Config;
-    use serde::{Deserialize, Deserializer, Serializer, de, ser};
-
-    pub(super) fn serialize<S: Serializer>(config: &Config, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&serde_json::to_string(config).map_err(ser::Error::custom)?)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Config, D::Error> {
-        serde_json::from_str(&String::deserialize(from)?).map_err(de::Error::custom)
     }
 }
 

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod aside;
 mod board;
 mod checker;
 mod clerk;
@@ -37,6 +38,8 @@ mod rows;
 mod seatings;
 mod service;
 mod store;
+mod stub;
+mod watch;
 
 pub use board::{Counts, Filter};
 pub use checker::{Checked, verify};
@@ -44,7 +47,7 @@ pub use config::{Config, Doors};
 pub use desk::{Desk, Exported, Status};
 pub use error::Error;
 pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
-pub use hooks::{Outcome, Secret, Webhook};
+pub use hooks::{Outcome, Secret, Sending, Webhook};
 pub use keep::{Rebuilt, backup, rebuild, restore};
 pub use keys::{Key, Keyring, Role, hash_of_secret};
 pub use place::Place;

@@ -4,10 +4,10 @@ use crate::Error;
 use crate::board::Board;
 use crate::board::work::Work;
 use crate::error::corrupt;
-use crate::event::{Earlier, Stub};
 use crate::learner::{Known, Learner};
 use crate::replica::Replica;
 use crate::store::{Checkpoint, Head, Store, set_up};
+use crate::stub::Stub;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,8 +40,7 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<(Rep
         works.entry(row.n).or_default().leases.push(row.lease);
     }
     for row in store.verdicts_on_open(queue)? {
-        let verdict = Earlier { reviewer: row.reviewer, slot: row.slot, reward: row.reward };
-        works.entry(row.n).or_default().verdicts.push(verdict);
+        works.entry(row.n).or_default().verdicts.push(row.earlier());
     }
     for (n, reviewer) in store.skips(queue)? {
         works.entry(n).or_default().skipped.push(reviewer);

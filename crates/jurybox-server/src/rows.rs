@@ -2,8 +2,9 @@
 
 use crate::Error;
 use crate::error::corrupt;
-use crate::event::{Added, Body, Decided, Enough, Event, Given, Picked, Rescored, Source, Stub, Tags, Which};
+use crate::event::{Added, Body, Decided, Earlier, Event, Given, Picked, Rescored, Source, Tags, Which};
 use crate::seatings::Seatings;
+use crate::stub::{Enough, Stub};
 use std::collections::HashMap;
 
 /// An entry to be written, with what its rows have besides.
@@ -99,6 +100,11 @@ impl VerdictRow {
             explored: given.explored,
             stands_from,
         }
+    }
+
+    /// As far as a board must know it.
+    pub(crate) fn earlier(&self) -> Earlier {
+        Earlier { reviewer: self.reviewer.clone(), slot: self.slot, reward: self.reward }
     }
 
     fn into_given(self, item: Added, arrived: i64, decides_first: bool) -> Given {
@@ -263,7 +269,9 @@ impl Chunk {
 
 /// Scores as they are stored: eight bytes each, the low one first.
 pub(crate) fn scores_to_bytes(scores: &[f64]) -> Vec<u8> {
-    scores.iter().flat_map(|score| score.to_le_bytes()).collect()
+    let mut bytes = Vec::with_capacity(scores.len() * 8);
+    scores.iter().for_each(|score| bytes.extend_from_slice(&score.to_le_bytes()));
+    bytes
 }
 
 /// Reads what [`scores_to_bytes`] wrote.

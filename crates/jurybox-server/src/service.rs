@@ -1,10 +1,12 @@
 //! The service: one clerk a queue, on a thread of its own, that many callers ask at once.
 //!
-//! Requests that wait become one transaction. Beside each clerk a second thread ranks: it takes a copy of the state, fits, values
-//! and sorts, hands the order over, and rests three times as long as that took. Where something that was learnt has been revised, it
-//! folds the log again first. Claims go on meanwhile, under the model they name.
+//! Requests that wait become one transaction. Beside the clerks a few threads rank for all of them: one takes a copy of a queue's state,
+//! fits, values and sorts, and hands the order over; then the queue rests three times as long as that took. Where something that was learnt
+//! has been revised, the log is folded again first. Claims go on meanwhile, under the model they name. One more thread looks what other nodes
+//! have written, and flushes what was written here. A queue that nobody asks for anything costs a thread that sleeps.
 
 use crate::Error;
+use crate::aside::Helpers;
 use crate::board::Counts;
 use crate::clerk::Clerk;
 use crate::config::Config;
@@ -14,8 +16,10 @@ use crate::place::Place;
 use crate::reads::Found;
 use crate::request::{Answer, Call};
 use crate::store::Store;
+use crate::watch::Watch;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -42,6 +46,10 @@ pub(crate) enum Message {
     Call(Box<Call>, Reply),
     Look(Sender<Standing>),
     Read(Job),
+    /// Another node has written something.
+    Moved,
+    /// Something was done aside.
+    Wake,
     Stop,
 }
 
@@ -82,12 +90,17 @@ pub struct Standing {
 /// ```
 pub struct Service {
     store: Mutex<Box<dyn Store>>,
-    queues: Mutex<HashMap<i64, Arc<Mutex<Seat>>>>,
+    seats: Arc<Seats>,
+    helpers: Arc<Helpers>,
+    watch: Watch,
 }
+
+/// The places of all queues that were ever asked for.
+pub(crate) type Seats = Mutex<HashMap<i64, Arc<Mutex<Seat>>>>;
 
 /// A queue's place in the service. Who opens or deletes the queue holds this alone, and those who ask for others go on.
 #[derive(Default)]
-struct Seat {
+pub(crate) struct Seat {
     name: String,
     queue: Option<Queue>,
     /// Why it could not be opened, or has stopped, and when that was found.
@@ -111,7 +124,7 @@ pub(crate) fn held<T: ?Sized>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Does something that must not, but might, stop in the middle; then those are its last words.
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str);
         let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -132,6 +145,21 @@ struct Inner {
     found: Mutex<Option<(u64, Found)>>,
     clerk: Mutex<Option<JoinHandle<()>>>,
     health: Arc<Mutex<Health>>,
+    /// The last entry of the log that the clerk has seen.
+    seen: Arc<AtomicU64>,
+}
+
+impl Seat {
+    /// Wakes the clerk where the log has entries that it has not seen. One that is being opened, or deleted, has no need of it.
+    pub(crate) fn note_head(seat: &Mutex<Seat>, head: u64) {
+        if let Ok(seat) = seat.try_lock()
+            && let Some(Queue(queue)) = &seat.queue
+            && queue.seen.load(Ordering::Relaxed) < head
+        {
+            // Where the inbox is full, its reader is awake, and reads before it answers.
+            let _ = queue.inbox.try_send(Message::Moved);
+        }
+    }
 }
 
 impl Service {
@@ -139,7 +167,9 @@ impl Service {
     /// a database that cannot be reached: now, and whenever it goes away later; then callers are refused until it is back.
     pub fn open(place: impl Into<Place>, wait: Duration) -> Result<Self, Error> {
         let store = place.into().open(wait)?;
-        Ok(Service { store: Mutex::new(store), queues: Mutex::default() })
+        let seats = Arc::<Seats>::default();
+        let watch = Watch::over(store.another()?, seats.clone())?;
+        Ok(Service { store: Mutex::new(store), seats, helpers: Arc::new(Helpers::new()), watch })
     }
 
     /// Makes a queue. One that is there with the same configuration is that queue.
@@ -180,7 +210,7 @@ impl Service {
     /// The queues that are not served as they should be, and why: those whose records cannot be read, whose clerk has stopped, or
     /// whose clock cannot be right. The others go on.
     pub fn troubles(&self) -> Vec<(String, Error)> {
-        let seats: Vec<_> = held(&self.queues).values().cloned().collect();
+        let seats: Vec<_> = held(&self.seats).values().cloned().collect();
         let trouble = |seat: &Arc<Mutex<Seat>>| {
             // One that is being opened, or deleted, is in no trouble yet.
             let seat = seat.try_lock().ok()?;
@@ -202,12 +232,12 @@ impl Service {
         }
         self.reach(|store| store.delete_queue(id))?;
         seat.gone = true;
-        held(&self.queues).remove(&id);
+        held(&self.seats).remove(&id);
         Ok(())
     }
 
     fn seat(&self, id: i64) -> Arc<Mutex<Seat>> {
-        held(&self.queues).entry(id).or_default().clone()
+        held(&self.seats).entry(id).or_default().clone()
     }
 
     fn serve(&self, id: i64, name: &str) -> Result<Queue, Error> {
@@ -240,12 +270,15 @@ impl Service {
             }
         };
         let (inbox, messages) = sync_channel(WAITING);
-        let health = Arc::<Mutex<Health>>::default();
+        let (health, seen) = (Arc::<Mutex<Health>>::default(), Arc::<AtomicU64>::default());
         let told = health.clone();
+        let (helpers, last) = (self.helpers.clone(), seen.clone());
+        let (bell, wrote) = (inbox.clone(), self.watch.bell());
         let thread = std::thread::Builder::new().name(format!("clerk {id}"));
         let handle = thread
             .spawn(move || {
-                let worked = caught(|| Office::new(clerk, told.clone()).run(&messages));
+                let office = Office::new(clerk, told.clone(), last, helpers, bell, wrote);
+                let worked = caught(|| office.run(&messages));
                 // Before the inbox is closed, so that who finds it closed finds the words too.
                 held(&told).stopped = worked.err();
                 drop(messages);
@@ -258,6 +291,7 @@ impl Service {
             found: Mutex::default(),
             clerk,
             health,
+            seen,
         }));
         (seat.queue, seat.failed) = (Some(queue.clone()), None);
         Ok(queue)

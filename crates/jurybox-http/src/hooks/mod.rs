@@ -1,7 +1,7 @@
 //! Webhooks: the log of a queue, told to somebody else as it grows.
 //!
 //! Every webhook has a cursor in the database, which moves when what was sent has been answered with success, and not before: everything
-//! arrives, in order, at least once. One node at a time has a webhook, for a minute from when it last said so; should it die, another goes on.
+//! arrives, in order, at least once. What is tried again is the same page under the same id, though the log has grown since. One node at a time has a webhook, for a minute from when it last said so; should it die, another goes on.
 //! What cannot be delivered is tried again, after ever longer rests; after days of that it is left alone until somebody sets it up anew.
 
 pub(crate) mod address;
@@ -20,8 +20,6 @@ use std::time::Duration;
 
 /// How often somebody looks whether there is something to send.
 const LOOK: Duration = Duration::from_millis(500);
-/// Entries of the log that are sent together.
-const TOGETHER: usize = 100;
 /// The first rest after a failure, and the longest, in seconds.
 const RESTS: (u64, u64) = (1, 3600);
 /// So often it must have failed before it is left alone, however long that took.
@@ -79,9 +77,10 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
         let (asked, of) = (app.clone(), hook.clone());
         let taken = move || {
             let service = &asked.0.service;
-            let Some(secret) = service.take_webhook(&of, holder)? else { return Ok(None) };
-            let events = service.queue(&of.queue)?.happened(of.seen, TOGETHER)?;
-            Ok(Some((secret, events, service.now()?)))
+            let Some(sending) = service.take_webhook(&of, holder)? else { return Ok(None) };
+            let page = usize::try_from(sending.until.saturating_sub(of.seen)).unwrap_or(usize::MAX);
+            let events = service.queue(&of.queue)?.happened(of.seen, page)?;
+            Ok(Some((sending.secret, events, service.now()?)))
         };
         let Some((secret, events, now)) = app.wait(taken).await? else { return Ok(()) };
         let (Some(first), Some(last)) =

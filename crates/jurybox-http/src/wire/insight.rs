@@ -390,8 +390,16 @@ pub(crate) struct Event {
     reviewer: Option<String>,
     /// The items that it is about.
     items: Vec<String>,
+    /// How many items it is about, those that were erased since included.
+    many: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     verdicts: Vec<EventVerdict>,
+    /// The id of the verdict that was taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<String>,
+    /// The settings that changed, as they are from here on; null where one is there no more.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    changed: BTreeMap<String, serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -426,6 +434,9 @@ impl From<Happened> for Event {
             kind: happened.kind.into(),
             reviewer: happened.reviewer,
             items: happened.items,
+            many: happened.many,
+            verdict: happened.undone,
+            changed: happened.changed,
             verdicts: happened.verdicts.into_iter().map(verdict).collect(),
             reason: happened.reason,
         }

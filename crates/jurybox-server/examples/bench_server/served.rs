@@ -4,6 +4,7 @@ use super::{CLIENTS, Done, EVALUATORS, K, batches, memory, score};
 use jurybox::Evaluators;
 use jurybox_server::{Answer, Call, Config, Filter, NewItem, NewVerdict, Place, Queue, Request, Service};
 use serde_json::{Value, json};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -144,10 +145,12 @@ pub(crate) fn flat(place: &Place, requests: u64) -> Done<Value> {
     const PENDING: u64 = 20_000;
     let (service, names) = (Service::open(place, PATIENCE)?, names());
     let queue = service.create("q", &config()?)?;
-    for batch in batches(PENDING) {
+    // One that was begun before goes on.
+    let there = queue.standing()?.counts.items;
+    for batch in batches(PENDING).filter(|_| there == 0) {
         queue.ask(Call::new("bench", Request::Items(batch.map(|n| item(n, &names)).collect())))?;
     }
-    let (done, next) = (AtomicU64::new(0), AtomicU64::new(PENDING));
+    let (done, next) = (AtomicU64::new(0), AtomicU64::new(PENDING.max(there)));
     let began = Instant::now();
     let bytes = std::thread::scope(|scope| -> Done<Vec<f64>> {
         let (queue, names, done, next) = (&queue, &names, &done, &next);
@@ -175,6 +178,8 @@ pub(crate) fn flat(place: &Place, requests: u64) -> Done<Value> {
         while bytes.len() < 10 && !callers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
             if done.load(Ordering::Relaxed) >= requests * (bytes.len() as u64 + 1) / 10 {
                 bytes.push(memory());
+                let so_far = done.load(Ordering::Relaxed);
+                writeln!(std::io::stderr(), "{so_far} requests: {:.1} MB", memory() / 1e6)?;
             }
             std::thread::sleep(Duration::from_millis(20));
         }

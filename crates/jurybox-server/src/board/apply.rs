@@ -51,6 +51,7 @@ impl Board {
                 }
             }
             Body::Claim { reviewer, until, picks, .. } => {
+                let reviewer: Arc<str> = reviewer.as_str().into();
                 for pick in picks {
                     let lease = Lease {
                         slot: pick.slot,
@@ -94,7 +95,7 @@ impl Board {
                 self.undo(item, *arrived, rest, skipped)?;
                 let lease = Lease {
                     slot: *slot,
-                    reviewer: reviewer.clone(),
+                    reviewer: reviewer.as_str().into(),
                     claim: event.seq,
                     until: *until,
                     probability: *probability,
@@ -165,10 +166,14 @@ impl Board {
 
     fn lease(&mut self, n: u64, lease: Lease) -> Result<(), Error> {
         let taken = |work: &Work| work.leases.iter().any(|other| other.slot == lease.slot);
-        if !self.is_open(n) || self.works.get(&n).is_some_and(taken) {
+        if !self.is_open(n) || self.work(n).is_some_and(taken) {
             return Err(corrupt(format!("item {n}, review {} was given out twice", lease.slot)));
         }
-        self.change(n, |work| work.leases.push(lease))
+        self.change(n, |work| {
+            // Very many items can be out, and few of them to more than one.
+            work.leases.reserve_exact(1);
+            work.leases.push(lease);
+        })
     }
 
     fn verdict(&mut self, given: &Given) -> Result<(), Error> {
@@ -219,10 +224,7 @@ impl Board {
             return;
         }
         self.lift(n);
-        if let Some(work) = self.works.remove(&n) {
-            for lease in &work.leases {
-                self.expiries.remove(&(lease.until, n, lease.slot));
-            }
+        if let Some(work) = self.set_work(n, None) {
             self.note(Step::Work { n, before: Some(work) });
         }
         let audit = self.audits.remove(&n);

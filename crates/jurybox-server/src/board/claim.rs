@@ -5,6 +5,7 @@ use super::blocks::{FREE, OPEN};
 use super::view::{Place, View};
 use crate::event::Tags;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 /// Which items are wanted, by their tags: of each name one of the values.
@@ -42,12 +43,11 @@ struct Asking<'a> {
     reviewer: &'a str,
     filter: &'a Filter,
     /// A set of tags is judged once, however many items share it.
-    judged: HashMap<u32, bool>,
-    chosen: Vec<Chosen>,
+    judged: RefCell<HashMap<u32, bool>>,
 }
 
 impl Asking<'_> {
-    fn is_wanted(&mut self, n: u64) -> bool {
+    fn is_wanted(&self, n: u64) -> bool {
         let board = self.board;
         if board.blocks.flags(n) & (OPEN | FREE) != OPEN | FREE {
             return false;
@@ -55,7 +55,7 @@ impl Asking<'_> {
         if !self.filter.0.is_empty() {
             let Some(tags) = board.blocks.tags(n) else { return false };
             let judge = || self.filter.takes(&board.tag_sets[tags as usize]);
-            if !*self.judged.entry(tags).or_insert_with(judge) {
+            if !*self.judged.borrow_mut().entry(tags).or_insert_with(judge) {
                 return false;
             }
         }
@@ -63,8 +63,8 @@ impl Asking<'_> {
     }
 
     /// Chooses an item if it can be: true if so.
-    fn take(&mut self, view: &View, n: u64, audit: Option<f64>) -> bool {
-        if !self.is_wanted(n) || self.chosen.iter().any(|other| other.n == n) {
+    fn take(&self, view: &View, n: u64, audit: Option<f64>, chosen: &mut Vec<Chosen>) -> bool {
+        if !self.is_wanted(n) || chosen.iter().any(|other| other.n == n) {
             return false;
         }
         let board = self.board;
@@ -72,7 +72,7 @@ impl Asking<'_> {
         let value = board.blocks.scores(n).map(|row| view.value(row, board.seatings.current()));
         let (Some(slot), Some(Ok(value))) = (slot, value) else { return false };
         let (probability, explored) = (audit.unwrap_or(1.0), audit.is_some());
-        self.chosen.push(Chosen { n, slot, value, probability, explored });
+        chosen.push(Chosen { n, slot, value, probability, explored });
         true
     }
 }
@@ -113,16 +113,16 @@ impl Board {
     /// What a reviewer who asks for `k` items at this time is to be given. Leases up to then must have expired.
     pub(crate) fn choose(&self, reviewer: &str, k: usize, filter: &Filter, at: i64) -> Vec<Chosen> {
         let Some(view) = &self.view else { return Vec::new() };
-        let (board, chosen) = (self, Vec::with_capacity(k));
-        let mut asking = Asking { board, reviewer, filter, judged: HashMap::new(), chosen };
+        let asking = Asking { board: self, reviewer, filter, judged: RefCell::default() };
+        let mut chosen = Vec::with_capacity(k);
         for &(_, n) in self.dues.iter().take_while(|(due, _)| *due <= at) {
-            if asking.chosen.len() == k {
+            if chosen.len() == k {
                 break;
             }
-            asking.take(view, n, None);
+            asking.take(view, n, None, &mut chosen);
         }
         let few = self.few(filter);
-        let mut audits = ((k as f64 * self.config.audit_share).ceil() as usize).min(k - asking.chosen.len());
+        let mut audits = ((k as f64 * self.config.audit_share).ceil() as usize).min(k - chosen.len());
         let drawn: Box<dyn Iterator<Item = (u64, f64)>> = match &few {
             Some(few) => Box::new(few.iter().filter_map(|n| Some((*n, *self.audits.get(n)?)))),
             None => Box::new(self.audits.iter().map(|(n, probability)| (*n, *probability))),
@@ -131,7 +131,7 @@ impl Board {
             if audits == 0 {
                 break;
             }
-            audits -= usize::from(asking.take(view, n, Some(probability)));
+            audits -= usize::from(asking.take(view, n, Some(probability), &mut chosen));
         }
         let best: Box<dyn Iterator<Item = u64>> = match few {
             Some(few) => {
@@ -139,14 +139,14 @@ impl Board {
                 places.sort_unstable();
                 Box::new(places.into_iter().map(|place| place.n))
             }
-            None => Box::new(view.walk(&self.blocks)),
+            None => Box::new(view.walk(&self.blocks, self.seatings.current(), |n| asking.is_wanted(n))),
         };
         for n in best {
-            if asking.chosen.len() == k {
+            if chosen.len() == k {
                 break;
             }
-            asking.take(view, n, None);
+            asking.take(view, n, None, &mut chosen);
         }
-        asking.chosen
+        chosen
     }
 }

@@ -72,17 +72,7 @@ impl Board {
             }
             Step::Flags { n, before } => self.blocks.set_flags(n, before),
             Step::Scores { n, before } => self.blocks.set_scores(n, &before),
-            Step::Work { n, before } => {
-                if let Some(work) = self.works.remove(&n) {
-                    for lease in &work.leases {
-                        self.expiries.remove(&(lease.until, n, lease.slot));
-                    }
-                }
-                if let Some(work) = before {
-                    self.expiries.extend(work.leases.iter().map(|lease| (lease.until, n, lease.slot)));
-                    self.works.insert(n, work);
-                }
-            }
+            Step::Work { n, before } => drop(self.set_work(n, before)),
             Step::Entered { place } => {
                 if let Some(view) = &mut self.view {
                     view.set.remove(&place);

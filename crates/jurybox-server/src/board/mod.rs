@@ -57,7 +57,9 @@ pub(crate) struct Board {
     /// Verdicts that stand.
     pub(crate) verdicts: u64,
     pub(crate) blocks: Blocks,
-    works: HashMap<u64, Work>,
+    works: HashMap<u64, Box<Work>>,
+    /// How many of them are in somebody's hands.
+    leased: u64,
     /// Leases by when they run out.
     expiries: BTreeSet<(i64, u64, i16)>,
     /// Open items that were drawn for an audit, with the probability of it.
@@ -94,6 +96,7 @@ impl Board {
             next: 1,
             verdicts: 0,
             works: HashMap::new(),
+            leased: 0,
             expiries: BTreeSet::new(),
             audits: BTreeMap::new(),
             dues: BTreeSet::new(),
@@ -110,8 +113,7 @@ impl Board {
 
     pub(crate) fn counts(&self) -> Counts {
         let open = self.blocks.open() as u64;
-        let leased = self.works.values().filter(|work| !work.leases.is_empty()).count() as u64;
-        let items = self.next - 1;
+        let (leased, items) = (self.leased, self.next - 1);
         Counts { items, pending: open - leased, leased, closed: items - open, verdicts: self.verdicts }
     }
 
@@ -128,7 +130,7 @@ impl Board {
     }
 
     pub(crate) fn work(&self, n: u64) -> Option<&Work> {
-        self.works.get(&n)
+        self.works.get(&n).map(Box::as_ref)
     }
 
     pub(crate) fn tags(&self, n: u64) -> Option<&Arc<Tags>> {
@@ -148,7 +150,7 @@ impl Board {
         }
         let mut works: BTreeMap<u64, Work> = BTreeMap::new();
         for (n, work) in self.works.iter().filter(|(_, work)| !work.is_empty()) {
-            let mut work = work.clone();
+            let mut work = (**work).clone();
             work.leases.sort_by_key(|lease| lease.slot);
             works.insert(*n, work);
         }
@@ -183,9 +185,25 @@ impl Board {
     /// What goes on around an item, while loading.
     pub(crate) fn load_work(&mut self, n: u64, work: Work) {
         let free = work.free_slot(self.config.quorum).is_some();
-        self.expiries.extend(work.leases.iter().map(|lease| (lease.until, n, lease.slot)));
         self.blocks.set_flags(n, OPEN | if free { FREE } else { 0 });
-        self.works.insert(n, work);
+        self.set_work(n, Some(work));
+    }
+
+    /// Puts this in the place of what goes on around an item: what did before.
+    fn set_work(&mut self, n: u64, work: Option<Work>) -> Option<Work> {
+        let before = self.works.remove(&n);
+        if let Some(before) = &before {
+            self.leased -= u64::from(!before.leases.is_empty());
+            for lease in &before.leases {
+                self.expiries.remove(&(lease.until, n, lease.slot));
+            }
+        }
+        if let Some(work) = work {
+            self.leased += u64::from(!work.leases.is_empty());
+            self.expiries.extend(work.leases.iter().map(|lease| (lease.until, n, lease.slot)));
+            self.works.insert(n, Box::new(work));
+        }
+        before.map(|work| *work)
     }
 
     fn mark(&mut self, item: &Added) {
@@ -203,18 +221,9 @@ impl Board {
         if !self.is_open(n) {
             return Err(corrupt(format!("item {n} is not open, and something happened to it")));
         }
-        let before = self.works.get(&n).cloned();
-        let mut work = before.clone().unwrap_or_default();
-        for lease in &work.leases {
-            self.expiries.remove(&(lease.until, n, lease.slot));
-        }
+        let mut work = self.works.get(&n).map(|work| (**work).clone()).unwrap_or_default();
         change(&mut work);
-        self.expiries.extend(work.leases.iter().map(|lease| (lease.until, n, lease.slot)));
-        if work.is_empty() {
-            self.works.remove(&n);
-        } else {
-            self.works.insert(n, work);
-        }
+        let before = self.set_work(n, Some(work).filter(|work| !work.is_empty()));
         self.note(Step::Work { n, before });
         self.place(n);
         Ok(())

@@ -4,6 +4,7 @@
 use crate::board::blocks::{Blocks, FREE, IN_SET, OPEN};
 use crate::board::valuing::Valuing;
 use jurybox::{Evaluators, Fitted, Scratch};
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -46,6 +47,23 @@ impl Ageing {
     }
 }
 
+/// The number of an item in five bytes: a million of them take five megabytes, and no queue has a trillion.
+#[derive(Debug, Clone, Copy)]
+struct Number([u8; 5]);
+
+impl Number {
+    fn of(n: u64) -> Self {
+        debug_assert!(n < 1 << 40, "a trillion items");
+        let [a, b, c, d, e, ..] = n.to_le_bytes();
+        Number([a, b, c, d, e])
+    }
+
+    fn get(self) -> u64 {
+        let [a, b, c, d, e] = self.0;
+        u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
+    }
+}
+
 /// An order under a model.
 #[derive(Debug)]
 pub(crate) struct View {
@@ -54,9 +72,12 @@ pub(crate) struct View {
     pub(crate) fitted: Fitted,
     pub(crate) valuing: Valuing,
     ageing: Ageing,
-    order: Vec<Place>,
+    /// Without the values that it is sorted by, which can be had again from the scores.
+    order: Vec<Number>,
     pub(crate) cursor: usize,
     pub(crate) set: BTreeSet<Place>,
+    /// To value single rows in, of which very many come and go.
+    buffers: Box<RefCell<(Scratch, Vec<f64>)>>,
 }
 
 impl View {
@@ -69,23 +90,25 @@ impl View {
         ageing: Ageing,
         valuing: Valuing,
     ) -> Result<View, jurybox::Error> {
-        let (mut scratch, mut order, mut table) =
+        let (mut scratch, mut places, mut table) =
             (Scratch::new(), Vec::with_capacity(blocks.open()), Vec::new());
         for block in blocks.iter() {
             let values = valuing.values(&fitted, &block.scores, evaluators, &mut scratch, &mut table)?;
             let open = (0..block.flags.len()).filter(|&row| block.flags[row] & OPEN != 0);
-            order.extend(
+            places.extend(
                 open.map(|row| ageing.place(block.number(row), known(values[row]), block.arrived[row])),
             );
         }
-        order.sort_unstable();
-        Ok(View { model, fitted, valuing, ageing, order, cursor: 0, set: BTreeSet::new() })
+        places.sort_unstable();
+        let order = places.iter().map(|place| Number::of(place.n)).collect();
+        let (set, buffers) = (BTreeSet::new(), Box::default());
+        Ok(View { model, fitted, valuing, ageing, order, cursor: 0, set, buffers })
     }
 
     /// The value of a row that is laid out for these evaluators.
     pub(crate) fn value(&self, row: &[f64], evaluators: &Evaluators) -> Result<f64, jurybox::Error> {
-        let (mut scratch, mut table) = (Scratch::new(), Vec::new());
-        let values = self.valuing.values(&self.fitted, row, evaluators, &mut scratch, &mut table)?;
+        let (scratch, table) = &mut *self.buffers.borrow_mut();
+        let values = self.valuing.values(&self.fitted, row, evaluators, scratch, table)?;
         Ok(known(values[0]))
     }
 
@@ -95,33 +118,43 @@ impl View {
 
     /// Moves the cursor past what is not there to be given any more.
     pub(crate) fn advance(&mut self, blocks: &Blocks) {
-        while self.order.get(self.cursor).is_some_and(|place| !in_order(blocks, place.n)) {
+        while self.order.get(self.cursor).is_some_and(|number| !in_order(blocks, number.get())) {
             self.cursor += 1;
         }
     }
 
     /// Free items of the order alone, the best first: for one that was made of these very blocks.
     pub(crate) fn best<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u64> + 'a {
-        self.order.iter().map(|place| place.n).filter(|n| blocks.flags(*n) & (OPEN | FREE) == OPEN | FREE)
+        let free = |n: &u64| blocks.flags(*n) & (OPEN | FREE) == OPEN | FREE;
+        self.order.iter().map(|number| number.get()).filter(free)
     }
 
-    /// Free items, the best first.
-    pub(crate) fn walk<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u64> + 'a {
-        let mut sorted =
-            self.order[self.cursor..].iter().filter(|place| in_order(blocks, place.n)).peekable();
-        let mut set = self.set.iter().peekable();
-        std::iter::from_fn(move || match (sorted.peek(), set.peek()) {
-            (Some(a), Some(b)) => {
-                if a < b {
-                    sorted.next()
-                } else {
-                    set.next()
-                }
+    /// Free items that are wanted, the best first. Places in the order are found out only where there is one in the set to compare with.
+    pub(crate) fn walk<'a>(
+        &'a self,
+        blocks: &'a Blocks,
+        evaluators: &'a Evaluators,
+        wanted: impl Fn(u64) -> bool + Copy + 'a,
+    ) -> impl Iterator<Item = u64> + 'a {
+        let place = move |n: u64| {
+            let value = self.value(blocks.scores(n).unwrap_or_default(), evaluators).unwrap_or(0.0);
+            self.place(n, value, blocks.arrived(n).unwrap_or_default())
+        };
+        let sorted = self.order[self.cursor..].iter().map(|number| number.get());
+        let mut sorted = sorted.filter(move |n| in_order(blocks, *n) && wanted(*n));
+        let mut set = self.set.iter().filter(move |place| wanted(place.n)).peekable();
+        let mut next = sorted.next();
+        let mut next_place: Option<Place> = None;
+        std::iter::from_fn(move || {
+            if let (Some(n), Some(other)) = (next, set.peek())
+                && *next_place.get_or_insert_with(|| place(n)) > **other
+            {
+                return set.next().map(|place| place.n);
             }
-            (Some(_), None) => sorted.next(),
-            (None, _) => set.next(),
+            let Some(n) = next else { return set.next().map(|place| place.n) };
+            (next, next_place) = (sorted.next(), None);
+            Some(n)
         })
-        .map(|place| place.n)
     }
 }
 

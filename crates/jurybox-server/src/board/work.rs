@@ -1,7 +1,8 @@
 //! What goes on around one item: who has it, who has given a verdict, who does not want it.
 
 use crate::event::Earlier;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
 
 /// An item that somebody has, or had.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -17,12 +18,18 @@ pub(crate) struct Work {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Lease {
     pub(crate) slot: i16,
-    pub(crate) reviewer: String,
+    /// One name for all that were given out together.
+    #[serde(serialize_with = "as_text")]
+    pub(crate) reviewer: Arc<str>,
     /// The claim: whoever comes with another one has been overtaken.
     pub(crate) claim: u64,
     pub(crate) until: i64,
     pub(crate) probability: f64,
     pub(crate) explored: bool,
+}
+
+fn as_text<S: Serializer>(name: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(name)
 }
 
 impl Work {
@@ -50,12 +57,12 @@ impl Work {
     /// Whether a reviewer can be given it: nobody looks at an item twice.
     pub(crate) fn is_for(&self, reviewer: &str) -> bool {
         !self.skipped.iter().any(|name| name == reviewer)
-            && !self.leases.iter().any(|lease| lease.reviewer == reviewer)
+            && !self.leases.iter().any(|lease| *lease.reviewer == *reviewer)
             && !self.verdicts.iter().any(|verdict| verdict.reviewer == reviewer)
     }
 
     pub(crate) fn lease_of(&self, reviewer: &str) -> Option<&Lease> {
-        self.leases.iter().find(|lease| lease.reviewer == reviewer)
+        self.leases.iter().find(|lease| *lease.reviewer == *reviewer)
     }
 }
 

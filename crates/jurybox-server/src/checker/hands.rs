@@ -132,9 +132,10 @@ impl Play<'_> {
                 entry.seq, verdict.probability, odds.0
             ));
         }
-        let was_open = self.open.contains_key(&on);
+        let revises = verdict.replaces.is_some() || verdict.source == "appeal";
+        let first = revises && (self.open.contains_key(&on) || self.is_undecided(on));
         let decides = self.settle(entry, verdict)?;
-        let first = was_open && verdict.replaces.is_some() && decides.is_some();
+        let first = first && decides.is_some();
         let mut said = entry.body["decides_first"].as_array().into_iter().flatten();
         if said.any(|i| i.as_u64() == Some(verdict.i)) != first {
             self.found.tell(format!(
@@ -198,10 +199,20 @@ impl Play<'_> {
         Ok(pick.map_or((1.0, false), |pick| (pick.probability, pick.explored)))
     }
 
+    /// Whether a closed item was closed without a verdict, and none has decided it since.
+    fn is_undecided(&self, n: u64) -> bool {
+        self.closed.get(&n).is_some_and(|closed| {
+            let by = closed.by.and_then(|seq| self.records.log.get(seq as usize - 1));
+            let decided = |stood: &Stood| stood.slot < 0 || stood.decided;
+            by.is_some_and(|entry| entry.kind == "close") && !closed.standing.iter().any(decided)
+        })
+    }
+
     /// Takes a verdict in: what it decides.
     fn settle(&mut self, entry: &Entry, verdict: &Verdict) -> Found<Option<f64>> {
         let (on, quorum) = (verdict.item, self.quorum());
         let by_people = verdict.source == "reviewer";
+        let undecided = self.is_undecided(on);
         let Some(open) = self.open.get_mut(&on) else {
             if verdict.source == "automatic" || (by_people && verdict.replaces.is_none()) {
                 return Err(Problem(format!("a verdict on item {on}, which is closed")));
@@ -215,6 +226,12 @@ impl Play<'_> {
             closed.take(verdict);
             if !by_people {
                 return Ok(Some(verdict.reward));
+            }
+            let rewards: Vec<f64> = closed.standing.iter().map(|stood| stood.reward).collect();
+            let agree = rewards.iter().all(|reward| *reward == rewards[0]);
+            let needed = if agree { quorum } else { 2 * quorum - 1 };
+            if undecided && rewards.len() < usize::try_from(needed).unwrap_or(0) {
+                return Ok(None);
             }
             return Ok(if is_final { None } else { median(closed.standing.iter().map(|s| s.reward)) });
         };
@@ -363,8 +380,13 @@ impl Closed {
     /// A verdict stands, and the one that it replaces does not.
     fn take(&mut self, verdict: &Verdict) {
         let which = (verdict.seq, verdict.i);
-        let stood =
-            Stood { which, slot: verdict.slot, reviewer: verdict.reviewer.clone(), reward: verdict.reward };
+        let stood = Stood {
+            which,
+            slot: verdict.slot,
+            reviewer: verdict.reviewer.clone(),
+            reward: verdict.reward,
+            decided: verdict.decides.is_some(),
+        };
         if let Some(old) = verdict.replaces {
             self.replaced.insert(old, verdict.seq);
             self.standing.retain(|other| other.which != old);

@@ -2,6 +2,7 @@
 //!
 //! It shares no code with those who wrote them, only the library that ranks. It plays the log again item by item, with a plain list
 //! where the server has an order with a cursor, and computes every model that a claim names from the facts known at that entry.
+//! Entries and rows must be as they were written, by the hashes that entries carry.
 //! Every claim must be the exact top K under its model: items whose date had come, then audits, then the best. No review of an item
 //! may be in two hands; no verdict may count twice; what was accepted must be there.
 
@@ -10,6 +11,7 @@ mod models;
 mod partial;
 mod read;
 mod rows;
+mod seals;
 mod tables;
 mod top;
 
@@ -57,6 +59,8 @@ pub struct Checked {
     pub twice: u64,
     /// What was accepted, or happened by the log, and is not in the tables.
     pub lost: u64,
+    /// Entries without a seal on what they say and wrote: those of earlier programs, and those of which something was erased.
+    pub unsealed: u64,
     /// What is wrong, in words; the first hundred.
     pub problems: Vec<String>,
 }
@@ -184,6 +188,7 @@ fn check(records: &Records) -> Checked {
         found,
     };
     play.all();
+    play.compare_seals();
     play.compare_tables();
     play.compare_checkpoints();
     play.found

@@ -178,11 +178,6 @@ impl<'a> Models<'a> {
                     waiting.remove(&n);
                 }
             }
-            let ranges = entry.body["items"].as_array().into_iter().flatten();
-            for range in ranges.filter(|_| entry.kind == "close") {
-                let (first, last) = (range[0].as_u64().unwrap_or(1), range[1].as_u64().unwrap_or(0));
-                done.extend((first..=last).filter(|n| last_on.contains_key(n)));
-            }
             // What needs no further verdict since the queue was set up anew counts as decided by that entry.
             let enough = entry.body["decided"].as_array().into_iter().flatten().enumerate();
             for (i, item) in enough.filter(|_| entry.kind == "configure") {

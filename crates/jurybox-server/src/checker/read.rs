@@ -1,6 +1,7 @@
 //! The rows as they are, read in one sweep and understood anew: nothing here is shared with those who wrote them.
 
 use super::rows::Db;
+use super::seals::{self, Seal, Sealed};
 use super::{Lease, Problem};
 use jurybox::Evaluators;
 use jurybox::toolbox::{hash_number, hash_text};
@@ -13,6 +14,8 @@ pub(super) struct Entry {
     pub(super) at: i64,
     pub(super) kind: String,
     pub(super) body: Value,
+    /// Whether all of this is as it was written.
+    pub(super) seal: Seal,
 }
 
 /// An item as it came.
@@ -87,6 +90,8 @@ pub(super) struct Records {
     /// Entry, state and hash of each.
     pub(super) checkpoints: Vec<(u64, Vec<u8>, Vec<u8>)>,
     pub(super) setups: Vec<Setup>,
+    /// Hashes of the rows as they are.
+    pub(super) sealed: Sealed,
 }
 
 pub(super) type Found<T> = Result<T, Problem>;
@@ -142,14 +147,16 @@ fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
 impl Records {
     pub(super) fn read(db: &mut Db, of: QueueRow) -> Found<Records> {
         let QueueRow { id: queue, name, head, at } = of;
-        let log =
-            db.all("SELECT seq, at, kind, body FROM log WHERE queue = ?1 ORDER BY seq", queue, |row| {
-                Ok((row.number(0)?, row.int(1)?, row.text(2)?, row.text(3)?))
-            })?;
-        let log = log.into_iter().map(|(seq, at, kind, body)| {
+        let log = db.all(
+            "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq",
+            queue,
+            |row| Ok((row.number(0)?, row.int(1)?, row.text(2)?, row.text(3)?, row.text(4)?)),
+        )?;
+        let log = log.into_iter().map(|(seq, at, actor, kind, body)| {
+            let seal = seals::of_entry(seq, at, &actor, &kind, &body);
             let body =
                 serde_json::from_str(&body).map_err(|error| Problem(format!("entry {seq}: {error}")))?;
-            Ok(Entry { seq, at, kind, body })
+            Ok(Entry { seq, at, kind, body, seal })
         });
         let log = log.collect::<Found<Vec<Entry>>>()?;
         let sql = "SELECT n, key, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
@@ -217,6 +224,7 @@ impl Records {
                 Ok(Setup { seq: entry.seq, evaluators, policy, config })
             });
         let setups = setups.collect::<Found<Vec<Setup>>>()?;
+        let sealed = seals::of_rows(db, queue, &log)?;
         Ok(Records {
             name,
             head,
@@ -231,6 +239,7 @@ impl Records {
             skips,
             checkpoints,
             setups,
+            sealed,
         })
     }
 

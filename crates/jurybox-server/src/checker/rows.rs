@@ -6,6 +6,7 @@ use crate::line::{Address, Line};
 use crate::{Error, Place};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
+use sha2::{Digest, Sha256};
 use std::time::Duration;
 use tokio_postgres::types::Type;
 
@@ -18,6 +19,7 @@ pub(super) enum Db {
     Postgres(Box<Line>),
 }
 
+#[derive(Clone)]
 enum Cell {
     Null,
     Int(i64),
@@ -101,6 +103,29 @@ fn from_postgres(row: &tokio_postgres::Row) -> Found<Row> {
 }
 
 impl Row {
+    /// Hashes so many cells from the first on, each with a letter for its kind.
+    pub(super) fn hash(&self, width: usize, hash: &mut Sha256) {
+        for cell in &self.0[..width] {
+            let (kind, bytes) = match cell {
+                Cell::Null => (b'-', Vec::new()),
+                Cell::Int(x) => (b'i', x.to_le_bytes().to_vec()),
+                // There are databases that know no minus zero.
+                Cell::Real(x) => (b'r', if *x == 0.0 { 0.0 } else { *x }.to_le_bytes().to_vec()),
+                Cell::Text(x) => (b't', [&(x.len() as u64).to_le_bytes(), x.as_bytes()].concat()),
+                Cell::Bytes(x) => (b'b', [&(x.len() as u64).to_le_bytes(), x.as_slice()].concat()),
+            };
+            hash.update([kind]);
+            hash.update(bytes);
+        }
+    }
+
+    /// The same row with another text in a cell.
+    pub(super) fn with_text(&self, at: usize, text: String) -> Row {
+        let mut cells = self.0.clone();
+        cells[at] = Cell::Text(text);
+        Row(cells)
+    }
+
     pub(super) fn int(&self, at: usize) -> Found<i64> {
         self.int_if_any(at)?.ok_or_else(|| Problem(format!("column {at} has nothing")))
     }

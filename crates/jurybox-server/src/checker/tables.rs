@@ -10,6 +10,8 @@ pub(super) struct Stood {
     pub(super) slot: i64,
     pub(super) reviewer: String,
     pub(super) reward: f64,
+    /// Whether it decided what the item is worth.
+    pub(super) decided: bool,
 }
 
 /// What the log says of an item and its verdicts.

@@ -35,6 +35,8 @@ pub(crate) struct Clerk {
     jumped: Option<(i64, Instant)>,
     /// Something was erased that may still be in the database's journal.
     unscrubbed: bool,
+    /// What was written and answered, and is not learnt yet.
+    unlearnt: Vec<Event>,
     /// Checkpoints that are to be kept when no transaction is open.
     due: Vec<Checkpoint>,
     /// The database cannot be reached: since when, and when it was last tried.
@@ -57,6 +59,7 @@ impl Clerk {
             clock: None,
             jumped: None,
             unscrubbed: false,
+            unlearnt: Vec::new(),
             due: Vec::new(),
             away: None,
             mismatches: 0,
@@ -106,8 +109,8 @@ impl Clerk {
             self.store.rollback();
             return Err(error);
         }
-        self.commit(&[write.event], batch)?;
-        self.keep_due();
+        self.commit(vec![write.event], batch)?;
+        self.digest();
         Ok(true)
     }
 
@@ -127,6 +130,13 @@ impl Clerk {
 
     /// Answers these calls, in order, in as few transactions as that allows.
     pub(crate) fn answer(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
+        let answers = self.answer_at_once(calls);
+        self.digest();
+        answers
+    }
+
+    /// The same, before what was written is learnt: [`digest`](Self::digest) when the answers have been given.
+    pub(crate) fn answer_at_once(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
         let mut answers = Vec::with_capacity(calls.len());
         let mut rest = calls;
         while !rest.is_empty() {
@@ -137,17 +147,35 @@ impl Clerk {
                 .position(|call| looks_back(&call.request))
                 .map_or(rest.len(), |at| at + 1);
             let (now, later) = rest.split_at(many);
+            self.learn_all();
             answers.extend(self.transact(now));
             rest = later;
         }
+        answers
+    }
+
+    /// What is left to do when answers have been given: nobody waits for it.
+    pub(crate) fn digest(&mut self) {
+        self.learn_all();
         self.keep_due();
         self.scrub();
-        answers
+    }
+
+    /// Takes what was written last into what was learnt.
+    fn learn_all(&mut self) {
+        for event in std::mem::take(&mut self.unlearnt) {
+            self.learn(&event);
+        }
     }
 
     /// Has what was erased overwritten in the database's journal too; where somebody reads there now, another time.
     pub(crate) fn scrub(&mut self) {
         self.unscrubbed = self.unscrubbed && !self.store.scrub().unwrap_or(false);
+    }
+
+    /// Whether something was erased that may still be in the database's journal.
+    pub(crate) fn is_unscrubbed(&self) -> bool {
+        self.unscrubbed
     }
 
     /// One transaction.
@@ -173,7 +201,7 @@ impl Clerk {
                 self.store.rollback();
                 answers
             }
-            Ok((answers, events)) => match self.commit(&events, batch) {
+            Ok((answers, events)) => match self.commit(events, batch) {
                 Ok(()) => answers,
                 Err(error) => all(&error),
             },
@@ -283,13 +311,11 @@ impl Clerk {
     }
 
     /// Makes it so, in the database and then in memory.
-    fn commit(&mut self, events: &[Event], batch: i64) -> Result<(), Error> {
+    fn commit(&mut self, events: Vec<Event>, batch: i64) -> Result<(), Error> {
         match self.store.commit() {
             Ok(()) => {
                 self.replica.board.commit();
-                for event in events {
-                    self.learn(event);
-                }
+                self.unlearnt = events;
                 Ok(())
             }
             Err(Error::Unknown(why)) => {

@@ -16,6 +16,8 @@ pub(crate) struct Facts {
     /// The verdicts that stand on items that are closed.
     on_closed: HashMap<u64, Vec<VerdictRow>>,
     closed: HashMap<u64, ItemRow>,
+    /// Those of them that were closed without a verdict.
+    unseen: HashSet<u64>,
     /// Who does not want items whose verdict is to be taken back.
     skipped: HashMap<u64, Vec<String>>,
     /// What reviewers are shown of items that come again with something to show.
@@ -149,6 +151,11 @@ impl Facts {
             if !self.closed.contains_key(&n)
                 && let Some(row) = store.item(queue, n)?
             {
+                if let Some(closed) = row.closed
+                    && store.kind_of(queue, closed)?.as_deref() == Some("close")
+                {
+                    self.unseen.insert(n);
+                }
                 self.closed.insert(n, row);
                 self.on_closed.insert(n, store.verdicts_on(queue, n)?);
             }
@@ -177,6 +184,11 @@ impl Facts {
     /// An item that is closed, or was when this was looked up.
     pub(crate) fn closed(&self, n: u64) -> Option<&ItemRow> {
         self.closed.get(&n)
+    }
+
+    /// Whether an item was closed without a verdict.
+    pub(crate) fn was_closed_unseen(&self, n: u64) -> bool {
+        self.unseen.contains(&n)
     }
 
     pub(crate) fn standing(&self, n: u64) -> &[VerdictRow] {

@@ -143,6 +143,7 @@ impl Desk<'_> {
         Ok(Given {
             slot: APPEAL,
             decides: Some(verdict.reward),
+            decides_first: self.is_undecided(n),
             claim: None,
             supersedes,
             ..self.on(verdict, n)
@@ -190,6 +191,12 @@ impl Desk<'_> {
         Ok(Given { slot, claim, decides, probability, explored, ..self.on(verdict, n) })
     }
 
+    /// Whether a closed item was closed without a verdict, when it had too few of them, and nothing has decided it since.
+    fn is_undecided(&self, n: u64) -> bool {
+        self.facts.was_closed_unseen(n)
+            && !self.facts.standing(n).iter().any(|row| row.slot < 0 || row.decides.is_some())
+    }
+
     fn revision(&self, verdict: &NewVerdict, n: u64, earlier: &str) -> Result<Given, String> {
         let old = self.facts.verdict(earlier).ok_or_else(|| format!("there is no verdict `{earlier}`"))?;
         if old.n != n || old.reviewer != verdict.reviewer || old.source != Source::Reviewer {
@@ -198,8 +205,14 @@ impl Desk<'_> {
         if old.superseded_by.is_some() {
             return Err(format!("`{earlier}` does not stand any more"));
         }
-        let decides = if self.board.is_open(n) {
-            let mut after = self.board.work(n).cloned().unwrap_or_default();
+        let (open, undecided) = (self.board.is_open(n), self.is_undecided(n));
+        let decides = if open || undecided {
+            let mut after = if open {
+                self.board.work(n).cloned().unwrap_or_default()
+            } else {
+                let verdicts = self.facts.standing(n).iter().map(VerdictRow::earlier).collect();
+                Work { verdicts, ..Work::default() }
+            };
             for other in after.verdicts.iter_mut().filter(|other| other.slot == old.slot) {
                 other.reward = verdict.reward;
             }
@@ -224,7 +237,7 @@ impl Desk<'_> {
             claim: old.claim,
             supersedes: Some(old.which),
             decides,
-            decides_first: decides.is_some() && self.board.is_open(n),
+            decides_first: decides.is_some() && (open || undecided),
             probability,
             explored,
             ..given
@@ -265,13 +278,16 @@ impl Desk<'_> {
         } else {
             item.clone().into_added(&board.seatings, board.seq + 1)
         };
-        let earlier =
-            |row: &VerdictRow| Earlier { reviewer: row.reviewer.clone(), slot: row.slot, reward: row.reward };
         let rest = if open {
             let all = board.work(row.n).map(|work| work.verdicts.clone()).unwrap_or_default();
             all.into_iter().filter(|other| other.slot != row.slot).collect()
         } else {
-            self.facts.standing(row.n).iter().filter(|other| other.which != row.which).map(earlier).collect()
+            self.facts
+                .standing(row.n)
+                .iter()
+                .filter(|other| other.which != row.which)
+                .map(VerdictRow::earlier)
+                .collect()
         };
         let until = self.at + micros(board.config.lease_seconds);
         let body = Body::Undo {

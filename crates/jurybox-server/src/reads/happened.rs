@@ -1,10 +1,13 @@
 //! The log as a feed: what happened, with the ids of items.
 
+use crate::error::corrupt;
 use crate::event::{Body, Event};
 use crate::service::Queue;
 use crate::store::set_up;
+use crate::stub::Stub;
 use crate::{Config, Error, Source};
-use std::collections::HashMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
 
 /// An entry of the log with the ids of its items; those that were erased are left out.
 #[derive(Debug, Clone)]
@@ -21,10 +24,16 @@ pub struct Happened {
     pub reviewer: Option<String>,
     /// The items that it is about, by their ids.
     pub items: Vec<String>,
+    /// How many items it is about, those that were erased included.
+    pub many: u64,
     /// The verdicts that came in: id, item, reviewer, source, reward, and what the item is worth where that decides it.
     pub verdicts: Vec<(String, String, String, Source, f64, Option<f64>)>,
+    /// The id of the verdict that was taken back, where one was.
+    pub undone: Option<String>,
     /// How the queue is set up from here on, where that changed.
     pub config: Option<Config>,
+    /// The settings that changed, by their names, as they are from here on; null where one is there no more.
+    pub changed: BTreeMap<String, Value>,
     /// Why, where somebody said.
     pub reason: Option<String>,
 }
@@ -64,14 +73,44 @@ impl Queue {
             numbers.sort_unstable();
             numbers.dedup();
             let ids: HashMap<u64, String> = store.ids(queue, &numbers)?.into_iter().collect();
-            Ok(events.into_iter().map(|event| told(event, &ids)).collect())
+            let mut happened: Vec<Happened> = Vec::with_capacity(events.len());
+            for event in events {
+                let undone = match &event.body {
+                    Body::Undo { verdict, .. } => store.taken_back(queue, *verdict, event.seq)?,
+                    _ => None,
+                };
+                happened.push(Happened { undone, ..told(event, &ids) });
+            }
+            if happened.iter().any(|happened| happened.config.is_some()) {
+                note_changes(&mut happened, &store.bodies(queue, ["create", "configure"], last)?)?;
+            }
+            Ok(happened)
         })
     }
 }
 
+/// Says what each setting up changed, by all that there were.
+fn note_changes(happened: &mut [Happened], bodies: &[(u64, String)]) -> Result<(), Error> {
+    let mut before = Value::Null;
+    for (seq, body) in bodies {
+        let (Stub::Create { config, .. } | Stub::Configure { config, .. }) = Stub::from_text(body)? else {
+            continue;
+        };
+        let after = serde_json::to_value(&config).map_err(corrupt)?;
+        if let Some(happened) = happened.iter_mut().find(|happened| happened.seq == *seq) {
+            let names = [&before, &after].into_iter().filter_map(Value::as_object).flat_map(|all| all.keys());
+            let changed = names.filter(|name| before[name.as_str()] != after[name.as_str()]);
+            happened.changed = changed.map(|name| (name.clone(), after[name.as_str()].clone())).collect();
+        }
+        before = after;
+    }
+    Ok(())
+}
+
 fn numbers_of(body: &Body) -> Vec<u64> {
     match body {
-        Body::Create { .. } | Body::Erase { .. } | Body::Settle => Vec::new(),
+        Body::Create { .. } | Body::Settle => Vec::new(),
+        Body::Erase { items } => items.clone(),
         Body::Configure { decided, .. } => decided.iter().map(|item| item.n).collect(),
         Body::Items { added, rescored } => {
             added.iter().map(|item| item.n).chain(rescored.iter().map(|item| item.n)).collect()
@@ -87,7 +126,8 @@ fn numbers_of(body: &Body) -> Vec<u64> {
 }
 
 fn told(event: Event, ids: &HashMap<u64, String>) -> Happened {
-    let items = numbers_of(&event.body).iter().filter_map(|n| ids.get(n).cloned()).collect();
+    let numbers = numbers_of(&event.body);
+    let items = numbers.iter().filter_map(|n| ids.get(n).cloned()).collect();
     let kind = event.body.kind();
     let (mut reviewer, mut verdicts, mut config, mut reason) = (None, Vec::new(), None, None);
     match event.body {
@@ -115,8 +155,11 @@ fn told(event: Event, ids: &HashMap<u64, String>) -> Happened {
         kind,
         reviewer,
         items,
+        many: numbers.len() as u64,
         verdicts,
+        undone: None,
         config,
+        changed: BTreeMap::new(),
         reason,
     }
 }

@@ -70,8 +70,9 @@ impl Queue {
         let (model, seen) = self.read(move |clerk| {
             let board = &clerk.replica.board;
             let Some(view) = &board.view else { return (0, Seen::new(board, Vec::new())) };
-            let wanted = |n: &u64| board.tags(*n).is_some_and(|tags| filter.takes(tags));
-            let numbers: Vec<u64> = view.walk(&board.blocks).filter(wanted).skip(from).take(limit).collect();
+            let wanted = |n: u64| board.tags(n).is_some_and(|tags| filter.takes(tags));
+            let walk = view.walk(&board.blocks, board.seatings.current(), wanted);
+            let numbers: Vec<u64> = walk.skip(from).take(limit).collect();
             (view.model, Seen::new(board, numbers))
         })?;
         Ok((model, self.filled(&seen)?))
@@ -179,7 +180,7 @@ impl Clerk {
             .collect();
         let board = &self.replica.board;
         let leases = board.work(n).map(|work| &work.leases[..]).unwrap_or_default();
-        let leases = leases.iter().map(|lease| (lease.reviewer.clone(), lease.until)).collect();
+        let leases = leases.iter().map(|lease| (lease.reviewer.to_string(), lease.until)).collect();
         let (mut contributions, mut predicted) = (None, None);
         if let Some(view) = &board.view {
             let row: Vec<f64> = item.scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();

@@ -163,8 +163,8 @@ impl Model {
         let level = Fraction::try_from(0.9).ok();
         let weights = self.fitted.weights().filter(|_| fits);
         let intervals = level.filter(|_| fits).and_then(|level| self.fitted.weight_intervals(level));
-        // Before anything was learnt they have no width, which would read as if all were known.
-        let intervals = intervals.filter(|all| all.iter().any(|one| one.low < one.high));
+        // Of whom nothing was learnt yet, the interval has no width, which would read as if all were known.
+        let known = |one: &&Interval| one.low < one.high;
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
         let (coverage, closest) = compared(rows, evaluators.len());
         let valuing = Valuing::of(&self.config);
@@ -176,7 +176,7 @@ impl Model {
                 muted: self.config.muted.iter().any(|muted| muted == name),
                 fixed: valuing.weight(name),
                 weight: weights.and_then(|weights| weights.get(j)).copied(),
-                interval: intervals.as_ref().and_then(|all| all.get(j)).copied(),
+                interval: intervals.as_ref().and_then(|all| all.get(j)).filter(known).copied(),
                 noise: noise.and_then(|noise| noise.get(j)).copied(),
                 coverage: coverage.get(j).copied().flatten(),
                 closest: closest.get(j).copied().flatten().and_then(|(other, correlation)| {

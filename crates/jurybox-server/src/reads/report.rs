@@ -4,12 +4,13 @@ use super::bound::bounds;
 use super::model::oriented;
 use super::sample::{Scale, Stratum, for_the_others, total};
 use crate::Error;
-use crate::event::{Source, Stub};
+use crate::event::Source;
 use crate::rows::ItemRow;
 use crate::seatings::Seatings;
 use crate::service::Queue;
 use crate::store::Store;
 use crate::store::lookups::Said;
+use crate::stub::Stub;
 use jurybox::toolbox::Standard;
 use jurybox::{Evaluators, Interval};
 use std::collections::{HashMap, HashSet};
@@ -27,11 +28,13 @@ pub struct Found {
     pub picked: Share,
     /// The mean worth of those that people decided without having been given them.
     pub unasked: Share,
-    /// The mean worth of all items by those that were drawn on arrival: what random picks would find.
+    /// The mean worth of all items by those that were drawn on arrival: what random picks would find. As with `missed`, there is no single
+    /// number while drawn items wait.
     pub random: Share,
     /// The mean worth of the drawn items that the plain mean of the scores would have picked, as large a share of all as was picked here.
     pub plain_mean: Share,
-    /// What those items are worth together that nobody has decided: an interval of 95 %.
+    /// What those items are worth together that nobody has decided: an interval of 95 %. Its mean is NaN while drawn items wait: those that
+    /// were decided first may be the better ones, which the ends allow for and a single number cannot.
     pub missed: Option<Interval>,
     /// Why nothing is said of what was missed, nor of what random picks would find.
     pub unknown: Option<&'static str>,
@@ -307,8 +310,10 @@ impl Gathered {
         let items = came - self.erased;
         let by_drawn: f64 = self.strata.iter().map(|stratum| stratum.sum).sum();
         let random = total(&self.strata, scale, |s| s.came as f64, |s| s.drawn as f64);
-        let random =
-            random.map(|sum| scale.rewards(clamped(sum, 0.0, came as f64).times(1.0 / came as f64), 1.0));
+        let random = random.map(|sum| {
+            let mean = clamped(sum, 0.0, came as f64).times(1.0 / came as f64);
+            self.without_point(scale.rewards(mean, 1.0))
+        });
         let unknown = match (self.drawn.items, self.drawn.decided) {
             (0, _) => Some("nothing was drawn on arrival: set audit_rate above 0"),
             (_, 0) => Some("nothing that was drawn on arrival has been decided by people"),
@@ -347,7 +352,12 @@ impl Gathered {
             high: others.high + undecided - decided,
         };
         let left = (items - self.picked.items - self.unasked.items - self.drawn.decided) as f64;
-        Some(scale.rewards(clamped(missed, 0.0, left), left))
+        Some(self.without_point(scale.rewards(clamped(missed, 0.0, left), left)))
+    }
+
+    /// An interval without a single number in it where some of the drawn items wait.
+    fn without_point(&self, interval: Interval) -> Interval {
+        if self.drawn.waiting > 0 { Interval { mean: f64::NAN, ..interval } } else { interval }
     }
 
     /// What those of the drawn are worth that the plain mean of the scores, in standard units, puts into the best share.

@@ -5,11 +5,18 @@ use super::sqlite::read::{get, item};
 use super::{Store, sql};
 use crate::Error;
 use crate::error::corrupt;
-use crate::event::Source;
+use crate::event::{Source, Which};
 use crate::rows::{ItemRow, source_from_text};
 use rusqlite::params;
 
 const ID: &str = "SELECT key FROM items WHERE queue = ?1 AND n = ?2 AND key IS NOT NULL";
+
+pub(crate) const VERDICT_ID: &str = "SELECT id FROM verdicts WHERE queue = ?1 AND seq = ?2 AND i = ?3";
+
+/// The id of a verdict without what `TAKE_BACK` puts behind it.
+pub(crate) fn before_taking_back(id: &str, by: u64) -> Option<String> {
+    id.strip_suffix(&format!(" (taken back by {by})")).map(Into::into)
+}
 
 /// Every table with rows of a queue; the queue's own row goes last.
 pub(crate) const DELETE_QUEUE: [&str; 12] = [
@@ -31,6 +38,8 @@ pub(crate) const DELETE_QUEUE: [&str; 12] = [
 pub(crate) trait Lookups {
     /// The ids of items, by their numbers; erased ones have none.
     fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error>;
+    /// The id of a verdict as it was before an entry took it back; none where its item was erased.
+    fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error>;
     /// Deletes a queue with all that belongs to it, in a transaction of its own.
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error>;
     /// How many items each entry brought that brought any, and how many of them have not been erased.
@@ -84,6 +93,11 @@ impl Lookups for Sqlite {
             ids.extend(id.into_iter().map(|id| (*n, id)));
         }
         Ok(ids)
+    }
+
+    fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error> {
+        let id = self.rows(VERDICT_ID, params![queue, verdict.seq, verdict.i], |row| get(row, 0))?.pop();
+        Ok(id.and_then(|id: String| before_taking_back(&id, by)))
     }
 
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {

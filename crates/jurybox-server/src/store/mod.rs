@@ -5,6 +5,7 @@ pub(crate) mod keys;
 pub(crate) mod lookups;
 pub(crate) mod postgres;
 pub(crate) mod schema;
+mod seal;
 pub(crate) mod sql;
 pub(crate) mod sqlite;
 pub(crate) mod value;
@@ -13,9 +14,10 @@ pub(crate) mod write;
 use crate::Error;
 use crate::config::Config;
 use crate::error::corrupt;
-use crate::event::{Event, Stub};
+use crate::event::Event;
 use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
+use crate::stub::Stub;
 use std::time::Duration;
 
 /// Entries that are read at once.
@@ -81,6 +83,8 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
 
     /// All queues.
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error>;
+    /// Where the log of every queue ends.
+    fn heads(&mut self) -> Result<Vec<(i64, u64)>, Error>;
     /// Makes a queue with its first entry; none if there is one of that name.
     fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error>;
     /// The database's clock.
@@ -114,6 +118,8 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     ) -> Result<(), Error>;
     /// Which transaction wrote an entry.
     fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error>;
+    /// What an entry is about.
+    fn kind_of(&mut self, queue: i64, seq: u64) -> Result<Option<String>, Error>;
     /// The answers to calls with these keys.
     fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error>;
 

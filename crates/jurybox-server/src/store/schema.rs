@@ -4,10 +4,10 @@
 //! tables; only the names of types differ.
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
-pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH];
+pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 5;
+pub(crate) const VERSION: i64 = 6;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 const FIRST: &str = "
@@ -81,6 +81,11 @@ CREATE TABLE webhooks(
   queue {integer} NOT NULL, name {text} NOT NULL, url {text} NOT NULL, secret {bytes} NOT NULL, seen {integer} NOT NULL,
   made {integer} NOT NULL, holder {integer} NOT NULL, until {integer} NOT NULL, failures {integer} NOT NULL,
   failing_since {integer}, next_try {integer} NOT NULL, why {text}, off {integer} NOT NULL, PRIMARY KEY(queue, name)){rowless};
+";
+
+/// Up to where the log goes that is being told: tried again, it is the same page, though the log has grown.
+const SIXTH: &str = "
+ALTER TABLE webhooks ADD COLUMN page {integer};
 ";
 
 /// PostgreSQL does not give a number twice as it is.

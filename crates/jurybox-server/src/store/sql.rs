@@ -2,6 +2,7 @@
 
 pub(crate) const HEAD: &str = "SELECT head, at FROM queues WHERE id = ?1";
 pub(crate) const QUEUES: &str = "SELECT id, name FROM queues ORDER BY id";
+pub(crate) const HEADS: &str = "SELECT id, head FROM queues";
 pub(crate) const MOVE_HEAD: &str = "UPDATE queues SET head = ?2, at = ?3 WHERE id = ?1";
 pub(crate) const EXPIRE: &str = "DELETE FROM leases WHERE queue = ?1 AND until <= ?2";
 
@@ -45,6 +46,7 @@ pub(crate) const REMEMBER: &str =
     "INSERT INTO idempotency(queue, key, hash, answer, at) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const REMEMBERED: &str = "SELECT key, hash, answer FROM idempotency WHERE queue = ?1 AND key = ?2";
 pub(crate) const BATCH_OF: &str = "SELECT batch FROM log WHERE queue = ?1 AND seq = ?2";
+pub(crate) const KIND_OF: &str = "SELECT kind FROM log WHERE queue = ?1 AND seq = ?2";
 
 /// By a claim, or by a verdict taken back, which lends the item again.
 pub(crate) const CLAIMED: &str = "SELECT probability, explored FROM claims WHERE queue = ?1 AND seq = ?2 AND item = ?3 AND reviewer = ?4 UNION ALL SELECT 1.0, 0 FROM log WHERE queue = ?1 AND seq = ?2 AND kind = 'undo' AND instr(body, ?5) > 0 AND instr(body, '\"n\":' || ?3 || ',') > 0";

@@ -1,19 +1,30 @@
 //! Which rows an entry makes, for either database.
 
+use super::seal::sealed;
 use super::sql;
 use super::value::{Op, values};
 use crate::Error;
 use crate::error::corrupt;
-use crate::event::{Body, Given, Stub};
+use crate::event::{Body, Given};
 use crate::rows::{Write, scores_to_bytes, source_to_text};
+use crate::stub::Stub;
 
 /// The statements that write an entry with all its rows, in an order in which they may run.
 pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
     let event = &write.event;
+    let first = ops.len();
+    rows_of(queue, write, ops)?;
+    let (seq, at, kind) = (event.seq, event.at, event.body.kind());
+    let entry = values![seq, at, &event.actor, kind];
+    let body = sealed(Stub::of(&event.body).to_text(), &entry, &ops[first..]);
+    ops.push(Op { sql: sql::INSERT_LOG, values: values![queue, seq, at, &event.actor, kind, body, batch] });
+    Ok(())
+}
+
+fn rows_of(queue: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
+    let event = &write.event;
     let (seq, at) = (event.seq, event.at);
     let mut op = |sql: &'static str, values: Vec<super::value::Value>| ops.push(Op { sql, values });
-    let body = Stub::of(&event.body).to_text();
-    op(sql::INSERT_LOG, values![queue, seq, at, &event.actor, event.body.kind(), body, batch]);
     match &event.body {
         Body::Create { .. } | Body::Settle => {}
         Body::Configure { decided, .. } => {

@@ -1,7 +1,7 @@
 //! A queue that has just begun, is small, or is quiet.
 
 use super::home::{Kind, on_both};
-use super::life::{Life, config};
+use super::life::{Life, config, verdict};
 use crate::clerk::Clerk;
 use crate::request::{Answer, Call, NewItem, NewVerdict, Request};
 use crate::store::Store;
@@ -14,6 +14,7 @@ on_both!(
     what_few_scores_there_are_count_before_anything_is_ripe,
     a_served_queue_gives_the_best_of_a_handful_at_once,
     an_item_that_a_revision_decides_first_is_learnt,
+    an_item_closed_short_of_its_quorum_is_learnt_when_it_is_decided,
     verdicts_are_learnt_when_they_stand_though_nothing_else_happens,
     what_was_folded_again_is_not_folded_again_on_opening,
     tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found,
@@ -39,11 +40,6 @@ fn claim(reviewer: &str, k: u32) -> Request {
 fn names(answer: Answer) -> Vec<String> {
     let Answer::Claims { claims, .. } = answer else { panic!("{answer:?}") };
     claims.into_iter().map(|claim| claim.item).collect()
-}
-
-fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
-    let (id, item, reviewer) = (id.into(), item.into(), reviewer.into());
-    NewVerdict { id, item, reviewer, reward, ..NewVerdict::default() }
 }
 
 fn sound(life: &Life) {
@@ -159,6 +155,45 @@ fn an_item_that_a_revision_decides_first_is_learnt(kind: Kind) {
         ) > 0
     );
     assert!(!crate::verify(&changed.place).unwrap()[0].is_sound(), "that it decided first is not believed");
+}
+
+fn an_item_closed_short_of_its_quorum_is_learnt_when_it_is_decided(kind: Kind) {
+    let mut life = Life::new(kind, 1, &Config { quorum: 2, policy: "lin-ucb".parse().unwrap(), ..quiet() });
+    life.ask(Request::Items((0..4).map(|i| all(i, f64::from(i))).collect())).unwrap();
+    life.ask(claim("ann", 4)).unwrap();
+    life.ask(claim("bob", 2)).unwrap();
+    let say = |life: &mut Life, said: NewVerdict| {
+        let answer = life.ask(Request::Verdicts(vec![said])).unwrap();
+        assert!(matches!(answer, Answer::Verdicts { accepted: 1, .. }), "{answer:?}");
+    };
+    // x3 has two who disagree, x1 and x0 one verdict each.
+    say(&mut life, verdict("a3", "x3", "ann", 1.0));
+    say(&mut life, verdict("b3", "x3", "bob", 0.0));
+    say(&mut life, verdict("a1", "x1", "ann", 1.0));
+    say(&mut life, verdict("a0", "x0", "ann", 1.0));
+    let all_of_them = Request::Close { filter: Filter::default(), before: None, reason: "spring".into() };
+    assert_eq!(life.ask(all_of_them).unwrap(), Answer::Changed { changed: 4 });
+    let used = |life: &mut Life| {
+        life.pass(25);
+        life.ask(Request::Items(vec![all(life.clerk.replica.board.seq as u32 + 90, 0.0)])).unwrap();
+        let learner = &life.clerk.replica.learner;
+        (learner.jury().seen().used, learner.epoch())
+    };
+    // Short of the quorum it decides nothing, and nothing is folded again for it.
+    say(&mut life, NewVerdict { revises: Some("a1".into()), ..verdict("a1b", "x1", "ann", 0.0) });
+    assert_eq!(used(&mut life), (0, 0));
+    // Now two agree, and later another word is a revision as any other.
+    say(&mut life, NewVerdict { revises: Some("b3".into()), ..verdict("b3b", "x3", "bob", 1.0) });
+    assert_eq!(used(&mut life), (1, 0));
+    let appeal = NewVerdict { source: crate::Source::Appeal, ..verdict("ap", "x0", "eve", 0.0) };
+    say(&mut life, appeal);
+    assert_eq!(used(&mut life), (2, 0));
+    say(&mut life, NewVerdict { revises: Some("b3b".into()), ..verdict("b3c", "x3", "bob", 0.0) });
+    assert!(life.clerk.replica.learner.is_stale());
+    life.clerk.freshen().unwrap();
+    assert_eq!(used(&mut life), (2, 1));
+    life.ask(claim("cid", 2)).unwrap();
+    sound(&life);
 }
 
 fn verdicts_are_learnt_when_they_stand_though_nothing_else_happens(kind: Kind) {

@@ -1,11 +1,15 @@
 //! Webhooks, as far as they are rows: one node at a time, and nothing that is noted of what was changed.
 
 use super::home::{Home, Kind, on_both};
-use crate::{Config, Error, Outcome, Secret, Service};
+use crate::{Call, Change, Config, Error, Outcome, Request, Secret, Sending, Service};
 use jurybox::Evaluators;
 use std::time::Duration;
 
-on_both!(one_node_at_a_time_sends_and_what_arrived_is_kept, a_webhook_goes_with_its_queue);
+on_both!(
+    one_node_at_a_time_sends_and_what_arrived_is_kept,
+    a_page_that_is_tried_again_is_the_same_page,
+    a_webhook_goes_with_its_queue
+);
 
 fn service(home: &Home) -> Service {
     Service::open(home.place.clone(), Duration::from_secs(5)).unwrap()
@@ -23,7 +27,8 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
         made(&service);
         let hook = service.webhooks(None).unwrap().remove(0);
         assert_eq!((hook.seen, hook.head, hook.queue.as_str()), (0, 1, "q"));
-        assert_eq!(service.take_webhook(&hook, 1).unwrap(), Some(Secret::of(vec![7; 24])));
+        let sending = Sending { secret: Secret::of(vec![7; 24]), until: 1 };
+        assert_eq!(service.take_webhook(&hook, 1).unwrap(), Some(sending));
         assert_eq!(service.take_webhook(&hook, 2).unwrap(), None, "another has it");
         assert!(service.take_webhook(&hook, 1).unwrap().is_some(), "and keeps it");
         let failed = Outcome::Failed { at: 5, next_try: 9, why: "no".into(), off: false };
@@ -45,9 +50,41 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
     assert!(!service.note_webhook(&hook, 1, &off).unwrap());
     let hook = service.webhooks(None).unwrap().remove(0);
     assert_eq!((hook.seen, hook.off, hook.url.as_str()), (1, false, "https://example.org/2"));
-    assert_eq!(service.take_webhook(&hook, 2).unwrap(), Some(Secret::of(vec![7; 24])));
+    assert_eq!(service.take_webhook(&hook, 2).unwrap().unwrap().secret, Secret::of(vec![7; 24]));
     let refused = service.put_webhook("q", "h", "https://example.org/", None, Some(9)).unwrap_err();
     assert!(matches!(refused, Error::Refused(_)), "{refused}");
+}
+
+fn a_page_that_is_tried_again_is_the_same_page(kind: Kind) {
+    let home = Home::new(kind);
+    let service = service(&home);
+    made(&service);
+    let hook = || service.webhooks(None).unwrap().remove(0);
+    let page = |holder| service.take_webhook(&hook(), holder).unwrap().map(|sending| sending.until);
+    let queue = service.queue("q").unwrap();
+    let mut k = 0;
+    let mut grow = |by: u32| {
+        for _ in 0..by {
+            k += 1;
+            let change = Change { k: Some(k), ..Change::default() };
+            queue.ask(Call::new("ann", Request::Configure(change))).unwrap();
+        }
+    };
+    assert_eq!(page(1), Some(1));
+    grow(130);
+    let failed = Outcome::Failed { at: 5, next_try: 0, why: "no".into(), off: false };
+    assert!(service.note_webhook(&hook(), 1, &failed).unwrap());
+    assert_eq!(page(1), Some(1), "tried again, though there are 131 entries by now");
+    assert!(service.note_webhook(&hook(), 1, &Outcome::Delivered { seen: 1 }).unwrap());
+    assert_eq!(page(1), Some(101));
+    // A page with very many items ends earlier, and the rest of it is the next one.
+    assert!(service.note_webhook(&hook(), 1, &Outcome::Delivered { seen: 60 }).unwrap());
+    assert_eq!(page(1), Some(101));
+    assert!(service.note_webhook(&hook(), 1, &Outcome::Delivered { seen: 101 }).unwrap());
+    assert_eq!(page(1), Some(131));
+    grow(1);
+    assert!(!service.put_webhook("q", "h", "https://example.org/", None, None).unwrap());
+    assert_eq!(page(2), Some(132), "what was changed begins anew");
 }
 
 fn a_webhook_goes_with_its_queue(kind: Kind) {

@@ -1,12 +1,16 @@
 //! The checker must be able to say no: each of these is a lie that it has to find, and to name.
 
 use super::home::{Home, Kind, on_both};
-use super::life::{Life, config};
+use super::life::{Life, config, verdict};
 use crate::store::sqlite::FILE;
-use crate::{Change, Checked, Config, Filter, Request, rebuild, verify};
+use crate::{Change, Checked, Config, Filter, Request, Rewards, rebuild, verify};
 use std::time::Duration;
 
-on_both!(the_checker_finds_and_names_every_lie, an_erasure_leaves_provable_what_does_not_depend_on_it);
+on_both!(
+    the_checker_finds_and_names_every_lie,
+    an_erasure_leaves_provable_what_does_not_depend_on_it,
+    what_nothing_is_learnt_from_cannot_be_rewritten_either
+);
 
 /// What is done to the records, and what the checker has to say to it.
 const LIES: &[(&str, &str, &str)] = &[
@@ -281,6 +285,67 @@ fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
     ] {
         let copy = home.copy();
         assert!(copy.change(lie) > 0);
+        assert_found(&copy, what, words);
+    }
+}
+
+fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
+    let (policy, scale) =
+        ("average".parse().unwrap(), Rewards { lowest: 0.0, highest: 1.0, labels: [].into() });
+    let mut life = Life::new(kind, 1, &Config { policy, reward: Some(scale), undo_seconds: 30, ..config() });
+    let item = |n: u64| crate::NewItem {
+        id: format!("x{n}"),
+        scores: [("a".to_string(), Some(n as f64)), ("b".to_string(), (!n.is_multiple_of(7)).then_some(1.0))]
+            .into(),
+        tags: [("language".to_string(), "en".to_string())].into(),
+        due: n.is_multiple_of(9).then_some(4_000_000_000_000_000),
+        ..crate::NewItem::default()
+    };
+    life.ask(Request::Items((0..130).map(item).collect())).unwrap();
+    let late = crate::NewItem { scores: [("b".to_string(), Some(2.0))].into(), ..item(7) };
+    life.ask(Request::Items(vec![late])).unwrap();
+    let given = (0..5).map(|n| crate::NewVerdict {
+        label: Some("fine".into()),
+        observed_at: Some(7),
+        ..verdict(&format!("v{n}"), &format!("x{n}"), "ann", f64::from(n % 2))
+    });
+    life.ask(Request::Verdicts(given.collect())).unwrap();
+    life.ask(Request::Undo { reviewer: "ann".into(), verdict: "v4".into() }).unwrap();
+    let claim = Request::Claim { reviewer: "bob".into(), k: Some(3), filter: Filter::default() };
+    life.ask(claim.clone()).unwrap();
+    life.pass(60);
+    life.ask(claim).unwrap();
+    // Of the second 64 items one is erased: of those nothing can be said any more, and of all others it can.
+    life.ask(Request::Erase { items: vec!["x100".into()] }).unwrap();
+    let Life { clerk, home, .. } = life;
+    drop(clerk);
+    let checked = verify(&home.place).unwrap().remove(0);
+    assert!(checked.is_sound() && checked.unsealed == 0, "{checked:#?}");
+    let (entry, items) =
+        ("it is not as it was written", "its items are not as they were written (1 to 64 of 130)");
+    let verdicts = "its verdicts are not as they were written (1 to 5 of 5)";
+    for (what, lie, words) in [
+        ("a reward", "UPDATE verdicts SET reward = 1 - reward, decides = 1 - decides WHERE i = 1", verdicts),
+        ("a label", "UPDATE verdicts SET label = 'bad' WHERE i = 1", verdicts),
+        ("whose it is", "UPDATE verdicts SET reviewer = 'eve' WHERE i = 1", verdicts),
+        ("when it was given", "UPDATE verdicts SET observed_at = 8 WHERE i = 1", verdicts),
+        ("its name", "UPDATE verdicts SET id = 'v9' WHERE i = 1", verdicts),
+        ("tags", "UPDATE items SET tags = '{\"language\":\"de\"}' WHERE n = 64", items),
+        ("a date", "UPDATE items SET due = due + 1 WHERE n = 10", items),
+        ("no date", "UPDATE items SET due = NULL WHERE n = 10", items),
+        ("an item's name", "UPDATE items SET key = 'y' WHERE n = 10", items),
+        ("the third part", "UPDATE items SET due = 1 WHERE n = 130", "(129 to 130 of 130)"),
+        ("late scores", "UPDATE rescored SET scores = zeroblob(24)", "its late scores are not as they were"),
+        (
+            "a scale",
+            "UPDATE log SET body = replace(body, '\"highest\":1.0', '\"highest\":2.0') WHERE seq = 1",
+            entry,
+        ),
+        ("who asked", "UPDATE log SET actor = 'eve' WHERE seq = 3", entry),
+        ("when", "UPDATE log SET at = at + 1 WHERE seq = 1", entry),
+    ] {
+        let copy = home.copy();
+        assert!(copy.change(lie) > 0, "{what}: nothing was changed");
         assert_found(&copy, what, words);
     }
 }

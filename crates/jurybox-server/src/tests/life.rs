@@ -39,6 +39,12 @@ pub(crate) fn config() -> Config {
     }
 }
 
+/// A reviewer's verdict on an item.
+pub(crate) fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
+    let (id, item, reviewer) = (id.into(), item.into(), reviewer.into());
+    NewVerdict { id, item, reviewer, reward, ..NewVerdict::default() }
+}
+
 impl Life {
     pub(crate) fn new(kind: Kind, seed: u64, config: &Config) -> Self {
         let home = Home::new(kind);

@@ -1,7 +1,7 @@
 //! Several nodes on one log: each catches up with the others before it decides, and commits that go wrong come out right.
 
 use super::home::{Kind, on_both};
-use super::life::{Life, config};
+use super::life::{Life, config, verdict};
 use crate::clerk::Clerk;
 use crate::load::refold;
 use crate::store::Fault;
@@ -25,16 +25,6 @@ fn item(id: &str, a: f64) -> NewItem {
 
 fn claim(reviewer: &str, k: u32) -> Call {
     Call::new(reviewer, Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() })
-}
-
-fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
-    NewVerdict {
-        id: id.into(),
-        item: item.into(),
-        reviewer: reviewer.into(),
-        reward,
-        ..NewVerdict::default()
-    }
 }
 
 fn names(answer: Result<Answer, Error>) -> Vec<String> {

@@ -2,6 +2,7 @@
 //! a queue.
 
 use super::home::{Home, Kind, on_both};
+use super::life::verdict;
 use crate::{Answer, Call};
 use crate::{Change, Config, Error, Filter, Keyring, NewItem, NewVerdict, Request, Role, Service, Stands};
 use jurybox::Evaluators;
@@ -15,6 +16,7 @@ on_both!(
     a_preview_is_what_the_change_then_does,
     keys_are_kept_and_taken_away,
     a_queue_that_is_deleted_leaves_nothing,
+    an_entry_says_what_was_taken_back_and_what_was_set
 );
 
 fn config() -> Config {
@@ -83,6 +85,7 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     let kinds: Vec<&str> = happened.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["create", "items", "claim", "verdicts", "erase"]);
     assert_eq!((happened[1].items.as_slice(), happened[3].verdicts.len()), (&["low".to_string()][..], 0));
+    assert_eq!((happened[4].items.len(), happened[4].many), (0, 2), "how many were erased is told");
     let last = happened[4].seq;
     assert_eq!(queue.happened(last - 1, 1).unwrap()[0].seq, last);
     assert!(queue.happened(last, 9).unwrap().iter().all(settles));
@@ -90,20 +93,35 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     assert_eq!((found.items, found.looked_at, found.caught), (1, 0, 0.0));
 }
 
+fn an_entry_says_what_was_taken_back_and_what_was_set(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(home.place.clone(), Duration::from_secs(5)).unwrap();
+    let queue = service.create("q", &Config::new(Evaluators::new(["a"]).unwrap())).unwrap();
+    let ask = |request| queue.ask(Call::new("ann", request)).unwrap();
+    let items = ["x", "y"].map(|id| NewItem { id: id.into(), ..NewItem::default() });
+    ask(Request::Items(items.to_vec()));
+    ask(Request::Verdicts(vec![verdict("v", "x", "ann", 1.0), verdict("w", "y", "ann", 1.0)]));
+    ask(Request::Undo { reviewer: "ann".into(), verdict: "v".into() });
+    ask(Request::Undo { reviewer: "ann".into(), verdict: "w".into() });
+    ask(Request::Configure(Change { k: Some(3), payload_days: Some(9), ..Change::default() }));
+    ask(Request::Configure(Change { payload_days: Some(0), ..Change::default() }));
+    ask(Request::Erase { items: vec!["y".into()] });
+    let happened = queue.happened(0, 100).unwrap();
+    let told = |kind: &str| happened.iter().filter(|event| event.kind == kind).collect::<Vec<_>>();
+    let undone: Vec<_> = told("undo").iter().map(|event| event.undone.as_deref()).collect();
+    assert_eq!(undone, [Some("v"), None], "an erased item's verdict has no name any more");
+    let changed: Vec<String> =
+        told("configure").iter().map(|event| serde_json::to_string(&event.changed).unwrap()).collect();
+    assert_eq!(changed, [r#"{"k":3,"payload_days":9}"#, r#"{"payload_days":null}"#]);
+    // A page that begins later says the same.
+    let last = told("configure")[1].seq;
+    assert_eq!(queue.happened(last - 1, 1).unwrap()[0].changed, told("configure")[1].changed);
+}
+
 fn claim(queue: &crate::Queue, reviewer: &str, k: usize) -> Vec<crate::Claimed> {
     let claim = Request::Claim { reviewer: reviewer.into(), k: Some(k as _), filter: Filter::default() };
     let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim)).unwrap() else { panic!() };
     claims
-}
-
-fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
-    NewVerdict {
-        id: id.into(),
-        item: item.into(),
-        reviewer: reviewer.into(),
-        reward,
-        ..NewVerdict::default()
-    }
 }
 
 fn say(queue: &crate::Queue, verdicts: Vec<NewVerdict>) {

@@ -1,7 +1,7 @@
 //! The rules of the desk, one by one.
 
 use super::home::{Kind, on_both};
-use super::life::{Life, config};
+use super::life::{Life, config, verdict};
 use crate::request::{Answer, Call, Change, NewItem, NewVerdict, Request};
 use crate::{Config, Doors, Error, Filter, Source};
 use jurybox::Evaluators;
@@ -46,16 +46,6 @@ fn claim(life: &mut Life, reviewer: &str, k: u32) -> Vec<(String, u64)> {
 
 fn names(claims: &[(String, u64)]) -> Vec<&str> {
     claims.iter().map(|(item, _)| item.as_str()).collect()
-}
-
-fn verdict(id: &str, item: &str, reviewer: &str, reward: f64) -> NewVerdict {
-    NewVerdict {
-        id: id.into(),
-        item: item.into(),
-        reviewer: reviewer.into(),
-        reward,
-        ..NewVerdict::default()
-    }
 }
 
 fn give(life: &mut Life, verdict: NewVerdict) -> Result<&'static str, String> {

@@ -26,7 +26,8 @@ pub(crate) struct Args {
     /// Only items with this tag, such as language=en; given twice for one name, either will do
     #[arg(long, value_name = "NAME=VALUE")]
     tag: Vec<String>,
-    /// A key of the script's own: run again with the same one, the same items come out, and no others are taken
+    /// A key of the script's own: run again with the same one, the same items come out, and no others are taken; where they are not
+    /// the reviewer's any more, as when the lease has run out, it says so
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Show what the reviewer holds already, and take no more
@@ -55,6 +56,17 @@ impl Args {
             let Answer::Claims { model, claims } = desk.ask(&call)? else {
                 anyhow::bail!("no claim came back")
             };
+            if self.key.is_some() {
+                let held: Vec<u64> = desk.held(&self.reviewer)?.iter().map(|claim| claim.token).collect();
+                let over = claims.iter().filter(|claim| !held.contains(&claim.token)).count();
+                if over > 0 {
+                    say(format_args!(
+                        "{over} of these {} were given out with this key before, and {} has none of that claim any more: take another key for further items",
+                        claims.len(),
+                        self.reviewer
+                    ));
+                }
+            }
             (Some(model), claims)
         };
         if self.json {

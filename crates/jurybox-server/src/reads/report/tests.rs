@@ -103,7 +103,9 @@ fn held(world: &World) -> (usize, usize, f64) {
     for seed in 0..WORLDS {
         let (found, missed, mean) = live(world, seed);
         let (bound, random) = (found.missed.unwrap(), found.random.mean.unwrap());
-        assert!(0.0 <= bound.low && bound.low <= bound.mean && bound.mean <= bound.high, "{bound:?}");
+        assert!(0.0 <= bound.low && bound.low <= bound.high, "{bound:?}");
+        let within = bound.low <= bound.mean && bound.mean <= bound.high;
+        assert!(if found.drawn.waiting > 0 { bound.mean.is_nan() } else { within }, "{bound:?}");
         missed_held += usize::from(bound.low <= missed + 1e-9 && missed <= bound.high + 1e-9);
         random_held += usize::from(random.low <= mean && mean <= random.high);
         width += (bound.high - bound.low) / WORLDS as f64;
@@ -157,6 +159,22 @@ fn all_drawn_and_decided_leaves_nothing_to_be_missed() {
     (0..3).for_each(|_| gathered.take(seen(Some(1.0), Some(1.0))));
     let missed = gathered.found(&Evaluators::new(["a"]).unwrap()).missed.unwrap();
     assert_eq!((missed.low, missed.mean, missed.high), (0.0, 0.0, 0.0));
+}
+
+#[test]
+fn while_drawn_items_wait_there_are_ends_and_no_single_number() {
+    let found = |waits: bool| {
+        let mut gathered = Gathered::of(&[(0.1, 100, 100)]);
+        (0..9).for_each(|at| gathered.take(seen(Some(0.1), Some(f64::from(u8::from(at == 0))))));
+        gathered.take(seen(Some(0.1), (!waits).then_some(0.0)));
+        let found = gathered.found(&Evaluators::new(["a"]).unwrap());
+        (found.missed.unwrap(), found.random.mean.unwrap())
+    };
+    let (missed, random) = found(false);
+    assert!((missed.mean - 9.0).abs() < 1e-9 && (random.mean - 0.1).abs() < 1e-9, "{missed:?} {random:?}");
+    let (later, random) = found(true);
+    assert!(later.mean.is_nan() && random.mean.is_nan(), "{later:?} {random:?}");
+    assert!(later.low <= missed.low && later.high > missed.high && random.high < 1.0, "{later:?} {random:?}");
 }
 
 #[test]

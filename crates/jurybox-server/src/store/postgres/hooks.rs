@@ -4,7 +4,9 @@ use super::Postgres;
 use super::read::get;
 use crate::Error;
 use crate::hooks::{Outcome, Secret, Webhook};
-use crate::store::hooks::{DELIVERED, DROP_HOOK, FAILED, HOOKS, HookStore, PUT_HOOK, SECRET, TAKE_HOOK};
+use crate::store::hooks::{
+    DELIVERED, DROP_HOOK, FAILED, HOOKS, HookStore, PUT_HOOK, SECRET, TAKE_HOOK, webhook,
+};
 use crate::store::value::{Value, values};
 
 impl Postgres {
@@ -17,23 +19,7 @@ impl Postgres {
 impl HookStore for Postgres {
     fn hooks(&mut self) -> Result<Vec<Webhook>, Error> {
         let rows = self.ask(HOOKS, Vec::new())?;
-        let read = |row: &tokio_postgres::Row| {
-            Ok(Webhook {
-                id: get(row, 0)?,
-                queue: get(row, 1)?,
-                name: get(row, 2)?,
-                url: get(row, 3)?,
-                seen: get(row, 4)?,
-                made: get(row, 5)?,
-                failures: get(row, 6)?,
-                failing_since: get(row, 7)?,
-                next_try: get(row, 8)?,
-                why: get(row, 9)?,
-                off: get::<i64>(row, 10)? != 0,
-                head: get(row, 11)?,
-            })
-        };
-        rows.iter().map(read).collect()
+        rows.iter().map(|row| Ok(webhook!(row))).collect()
     }
 
     fn put_hook(&mut self, hook: &Webhook, secret: &Secret) -> Result<(), Error> {
@@ -42,9 +28,9 @@ impl HookStore for Postgres {
         Ok(())
     }
 
-    fn secret(&mut self, queue: i64, name: &str) -> Result<Option<Secret>, Error> {
+    fn secret(&mut self, queue: i64, name: &str) -> Result<Option<(Secret, u64)>, Error> {
         let rows = self.ask(SECRET, values![queue, name])?;
-        rows.first().map(|row| Ok(Secret::of(get(row, 0)?))).transpose()
+        rows.first().map(|row| Ok((Secret::of(get(row, 0)?), get(row, 1)?))).transpose()
     }
 
     fn drop_hook(&mut self, queue: i64, name: &str) -> Result<bool, Error> {

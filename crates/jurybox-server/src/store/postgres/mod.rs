@@ -12,6 +12,7 @@ mod read;
 mod say;
 mod served;
 mod store;
+mod stretch;
 
 use crate::line::{Address, Failure, Line};
 use std::collections::HashMap;

@@ -68,6 +68,11 @@ pub(super) fn get<T: Cell>(row: &impl Cells, at: usize) -> Result<T, Error> {
     T::read(row, at)
 }
 
+/// Every row, understood.
+pub(super) fn all<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+    rows.iter().map(read).collect()
+}
+
 pub(super) fn scores(row: &impl Cells, at: usize) -> Result<Vec<f64>, Error> {
     row.cell::<Option<&[u8]>>(at)?.map_or(Ok(Vec::new()), scores_from_bytes)
 }

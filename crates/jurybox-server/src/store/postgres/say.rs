@@ -118,22 +118,22 @@ pub(super) fn gathered(ops: Vec<Op>) -> Vec<Said> {
             Some(Value::Int(n)) if sql == sql::UPSERT_PAYLOAD => *n,
             _ => None,
         };
-        let Some(many) = for_many(sql, &values) else {
+        if !sql.starts_with("INSERT INTO ") {
             all.push(Said::new(sql, values));
             last = None;
             continue;
-        };
+        }
         if last != Some(sql) {
             touched.clear();
         }
         match all.last_mut() {
             Some(said) if last == Some(sql) && (item.is_none() || touched.insert(item)) => {
-                for (cells, value) in said.cells.iter_mut().zip(values) {
+                for (cells, value) in said.cells.iter_mut().zip(values).skip(1) {
                     cells.push(value);
                 }
             }
             _ => {
-                all.push(Said { sql: many, cells: values.into_iter().map(Cells::column).collect() });
+                all.push(many_of(sql, values));
                 touched.clear();
                 touched.insert(item);
                 last = Some(sql);
@@ -143,11 +143,11 @@ pub(super) fn gathered(ops: Vec<Op>) -> Vec<Said> {
     all
 }
 
-/// An insert of one row as one of many; none of what is no insert.
-fn for_many(sql: &str, values: &[Value]) -> Option<String> {
-    let (head, rest) = sql.strip_prefix("INSERT INTO ")?.split_once(" VALUES (")?;
-    let (_, tail) = rest.split_once(')')?;
-    let arrays = values.iter().enumerate().map(|(at, value)| {
+/// An insert of one row as one of many, of the same queue, whose number comes first.
+fn many_of(sql: &str, values: Vec<Value>) -> Said {
+    let (head, rest) = sql.split_once(" VALUES (").unwrap_or((sql, ""));
+    let tail = rest.split_once(')').map_or("", |(_, tail)| tail);
+    let arrays = values.iter().enumerate().skip(1).map(|(at, value)| {
         let kind = match value {
             Value::Int(_) => "bigint",
             Value::Real(_) => "float8",
@@ -156,7 +156,13 @@ fn for_many(sql: &str, values: &[Value]) -> Option<String> {
         };
         format!("${}::{kind}[]", at + 1)
     });
-    Some(format!("INSERT INTO {head} SELECT * FROM unnest({}){tail}", arrays.collect::<Vec<_>>().join(", ")))
+    let arrays = arrays.collect::<Vec<_>>().join(", ");
+    let mut values = values.into_iter();
+    let queue = values.next().map(Cells::One);
+    Said {
+        sql: format!("{head} SELECT $1::bigint, * FROM unnest({arrays}){tail}"),
+        cells: queue.into_iter().chain(values.map(Cells::column)).collect(),
+    }
 }
 
 impl Postgres {
@@ -296,7 +302,7 @@ mod tests {
         let sizes: Vec<(usize, String)> = said
             .iter()
             .map(|said| {
-                let rows = match &said.cells[0] {
+                let rows = match &said.cells[1] {
                     Cells::Ints(all) => all.len(),
                     _ => 0,
                 };
@@ -305,8 +311,8 @@ mod tests {
             .collect();
         let expected = [(2, "log"), (2, "payloads"), (1, "payloads"), (0, "SET")];
         assert_eq!(sizes, expected.map(|(rows, table)| (rows, table.to_string())));
-        assert!(
-            said[1].sql.contains("unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) ON CONFLICT")
-        );
+        assert!(said[1].sql.contains(
+            "SELECT $1::bigint, * FROM unnest($2::bigint[], $3::text[], $4::bigint[]) ON CONFLICT"
+        ));
     }
 }

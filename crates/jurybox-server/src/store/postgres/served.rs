@@ -4,13 +4,14 @@ use super::Postgres;
 use super::read::{Cells as _, get, item};
 use super::say::Cells;
 use crate::Error;
+use crate::event::Which;
 use crate::keys::Key;
 use crate::rows::ItemRow;
 use crate::store::Store;
 use crate::store::keys::{
     ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
 };
-use crate::store::lookups::{DELETE_QUEUE, EachLooked, Lookups, Said};
+use crate::store::lookups::{DELETE_QUEUE, EachLooked, Lookups, Said, VERDICT_ID, before_taking_back};
 use crate::store::sql;
 use crate::store::value::values;
 use tokio_postgres::types::Type;
@@ -52,6 +53,12 @@ impl Lookups for Postgres {
     fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error> {
         let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
         self.many(IDS, queue, items, |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
+    fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error> {
+        let rows = self.ask(VERDICT_ID, values![queue, verdict.seq, verdict.i])?;
+        let id: Option<String> = rows.first().map(|row| get(row, 0)).transpose()?;
+        Ok(id.and_then(|id| before_taking_back(&id, by)))
     }
 
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {

@@ -1,18 +1,17 @@
 //! The contract, kept.
 
-use super::read::{checkpoint, get, item, scores, verdict};
+use super::read::{all, checkpoint, get, item, verdict};
 use super::say::{Cells, Said, gathered};
 use super::{ANSWER, LOAD, Postgres, Stage};
 use crate::Error;
 use crate::board::work::Lease;
 use crate::error::corrupt;
-use crate::event::{Event, Picked, Rescored};
-use crate::rows::{Chunk, Found, ItemRow, LogRow, Remembered, VerdictRow, Write};
+use crate::event::Event;
+use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::value::{Op, values};
 use crate::store::write::ops_of;
 use crate::store::{Checkpoint, Foreseen, Head, LeaseRow, QueueRow, STRETCH, Store, sql};
-use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio_postgres::Row;
@@ -22,10 +21,6 @@ const LOCK_HEAD: &str = "SELECT head, at FROM queues WHERE id = $1 FOR UPDATE";
 /// After the lock, for it may have taken a while to get it.
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 const SHOWN: &str = "SELECT wanted.n, found.key, found.body FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT i.key, (SELECT p.body FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n) AS body FROM items i WHERE i.queue = $1 AND i.n = wanted.n AND i.key IS NOT NULL LIMIT 1) AS found";
-
-fn all<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Error>) -> Result<Vec<T>, Error> {
-    rows.iter().map(read).collect()
-}
 
 impl Postgres {
     pub(super) fn many<T>(
@@ -77,6 +72,11 @@ impl Store for Postgres {
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
         let rows = self.ask(sql::QUEUES, Vec::new())?;
         all(&rows, |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
+    }
+
+    fn heads(&mut self) -> Result<Vec<(i64, u64)>, Error> {
+        let rows = self.ask(sql::HEADS, Vec::new())?;
+        all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
     fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
@@ -211,6 +211,11 @@ impl Store for Postgres {
         rows.first().map(|row| get(row, 0)).transpose()
     }
 
+    fn kind_of(&mut self, queue: i64, seq: u64) -> Result<Option<String>, Error> {
+        let rows = self.ask(sql::KIND_OF, values![queue, seq])?;
+        rows.first().map(|row| get(row, 0)).transpose()
+    }
+
     fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error> {
         self.find_answers(queue, keys)
     }
@@ -265,58 +270,7 @@ impl Store for Postgres {
         until: u64,
         seatings: &Seatings,
     ) -> Result<Vec<Event>, Error> {
-        let until = until.min(after + STRETCH);
-        let rows = self.ask(sql::LOG, values![queue, after, until])?;
-        let log = all(&rows, |row| {
-            let (seq, at, actor) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
-            Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
-        })?;
-        let mut chunk = Chunk { log, ..Chunk::default() };
-        let kinds: HashSet<&str> = chunk.log.iter().map(|row| row.kind.as_str()).collect();
-        // Only what the entries speak of is asked for, all of it in one journey.
-        let mut asks = Vec::new();
-        let mut ask = |wanted: bool, sql: &str, values| {
-            if wanted {
-                asks.push(Said::new(sql, values));
-            }
-            wanted
-        };
-        let stretch = || values![queue, after, until];
-        let numbers = chunk.numbers()?;
-        let (first, last) = numbers.unwrap_or_default();
-        let added = ask(numbers.is_some(), sql::ADDED, values![queue, first, last]);
-        let rescored = ask(kinds.contains("items"), sql::RESCORED, stretch());
-        let picked = ask(kinds.contains("claim"), sql::PICKED, stretch());
-        let given = ask(kinds.contains("verdicts"), &sql::lateral(&sql::given()), stretch());
-        let turned = chunk.turned()?;
-        for (seq, n) in &turned {
-            ask(true, &sql::lateral(&sql::item_at()), values![queue, *n, *seq]);
-        }
-        let mut answers = if asks.is_empty() { Vec::new() } else { self.ask_all(&asks)? }.into_iter();
-        let mut next = |wanted: bool| if wanted { answers.next().unwrap_or_default() } else { Vec::new() };
-        for row in next(added) {
-            let row = item(&row, 0)?;
-            chunk.items.insert(row.n, row);
-        }
-        for row in next(rescored) {
-            let late = Rescored { n: get(&row, 1)?, scores: scores(&row, 2)? };
-            chunk.rescored.entry(get(&row, 0)?).or_default().push(late);
-        }
-        for row in next(picked) {
-            let (n, slot, value) = (get(&row, 1)?, get(&row, 2)?, get(&row, 3)?);
-            let pick = Picked { n, slot, value, probability: get(&row, 4)?, explored: get(&row, 5)? };
-            chunk.picked.entry(get(&row, 0)?).or_default().push(pick);
-        }
-        for row in next(given) {
-            let row = (verdict(&row)?, item(&row, 18)?);
-            chunk.given.entry(row.0.which.seq).or_default().push(row);
-        }
-        for (seq, n) in turned {
-            for row in next(true) {
-                chunk.turned.insert((seq, n), item(&row, 0)?);
-            }
-        }
-        chunk.into_events(seatings)
+        self.stretch(queue, after, until.min(after + STRETCH))?.into_events(seatings)
     }
 
     fn open_items(
@@ -354,7 +308,7 @@ impl Store for Postgres {
             let lease = Lease {
                 slot: get(row, 1)?,
                 claim: get(row, 2)?,
-                reviewer: get(row, 3)?,
+                reviewer: get::<String>(row, 3)?.into(),
                 until: get(row, 4)?,
                 probability: get(row, 5)?,
                 explored: get(row, 6)?,

@@ -256,7 +256,7 @@ fn connect(file: &Path) -> Result<Connection, Error> {
     connection
         // What is deleted is overwritten: an erased item must not be found in the file.
         // The journal is copied into the file aside (`flush`); only where nobody does, and it has grown long, by who commits.
-        .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384; PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 8192")
+        .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -4096; PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 16384")
         .map_err(db)?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(db)?;
     if (journal.as_str(), synchronous) != ("wal", 2) {

@@ -12,9 +12,16 @@ use crate::store::write::ops_of;
 use crate::store::{Checkpoint, Head, LeaseRow, QueueRow, STRETCH, Store, sql};
 use rusqlite::{Row, params};
 
+/// So many pages of the journal, and it is begun anew.
+const LONG: i64 = 4096;
+
 impl Store for Sqlite {
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
         self.rows(sql::QUEUES, [], |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
+    }
+
+    fn heads(&mut self) -> Result<Vec<(i64, u64)>, Error> {
+        self.rows(sql::HEADS, [], |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
     fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
@@ -127,6 +134,10 @@ impl Store for Sqlite {
 
     fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error> {
         Ok(self.rows(sql::BATCH_OF, params![queue, seq], |row| get(row, 0))?.pop())
+    }
+
+    fn kind_of(&mut self, queue: i64, seq: u64) -> Result<Option<String>, Error> {
+        Ok(self.rows(sql::KIND_OF, params![queue, seq], |row| get(row, 0))?.pop())
     }
 
     fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error> {
@@ -277,7 +288,7 @@ impl Store for Sqlite {
             let lease = Lease {
                 slot: get(row, 1)?,
                 claim: get(row, 2)?,
-                reviewer: get(row, 3)?,
+                reviewer: get::<String>(row, 3)?.into(),
                 until: get(row, 4)?,
                 probability: get(row, 5)?,
                 explored: get(row, 6)?,
@@ -342,7 +353,17 @@ impl Store for Sqlite {
 
     fn flush(&mut self) -> Result<(), Error> {
         // Whoever writes or reads goes on meanwhile.
-        self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(db)
+        let passive = "PRAGMA wal_checkpoint(PASSIVE)";
+        let length = self.connection.query_row(passive, [], |row| row.get::<_, i64>(1)).map_err(db)?;
+        if length > LONG {
+            // Under constant load there is always something that was not flushed, and the journal would grow until every commit does that
+            // itself. So whoever writes waits for once, for the little that came since.
+            self.connection.busy_timeout(std::time::Duration::from_millis(50)).map_err(db)?;
+            let restarted = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
+            self.connection.busy_timeout(super::BUSY).map_err(db)?;
+            restarted.map_err(db)?;
+        }
+        Ok(())
     }
 
     fn tidy(&mut self, now: i64) -> Result<(), Error> {

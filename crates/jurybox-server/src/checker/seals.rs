@@ -1,0 +1,211 @@
+//! Whether entries and their rows are as they were written: by the hashes that entries carry, computed here anew.
+
+use super::Play;
+use super::read::{Entry, Found};
+use super::rows::{Db, Row};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+/// Rows that one hash is of.
+const TOGETHER: u64 = 64;
+
+/// Whether an entry's words are as they were written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Seal {
+    /// It has none: an earlier program wrote it, or something in it was erased.
+    None,
+    Whole,
+    Broken,
+}
+
+/// The seal of an entry: the last thing that its body says, on all before it and on the entry's other columns.
+pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -> Seal {
+    let Some((words, seal)) = body.strip_suffix("\"}").and_then(|body| body.rsplit_once(",\"seal\":\""))
+    else {
+        return Seal::None;
+    };
+    let mut hash = Sha256::new();
+    for number in [seq.cast_signed(), at] {
+        hash.update([b'i']);
+        hash.update(number.to_le_bytes());
+    }
+    for text in [actor, kind, words] {
+        hash.update([b't']);
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    }
+    if digits(hash) == seal { Seal::Whole } else { Seal::Broken }
+}
+
+fn digits(hash: Sha256) -> String {
+    let bytes = hash.finalize();
+    format!("{:016x}", bytes.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)))
+}
+
+/// The hashes of the rows of one table that belong to an entry.
+#[derive(Default)]
+pub(super) struct Hashed {
+    rows: u64,
+    /// None where an item of theirs was erased, and some of what was hashed with it.
+    groups: Vec<Option<String>>,
+}
+
+/// A table, and where in its columns the entry and the item stand.
+struct Table {
+    name: &'static str,
+    sql: &'static str,
+    seq: usize,
+    item: usize,
+    width: usize,
+}
+
+const TABLES: [Table; 4] = [
+    Table {
+        name: "items",
+        sql: "SELECT n, key, seq, arrived, scores, tags, audit, due FROM items WHERE queue = ?1 ORDER BY n",
+        seq: 2,
+        item: 0,
+        width: 8,
+    },
+    Table {
+        name: "late scores",
+        sql: "SELECT n, seq, scores FROM rescored WHERE queue = ?1 ORDER BY seq, n",
+        seq: 1,
+        item: 0,
+        width: 3,
+    },
+    Table {
+        name: "claims",
+        sql: "SELECT seq, i, item, slot, reviewer, until, model, value, probability, explored FROM claims WHERE queue = ?1 ORDER BY seq, i",
+        seq: 0,
+        item: 2,
+        width: 10,
+    },
+    Table {
+        name: "verdicts",
+        sql: "SELECT seq, i, id, item, slot, reviewer, source, label, reward, observed_at, claim, supersedes_seq, supersedes_i, decides, probability, explored, stands_from, superseded_by FROM verdicts WHERE queue = ?1 ORDER BY seq, i",
+        seq: 0,
+        item: 3,
+        width: 17,
+    },
+];
+
+/// The hashes of all rows, by table and entry.
+pub(super) type Sealed = [HashMap<u64, Hashed>; 4];
+
+/// A table as it is read, row by row.
+#[derive(Default)]
+struct Reading {
+    done: HashMap<u64, Hashed>,
+    seq: u64,
+    many: u64,
+    spoilt: bool,
+    hash: Sha256,
+}
+
+impl Reading {
+    fn end_group(&mut self) {
+        if self.many > 0 {
+            let hash = std::mem::take(&mut self.hash);
+            let group = (!self.spoilt).then(|| digits(hash));
+            let entry = self.done.entry(self.seq).or_default();
+            entry.groups.push(group);
+            entry.rows += self.many;
+        }
+        (self.many, self.spoilt) = (0, false);
+    }
+}
+
+/// Hashes all rows that entries have sealed.
+pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[Entry]) -> Found<Sealed> {
+    let erased: HashSet<u64> = log
+        .iter()
+        .filter(|entry| entry.kind == "erase")
+        .flat_map(|entry| entry.body["items"].as_array().into_iter().flatten().filter_map(Value::as_u64))
+        .collect();
+    let mut sealed = Sealed::default();
+    for (table, sealed) in TABLES.iter().zip(&mut sealed) {
+        let reading = RefCell::new(Reading::default());
+        db.all(table.sql, queue, |row| {
+            let mut reading = reading.borrow_mut();
+            let seq = row.number(table.seq)?;
+            if seq != reading.seq || reading.many == TOGETHER {
+                reading.end_group();
+                reading.seq = seq;
+            }
+            reading.many += 1;
+            // A claim keeps what it says also of what was erased.
+            reading.spoilt |= table.name != "claims" && erased.contains(&row.number(table.item)?);
+            if table.name == "verdicts" {
+                row.without_taking_back(2, 17)?.hash(table.width, &mut reading.hash);
+            } else {
+                row.hash(table.width, &mut reading.hash);
+            }
+            Ok(())
+        })?;
+        let mut reading = reading.into_inner();
+        reading.end_group();
+        *sealed = reading.done;
+    }
+    Ok(sealed)
+}
+
+impl Row {
+    /// A verdict's row as it was before it was taken back, by which its id got a tail.
+    fn without_taking_back(&self, id: usize, by: usize) -> Found<Row> {
+        let tail = self.number_if_any(by)?.map(|by| format!(" (taken back by {by})"));
+        let text = self.text(id)?;
+        let first = tail.and_then(|tail| text.strip_suffix(&tail).map(str::to_string));
+        Ok(self.with_text(id, first.unwrap_or(text)))
+    }
+}
+
+impl Play<'_> {
+    /// Compares every entry and its rows with their hashes.
+    pub(super) fn compare_seals(&mut self) {
+        for entry in &self.records.log {
+            match entry.seal {
+                Seal::None => {
+                    self.found.unsealed += 1;
+                    continue;
+                }
+                Seal::Broken => {
+                    self.found
+                        .tell(format!("entry {} ({}): it is not as it was written", entry.seq, entry.kind));
+                }
+                Seal::Whole => {}
+            }
+            self.compare_rows(entry);
+        }
+    }
+
+    fn compare_rows(&mut self, entry: &Entry) {
+        let many = |name: &str| entry.body[name].as_u64().unwrap_or(0);
+        let written = match entry.kind.as_str() {
+            "items" => [many("added"), many("rescored"), 0, 0],
+            "claim" => [0, 0, many("picked"), 0],
+            "verdicts" => [0, 0, 0, many("given")],
+            _ => return,
+        };
+        let mut said = entry.body["rows"].as_array().into_iter().flatten();
+        for ((table, sealed), written) in TABLES.iter().zip(&self.records.sealed).zip(written) {
+            let none = Hashed::default();
+            let found = sealed.get(&entry.seq).unwrap_or(&none);
+            // Late scores of what was erased are gone, and nobody knows where among the others they stood.
+            let gone = table.name == "late scores" && found.rows < written;
+            for group in 0..written.div_ceil(TOGETHER) {
+                let (said, is) = (said.next().and_then(Value::as_str), found.groups.get(group as usize));
+                let spoilt = gone || matches!(is, Some(None));
+                if !spoilt && (said.is_none() || is.and_then(Option::as_deref) != said) {
+                    let (from, to) = (group * TOGETHER + 1, written.min((group + 1) * TOGETHER));
+                    self.found.tell(format!(
+                        "entry {} ({}): its {} are not as they were written ({from} to {to} of {written})",
+                        entry.seq, entry.kind, table.name
+                    ));
+                }
+            }
+        }
+    }
+}

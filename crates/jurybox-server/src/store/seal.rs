@@ -1,0 +1,63 @@
+//! A seal on every entry: hashes of what it says and of the rows that it wrote, so that who changes one of them behind everybody's back
+//! is found. The checker computes them again by itself.
+//!
+//! Cells are hashed in the order in which they are written, without the queue's number, each with a letter for its kind: `-` for nothing, `i`
+//! and `r` with eight bytes, the low one first, `t` and `b` with their length before them. Minus zero is zero, since SQLite keeps none. Rows
+//! are hashed [64 at a time](TOGETHER), table by table, so that an erased item takes the proof from few others.
+
+use super::sql;
+use super::value::{Op, Value, values};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+
+/// Rows that one hash is of.
+const TOGETHER: usize = 64;
+/// What an entry writes once and for all. Leases and payloads come and go.
+const SEALED: [&str; 4] = [sql::INSERT_ITEM, sql::INSERT_RESCORED, sql::INSERT_CLAIM, sql::INSERT_VERDICT];
+
+/// The body of an entry with its seal, which comes last: on its rows, and on itself with the entry's number, time, actor and kind.
+pub(super) fn sealed(mut body: String, entry: &[Value], rows: &[Op]) -> String {
+    body.pop();
+    let mut hashes = Vec::new();
+    for table in SEALED {
+        let rows: Vec<&Op> = rows.iter().filter(|op| op.sql == table).collect();
+        hashes.extend(rows.chunks(TOGETHER).map(|rows| hash(rows.iter().flat_map(|op| &op.values[1..]))));
+    }
+    if !hashes.is_empty() {
+        let _ = write!(body, ",\"rows\":[\"{}\"]", hashes.join("\",\""));
+    }
+    let words = values![&body];
+    let seal = hash(entry.iter().chain(&words));
+    let _ = write!(body, ",\"seal\":\"{seal}\"}}");
+    body
+}
+
+/// The first eight bytes of a SHA-256, in hexadecimal digits.
+fn hash<'a>(cells: impl Iterator<Item = &'a Value>) -> String {
+    let mut hash = Sha256::new();
+    for cell in cells {
+        match cell {
+            Value::Int(Some(x)) => {
+                hash.update(b"i");
+                hash.update(x.to_le_bytes());
+            }
+            Value::Real(Some(x)) => {
+                hash.update(b"r");
+                hash.update((x + 0.0).to_le_bytes());
+            }
+            Value::Text(Some(x)) => long(&mut hash, b"t", x.as_bytes()),
+            Value::Bytes(Some(x)) => long(&mut hash, b"b", x),
+            _ => hash.update(b"-"),
+        }
+    }
+    hash.finalize()[..8].iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+fn long(hash: &mut Sha256, kind: &[u8], bytes: &[u8]) {
+    hash.update(kind);
+    hash.update((bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}

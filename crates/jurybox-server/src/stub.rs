@@ -1,0 +1,172 @@
+//! What of an entry stands in the log itself: a small versioned body, without the rows that the entry wrote into tables of their own.
+
+use crate::board::Filter;
+use crate::config::Config;
+use crate::event::{Body, Decided, Earlier, Held, Which};
+use serde::{Deserialize, Serialize};
+
+/// An item that needs no further verdict since the queue was set up anew, without the item itself.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Enough {
+    pub(crate) n: u64,
+    pub(crate) reward: f64,
+    pub(crate) probability: f64,
+    pub(crate) explored: bool,
+}
+
+/// The small part of an entry that stands in the log itself. Fields may be added under one version.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Stub {
+    Create {
+        config: Box<Config>,
+        secret: u64,
+    },
+    Configure {
+        config: Box<Config>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        decided: Vec<Enough>,
+    },
+    Items {
+        first: u64,
+        added: u64,
+        rescored: u64,
+    },
+    Claim {
+        reviewer: String,
+        k: u32,
+        filter: Filter,
+        model: u64,
+        until: i64,
+        picked: u64,
+    },
+    Extend {
+        reviewer: String,
+        until: i64,
+        leases: Vec<Held>,
+    },
+    Release {
+        reviewer: String,
+        leases: Vec<Held>,
+        skip: Option<String>,
+    },
+    Verdicts {
+        given: u64,
+        /// The places of those that replace another and are the first to decide.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        decides_first: Vec<u32>,
+    },
+    Undo {
+        reviewer: String,
+        verdict: Which,
+        n: u64,
+        slot: i16,
+        until: i64,
+        rest: Vec<Earlier>,
+        skipped: Vec<String>,
+        probability: f64,
+        explored: bool,
+    },
+    Close {
+        reason: String,
+        items: Vec<(u64, u64)>,
+    },
+    Erase {
+        items: Vec<u64>,
+    },
+    Settle,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Versioned {
+    v: u32,
+    #[serde(flatten)]
+    stub: Stub,
+}
+
+/// The version of bodies. A reader refuses others.
+const VERSION: u32 = 1;
+
+impl Stub {
+    pub(crate) fn of(body: &Body) -> Stub {
+        match body {
+            Body::Create { config, secret } => {
+                Stub::Create { config: Box::new(config.clone()), secret: *secret }
+            }
+            Body::Configure { config, decided } => {
+                let enough = |item: &Decided| Enough {
+                    n: item.n,
+                    reward: item.reward,
+                    probability: item.probability,
+                    explored: item.explored,
+                };
+                Stub::Configure {
+                    config: Box::new(config.clone()),
+                    decided: decided.iter().map(enough).collect(),
+                }
+            }
+            Body::Items { added, rescored } => Stub::Items {
+                first: added.first().map_or(0, |item| item.n),
+                added: added.len() as u64,
+                rescored: rescored.len() as u64,
+            },
+            Body::Claim { reviewer, k, filter, model, until, picks } => Stub::Claim {
+                reviewer: reviewer.clone(),
+                k: *k,
+                filter: filter.clone(),
+                model: *model,
+                until: *until,
+                picked: picks.len() as u64,
+            },
+            Body::Extend { reviewer, until, leases } => {
+                Stub::Extend { reviewer: reviewer.clone(), until: *until, leases: leases.clone() }
+            }
+            Body::Release { reviewer, leases, skip } => {
+                Stub::Release { reviewer: reviewer.clone(), leases: leases.clone(), skip: skip.clone() }
+            }
+            Body::Verdicts { given } => {
+                let places = (0_u32..).zip(given);
+                let first = places.filter(|(_, given)| given.decides_first).map(|(i, _)| i).collect();
+                Stub::Verdicts { given: given.len() as u64, decides_first: first }
+            }
+            Body::Undo {
+                reviewer, verdict, item, slot, until, rest, skipped, probability, explored, ..
+            } => Stub::Undo {
+                reviewer: reviewer.clone(),
+                verdict: *verdict,
+                n: item.n,
+                slot: *slot,
+                until: *until,
+                rest: rest.clone(),
+                skipped: skipped.clone(),
+                probability: *probability,
+                explored: *explored,
+            },
+            Body::Close { reason, items } => Stub::Close { reason: reason.clone(), items: items.clone() },
+            Body::Erase { items } => Stub::Erase { items: items.clone() },
+            Body::Settle => Stub::Settle,
+        }
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        #[derive(Serialize)]
+        struct Out<'a> {
+            v: u32,
+            #[serde(flatten)]
+            stub: &'a Stub,
+        }
+        serde_json::to_string(&Out { v: VERSION, stub: self }).expect("a body is plain data")
+    }
+
+    pub(crate) fn from_text(text: &str) -> Result<Stub, crate::Error> {
+        let read: Versioned = serde_json::from_str(text)
+            .map_err(|error| crate::error::corrupt(format!("a body of the log: {error}: {text}")))?;
+        if read.v != VERSION {
+            return Err(crate::Error::Open(format!(
+                "the log has bodies of version {}, this program reads version {VERSION}",
+                read.v
+            )));
+        }
+        Ok(read.stub)
+    }
+}

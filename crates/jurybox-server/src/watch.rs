@@ -1,0 +1,118 @@
+//! One look for all queues of a node: what other nodes have written, what was written and is to be flushed, rows whose time has come.
+
+use crate::Error;
+use crate::service::{Seat, Seats, held};
+use crate::store::Store;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often it is looked what other nodes have written.
+const LOOK: Duration = Duration::from_millis(250);
+/// How often what was written is flushed.
+const FLUSH: Duration = Duration::from_millis(500);
+/// How often payloads and answers are deleted whose time has come.
+const TIDY: Duration = Duration::from_hours(1);
+/// How long a database that does not answer is left alone.
+const LEFT_ALONE: Duration = Duration::from_secs(1);
+
+/// A thread that looks, for as long as this is kept. Where nobody else can write to the database, it sleeps while nobody here does.
+pub(crate) struct Watch {
+    bell: SyncSender<()>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Over these queues, by a connection of its own.
+    pub(crate) fn over(mut store: Box<dyn Store>, seats: Arc<Seats>) -> Result<Self, Error> {
+        let (bell, rung) = sync_channel(1);
+        let stop = Arc::<AtomicBool>::default();
+        let stopped = stop.clone();
+        let thread = std::thread::Builder::new().name("watch".into());
+        let thread = thread.spawn(move || {
+            let goes_on = || !stopped.load(Ordering::Relaxed);
+            if store.is_shared() {
+                look(store.as_mut(), &seats, &rung, &goes_on);
+            } else {
+                flush(store.as_mut(), &rung, &goes_on);
+            }
+        });
+        let thread = thread.map_err(|error| Error::Open(error.to_string()))?;
+        Ok(Watch { bell, stop, thread: Some(thread) })
+    }
+
+    /// What a clerk rings when it has written something that is to be flushed.
+    pub(crate) fn bell(&self) -> SyncSender<()> {
+        self.bell.clone()
+    }
+}
+
+/// Deletes what has reached its end, now and then. What cannot be deleted now is deleted in an hour.
+fn tidy(store: &mut dyn Store, last: &mut Option<Instant>) {
+    if last.is_none_or(|last| last.elapsed() >= TIDY) {
+        *last = Some(Instant::now());
+        let _ = store.now().and_then(|now| store.tidy(now));
+    }
+}
+
+/// Looks what other nodes have written. A database that they share sees to its journal itself.
+fn look(store: &mut dyn Store, seats: &Seats, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
+    let mut tidied = None;
+    while goes_on() {
+        let looked = look_once(store, seats);
+        if looked.is_ok() {
+            tidy(store, &mut tidied);
+        }
+        // What cannot be read now is read before the next answer, or with the next look.
+        let away = looked.is_err() && store.reconnect().is_err();
+        let _ = rung.recv_timeout(if away { LEFT_ALONE } else { LOOK });
+    }
+}
+
+/// Wakes the clerks of queues in which there are new entries.
+fn look_once(store: &mut dyn Store, seats: &Seats) -> Result<(), Error> {
+    if held(seats).is_empty() {
+        return Ok(());
+    }
+    for (queue, head) in store.heads()? {
+        let seat = held(seats).get(&queue).cloned();
+        if let Some(seat) = seat {
+            Seat::note_head(&seat, head);
+        }
+    }
+    Ok(())
+}
+
+/// Flushes what was written, so that nobody who waits for a commit has to.
+fn flush(store: &mut dyn Store, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
+    let (mut tidied, mut flushed) = (None, Instant::now());
+    while goes_on() {
+        tidy(store, &mut tidied);
+        if rung.recv_timeout(TIDY) == Err(RecvTimeoutError::Timeout) {
+            continue;
+        }
+        while goes_on()
+            && let Some(rest) = FLUSH.checked_sub(flushed.elapsed())
+            && rung.recv_timeout(rest).is_ok()
+        {}
+        if goes_on() {
+            flushed = Instant::now();
+            // What is not flushed now is flushed with more.
+            let _ = store.flush();
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Where it was rung already, it is awake.
+        let _ = self.bell.try_send(());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
