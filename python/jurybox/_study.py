@@ -66,6 +66,8 @@ def replay(
     ``folds``. With ``probability``, the column with the logged probability of each pick, what policies would have earned is estimated
     from what the log looked at.
 
+    With ``id``, it is items that are looked at once: one that comes again, scored anew, has the reward that it had.
+
     Parameters
     ----------
     data : as for `rank`
@@ -105,7 +107,7 @@ def replay(
         "policies": None if policies is None else names(policies), "reward_range": reward_range, "picks": where,
     }  # fmt: skip
     with Bar(progress) as bar:
-        found = _core.replay(rows.source(ask, states[0][1] if states else None), ask, how, states, dict(weights or {}), bar.watch)
+        found = _core.replay(rows.source(ask, states[0][1] if states else None, also=names(id)), ask, how, states, dict(weights or {}), bar.watch)
     tell(found, rows)
     return Replay(found["document"], found["html"], found["text"], found["svg"])
 
@@ -132,6 +134,7 @@ def report(
     """Which evaluators to trust: gain, noise, weight, redundancy, and what a top K would catch: ``jurybox report``.
 
     With rewards, the report measures against them; without, it says what the scores alone can tell. In a notebook it shows itself.
+    With ``id``, rows of one id are one item: intervals, curves and the top K count items.
 
     Parameters
     ----------
@@ -148,7 +151,7 @@ def report(
     ask = asked(evaluators, id, aside, invert, reward, threads=threads, written=written)
     jury = read(state)
     with Bar(progress) as bar:
-        found = _core.report(rows.source(ask, jury), ask, jury, _now(), bar.watch)
+        found = _core.report(rows.source(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)
     tell(found, rows)
     return Report(found["document"], found["html"], found["text"])
 

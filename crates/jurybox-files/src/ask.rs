@@ -1,10 +1,12 @@
 //! What is wanted of each row, and the batch in which it comes.
 
 use crate::error::{Error, Place};
+use crate::id;
 use crate::number::{Cell, Notation};
 use crate::numbers::Numbers;
 use crate::tally::Tally;
 use jurybox::Form;
+use jurybox::toolbox::{hash_number, hash_text};
 use std::path::Path;
 
 /// What a column is for, in a scan.
@@ -20,6 +22,8 @@ pub(crate) enum Use {
     Probability,
     /// Text by which rows are put together: a round or a group.
     Key,
+    /// One of the columns that name the item.
+    Id,
     /// Nothing was in it where it was looked at, and so it is no evaluator: whether something comes later is to be told.
     Watch,
 }
@@ -89,12 +93,15 @@ impl Ask {
 
     /// Fills in what a source has no column for. (Scores are missing until a cell is read.)
     pub(crate) fn complete(&self, batch: &mut Batch) {
+        if self.uses.iter().chain(&self.lacking).any(|what| *what == Use::Id) {
+            batch.ids.resize(batch.rows, 0);
+        }
         for what in &self.lacking {
             match what {
                 Use::Reward { .. } => batch.rewards = vec![f64::NAN; batch.rows],
                 Use::Probability => batch.probabilities = vec![f64::NAN; batch.rows],
                 Use::Key => batch.keys = vec![Box::from(""); batch.rows],
-                Use::Score { .. } | Use::Skip | Use::Watch => {}
+                Use::Score { .. } | Use::Id | Use::Skip | Use::Watch => {}
             }
         }
     }
@@ -111,6 +118,8 @@ pub struct Batch {
     pub(crate) rewards: Vec<f64>,
     pub(crate) probabilities: Vec<f64>,
     pub(crate) keys: Vec<Box<str>>,
+    /// Which item each row is about, as a number; 0 where nothing names it.
+    pub(crate) ids: Vec<u64>,
     /// By column of the source: cells that are no numbers. Empty where there can be none.
     pub(crate) tallies: Vec<Tally>,
     /// Keys of a text that are no columns, and where each first stands; a few of them.
@@ -187,6 +196,22 @@ impl Batch {
             Layout::Rows(rows) => rows[row * self.evaluators + evaluator],
             Layout::Columns(columns) => columns[evaluator].get(row),
         }
+    }
+
+    /// Takes in a cell that names the item of a row. The columns that name it add up, in whatever order they come.
+    pub(crate) fn name(&mut self, row: usize, column: &str, cell: &str) {
+        let id = id::of(cell);
+        if id.is_empty() {
+            return;
+        }
+        self.ids.resize(self.ids.len().max(row + 1), 0);
+        self.ids[row] = self.ids[row].wrapping_add(hash_number(hash_text(column), hash_text(&id)).max(1));
+    }
+
+    /// Which item each row is about, as a number that rows of the same id share and others do not, but for one chance in 2^64; 0 where
+    /// nothing names it. Empty where no ids were asked for.
+    pub fn ids(&self) -> &[u64] {
+        &self.ids
     }
 
     /// The reward of each row, NaN where there is none; empty where no reward was asked for.

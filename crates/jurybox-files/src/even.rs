@@ -24,6 +24,8 @@ pub(crate) struct Chunk<'a> {
     pub(crate) scores: &'a [f64],
     /// Empty where none were asked for.
     pub(crate) rewards: &'a [f64],
+    /// The same of the items' ids.
+    pub(crate) ids: &'a [u64],
 }
 
 /// Rows held in memory.
@@ -32,6 +34,7 @@ pub(crate) struct Held {
     pub(crate) rows: usize,
     pub(crate) scores: Vec<f64>,
     rewards: Vec<f64>,
+    ids: Vec<u64>,
 }
 
 impl Held {
@@ -39,6 +42,7 @@ impl Held {
         self.rows += part.batch.rows();
         part.batch.push_rows(&mut self.scores);
         self.rewards.extend_from_slice(&part.batch.rewards);
+        self.ids.extend_from_slice(&part.batch.ids);
     }
 
     /// The rows of another, behind its own.
@@ -46,6 +50,7 @@ impl Held {
         self.rows += more.rows;
         self.scores.extend_from_slice(&more.scores);
         self.rewards.extend_from_slice(&more.rewards);
+        self.ids.extend_from_slice(&more.ids);
     }
 
     /// Lets go of its first rows; of rows that have rewards, all or none.
@@ -53,24 +58,28 @@ impl Held {
         self.rows -= rows;
         self.scores.drain(..rows * width);
         self.rewards.drain(..rows.min(self.rewards.len()));
+        self.ids.drain(..rows.min(self.ids.len()));
     }
 
     fn clear(&mut self) {
         self.rows = 0;
         self.scores.clear();
         self.rewards.clear();
+        self.ids.clear();
     }
 
-    /// Some of the rows, the first of which stands there. Rewards are there for all rows or for none.
+    /// Some of the rows, the first of which stands there. Rewards and ids are there for all rows or for none.
     fn chunk(&self, at: At, from: usize, to: usize, width: usize) -> Chunk<'_> {
         let rewards = if self.rewards.is_empty() { &[] } else { &self.rewards[from..to] };
-        Chunk { file: at.file, row: at.row, scores: &self.scores[from * width..to * width], rewards }
+        let ids = if self.ids.is_empty() { &[] } else { &self.ids[from..to] };
+        Chunk { file: at.file, row: at.row, scores: &self.scores[from * width..to * width], rewards, ids }
     }
 
     fn append(&mut self, chunk: &Chunk<'_>, width: usize) {
         self.rows += chunk.scores.len() / width;
         self.scores.extend_from_slice(chunk.scores);
         self.rewards.extend_from_slice(chunk.rewards);
+        self.ids.extend_from_slice(chunk.ids);
     }
 }
 

@@ -80,6 +80,8 @@ pub struct Want<'a> {
     pub probability: bool,
     /// The round or group of each row.
     pub key: bool,
+    /// Which item each row is about, by the columns that are its [id](Roles::id).
+    pub ids: bool,
     /// The rows as they stand in their source.
     pub records: Records,
     /// Whether the scores of evaluators where low means high are to be negated on reading, for whoever knows nothing of
@@ -384,6 +386,9 @@ impl Table {
             [(want.probability, &taken.probability, Use::Probability), (want.key, &taken.key, Use::Key)]
         {
             wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
+        }
+        if want.ids {
+            wanted.extend(taken.id.iter().map(|column| (column.as_str(), Use::Id)));
         }
         wanted.extend(taken.watched().map(|column| (column, Use::Watch)));
         let names: Vec<String> = source.columns().iter().map(|found| found.name.clone()).collect();

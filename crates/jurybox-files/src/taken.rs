@@ -123,6 +123,11 @@ impl Taken {
         Err(Error::NoneOfTheEvaluators { path: path.into(), evaluators })
     }
 
+    /// The columns that name items.
+    pub fn id(&self) -> &[String] {
+        &self.id
+    }
+
     /// Whether a column is read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
         self.read_as(name).is_some()

@@ -140,14 +140,13 @@ pub(crate) fn replay<'py>(
 
 impl Replaying {
     fn options(self, states: Vec<(String, jurybox::Jury)>) -> Result<ReplayOptions> {
-        let defaults = ReplayOptions::default();
-        let folds = self.folds.is_some();
         let protocol = match self.folds {
             Some(folds) => Protocol::Folds(folds),
             None if self.pool => Protocol::Pool { budget: self.budget },
             None if self.reuse => Protocol::Reuse,
             None => Protocol::Rounds,
         };
+        let defaults = ReplayOptions::of(protocol);
         let policies = match self.policies {
             None => defaults.policies,
             Some(list) => {
@@ -158,10 +157,10 @@ impl Replaying {
         };
         Ok(ReplayOptions {
             protocol,
-            items: self.items.unwrap_or(if folds { 0 } else { defaults.items }),
+            items: self.items.unwrap_or(defaults.items),
             k: self.k,
             rounds: self.rounds,
-            runs: self.runs.unwrap_or(if folds { 3 } else { defaults.runs }),
+            runs: self.runs.unwrap_or(defaults.runs),
             seed: self.seed,
             policies,
             states,

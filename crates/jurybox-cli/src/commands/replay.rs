@@ -14,7 +14,7 @@ use std::path::PathBuf;
 ///
 /// A row is looked at at most once in a run: a reward that was learnt is never also counted as found. Rows are shuffled and
 /// dealt out in rounds, or come in the file's own rounds with --round, or lie in one --pool until they are picked, or are
-/// ranked out of fold with --folds.
+/// ranked out of fold with --folds. With --id it is items that are looked at once, however many rows they have.
 ///
 /// Rewards are scaled to 0..1 by the range of the file before a policy learns from them, and reported as they are. Scores,
 /// rewards and rounds of all rows are held in memory (8 bytes a number); the other columns are not.
@@ -107,14 +107,13 @@ impl Args {
         for (name, jury) in &mut states {
             Seated::again(jury, table.taken().evaluators(), May::Lack).with_context(|| name.clone())?;
         }
-        let defaults = ReplayOptions::default();
         let protocol = match self.folds {
             Some(folds) => Protocol::Folds(folds),
             None if self.pool => Protocol::Pool { budget: self.budget },
             None if self.reuse => Protocol::Reuse,
             None => Protocol::Rounds,
         };
-        let folds = self.folds.is_some();
+        let defaults = ReplayOptions::of(protocol);
         let policies = match &self.policies {
             None => defaults.policies,
             Some(list) => Spec::list(list)?,
@@ -124,10 +123,10 @@ impl Args {
             .transpose()?;
         let options = ReplayOptions {
             protocol,
-            items: self.items.unwrap_or(if folds { 0 } else { defaults.items }),
+            items: self.items.unwrap_or(defaults.items),
             k: self.k,
             rounds: self.rounds,
-            runs: self.runs.unwrap_or(if folds { 3 } else { defaults.runs }),
+            runs: self.runs.unwrap_or(defaults.runs),
             seed: self.seed,
             policies,
             states,

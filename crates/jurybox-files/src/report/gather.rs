@@ -1,10 +1,12 @@
 //! One pass over the rows: moments in groups, and a sample.
 
+use super::items::Seen;
 use crate::error::Error;
 use crate::judge::scores;
 use crate::table::{Table, Want};
 use jurybox::estimate::{Moments, Statistic};
 use jurybox::toolbox::hash_number;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Groups of rows for the jackknife.
@@ -21,6 +23,8 @@ pub(super) struct Gathered {
     pub(super) labels: Vec<Moments>,
     pub(super) outcomes: Outcomes,
     pub(super) sample: Sample,
+    /// Items that several rows are about.
+    pub(super) repeated_items: u64,
 }
 
 /// The different rewards, as long as there are no more than two.
@@ -76,6 +80,8 @@ pub(super) struct Sample {
     /// NaN where there is none.
     pub(super) rewards: Vec<f64>,
     numbers: Vec<u64>,
+    /// Which item each row is about; 0 where nothing says it.
+    ids: Vec<u64>,
     /// Rows whose hash is below this are kept.
     below: u64,
 }
@@ -90,75 +96,95 @@ impl Gathered {
             scores: vec![Moments::new(width); GROUPS],
             labels: vec![Moments::new(width + 1); GROUPS],
             outcomes: Outcomes::default(),
-            sample: Sample {
-                width,
-                scores: Vec::new(),
-                rewards: Vec::new(),
-                numbers: Vec::new(),
-                below: u64::MAX,
-            },
+            sample: Sample::new(width),
+            repeated_items: 0,
         };
-        let want = Want { reward: rewarded, upright: true, ..Want::default() };
+        let named = !table.taken().id().is_empty();
+        let (mut seen, mut of_items) = (Seen::default(), (gathered.scores.clone(), gathered.labels.clone()));
+        let want = Want { reward: rewarded, ids: named, upright: true, ..Want::default() };
         // Rows that the sample would not keep stay where they are: those of all chunks on their way would be many.
         let below = AtomicU64::new(gathered.sample.below);
         gathered.rows = table.scan_even(
             want,
             |chunk| {
-                let moments = moments(chunk.scores, chunk.rewards, width)?;
+                // Both ways of grouping: whether an id comes twice is known at the end.
+                let by_row = moments(chunk.scores, chunk.rewards, &[], width)?;
+                let by_item =
+                    named.then(|| moments(chunk.scores, chunk.rewards, chunk.ids, width)).transpose()?;
                 let below = below.load(Ordering::Relaxed);
                 let offered = chunk.scores.chunks_exact(width).zip(chunk.row..);
                 let offered = offered.filter(|(_, number)| hash_number(0, *number) <= below);
                 let (numbers, rows): (Vec<u64>, Vec<&[f64]>) =
                     offered.map(|(row, number)| (number, row)).unzip();
-                Ok((numbers, rows.concat(), chunk.rewards.to_vec(), moments))
+                let offered = (numbers, rows.concat());
+                Ok((offered, chunk.rewards.to_vec(), chunk.ids.to_vec(), by_row, by_item))
             },
-            |at, (numbers, rows, rewards, (plain, labelled))| {
+            |at, ((numbers, rows), rewards, ids, by_row, by_item)| {
+                ids.iter().for_each(|&id| seen.learn(id));
                 for &reward in rewards.iter().filter(|reward| !reward.is_nan()) {
                     gathered.labelled += 1;
                     gathered.outcomes.learn(reward);
                 }
-                for (into, from) in gathered.scores.iter_mut().zip(&plain) {
-                    into.merge(from);
-                }
-                for (into, from) in gathered.labels.iter_mut().zip(&labelled) {
-                    into.merge(from);
+                merge(&mut gathered.scores, &by_row.0);
+                merge(&mut gathered.labels, &by_row.1);
+                if let Some(by_item) = by_item {
+                    merge(&mut of_items.0, &by_item.0);
+                    merge(&mut of_items.1, &by_item.1);
                 }
                 for (number, scores) in numbers.into_iter().zip(rows.chunks_exact(width)) {
-                    let reward = rewards.get((number - at.row) as usize).copied().unwrap_or(f64::NAN);
-                    gathered.sample.offer(number, scores, reward);
+                    let row = (number - at.row) as usize;
+                    let reward = rewards.get(row).copied().unwrap_or(f64::NAN);
+                    let id = ids.get(row).copied().unwrap_or(0);
+                    gathered.sample.offer(number, id, scores, reward);
                 }
                 below.store(gathered.sample.below, Ordering::Relaxed);
                 Ok(())
             },
         )?;
+        gathered.repeated_items = seen.repeated();
+        if gathered.repeated_items > 0 {
+            (gathered.scores, gathered.labels) = of_items;
+            gathered.sample.keep_one_of_each();
+        }
         Ok(gathered)
     }
+}
+
+fn merge(into: &mut [Moments], from: &[Moments]) {
+    into.iter_mut().zip(from).for_each(|(into, from)| into.merge(from));
 }
 
 #[cfg(test)]
 impl Gathered {
     /// From rows in memory.
     pub(super) fn of(values: &[f64], rewards: &[f64], width: usize) -> Result<Gathered, Error> {
-        let (scores, labels) = moments(values, rewards, width)?;
+        let (scores, labels) = moments(values, rewards, &[], width)?;
         let known = rewards.iter().filter(|reward| !reward.is_nan());
-        let sample =
-            Sample { width, scores: Vec::new(), rewards: Vec::new(), numbers: Vec::new(), below: u64::MAX };
         Ok(Gathered {
             rows: rewards.len() as u64,
             labelled: known.count() as u64,
             scores,
             labels,
             outcomes: Outcomes::default(),
-            sample,
+            sample: Sample::new(width),
+            repeated_items: 0,
         })
     }
 }
 
-/// The moments of a chunk, row i in group i mod the number of groups.
-fn moments(values: &[f64], rewards: &[f64], width: usize) -> Result<(Vec<Moments>, Vec<Moments>), Error> {
+/// Moments by group, of the scores and of the labelled rows.
+type Grouped = (Vec<Moments>, Vec<Moments>);
+
+/// The moments of a chunk, row i in group i mod the number of groups; the rows of an id all in one, by its hash.
+fn moments(values: &[f64], rewards: &[f64], ids: &[u64], width: usize) -> Result<Grouped, Error> {
+    let group_of = |row: usize| match ids.get(row) {
+        None | Some(0) => row % GROUPS,
+        Some(&id) => (hash_number(2, id) % GROUPS as u64) as usize,
+    };
+    let groups: Vec<usize> = (0..values.len() / width).map(group_of).collect();
     let (mut plain, mut labelled) = (Vec::new(), Vec::new());
     for group in 0..GROUPS {
-        let mine = || values.chunks_exact(width).enumerate().skip(group).step_by(GROUPS);
+        let mine = || values.chunks_exact(width).enumerate().filter(|(row, _)| groups[*row] == group);
         let mut of_scores = Moments::new(width);
         let rows: Vec<f64> = mine().flat_map(|(_, row)| row).copied().collect();
         of_scores.observe(&scores(&rows, width)?);
@@ -178,24 +204,49 @@ fn moments(values: &[f64], rewards: &[f64], width: usize) -> Result<(Vec<Moments
 }
 
 impl Sample {
-    fn offer(&mut self, number: u64, scores: &[f64], reward: f64) {
+    fn new(width: usize) -> Sample {
+        let (scores, rewards, numbers, ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Sample { width, scores, rewards, numbers, ids, below: u64::MAX }
+    }
+
+    fn offer(&mut self, number: u64, id: u64, scores: &[f64], reward: f64) {
         if hash_number(0, number) > self.below {
             return;
         }
         self.numbers.push(number);
         self.scores.extend_from_slice(scores);
         self.rewards.push(reward);
+        self.ids.push(id);
         if self.numbers.len() > SAMPLE {
             self.below /= 2;
             let keep: Vec<usize> = (0..self.numbers.len())
                 .filter(|&at| hash_number(0, self.numbers[at]) <= self.below)
                 .collect();
-            let width = self.width;
-            self.scores =
-                keep.iter().flat_map(|&at| &self.scores[at * width..(at + 1) * width]).copied().collect();
-            self.rewards = keep.iter().map(|&at| self.rewards[at]).collect();
-            self.numbers = keep.iter().map(|&at| self.numbers[at]).collect();
+            self.keep(&keep);
         }
+    }
+
+    fn keep(&mut self, keep: &[usize]) {
+        let width = self.width;
+        self.scores =
+            keep.iter().flat_map(|&at| &self.scores[at * width..(at + 1) * width]).copied().collect();
+        self.rewards = keep.iter().map(|&at| self.rewards[at]).collect();
+        self.numbers = keep.iter().map(|&at| self.numbers[at]).collect();
+        self.ids = keep.iter().map(|&at| self.ids[at]).collect();
+    }
+
+    /// One row of each item, the first with a reward where it has one; rows that nothing names stay.
+    fn keep_one_of_each(&mut self) {
+        let mut kept: HashMap<u64, usize> = HashMap::new();
+        for (row, id) in self.ids.iter().enumerate() {
+            let first = kept.entry(*id).or_insert(row);
+            if self.rewards[*first].is_nan() && !self.rewards[row].is_nan() {
+                *first = row;
+            }
+        }
+        let stays = |row: &usize| self.ids[*row] == 0 || kept[&self.ids[*row]] == *row;
+        let keep: Vec<usize> = (0..self.ids.len()).filter(stays).collect();
+        self.keep(&keep);
     }
 
     /// Which half a row is in: by a hash of its number, so that no order of the file decides it.

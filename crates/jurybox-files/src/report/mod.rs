@@ -2,7 +2,8 @@
 //!
 //! One pass takes in the moments of every pair of columns, in twenty groups of rows, and a sample of the rows. From the
 //! moments come gains, noise, weights and redundancy; leaving out one group at a time gives the intervals (the jackknife);
-//! from the sample come the curves and what a top K would catch. Rows are taken as drawn independently of each other.
+//! from the sample come the curves and what a top K would catch. Rows are taken as drawn independently of each other; where ids
+//! say that several are about one item, items are: the rows of one are in one group, and the sample has one row of each.
 
 mod advice;
 mod alike;
@@ -12,6 +13,7 @@ mod copies;
 mod coverage;
 mod date;
 mod gather;
+mod items;
 mod jackknife;
 mod learnt;
 mod page;
@@ -56,6 +58,8 @@ pub struct Report {
     pub sampled: usize,
     /// Of these, rows whose scores another has too, in every column.
     pub twins: usize,
+    /// Items that several rows are about, by their ids; about as many where there are more than a hundred thousand ids.
+    pub repeated_items: u64,
     /// Whether gains, noise, weights and error correlations come from rewards, or from the scores alone.
     pub from: &'static str,
     /// One entry per evaluator.
@@ -243,6 +247,7 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
         reward: table.taken().reward().map(Into::into),
         sampled: gathered.sample.rewards.len(),
         twins: twins.rows,
+        repeated_items: gathered.repeated_items,
         from,
         effective_evaluators: stats::effective(&errors, &evaluators),
         error_correlation: errors,

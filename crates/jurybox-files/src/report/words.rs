@@ -41,6 +41,7 @@ pub(super) fn warnings(report: &Report, gathered: &Gathered) -> Vec<String> {
         ));
     }
     list.extend(narrow(report, gathered));
+    list.extend(repeated(report));
     list.extend(twins(report));
     list.extend(selection::picked(gathered, report));
     if report.from.starts_with("nothing") {
@@ -70,13 +71,28 @@ pub(super) fn warnings(report: &Report, gathered: &Gathered) -> Vec<String> {
     missing.tell(report, &mut list);
     copies(report, &mut list);
     near_duplicates(report, &mut list);
-    if (report.sampled as u64) < report.rows {
+    if (report.sampled as u64) < report.rows && report.repeated_items == 0 {
         list.push(format!(
             "The curves and the top K come from a random sample of {} of the {} rows; everything else from all of them.",
             report.sampled, report.rows
         ));
     }
     list
+}
+
+/// Items with several rows, and what that means here.
+fn repeated(report: &Report) -> Option<String> {
+    let items = report.repeated_items;
+    let have = if items == 1 { "has" } else { "have" };
+    (items > 0).then(|| {
+        format!(
+            "{} {have} several rows, by the ids: intervals count items, not rows, and the curves and the top K have one row of \
+             each ({} of {} rows).",
+            counted(items, "item"),
+            report.sampled,
+            report.rows
+        )
+    })
 }
 
 /// Whether there are too few rewards for more than guesses.

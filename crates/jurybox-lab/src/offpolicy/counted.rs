@@ -64,6 +64,7 @@ mod tests {
             rewards: rows.iter().map(|row| row.0).collect(),
             probabilities: rows.iter().map(|row| row.1).collect(),
             rounds: vec![],
+            items: crate::replay::Items::default(),
         };
         let numbers: Vec<usize> = (0..rows.len()).collect();
         counted(&log, &numbers.chunks(round).map(<[usize]>::to_vec).collect::<Vec<_>>())

@@ -46,7 +46,10 @@ impl Extent {
     /// What a file can give of what was asked for.
     pub(crate) fn of(log: &Log, options: &ReplayOptions) -> Result<Extent, Error> {
         options.check()?;
-        let (rows, own) = (log.rows(), !log.rounds.is_empty());
+        let own = !log.rounds.is_empty();
+        // A run shows an item once, unless rows are to come back; folds keep its rows together.
+        let once = matches!(options.protocol, Protocol::Rounds | Protocol::Pool { .. });
+        let rows = if once { log.items.count(log.rows()) } else { log.rows() };
         let too_few = |name: &'static str, value: usize, of: usize, what: &str| {
             Err(Error::setting(name, value, format!("there are only {of} {what}")))
         };
@@ -98,7 +101,7 @@ impl Extent {
                 Ok(Extent { rounds, labels: rounds * options.k, warning: None })
             }
             Protocol::Folds(folds) => {
-                let units = if own { log.rounds.len() } else { rows };
+                let units = if own { log.rounds.len() } else { log.items.count(rows) };
                 if folds > units {
                     return too_few("folds", folds, units, if own { "rounds" } else { "rows" });
                 }
@@ -125,19 +128,23 @@ impl Course {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(2 * run as u64);
         let all = || -> Vec<usize> { (0..log.rows()).collect() };
+        let shuffled = |rng: &mut ChaCha8Rng| {
+            let (mut rows, mut seen) = (all(), vec![false; log.rows()]);
+            draw(&mut rows, rng);
+            log.items.keep_first(&mut rows, &mut seen);
+            rows
+        };
         let stages = match options.protocol {
             Protocol::Pool { budget } => {
-                let mut rows = all();
-                draw_first(&mut rows, pool_size(log.rows()), &mut rng);
-                rows.truncate(pool_size(log.rows()));
+                let mut rows = shuffled(&mut rng);
+                rows.truncate(pool_size(rows.len()));
                 rows.sort_unstable();
                 vec![Stage::Pool { budget: budget.min(rows.len()), rows }]
             }
             Protocol::Rounds => {
                 let most = options.rounds.unwrap_or(usize::MAX);
                 let rounds: Vec<Vec<usize>> = if log.rounds.is_empty() {
-                    let mut rows = all();
-                    draw(&mut rows, &mut rng);
+                    let rows = shuffled(&mut rng);
                     rows.chunks_exact(options.items).take(most).map(<[usize]>::to_vec).collect()
                 } else {
                     log.rounds.iter().take(most).cloned().collect()
@@ -201,12 +208,12 @@ impl Offered {
     }
 }
 
-/// Rows of one of the file's own rounds stay together, in the fold or out of it; so do rows with the same scores.
+/// Rows of one of the file's own rounds stay together, in the fold or out of it; so do rows with the same scores, and those of an item.
 fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Stage> {
     let twins = Twins::of(log);
     let own = !log.rounds.is_empty();
     let mut units: Vec<Vec<usize>> =
-        if own { log.rounds.clone() } else { kept_together(&twins, log.rows(), log.rows() / folds) };
+        if own { log.rounds.clone() } else { kept_together(&twins, log, log.rows() / folds) };
     draw(&mut units, rng);
     let parts: Vec<Vec<Vec<usize>>> = if own || units.len() == log.rows() {
         let part = |fold: usize| units[fold * units.len() / folds..(fold + 1) * units.len() / folds].to_vec();
@@ -220,6 +227,9 @@ fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8R
         rest.sort_unstable();
         let rounds = if own {
             rest = without_twins(&twins, rest, &parts[fold], log.rows());
+            let mut shown = vec![false; log.rows()];
+            parts[fold].iter().flatten().for_each(|&row| shown[log.items.of_row(row)] = true);
+            rest.retain(|&row| !shown[log.items.of_row(row)]);
             parts[fold].clone()
         } else {
             let rows = parts[fold].concat();
@@ -232,15 +242,15 @@ fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8R
 }
 
 /// The rows in sets that must stay in one fold.
-fn kept_together(twins: &Twins, rows: usize, most: usize) -> Vec<Vec<usize>> {
-    let mut units: Vec<Vec<usize>> = vec![Vec::new(); rows];
-    (0..rows).for_each(|row| units[twins.unit(row, most)].push(row));
+fn kept_together(twins: &Twins, log: &Log, most: usize) -> Vec<Vec<usize>> {
+    let mut units: Vec<Vec<usize>> = vec![Vec::new(); log.rows()];
+    twins.together(&log.items, most).into_iter().enumerate().for_each(|(row, unit)| units[unit].push(row));
     units.retain(|unit| !unit.is_empty());
     units
 }
 
 /// Deals units out, the largest first, each to the fold with the fewest rows. How many rows a fold gets depends on the
-/// units' sizes alone, so that all runs have as many labels. No unit is larger than a fold's share: none stays empty.
+/// units' sizes alone, so that all runs have as many labels. There are as many units as folds at least: none stays empty.
 fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<Vec<usize>>> {
     units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); folds];

@@ -5,7 +5,7 @@
 
 use super::course::Course;
 use super::player::{Choice, Desk, Player, Scale, Seated, Turn};
-use super::{Log, Protocol, ReplayOptions};
+use super::{Items, Log, Protocol, ReplayOptions};
 use crate::error::Error;
 use crate::runner::{Running, kept};
 use jurybox::estimate::{Mle, Noise};
@@ -189,6 +189,7 @@ impl Replay {
             rewards: data.rewards.clone(),
             probabilities: Vec::new(),
             rounds: Vec::new(),
+            items: Items::default(),
         };
         let options = ReplayOptions {
             protocol: Protocol::Reuse,

@@ -164,7 +164,7 @@ fn hindsight(log: &Log, course: &Course, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let shown: Vec<usize> = (0..log.rows()).filter(|&row| shown[row]).collect();
     let twins = Twins::of(log);
     let most = log.rows() / HINDSIGHT_FOLDS;
-    let mut unit: Vec<usize> = (0..log.rows()).map(|row| twins.unit(row, most)).collect();
+    let mut unit: Vec<usize> = twins.together(&log.items, most);
     for rows in &log.rounds {
         rows.iter().for_each(|&row| unit[row] = rows[0]);
     }
@@ -176,7 +176,12 @@ fn hindsight(log: &Log, course: &Course, rng: &mut ChaCha8Rng) -> Vec<f64> {
     for _ in 0..HINDSIGHT_SPLITS {
         let drawn: Vec<usize> = (0..log.rows()).map(|_| rng.random_range(0..HINDSIGHT_FOLDS)).collect();
         for out in 0..HINDSIGHT_FOLDS {
-            let others: Vec<usize> = shown.iter().copied().filter(|&row| drawn[unit[row]] != out).collect();
+            // An item that comes in two of the file's own rounds tells its reward in neither.
+            let mut told = vec![false; log.rows()];
+            let mine = shown.iter().filter(|row| drawn[unit[**row]] == out);
+            mine.for_each(|&row| told[log.items.of_row(row)] = true);
+            let others: Vec<usize> =
+                shown.iter().copied().filter(|&row| !told[log.items.of_row(row)]).collect();
             let scores: Vec<f64> = others.iter().flat_map(|&row| filled(row)).collect();
             let rewards: Vec<f64> = others.iter().map(|&row| log.rewards[row]).collect();
             let Some(fit) = ridge(&scores, &rewards, width) else { continue };

@@ -1,5 +1,6 @@
 //! The history that is replayed: every row in memory, because rounds are drawn from all of it.
 
+use super::{Items, Protocol};
 use crate::error::Error;
 use crate::linear::{Fit, LeastSquares};
 use jurybox::toolbox::{Standard, mean_of_present};
@@ -20,6 +21,8 @@ pub(crate) struct Log {
     pub(crate) probabilities: Vec<f64>,
     /// The rows of each round of the file's own, in order of appearance; empty where rounds are to be drawn.
     pub(crate) rounds: Vec<Vec<usize>>,
+    /// Which rows are about the same item.
+    pub(crate) items: Items,
 }
 
 impl Log {
@@ -29,6 +32,7 @@ impl Log {
             reward: true,
             probability: taken.probability().is_some(),
             key: taken.key().is_some(),
+            ids: !taken.id().is_empty(),
             upright: true,
             ..Want::default()
         };
@@ -38,16 +42,20 @@ impl Log {
             rewards: Vec::new(),
             probabilities: Vec::new(),
             rounds: Vec::new(),
+            items: Items::default(),
         };
+        let mut ids: Vec<u64> = Vec::new();
         let mut by_key: HashMap<Box<str>, usize> = HashMap::new();
         table.scan(
             want,
             |mut part| {
                 let scores = part.batch.scores().to_vec();
                 let batch = &part.batch;
-                Ok((scores, batch.rewards().to_vec(), batch.probabilities().to_vec(), batch.keys().to_vec()))
+                let (rewards, probabilities) = (batch.rewards().to_vec(), batch.probabilities().to_vec());
+                Ok((scores, rewards, probabilities, batch.keys().to_vec(), batch.ids().to_vec()))
             },
-            |at, (scores, rewards, probabilities, keys)| {
+            |at, (scores, rewards, probabilities, keys, mine)| {
+                ids.extend(mine);
                 log.scores.extend(scores);
                 log.rewards.extend(rewards);
                 log.probabilities.extend(probabilities);
@@ -66,7 +74,20 @@ impl Log {
             let column = taken.reward().unwrap_or_default().into();
             return Err(jurybox_files::Error::NoReward { path: table.path().into(), column }.into());
         }
+        log.items = Items::of(&ids);
         Ok(log)
+    }
+
+    /// The log as a protocol shows it: where its own rounds pass and are learnt from, an item comes in the first of them that has it, and
+    /// never again. Rounds in which nothing is left are none.
+    pub(crate) fn each_item_once(&self, protocol: Protocol) -> Cow<'_, Log> {
+        if protocol != Protocol::Rounds || self.rounds.is_empty() || !self.items.repeat() {
+            return Cow::Borrowed(self);
+        }
+        let (mut log, mut seen) = (self.clone(), vec![false; self.rows()]);
+        log.rounds.iter_mut().for_each(|rows| log.items.keep_first(rows, &mut seen));
+        log.rounds.retain(|rows| !rows.is_empty());
+        Cow::Owned(log)
     }
 
     pub(crate) fn rows(&self) -> usize {

@@ -3,12 +3,13 @@
 //! Where every row has a reward, rows are shown, a policy picks some of them, earns what they were worth and learns from it:
 //! exactly what would have happened. A row is looked at at most once in a run ([`Protocol`]): a replay that shows rows again
 //! pays for memory, not for judgement. Where only reviewed rows have a reward, what would have happened can only be estimated
-//! from logged probabilities; see `offpolicy`.
+//! from logged probabilities; see `offpolicy`. Where ids say that rows are about one item, the same holds for items ([`Items`]).
 
 mod by_value;
 mod course;
 mod dataset;
 mod entrants;
+mod items;
 mod log;
 mod measure;
 mod options;
@@ -24,6 +25,7 @@ mod tests;
 mod twins;
 
 pub(crate) use dataset::{Dataset, Replay};
+pub(crate) use items::Items;
 pub(crate) use log::{Log, filled};
 pub use options::{Protocol, ReplayOptions};
 pub use outcome::{CurvePoint, Line, Outcome};
@@ -107,6 +109,7 @@ pub(crate) fn replayed(
     threads: usize,
     watch: Watch<'_>,
 ) -> Result<(Outcome, AllChosen), Error> {
+    let log = &log.each_item_once(options.protocol);
     let extent = Extent::of(log, options)?;
     let entrants = entrants(log, options, extent.rounds)?;
     let runs = options.runs;

@@ -97,6 +97,18 @@ fn default_policies() -> Vec<Spec> {
 }
 
 impl ReplayOptions {
+    /// What a protocol is played with where nothing else is said.
+    ///
+    /// ```
+    /// use jurybox_lab::{Protocol, ReplayOptions};
+    /// assert_eq!((ReplayOptions::of(Protocol::Folds(5)).items, ReplayOptions::of(Protocol::Rounds).items), (0, 200));
+    /// ```
+    pub fn of(protocol: Protocol) -> ReplayOptions {
+        let all = ReplayOptions { protocol, ..ReplayOptions::default() };
+        // A fold is ranked whole, and runs on the same rows differ little.
+        if let Protocol::Folds(_) = protocol { ReplayOptions { items: 0, runs: 3, ..all } } else { all }
+    }
+
     /// Refuses what cannot be replayed, whatever the file.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let counts = [("k", Some(self.k)), ("runs", Some(self.runs)), ("rounds", self.rounds)];

@@ -8,6 +8,7 @@ use super::twins::Twins;
 use super::{Log, Protocol, ReplayOptions};
 use crate::statistics::{Ci95, ci95, ci95_if_any};
 use jurybox::Interval;
+use jurybox_draw::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -33,6 +34,8 @@ pub struct Outcome {
     pub labelled: usize,
     /// Rows whose scores another row has too, in every column.
     pub twins: usize,
+    /// Items that several rows are about, by their ids.
+    pub repeated_items: usize,
     /// The evaluators.
     pub evaluators: Vec<String>,
     /// `replayed` where every reward is known, or `unknown`.
@@ -137,6 +140,7 @@ impl Outcome {
             rows: log.rows(),
             labelled: log.labelled(),
             twins: Twins::of(log).rows(),
+            repeated_items: log.items.repeated(),
             evaluators: log.evaluators.names().map(Into::into).collect(),
             how: "replayed",
             protocol: match options.protocol {
@@ -325,6 +329,22 @@ fn say(log: &Log, options: &ReplayOptions, measures: &Measures<'_>, outcome: &mu
             "what is learnt leaves out the twins of the fold, unless that would leave less than half of it"
         };
         outcome.warnings.push(format!("{}: {meaning}", outcome.twins_said()));
+    }
+    if outcome.repeated_items > 0 {
+        let meaning = match options.protocol {
+            Protocol::Folds(_) if log.rounds.is_empty() => "they stay in one fold",
+            Protocol::Folds(_) => "what is learnt leaves out the items of the fold",
+            Protocol::Rounds if !log.rounds.is_empty() => {
+                "each comes in the first round that has it, and never again"
+            }
+            Protocol::Rounds | Protocol::Pool { .. } => "a run shows one row of each, drawn at random",
+            Protocol::Reuse => "they come back like all the others",
+        };
+        outcome.warnings.push(format!(
+            "{} {} several rows, by the ids: {meaning}. Where every row of an id has a reward of its own, it names no items",
+            counted(outcome.repeated_items as u64, "item"),
+            if outcome.repeated_items == 1 { "has" } else { "have" }
+        ));
     }
     if let (Protocol::Folds(folds), Some(low)) = (options.protocol, log.lower_of_two()) {
         let lower = log.rewards.iter().filter(|&&reward| reward == low).count();

@@ -3,7 +3,7 @@
 //! Whoever has learnt the reward of a copy knows that of the row. A twin on each side of a split between what is learnt and
 //! what is judged is a row that is judged by its own reward.
 
-use super::Log;
+use super::{Items, Log};
 
 /// Which rows have the same scores.
 pub(crate) struct Twins {
@@ -44,6 +44,24 @@ impl Twins {
     /// How many rows have a twin.
     pub(crate) fn rows(&self) -> usize {
         self.count.iter().filter(|&&count| count > 1).sum()
+    }
+
+    /// For each row, what must not be parted from it, as the number of its first row: twins, and rows of the same item. An item is
+    /// one however many rows it has; rows that belong together by way of others do so too.
+    pub(crate) fn together(&self, items: &Items, most: usize) -> Vec<usize> {
+        fn root(of: &mut [usize], mut row: usize) -> usize {
+            while of[row] != row {
+                of[row] = of[of[row]];
+                row = of[row];
+            }
+            row
+        }
+        let mut of: Vec<usize> = (0..self.first.len()).map(|row| self.unit(row, most)).collect();
+        for row in 0..of.len() {
+            let (a, b) = (root(&mut of, row), root(&mut of, items.of_row(row)));
+            of[a.max(b)] = a.min(b);
+        }
+        (0..of.len()).map(|row| root(&mut of, row)).collect()
     }
 
     /// What must not be parted, as the number of its first row. Scores that more than `most` rows have are coarse, not

@@ -9,7 +9,7 @@ pub(crate) use look::{is_looked_at, look};
 use numbers::is_numeric;
 pub(crate) use numbers::{fits_a_number, of_numbers};
 pub use text::json;
-pub(crate) use text::{date, fraction, shortest, text};
+pub(crate) use text::{as_text, date, fraction, shortest, text};
 use text::{each_text, key};
 pub use widen::of_one_type;
 
@@ -64,6 +64,15 @@ pub(crate) fn batch(
                 let cell = |array: &ArrayRef, row| key(array, row).unwrap_or_default().into();
                 for array in pieces(at) {
                     batch.keys.extend((0..array.len()).map(|row| cell(&array, row)));
+                }
+            }
+            Use::Id => {
+                let mut row = 0;
+                for array in pieces(at) {
+                    for cell in (0..array.len()).map(|row| key(&array, row)) {
+                        batch.name(row, &ask.names[column], &cell.unwrap_or_default());
+                        row += 1;
+                    }
                 }
             }
             Use::Score { evaluator, sign } => {

@@ -1,6 +1,6 @@
 //! Numbers out of Arrow arrays, and back.
 
-use super::text::each_text;
+use super::text::{each_text, looked_up};
 use crate::error::Error;
 use crate::number::{Cell, Notation};
 use crate::numbers::Numbers;
@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub(crate) fn is_numeric(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_numeric(values),
+        DataType::RunEndEncoded(_, values) => is_numeric(values.data_type()),
         other => {
             other.is_integer() || other.is_floating() || other.is_decimal() || *other == DataType::Boolean
         }
@@ -27,6 +28,7 @@ pub(crate) fn is_numeric(data_type: &DataType) -> bool {
 pub(super) fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_text(values),
+        DataType::RunEndEncoded(_, values) => is_text(values.data_type()),
         other => other.is_string(),
     }
 }
@@ -113,6 +115,10 @@ fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
             let values = stored(dictionary.values(), take)?;
             let of = |row: usize| if array.is_null(row) { f64::NAN } else { values.get(keys[row]) };
             (0..array.len()).map(of).collect()
+        }
+        DataType::RunEndEncoded(..) => {
+            let values = stored(array.as_any_ree().values(), take)?;
+            (0..array.len()).map(|row| values.get(looked_up(array, row).1)).collect()
         }
         // Decimals too long for one division.
         _ => cell_by_cell(array, &Notation::default(), take)?,

@@ -9,8 +9,9 @@ use arrow_array::types::{
     Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use std::sync::Arc;
 
 /// The value of a row of an array of this type.
 macro_rules! primitive {
@@ -93,12 +94,24 @@ pub(crate) fn text(array: &dyn Array, row: usize) -> Option<String> {
         DataType::LargeBinary => hexadecimal(array.as_binary::<i64>().value(row)),
         DataType::BinaryView => hexadecimal(array.as_binary_view().value(row)),
         DataType::FixedSizeBinary(_) => hexadecimal(array.as_fixed_size_binary().value(row)),
-        DataType::Dictionary(..) => {
+        DataType::Dictionary(..) | DataType::RunEndEncoded(..) | DataType::Union(..) => {
             let (values, at) = looked_up(array, row);
             return text(&values, at);
         }
-        _ => json(array, row),
+        // Every kind is named, here and below: one that each of the two left to the other would never end.
+        DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::FixedSizeList(..)
+        | DataType::ListView(_)
+        | DataType::LargeListView(_)
+        | DataType::Struct(_)
+        | DataType::Map(..) => json(array, row),
     })
+}
+
+/// All cells of an array as text.
+pub(crate) fn as_text(array: &dyn Array) -> ArrayRef {
+    Arc::new((0..array.len()).map(|row| text(array, row)).collect::<StringArray>())
 }
 
 /// Goes over the cells of an array as text, nothing where they are missing. Text is not copied, and that of a dictionary made once.
@@ -125,11 +138,24 @@ pub(super) fn each_text<E>(
     }
 }
 
-/// The values of a dictionary, and which of them a row has.
-fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
-    let one = array.slice(row, 1);
-    let dictionary = one.as_any_dictionary();
-    (dictionary.values().clone(), dictionary.normalized_keys()[0])
+/// Where the value of a row is that stands elsewhere: the values of a dictionary, of runs or of a union, and which of them it is.
+pub(super) fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
+    match array.data_type() {
+        DataType::RunEndEncoded(ends, _) => {
+            let at = match ends.data_type() {
+                DataType::Int16 => array.as_run::<Int16Type>().get_physical_index(row),
+                DataType::Int32 => array.as_run::<Int32Type>().get_physical_index(row),
+                _ => array.as_run::<Int64Type>().get_physical_index(row),
+            };
+            (array.as_any_ree().values().clone(), at)
+        }
+        DataType::Union(..) => (array.as_union().value(row), 0),
+        _ => {
+            let one = array.slice(row, 1);
+            let dictionary = one.as_any_dictionary();
+            (dictionary.values().clone(), dictionary.normalized_keys()[0])
+        }
+    }
 }
 
 /// A cell as what rows are put together and joined by. A whole number is the same one whatever its type: libraries make floats of a
@@ -171,6 +197,8 @@ pub fn json(array: &dyn Array, row: usize) -> String {
         DataType::List(_) => list(array.as_list::<i32>().value(row)),
         DataType::LargeList(_) => list(array.as_list::<i64>().value(row)),
         DataType::FixedSizeList(..) => list(array.as_fixed_size_list().value(row)),
+        DataType::ListView(_) => list(array.as_list_view::<i32>().value(row)),
+        DataType::LargeListView(_) => list(array.as_list_view::<i64>().value(row)),
         DataType::Struct(fields) => {
             let columns = fields.iter().zip(array.as_struct().columns());
             let fields: Vec<String> =
@@ -185,7 +213,7 @@ pub fn json(array: &dyn Array, row: usize) -> String {
                 .collect();
             format!("{{{}}}", fields.join(","))
         }
-        DataType::Dictionary(..) => {
+        DataType::Dictionary(..) | DataType::RunEndEncoded(..) | DataType::Union(..) => {
             let (values, at) = looked_up(array, row);
             json(&values, at)
         }
@@ -197,8 +225,6 @@ pub fn json(array: &dyn Array, row: usize) -> String {
             Some(text) if text.contains("inf") => serde_json::Value::String(text).to_string(),
             Some(text) => text,
         },
-        // A kind that this reader does not know: its name, rather than nothing.
-        kind if kind.is_nested() => serde_json::Value::String(format!("<{kind}>")).to_string(),
         _ => text(array, row).map_or("null".into(), |text| serde_json::Value::String(text).to_string()),
     }
 }

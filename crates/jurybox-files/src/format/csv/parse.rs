@@ -167,6 +167,10 @@ impl Sink<'_> {
                 self.batch.probabilities.push(number);
             }
             Use::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
+            Use::Id => {
+                let row = self.batch.rows - 1;
+                self.batch.name(row, &self.ask.names[column], &String::from_utf8_lossy(cell));
+            }
             Use::Watch => {
                 self.number(column, cell)?;
             }

@@ -83,10 +83,14 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
                 batch.keys.push(plain(text).into());
                 continue;
             }
+            if *what == Use::Id {
+                batch.name(batch.rows - 1, &ask.names[column], &plain(text));
+                continue;
+            }
             let cell = read(&ask.notations[column], text);
             let number = batch.tallies[column].take(path, place, ask, column, cell, text.as_bytes())?;
             match *what {
-                Use::Skip | Use::Key | Use::Watch => {}
+                Use::Skip | Use::Key | Use::Id | Use::Watch => {}
                 Use::Score { evaluator, sign } => scores[row + evaluator] = number * sign,
                 Use::Reward { sign } => batch.rewards.push(number * sign),
                 Use::Probability => batch.probabilities.push(number),

@@ -2,7 +2,10 @@
 
 use crate::column::Slab;
 use crate::error::Error;
+use crate::format::arrow::as_text;
 use crate::write::{Aside, Sink};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, IntervalUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -29,8 +32,10 @@ impl ParquetSink {
 impl Sink for ParquetSink {
     fn write(&mut self, slab: &Slab) -> Result<(), Error> {
         let refused = |e: ParquetError| failed(&self.path, e);
-        let arrays =
-            slab.batch().map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
+        let arrays = slab
+            .batch()
+            .and_then(|batch| of_its_types(&batch))
+            .map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
         if let Some(aside) = self.aside.take() {
             let level = ZstdLevel::try_new(3).map_err(refused)?;
             let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
@@ -52,6 +57,52 @@ impl Sink for ParquetSink {
             Some(writer) => writer.into_inner().map_err(|e| failed(&self.path, e))?.finish(),
             None => Ok(()),
         }
+    }
+}
+
+/// The rows with columns that Parquet has no type for as text, as CSV would have them.
+fn of_its_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    if batch.columns().iter().all(|array| has_a_type(array.data_type())) {
+        return Ok(batch.clone());
+    }
+    let of = |array: &ArrayRef| if has_a_type(array.data_type()) { array.clone() } else { as_text(array) };
+    let arrays: Vec<ArrayRef> = batch.columns().iter().map(of).collect();
+    let schema = batch.schema();
+    let names = schema.fields().iter().map(|field| field.name());
+    RecordBatch::try_from_iter_with_nullable(names.zip(arrays).map(|(name, array)| (name, array, true)))
+}
+
+/// Whether a column of this type can be written.
+fn has_a_type(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Union(..) | DataType::Interval(IntervalUnit::MonthDayNano) => false,
+        DataType::Dictionary(_, values) => is_listed(values),
+        DataType::RunEndEncoded(_, values) => {
+            let values = values.data_type();
+            *values != DataType::Null && !values.is_nested() && has_a_type(values)
+        }
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::Map(field, _) => has_a_type(field.data_type()),
+        DataType::Struct(fields) => {
+            !fields.is_empty() && fields.iter().all(|field| has_a_type(field.data_type()))
+        }
+        _ => true,
+    }
+}
+
+/// Whether a dictionary of such values can be written, and read again by whoever reads Parquet.
+fn is_listed(values: &DataType) -> bool {
+    use DataType::{
+        Binary, Decimal128, Decimal256, FixedSizeBinary, Float16, Interval, LargeBinary, LargeUtf8, Utf8,
+    };
+    match values {
+        Utf8 | LargeUtf8 | Binary | LargeBinary | FixedSizeBinary(_) => true,
+        Float16 | Interval(_) | Decimal128(..) | Decimal256(..) => false,
+        other => other.is_primitive(),
     }
 }
 

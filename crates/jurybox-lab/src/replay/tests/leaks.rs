@@ -123,3 +123,81 @@ fn the_files_own_rounds_do_not_learn_from_twins_of_the_fold() {
         assert!(rest.len() >= 60);
     }
 }
+
+/// Every row so many times, each time scored anew with a little noise: no twins, but the same ids. `rounds` shows all of them in each round.
+fn scored_again(log: &Log, times: usize, rounds: bool) -> Log {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let mut again = copied(log, times);
+    again.scores.iter_mut().for_each(|x| *x += 0.001 * normal(&mut rng));
+    again.items = Items::of(&(0..again.rows()).map(|row| 1 + (row % log.rows()) as u64).collect::<Vec<_>>());
+    if rounds {
+        again.rounds =
+            (0..times).map(|round| (round * log.rows()..(round + 1) * log.rows()).collect()).collect();
+    }
+    again
+}
+
+/// Noise, in items that come again: whoever beats a random pick was told the answer before.
+#[test]
+fn an_item_that_is_scored_again_tells_nobody_its_reward() {
+    for (protocol, rounds) in [
+        (Protocol::Folds(5), false),
+        (Protocol::Folds(5), true),
+        (Protocol::Rounds, false),
+        (Protocol::Rounds, true),
+        (Protocol::Pool { budget: 20 }, false),
+    ] {
+        let ask = ReplayOptions { runs: 1, items: 20, ..options(protocol, &["adaptive"]) };
+        let files: Vec<Outcome> =
+            (0..30).map(|seed| run(&scored_again(&world(60, 0.0, 300 + seed), 10, rounds), &ask)).collect();
+        for name in ["adaptive", "ridge", "hindsight"] {
+            let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
+            let mean = Interval::of(&shares);
+            let wide = 1.75 * mean.half_width();
+            assert!(mean.mean.abs() < wide && wide < 0.25, "{protocol:?}, {rounds}, {name}: {mean:?}");
+        }
+        assert_eq!((files[0].twins, files[0].repeated_items), (0, 60));
+        assert!(files[0].warnings.iter().any(|w| w.starts_with("60 items have several rows")));
+    }
+}
+
+#[test]
+fn a_run_shows_an_item_once_and_a_fold_has_all_of_its_rows() {
+    let log = scored_again(&world(60, 0.0, 5), 4, true);
+    let own = run(&log, &options(Protocol::Rounds, &["average"]));
+    assert_eq!((own.rounds, own.labels), (1, 5), "all items are in the first round");
+    let log = Log { rounds: Vec::new(), ..log };
+    let item = |row: usize| row % 60;
+    for (protocol, shown) in [(Protocol::Rounds, 60), (Protocol::Pool { budget: 30 }, 48)] {
+        let ask = ReplayOptions { items: 30, ..options(protocol, &["average"]) };
+        let mut rows: Vec<usize> = match &Course::of(&log, &ask, 3).stages[0] {
+            course::Stage::Pool { rows, .. } => rows.clone(),
+            course::Stage::Rounds(rounds) | course::Stage::Fold { rounds, .. } => rounds.concat(),
+        };
+        assert!(rows.iter().any(|&row| row >= 60), "any of an item's rows may stand for it");
+        rows.iter_mut().for_each(|row| *row = item(*row));
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows.len(), shown, "{protocol:?}");
+    }
+    for stage in Course::of(&log, &options(Protocol::Folds(7), &["average"]), 0).stages {
+        let course::Stage::Fold { rest, rounds } = stage else { panic!("a fold") };
+        let shown = rounds.concat();
+        assert!(rest.iter().all(|row| shown.iter().all(|other| item(*row) != item(*other))));
+    }
+    let few = scored_again(&world(3, 0.0, 5), 40, false);
+    let refused = replayed(&few, &options(Protocol::Folds(5), &["average"]), 1, Watch::NOBODY).unwrap_err();
+    assert!(refused.to_string().contains("there are only 3"), "{refused}");
+}
+
+/// Ids that no two rows share change nothing, to the last bit.
+#[test]
+fn ids_that_do_not_repeat_change_nothing() {
+    let log = world(200, 0.5, 6);
+    let named = Log { items: Items::of(&(1..=200).collect::<Vec<u64>>()), ..log.clone() };
+    for protocol in [Protocol::Pool { budget: 20 }, Protocol::Rounds, Protocol::Folds(4)] {
+        let ask = ReplayOptions { runs: 2, ..options(protocol, &["adaptive"]) };
+        let document = |log: &Log| serde_json::to_string(&run(log, &ask)).unwrap();
+        assert_eq!(document(&log), document(&named), "{protocol:?}");
+    }
+}

@@ -25,7 +25,14 @@ fn world(rows: usize, signal: f64, seed: u64) -> Log {
         }
     }
     let evaluators = jurybox::Evaluators::new((0..4).map(|j| format!("e{j}"))).unwrap();
-    Log { evaluators, scores, rewards, probabilities: Vec::new(), rounds: Vec::new() }
+    Log {
+        evaluators,
+        scores,
+        rewards,
+        probabilities: Vec::new(),
+        rounds: Vec::new(),
+        items: Items::default(),
+    }
 }
 
 fn options(protocol: Protocol, policies: &[&str]) -> ReplayOptions {
