@@ -80,7 +80,11 @@ impl Uncertainty {
                 variance += off[i] * self.covariance[i * n + j] * off[j];
             }
         }
-        Interval::around(mean, reach * variance.max(0.0).sqrt())
+        let by_lines = Interval::around(mean, reach * variance.max(0.0).sqrt());
+        match &model.levels {
+            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level),
+            None => by_lines,
+        }
     }
 
     /// Weights drawn from the posterior, taken as normal: the same ones every time for the same model.
