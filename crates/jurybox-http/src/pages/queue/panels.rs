@@ -221,7 +221,10 @@ fn words(event: &Happened) -> Markup {
             "undo" => { (who) " took back the verdict on " (items) },
             "close" => { (actor) " closed " (items) ": " (event.reason.as_deref().unwrap_or_default()) },
             "create" => { (actor) " made the queue" },
-            "configure" => { (actor) " set the queue up anew" },
+            "configure" => {
+                (actor) " changed "
+                @for (at, name) in event.changed.keys().enumerate() { @if at > 0 { ", " } (name) }
+            },
             _ => { (actor) },
         }
     }
