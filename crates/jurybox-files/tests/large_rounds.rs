@@ -14,7 +14,7 @@ const WIDTH: usize = 8;
 fn scores() -> Vec<f64> {
     let number = |at: usize| match at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44 {
         draw if draw % 1000 == 7 => f64::NAN,
-        draw => draw as f64 / (1 << 20) as f64,
+        draw => draw as f64 / f64::from(1 << 20),
     };
     (0..ROWS * WIDTH).map(number).collect()
 }

@@ -138,7 +138,7 @@ mod tests {
             due: None,
             closed: false,
             scores: Vec::new(),
-            tags: Default::default(),
+            tags: std::collections::BTreeMap::default(),
             payload: Some("x".repeat(payload)),
             reward: None,
             verdicts: Vec::new(),

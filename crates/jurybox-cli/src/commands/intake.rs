@@ -176,7 +176,7 @@ impl Taken {
             [(closed, "closed already"), (ignored, "scores of evaluators that were removed passed over")]
         {
             if *many > 0 {
-                told += &format!(", {many} {what}");
+                told = format!("{told}, {many} {what}");
             }
         }
         format!("{told}, {refused} refused")

@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Reproduce(reproduce::Args),
     // The files are named by an option here: nothing is served by them.
     #[command(mut_arg("files", |files| files.required(false).long("import").num_args(1..)))]
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     Server(server::Args),
     Simulate(simulate::Args),
 }

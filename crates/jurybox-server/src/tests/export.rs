@@ -33,7 +33,11 @@ fn everything_comes_back_page_by_page(kind: Kind) {
         id: format!("p{n}"),
         scores: [("a".to_string(), Some(n as f64 / 10.0))].into(),
         payload: Some(serde_json::json!({ "n": n })),
-        tags: if n == 2 { [("language".to_string(), "en".to_string())].into() } else { Default::default() },
+        tags: if n == 2 {
+            [("language".to_string(), "en".to_string())].into()
+        } else {
+            std::collections::BTreeMap::default()
+        },
         due: None,
     };
     ask(Request::Items((0..5).map(item).collect()));

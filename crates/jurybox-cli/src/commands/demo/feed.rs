@@ -2,7 +2,7 @@
 
 use jurybox_http::Demo;
 use jurybox_lab::Stream;
-use jurybox_server::{Answer, Call, Claimed, Error, NewItem, NewVerdict, Queue, Request};
+use jurybox_server::{Answer, Call, Claimed, Error, Filter, NewItem, NewVerdict, Queue, Request};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ const POSTS: usize = 16;
 const REVIEWERS: [&str; 4] = ["ana", "ben", "chloe", "dev"];
 const TAKEN: u32 = 4;
 /// Posts that nobody has looked at by then are closed: a demo that runs all day does not grow.
-const TOO_OLD: Duration = Duration::from_secs(300);
+const TOO_OLD: Duration = Duration::from_mins(5);
 /// How often that is seen to.
 const SWEEP: u64 = 80;
 
@@ -73,7 +73,7 @@ impl Feed {
     fn look(&mut self, at: usize) -> Result<(), Error> {
         let reviewer = REVIEWERS[at].to_string();
         let Some(claim) = self.held[at].pop_front() else {
-            let request = Request::Claim { reviewer, k: Some(TAKEN), filter: Default::default() };
+            let request = Request::Claim { reviewer, k: Some(TAKEN), filter: Filter::default() };
             if let Answer::Claims { claims, .. } = self.ask(REVIEWERS[at], request)? {
                 self.held[at].extend(claims);
             }
@@ -98,7 +98,7 @@ impl Feed {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let before = i64::try_from(now.saturating_sub(TOO_OLD).as_micros()).ok();
         let reason = "nobody came to it in time".into();
-        self.ask("intake", Request::Close { filter: Default::default(), before, reason }).map(drop)
+        self.ask("intake", Request::Close { filter: Filter::default(), before, reason }).map(drop)
     }
 
     fn ask(&self, who: &str, request: Request) -> Result<Answer, Error> {

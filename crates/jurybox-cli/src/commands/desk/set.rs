@@ -65,7 +65,7 @@ impl Args {
         let mut desk = self.place.open()?;
         let now = desk.status()?.config;
         let (mute, unmute) = (names::all(&self.mute), names::all(&self.unmute));
-        for name in unmute.iter().filter(|name| !now.muted.contains(name)) {
+        if let Some(name) = unmute.iter().find(|name| !now.muted.contains(name)) {
             anyhow::bail!("--unmute {name}: it is not muted");
         }
         let muted = (!mute.is_empty() || !unmute.is_empty()).then(|| {

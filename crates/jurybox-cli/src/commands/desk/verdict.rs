@@ -171,13 +171,12 @@ impl Args {
             [&self.label_column, &self.reviewer_column].into_iter().flatten().cloned().collect();
         // The rewards are the only numbers that are asked for; where there are none, the ids stand in for them, and are not read as such.
         let roles = Roles { key: Some(id.clone()), ignore: texts.clone(), ..Roles::default() };
-        let roles = match &self.reward_column {
-            Some(reward) => Roles { evaluators: vec![reward.clone()], ..roles },
-            None => {
-                let stand_in = self.label_column.clone().unwrap_or_else(|| id.clone());
-                let ignore = [roles.ignore, vec![stand_in.clone()]].concat();
-                Roles { seated: vec![stand_in.into()], ignore, texts: true, ..roles }
-            }
+        let roles = if let Some(reward) = &self.reward_column {
+            Roles { evaluators: vec![reward.clone()], ..roles }
+        } else {
+            let stand_in = self.label_column.clone().unwrap_or_else(|| id.clone());
+            let ignore = [roles.ignore, vec![stand_in.clone()]].concat();
+            Roles { seated: vec![stand_in.into()], ignore, texts: true, ..roles }
         };
         let paths = expand(&self.columns.files)?;
         let table = Table::open_as(&paths, &self.columns.reading(), &roles, false)?;

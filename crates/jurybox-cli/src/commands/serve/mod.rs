@@ -106,26 +106,23 @@ pub(crate) async fn serve(
     let url = format!("{scheme}://{address}");
     line(&format!("listening on {url}"));
     let mut done = Ok(());
-    match beside {
-        Some(Beside { ending, work }) => {
-            let mut working = tokio::task::spawn_blocking(move || work(&url));
-            tokio::select! {
-                worked = &mut working => {
-                    done = worked?;
-                    if done.is_ok() {
-                        stop.await;
-                    }
-                }
-                () = &mut stop => {
-                    ending.store(true, Ordering::Relaxed);
-                    done = working.await?;
+    if let Some(Beside { ending, work }) = beside {
+        let mut working = tokio::task::spawn_blocking(move || work(&url));
+        tokio::select! {
+            worked = &mut working => {
+                done = worked?;
+                if done.is_ok() {
+                    stop.await;
                 }
             }
+            () = &mut stop => {
+                ending.store(true, Ordering::Relaxed);
+                done = working.await?;
+            }
         }
-        None => {
-            say_what_next(&app, &url);
-            stop.await;
-        }
+    } else {
+        say_what_next(&app, &url);
+        stop.await;
     }
     if !is_quiet() {
         // Whoever reads this may have stopped: that must not keep it from ending.

@@ -219,7 +219,7 @@ impl Policy for Adaptive {
         };
         let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
         let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
-        model.spread = Spread::of(&model, labelled);
+        model.spread = Spread::of(&model, labelled.clone());
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {

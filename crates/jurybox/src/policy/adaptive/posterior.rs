@@ -125,7 +125,7 @@ impl Rank for Posterior {
         let model = self.model.as_ref()?;
         let uncertainty = self.uncertainty(model);
         let reach = uncertainty.reach(model, level);
-        Some(scores.rows().map(|row| uncertainty.predict(model, row, reach)).collect())
+        Some(scores.rows().map(|row| uncertainty.predict(model, row, level, reach)).collect())
     }
 
     fn alarms(&self) -> &[Alarm] {

@@ -64,8 +64,8 @@ impl Uncertainty {
         student_quantile(0.5 + 0.5 * level, model.labels - 1.0)
     }
 
-    /// Where the reward of an item will lie, so many standard deviations to both sides.
-    pub(crate) fn predict(&self, model: &Model, row: &[f64], reach: f64) -> Interval {
+    /// Where the reward of an item will lie at a level, as many standard deviations to both sides as that reaches.
+    pub(crate) fn predict(&self, model: &Model, row: &[f64], level: f64, reach: f64) -> Interval {
         let mut features = Vec::new();
         let mean = model.value(row, &mut features);
         let n = features.len();
