@@ -149,13 +149,13 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     html! { div class="plot" { (PreEscaped(plot.in_both(frame))) } }
 }
 
-/// What an item that was looked at was worth, against what others would have found.
+/// What an item that was picked was worth, against what others would have found.
 pub(super) fn against(seen: &Seen) -> Markup {
     let found = &seen.found;
     let Some(picked) = found.picked.mean else { return html! {} };
     html! {
         p class="small" {
-            "Each item looked at was worth " b { (between(picked)) }
+            "Each item picked was worth " b { (between(picked)) }
             @if let Some(plain) = found.plain_mean.mean { "; by the plain mean " (between(plain)) }
             @if let Some(random) = found.random.mean { "; by chance " (between(random)) }
             @if let Some(times) = seen.times_plain_mean() { " · " b { (format!("{times:.1}")) " × plain mean" } }

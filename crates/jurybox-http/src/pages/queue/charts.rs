@@ -25,16 +25,23 @@ fn drawn(plot: &Plot, frame: &Frame) -> Markup {
     html! { div class="plot" { (PreEscaped(plot.in_both(frame))) } }
 }
 
-/// What was caught, by items looked at, against what the plain mean and chance would have.
+/// What was caught, by items picked, against what the plain mean and chance would have.
 pub(super) fn caught(view: &View<'_>) -> Markup {
     let seen = view.seen;
-    let worths: Vec<f64> = seen.by_people().filter_map(|work| work.decides).collect();
+    // Those that were drawn whatever their scores say nothing of how well was picked.
+    let picked = seen.by_people().filter(|work| work.claimed.is_some() && !work.explored);
+    let worths: Vec<f64> = picked.filter_map(|work| work.decides).collect();
     if worths.len() < 2 {
-        return html! { p class="small" { "A curve begins with the second verdict: what was caught, by items looked at." } };
+        return html! { p class="small" { "A curve begins with the second pick that was judged: what was caught, by items picked." } };
     }
     // Those that are too long ago to be looked at one by one are where it begins.
-    let first = (seen.found.looked_at as usize).saturating_sub(worths.len()) as f64;
-    let mut sum = seen.found.caught - worths.iter().sum::<f64>();
+    let all = seen.found.picked;
+    let before = all.items.saturating_sub(worths.len() as u64);
+    let first = before as f64;
+    let mut sum = match all.mean {
+        Some(mean) if before > 0 => mean.mean * all.items as f64 - worths.iter().sum::<f64>(),
+        _ => 0.0,
+    };
     let step = worths.len().div_ceil(POINTS);
     let mut ours = vec![(first, sum)];
     for (at, worth) in worths.iter().enumerate() {
@@ -54,7 +61,7 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
         curves.push(curve);
     }
     html! {
-        (drawn(&plot("items looked at", "caught", curves), &FRAME))
+        (drawn(&plot("items picked", "caught", curves), &FRAME))
         (super::super::overview::against(seen))
     }
 }
