@@ -50,6 +50,18 @@ impl Symmetric {
         out
     }
 
+    /// x^T A x.
+    #[inline]
+    pub(crate) fn form(&self, x: &[f64]) -> f64 {
+        let (mut sum, mut rest) = (0.0, &self.packed[..]);
+        for (i, &xi) in x.iter().enumerate().take(self.order) {
+            let (row, below) = rest.split_at(i + 1);
+            sum += xi * (2.0 * dot(&row[..i], x) + row[i] * xi);
+            rest = below;
+        }
+        sum
+    }
+
     /// Becomes a copy of another, keeping its memory.
     pub(crate) fn copy_from(&mut self, other: &Symmetric) {
         self.order = other.order;

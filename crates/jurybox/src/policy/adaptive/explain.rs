@@ -9,6 +9,14 @@ impl Model {
     /// A missing score stands in the value as its expectation given the present ones, a sum with a term for each of those.
     /// What its features add is credited to the present evaluators in the proportion of these terms, for each feature.
     pub(super) fn contributions(&self, row: &[f64]) -> Contributions {
+        let by_lines = self.line_contributions(row);
+        match &self.levels {
+            Some(levels) => levels.contributions(&self.landscape, row, &by_lines),
+            None => by_lines,
+        }
+    }
+
+    fn line_contributions(&self, row: &[f64]) -> Contributions {
         let landscape = &self.landscape;
         let width = landscape.width();
         let mut features = Vec::with_capacity(self.weights.len());

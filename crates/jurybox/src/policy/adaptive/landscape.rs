@@ -15,6 +15,10 @@ const LEAST_NOISE: f64 = 0.002;
 /// Loadings below this are none.
 const LEAST_LOADING: f64 = 1e-8;
 
+/// Evaluators are copies of one another from the second of these correlations on, and not at all up to the first.
+const UNLIKE: f64 = 0.8;
+const ALIKE: f64 = 0.95;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Landscape {
     pub(crate) centre: Vec<f64>,
@@ -93,33 +97,39 @@ impl Landscape {
     pub(crate) fn add_features(&self, row: &[f64], blocks: usize, all: &mut Vec<f64>) {
         let (width, start) = (self.width(), all.len());
         all.resize(start + 2 * width, 0.0);
-        let out = &mut all[start..];
-        let (mut precision, mut plain, mut ranked) = (1.0, 0.0, 0.0);
-        let mut complete = true;
-        for (j, &x) in row.iter().enumerate() {
-            if x.is_nan() {
-                complete = false;
-            } else if self.scale[j] != 0.0 {
-                out[j] = (x - self.centre[j]) * self.scale[j];
-                out[width + j] = self.curves[j].at(x);
-                let share = self.loading[j] / self.noise[j];
-                precision += share * self.loading[j];
-                plain += share * out[j];
-                ranked += share * out[width + j];
-            }
-        }
-        if !complete {
-            for (j, _) in row.iter().enumerate().filter(|(_, x)| x.is_nan()) {
-                out[j] = self.loading[j] * plain / precision;
-                out[width + j] = self.loading[j] * ranked / precision;
-            }
-        }
+        let (plain, ranked) = all[start..].split_at_mut(width);
+        self.place(row, plain, ranked);
         for block in 2..blocks {
             for j in 0..width {
                 all.push(bend(all[start + width + j], block - 1));
             }
         }
         all.truncate(start + blocks * width);
+    }
+
+    /// The standardised scores of a row, and its normal scores; 0 for evaluators that never vary.
+    pub(crate) fn place(&self, row: &[f64], plain: &mut [f64], ranked: &mut [f64]) {
+        let (mut precision, mut plain_factor, mut ranked_factor) = (1.0, 0.0, 0.0);
+        let mut complete = true;
+        for (j, &x) in row.iter().enumerate() {
+            (plain[j], ranked[j]) = (0.0, 0.0);
+            if x.is_nan() {
+                complete = false;
+            } else if self.scale[j] != 0.0 {
+                plain[j] = (x - self.centre[j]) * self.scale[j];
+                ranked[j] = self.curves[j].at(x);
+                let share = self.loading[j] / self.noise[j];
+                precision += share * self.loading[j];
+                plain_factor += share * plain[j];
+                ranked_factor += share * ranked[j];
+            }
+        }
+        if !complete {
+            for (j, _) in row.iter().enumerate().filter(|(_, x)| x.is_nan()) {
+                plain[j] = self.loading[j] * plain_factor / precision;
+                ranked[j] = self.loading[j] * ranked_factor / precision;
+            }
+        }
     }
 
     /// Directions in standardised units, each of unit variance over the items: guesses at the best weights that need no
@@ -162,6 +172,25 @@ impl Landscape {
             directions.push(correlated(&halves));
         }
         directions.into_iter().map(|direction| self.unit(direction)).collect()
+    }
+
+    /// The plain mean, in which copies share a vote, at unit variance.
+    pub(crate) fn equal(&self) -> Vec<f64> {
+        self.unit(self.votes())
+    }
+
+    /// One vote for each evaluator that varies; those that say nearly the same share theirs.
+    fn votes(&self) -> Vec<f64> {
+        let width = self.width();
+        let alike = |j: usize, k: usize| {
+            if k == j {
+                1.0
+            } else {
+                ((self.correlation.get(j, k) - UNLIKE) / (ALIKE - UNLIKE)).clamp(0.0, 1.0)
+            }
+        };
+        let vote = |j: usize| 1.0 / (0..width).map(|k| alike(j, k)).sum::<f64>();
+        (0..width).map(|j| if self.scale[j] == 0.0 { 0.0 } else { vote(j) }).collect()
     }
 
     /// A direction scaled to unit variance over the items; all zero if it has none.

@@ -11,12 +11,14 @@
 //!    the paper's mean over variance, inverse variance, loadings on a common factor, and the same with correlated errors.
 //! 3. **Evidence** ([`regression`]). Each guess, how far to stray from it, and which features to use make a model with a
 //!    marginal likelihood in closed form; the answer averages over all. Few labels: the guesses. Many: least squares.
-//! 4. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, which makes
+//! 4. **Levels** ([`levels`]), where asked for. Where rewards are yes and no, or up to five marks, values are probabilities
+//!    instead of straight lines, from logistic regressions and small trees; the prior is the same in kind.
+//! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, which makes
 //!    the value the posterior mean given what is there.
 //!
 //! **Assumes** that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
 //! point the right way (prior odds of 49 to 1, which labels can overturn). One evaluator, useless, inverted, duplicated or
-//! constant ones, rewards of any sign and scale are ordinary. It does not see interactions between evaluators, and
+//! constant ones, rewards of any sign and scale are ordinary. It sees interactions between evaluators only in levels, and
 //! scores missing *because* of what they would have been mislead it. Noise is taken as normal: under very heavy tails of
 //! the reward single labels count for too much. Like every greedy learner it can, on few labels, settle on a second-best
 //! weighting that its own picks do not contradict; `draws` or `audit` pay to find out.
@@ -26,16 +28,18 @@
 //! filed by its time; states are brought to the later time, then added span by span.
 //!
 //! **In the paper:** nowhere; it uses Alg. 2's idea as one of its guesses, and folds the current round in first.
-//! **Costs** O(J) an item to value and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
+//! **Costs** O(J) an item to value (O(J^2) and twenty trees where rewards have levels) and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
 //! have grown by a tenth (with every round while there are few).
 //!
-//! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `audit` and `slots` (the probability
+//! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `levels` (whether rewards of few
+//! levels are fitted as such), `audit` and `slots` (the probability
 //! that a round explores, and places drawn at random then), `draws` (choose by one of so many posterior draws; inclusion
 //! probabilities are the exact average over them), `forget` (watch for drift), `tick` (how much time is one step).
 
 mod drift;
 mod explain;
 mod landscape;
+mod levels;
 mod model;
 mod options;
 mod phases;
@@ -47,6 +51,7 @@ mod uncertainty;
 
 pub use self::drift::{Alarm, Reading};
 use self::landscape::Landscape;
+use self::levels::Levels;
 use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
@@ -211,9 +216,11 @@ impl Policy for Adaptive {
             Curve::Spline => 4,
         };
         let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
-        let mut model = Model::fit(landscape, labelled, &whole.labelled);
+        let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
+        } else if self.options.levels && self.options.curve == Curve::Spline {
+            model.levels = Levels::fit(&model.landscape, labelled, unlabelled, model.labels);
         }
         into.set(model, alarms);
     }

@@ -13,6 +13,7 @@ mod trial;
 use self::tables::Tables;
 use self::trial::FeatureSet;
 use super::landscape::{self, Landscape};
+use super::levels::Levels;
 use super::phases;
 use super::regression::{Examples, Regression, log_sum};
 use super::tails;
@@ -42,6 +43,8 @@ pub(crate) struct Model {
     draws: Vec<Vec<f64>>,
     /// None where the value is linear in the scores.
     tables: Option<Arc<Tables>>,
+    /// Where rewards have few levels, what the value goes by.
+    pub(super) levels: Option<Levels>,
 }
 
 /// One feature set's share of the answer.
@@ -99,6 +102,7 @@ impl Model {
             draws: Vec::new(),
             parts: Vec::with_capacity(fits.len()),
             tables: None,
+            levels: None,
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
@@ -121,6 +125,17 @@ impl Model {
 
     /// The expected reward of each item.
     pub(crate) fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
+        match &self.levels {
+            Some(levels) if levels.is_all() => out.resize(scores.items(), 0.0),
+            _ => self.line_values(scores, out),
+        }
+        if let Some(levels) = &self.levels {
+            levels.values(&self.landscape, scores, out);
+        }
+    }
+
+    /// The value of each item by straight lines and bends.
+    fn line_values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         out.clear();
         if let Some(tables) = &self.tables {
             return tables.values(self.intercept, scores, out);
@@ -135,8 +150,12 @@ impl Model {
         }
     }
 
-    /// How the value of a complete row adds up over its scores.
-    pub(crate) fn form(&self) -> Form {
+    /// How the value of a complete row adds up over its scores, where it does.
+    pub(crate) fn form(&self) -> Option<Form> {
+        self.levels.is_none().then(|| self.line_form())
+    }
+
+    fn line_form(&self) -> Form {
         if let Some(tables) = &self.tables {
             return Form::curved(tables.clone()).on_line(self.intercept, 1.0);
         }

@@ -22,6 +22,8 @@ pub(crate) struct Options {
     pub(super) tick: Count,
     /// How bent the relation of a score to the reward may be.
     pub(super) curve: Curve,
+    /// Whether rewards of few levels are fitted as such.
+    pub(super) levels: bool,
 }
 
 /// The same as data.
@@ -75,6 +77,14 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         without: &[],
     },
     OptionEntry {
+        name: "levels",
+        kind: OptionKind::Flag,
+        default: "false",
+        range: "true, false",
+        help: "fit yes and no, and up to five marks, by probabilities instead of straight lines",
+        without: &[],
+    },
+    OptionEntry {
         name: "sample",
         kind: OptionKind::Count,
         default: "1024",
@@ -106,6 +116,7 @@ impl Default for Options {
             forget: false,
             tick: count(1),
             curve: Curve::Spline,
+            levels: false,
         }
     }
 }

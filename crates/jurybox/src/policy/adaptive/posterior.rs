@@ -64,7 +64,7 @@ impl Rank for Posterior {
     }
 
     fn form(&self) -> Option<Form> {
-        self.model.as_ref().map(|model| model.form())
+        self.model.as_ref()?.form()
     }
 
     fn exploration(&self) -> Exploration {

@@ -67,7 +67,11 @@ impl Uncertainty {
                 variance += off[i] * self.covariance[i * n + j] * off[j];
             }
         }
-        interval(mean, variance, level)
+        let by_lines = interval(mean, variance, level);
+        match &model.levels {
+            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level),
+            None => by_lines,
+        }
     }
 
     /// Weights drawn from the posterior, taken as normal: the same ones every time for the same model.

@@ -1,0 +1,85 @@
+//! Why an item has its value: what each evaluator adds to it beyond that of the item with every score at its mean.
+
+use super::super::landscape::Landscape;
+use super::lens::{PLACES, Seen};
+use super::logistic::logistic;
+use super::{Levels, Question, odds};
+use crate::contributions::Contributions;
+
+impl Levels {
+    /// Joins what each evaluator adds here with what it adds to the value by straight lines and bends.
+    pub(crate) fn contributions(
+        &self,
+        landscape: &Landscape,
+        row: &[f64],
+        by_lines: &Contributions,
+    ) -> Contributions {
+        let width = row.len();
+        let (seen, mut origin) = (Seen::of(landscape, row), [0.0; PLACES]);
+        origin[0] = 1.0;
+        let origin = Seen { plain: origin, ranked: origin };
+        let mut each = vec![0.0; width];
+        let mut base = self.lowest;
+        for (at, question) in self.questions.iter().enumerate() {
+            let there = question.log_odds(&origin, self.forest.shares(&origin.plain)[at], width);
+            base += question.gap * logistic(there);
+            let (here, terms) = self.terms(question, at, &seen, &origin, width);
+            let slope = question.gap * secant(logistic, there, here, |p| p * (1.0 - p));
+            each.iter_mut().zip(terms).for_each(|(sum, term)| *sum += slope * term);
+        }
+        credit_the_present(landscape, row, &mut each);
+        let mix = |here: f64, lines: f64| self.share * here + (1.0 - self.share) * lines;
+        Contributions {
+            base: mix(base, by_lines.base),
+            each: each.iter().zip(&by_lines.each).map(|(here, lines)| mix(*here, *lines)).collect(),
+        }
+    }
+
+    /// The log-odds of a question, and what each evaluator adds to them.
+    fn terms(
+        &self,
+        question: &Question,
+        at: usize,
+        seen: &Seen,
+        origin: &Seen,
+        width: usize,
+    ) -> (f64, Vec<f64>) {
+        let mut terms = vec![0.0; width];
+        question.plain.explain(&seen.plain[..=width], &mut terms);
+        question.ranked.explain(&seen.ranked[..=width], &mut terms);
+        let (mut down, mut down_there) = (vec![0.0; width], vec![0.0; width]);
+        self.forest.path(&seen.plain, at, &mut down);
+        self.forest.path(&origin.plain, at, &mut down_there);
+        let (here, there) = (self.forest.shares(&seen.plain)[at], self.forest.shares(&origin.plain)[at]);
+        let slope = question.trees * secant(odds, there, here, |_| 1.0 / (here * (1.0 - here)));
+        for (term, (down, down_there)) in terms.iter_mut().zip(down.iter().zip(&down_there)) {
+            *term = (*term + slope * (down - down_there)) / (2.0 + question.trees);
+        }
+        (question.log_odds(seen, here, width), terms)
+    }
+}
+
+/// The slope of a function between two points; where they meet, its derivative, told by its value.
+fn secant(f: impl Fn(f64) -> f64, from: f64, to: f64, derivative: impl Fn(f64) -> f64) -> f64 {
+    let run = to - from;
+    if run.abs() > 1e-9 { (f(to) - f(from)) / run } else { derivative(f(to)) }
+}
+
+/// A missing score stands in the value as its expectation given the present ones: what it adds is theirs, each by the weight of its
+/// part in that expectation. Where none is present, it adds nothing.
+fn credit_the_present(landscape: &Landscape, row: &[f64], each: &mut [f64]) {
+    let missing: f64 =
+        row.iter().zip(&mut *each).filter(|(x, _)| x.is_nan()).map(|(_, adds)| std::mem::take(adds)).sum();
+    let part = |j: usize| {
+        let standard = (row[j] - landscape.centre[j]) * landscape.scale[j];
+        if row[j].is_nan() {
+            0.0
+        } else {
+            (standard * landscape.loading[j] / landscape.noise[j]).abs() + 1e-9
+        }
+    };
+    let total: f64 = (0..row.len()).map(part).sum();
+    if total > 0.0 {
+        each.iter_mut().enumerate().for_each(|(j, adds)| *adds += missing * (part(j) / total));
+    }
+}

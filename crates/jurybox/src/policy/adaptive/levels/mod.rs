@@ -1,0 +1,220 @@
+//! Rewards of few levels: yes and no, or marks.
+//!
+//! A straight line is a poor guess at a probability, and with few labels, all from the top, a dangerous one. Where rewards have at
+//! most five distinct values, each cut between two neighbouring levels is a question of its own: is this item's reward above it?
+//! Its probability is read off
+//!
+//! 1. a logistic regression on the standardised scores ([`logistic`]), and one on the normal scores: they work from the first
+//!    label on, and labels that are all 0 move them too;
+//! 2. extremely randomised trees ([`forest`]) for what no line sees, with a weight that grows with the number of labels that give
+//!    the rarer answer.
+//!
+//! The log-odds are averaged, and the value is the expected reward: the lowest level, plus each gap between levels times the
+//! probability to be above it. Where even many labels agree better with a jury that points the wrong way, it is turned round.
+
+mod explain;
+mod forest;
+mod lens;
+mod logistic;
+
+use self::forest::{Forest, Leafed, MOST_QUESTIONS};
+use self::lens::{MOST_EVALUATORS, Seen};
+use self::logistic::{Logistic, Table, logistic};
+use super::landscape::Landscape;
+use crate::estimate::SampledRow;
+use crate::scores::Scores;
+use crate::toolbox::Interval;
+
+/// The most distinct rewards that are levels.
+const MOST_LEVELS: usize = MOST_QUESTIONS + 1;
+/// Rewards are levels when there are so many of each, on average: the first few numbers are distinct too.
+const OF_EACH: f64 = 2.0;
+/// The prior probability that the jury as a whole points the wrong way.
+const REVERSED: f64 = 0.1;
+/// The weight of the trees beside one line: at most `TREES`, half of that at so many labels that give the rarer answer.
+const TREES: f64 = 2.0;
+const HALF_TREES: f64 = 10.0;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Levels {
+    lowest: f64,
+    questions: Vec<Question>,
+    forest: Forest,
+    /// How much of the value is from here, where only a sample of the labels is known row by row.
+    share: f64,
+}
+
+/// Is an item's reward above a level?
+#[derive(Debug, Clone)]
+struct Question {
+    /// What a yes adds to the reward.
+    gap: f64,
+    plain: Logistic,
+    ranked: Logistic,
+    /// The weight of the trees beside one line.
+    trees: f64,
+}
+
+impl Levels {
+    /// Fits labelled rows (scores, then the reward) whose rewards are levels, out of so many labels in all.
+    pub(crate) fn fit<'a>(
+        landscape: &Landscape,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+        unlabelled: impl Iterator<Item = SampledRow<'a>>,
+        labels: f64,
+    ) -> Option<Self> {
+        let width = landscape.width();
+        if width > MOST_EVALUATORS {
+            return None;
+        }
+        let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.count as f64)))?;
+        let direction = landscape.equal();
+        let order = width + 1;
+        let mut plain = Table { order, rows: Vec::new(), counts: Vec::new() };
+        let mut ranked = plain.clone();
+        let mut leafed = Vec::new();
+        for row in labelled {
+            let seen = Seen::of(landscape, &row.values[..width]);
+            plain.add(&seen.plain[..order], row.count as f64);
+            ranked.add(&seen.ranked[..order], row.count as f64);
+            let passed = levels.iter().filter(|&&level| row.values[width] > level).count();
+            leafed.push(Leafed { place: seen.plain, count: row.count as f64, passed });
+        }
+        let ordinary: Vec<Leafed> = unlabelled
+            .map(|row| Leafed { place: Seen::of(landscape, row.values).plain, count: 1.0, passed: 0 })
+            .collect();
+        // Nothing but zeros: a yes has not been met, and would be worth more.
+        let gaps: Vec<f64> = if levels.len() == 1 {
+            vec![1.0]
+        } else {
+            levels.windows(2).map(|pair| pair[1] - pair[0]).collect()
+        };
+        let questions = gaps.iter().enumerate().map(|(at, &gap)| {
+            let yes: Vec<bool> = leafed.iter().map(|row| row.passed > at).collect();
+            Question::fit(gap, &plain, &ranked, &yes, &direction)
+        });
+        Some(Levels {
+            lowest: levels[0],
+            questions: questions.collect(),
+            forest: Forest::grow(&leafed, &ordinary, width),
+            share: (plain.counts.iter().sum::<f64>() / labels).min(1.0),
+        })
+    }
+
+    /// Whether the value is all from here, and not from straight lines and bends.
+    pub(crate) fn is_all(&self) -> bool {
+        self.share == 1.0
+    }
+
+    /// Makes the expected reward of each item of its value by straight lines and bends, which does not matter where
+    /// [`is_all`](Self::is_all).
+    pub(crate) fn values(&self, landscape: &Landscape, scores: &Scores<'_>, values: &mut [f64]) {
+        for (value, row) in values.iter_mut().zip(scores.rows()) {
+            *value = self.share * self.value(landscape, row) + (1.0 - self.share) * *value;
+        }
+    }
+
+    fn value(&self, landscape: &Landscape, row: &[f64]) -> f64 {
+        self.above(landscape, row)
+            .zip(&self.questions)
+            .fold(self.lowest, |value, (p, question)| value + question.gap * p)
+    }
+
+    /// The probability that an item's reward is above each level.
+    fn above(&self, landscape: &Landscape, row: &[f64]) -> impl Iterator<Item = f64> {
+        let seen = Seen::of(landscape, row);
+        let shares = self.forest.shares(&seen.plain);
+        let answer =
+            move |(question, share): (&Question, f64)| logistic(question.log_odds(&seen, share, row.len()));
+        self.questions.iter().zip(shares).map(answer)
+    }
+
+    /// Where the reward of an item will lie: from one level to another, and no further in than its expectation.
+    pub(crate) fn predict(
+        &self,
+        landscape: &Landscape,
+        row: &[f64],
+        by_lines: &Interval,
+        level: f64,
+    ) -> Interval {
+        let mean = self.share * self.value(landscape, row) + (1.0 - self.share) * by_lines.mean;
+        let tail = 0.5 * (1.0 - level);
+        let (mut low, mut high) = (self.lowest, self.lowest);
+        let mut least: f64 = 1.0;
+        for (p, question) in self.above(landscape, row).zip(&self.questions) {
+            least = least.min(p);
+            low += if least > 1.0 - tail { question.gap } else { 0.0 };
+            high += if least > tail { question.gap } else { 0.0 };
+        }
+        Interval { mean, low: low.min(mean), high: high.max(mean) }
+    }
+}
+
+impl Table {
+    fn add(&mut self, row: &[f64], count: f64) {
+        self.rows.extend_from_slice(row);
+        self.counts.push(count);
+    }
+}
+
+impl Question {
+    fn fit(gap: f64, plain: &Table, ranked: &Table, yes: &[bool], direction: &[f64]) -> Self {
+        let (ranked, turned) = Logistic::fit(ranked, yes, direction, REVERSED / (1.0 - REVERSED));
+        let direction: Vec<f64> = direction.iter().map(|d| if turned { -d } else { *d }).collect();
+        let labels: f64 = plain.counts.iter().sum();
+        let yeses: f64 = plain.counts.iter().zip(yes).filter(|(_, yes)| **yes).map(|(count, _)| count).sum();
+        let rarer = yeses.min(labels - yeses);
+        Question {
+            gap,
+            plain: Logistic::along(plain, yes, &direction),
+            ranked,
+            trees: TREES * rarer / (rarer + HALF_TREES),
+        }
+    }
+
+    /// The mean log-odds of the two lines and the trees.
+    fn log_odds(&self, seen: &Seen, share: f64, width: usize) -> f64 {
+        let lines = self.plain.log_odds(&seen.plain[..=width]) + self.ranked.log_odds(&seen.ranked[..=width]);
+        (lines + self.trees * odds(share)) / (2.0 + self.trees)
+    }
+}
+
+/// Log-odds of a probability.
+fn odds(share: f64) -> f64 {
+    (share / (1.0 - share)).ln()
+}
+
+/// The levels that rewards, each with its count, take; none where they are numbers, or all equal and not 0.
+fn levels_of(rewards: impl Iterator<Item = (f64, f64)>) -> Option<Vec<f64>> {
+    let (mut levels, mut total) = (Vec::with_capacity(MOST_LEVELS + 1), 0.0);
+    for (reward, count) in rewards {
+        total += count;
+        if let Err(at) = levels.binary_search_by(|level: &f64| level.total_cmp(&reward)) {
+            levels.insert(at, reward);
+            if levels.len() > MOST_LEVELS {
+                return None;
+            }
+        }
+    }
+    let constant = levels.len() == 1 && levels[0] != 0.0;
+    (!levels.is_empty() && !constant && total >= OF_EACH * levels.len() as f64).then_some(levels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_distinct_rewards_are_levels_once_they_come_back() {
+        let levels = |rewards: &[f64]| levels_of(rewards.iter().map(|&reward| (reward, 1.0)));
+        assert_eq!(levels(&[1.0, 0.0, 0.0, 1.0]), Some(vec![0.0, 1.0]));
+        assert_eq!(levels(&[0.0, 0.0]), Some(vec![0.0])); // no yes yet
+        assert_eq!(levels(&[3.0, 3.0]), None); // who knows what of
+        assert_eq!(levels(&[1.0, 0.0, 0.0]), None); // numbers may begin so
+        assert_eq!(levels(&[]), None);
+        let marks: Vec<f64> = (0..12).map(|i| f64::from(i % 5)).collect();
+        assert_eq!(levels(&marks).map(|levels| levels.len()), Some(5));
+        let numbers: Vec<f64> = (0..12).map(|i| f64::from(i % 6)).collect();
+        assert_eq!(levels(&numbers), None);
+    }
+}
