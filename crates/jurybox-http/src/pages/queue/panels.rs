@@ -148,7 +148,7 @@ pub(super) fn top(view: &View<'_>) -> Markup {
 /// One bar of parts: those that add to the right, those that take away to the left.
 fn contributions(of: &Explained, names: &[String], largest: f64) -> Markup {
     let Some(told) = &of.contributions else { return html! { "–" } };
-    let (width, middle) = (180.0, 60.0);
+    let (width, middle) = (180.0, 90.0);
     let unit = if largest > 0.0 { (width - middle - 2.0) / largest } else { 0.0 };
     let (mut right, mut left) = (middle, middle);
     let parts: Vec<(usize, f64, f64, f64)> = told
