@@ -138,12 +138,12 @@ impl Desk {
 
     /// How the queue stands.
     pub fn status(&mut self) -> Result<Status, Error> {
-        let name = self.clerk.name()?;
+        let (name, counts) = (self.clerk.name()?, self.clerk.counts());
         let replica = &self.clerk.replica;
         Ok(Status {
             queue: name,
             config: (*replica.board.config).clone(),
-            counts: replica.board.counts(),
+            counts,
             head: replica.board.seq,
             at: replica.board.at,
             model: replica.board.view.as_ref().map_or(0, |view| view.model),

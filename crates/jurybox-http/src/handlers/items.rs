@@ -10,9 +10,6 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::http::StatusCode;
 use jurybox_server::{Answer, Error, Request};
 
-/// So many items are taken in by one body.
-const MOST: usize = 10_000;
-
 pub(crate) const LINES: &str = "application/x-ndjson";
 
 /// Takes in one item, several, or lines without end.
@@ -30,11 +27,6 @@ pub(crate) async fn post(
     let bytes = body::whole(request, &app).await?;
     body::is_object(&bytes)?;
     let (items, unread) = Items::read(&bytes).map_err(|error| body::refused(&error))?;
-    // Those that cannot be read count as well: the limit is of what was sent, not of what is left of it.
-    let many = items.len() + unread.len();
-    if many > MOST {
-        return Err(Problem::unusable(format!("{many} items at once, more than {MOST}: send them in parts")));
-    }
     let items = items.into_iter().map(Into::into).collect();
     let mut answer = answered(ask(&app, &name, &caller, &key, Request::Items(items)).await?)?;
     answer.rejected.extend(unread);

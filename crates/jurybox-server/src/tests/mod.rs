@@ -8,6 +8,7 @@ mod drills;
 mod home;
 mod hooks;
 mod keep;
+mod late;
 mod lies;
 mod life;
 mod nodes;
