@@ -62,10 +62,10 @@ pub(crate) fn on_skipped(part: jurybox_lab::Skipped) -> &'static str {
 }
 
 /// Whether an error is about settings, and may draw them.
-pub(crate) fn is_of_the_lab(error: &anyhow::Error) -> bool {
+pub(crate) fn draws_settings(error: &anyhow::Error) -> bool {
     use jurybox_lab::Error::{Content, Setting};
     let of_the_lab = |cause: &jurybox_lab::Error| matches!(cause, Content { .. } | Setting { .. });
-    error.chain().any(|cause| cause.downcast_ref().is_some_and(of_the_lab))
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(of_the_lab) || cause.is::<toml::de::Error>())
 }
 
 fn on_files(error: &Error) -> Option<String> {

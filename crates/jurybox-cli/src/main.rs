@@ -63,7 +63,7 @@ fn main() -> ExitCode {
                 None => format!("error: {error:#}"),
             };
             // Names, cells and states come from anywhere. Only a settings file's errors are drawn over several lines.
-            messages::line(&jurybox_files::plain(&message, advice::is_of_the_lab(&error)));
+            messages::line(&jurybox_files::plain(&message, advice::draws_settings(&error)));
             if commands::interrupted() { INTERRUPTED.into() } else { ExitCode::FAILURE }
         }
     }

@@ -166,6 +166,27 @@ fn lines_are_taken_in_while_they_come() {
 }
 
 #[test]
+fn an_item_may_be_named_like_a_path() {
+    let server = started("close");
+    server.post("/v1/queues/q/items", r#"{"id": "close", "scores": {"a": 1}}"#);
+    let item = "/v1/queues/q/items/close";
+    assert_eq!(server.get(item)["id"], "close");
+    let scores = server.ask("PATCH", &format!("{item}/scores"), r#"{"scores": {"b": 1}}"#).ok();
+    assert_eq!(scores["updated"], 1);
+    assert_eq!(server.ask("DELETE", item, "").status, 204);
+    assert_eq!(server.ask("GET", item, "").problem(404), "no_item");
+    assert_eq!(server.post(item, r#"{"reason": "old"}"#)["changed"], 0);
+}
+
+#[test]
+fn a_server_whose_file_is_deleted_says_so_and_takes_nothing_in() {
+    let server = started("deleted");
+    std::fs::remove_file(server.folder.join("jurybox.sqlite")).unwrap();
+    assert_eq!(server.ask("GET", "/readyz", "").problem(503), "file_gone");
+    assert_eq!(server.ask("POST", "/v1/queues/q/items", r#"{"id": "x"}"#).problem(503), "file_gone");
+}
+
+#[test]
 fn every_error_is_a_problem() {
     let server = started("problems");
     let codes = [

@@ -161,6 +161,26 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
     assert!(rejected[2]["why"].as_str().unwrap().starts_with("line 4: "), "{answer}");
     let text = server.ask("POST", ITEMS, "5");
     assert!(!text.body.contains("struct"), "{text:?}");
+    let verdicts = "/v1/queues/q/verdicts";
+    let bad = [
+        (r#"{"id": "none"}"#, "none"),
+        (r#"{"id": "odd", "item": "before0", "reviewer": "r", "reward": "1"}"#, "odd"),
+        (r#"{"id": "far", "item": "before0", "reviewer": "r", "reward": 1e400}"#, "far"),
+        (r#"{"item": "before0", "reviewer": "r", "reward": 1}"#, "verdicts[0]"),
+        ("5", "verdicts[0]"),
+    ];
+    for (at, (verdict, named)) in bad.into_iter().enumerate() {
+        let good = format!(r#"{{"id": "v{at}", "item": "after{at}", "reviewer": "r", "reward": 1}}"#);
+        let answer = server.post(verdicts, &format!(r#"{{"verdicts": [{verdict}, {good}]}}"#));
+        assert_eq!(
+            (&answer["accepted"], &answer["rejected"][0]["id"]),
+            (&json!(1), &json!(named)),
+            "{verdict}"
+        );
+    }
+    for body in ["{}", r#"{"verdicts": 5}"#, r#"{"verdicts": [], "more": 1}"#, "[]"] {
+        assert_eq!(server.ask("POST", verdicts, body).problem(422), "refused", "{body}");
+    }
     // What cannot be read counts towards the limit of a body, too.
     let many = vec![r#"{"id": "m"}, {"id": 5}"#; 5_001].join(",");
     server.ask("POST", ITEMS, &format!(r#"{{"items": [{many}]}}"#)).problem(422);

@@ -41,12 +41,57 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
         let message = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(!refused.status.success() && message.contains(said), "{text}: {message}");
     }
+    assert!(
+        String::from_utf8_lossy(
+            &jurybox().args(["serve", "--config", config]).current_dir(&folder).output().unwrap().stderr
+        )
+        .lines()
+        .count()
+            > 2,
+        "where the file is wrong is drawn"
+    );
     let refused = jurybox()
         .args(["serve", "--data", data.to_str().unwrap()])
         .env("JURYBOX_PORT", "none")
         .output()
         .unwrap();
     assert_eq!(refused.status.code(), Some(2), "the environment is read, and what it says is looked at");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn what_the_environment_denies_no_file_allows() {
+    let folder = folder("denied");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("jurybox.toml");
+    std::fs::write(&file, "webhook-allow-private = true\n").unwrap();
+    let allows = |more: &[(&str, &str)], flags: &[&str]| {
+        let mut command = jurybox();
+        command.envs(more.iter().copied());
+        let flags = [&["--config", file.to_str().unwrap()], flags].concat();
+        let server = Server::by(command, &folder.join("data"), &flags);
+        server.ask("PUT", "/v1/queues/q", r#"{"evaluators": [{"name": "a"}]}"#).ok();
+        let put = server.ask("PUT", "/v1/queues/q/webhooks/w", r#"{"url": "http://127.0.0.1:9/"}"#);
+        server.ask("DELETE", "/v1/queues/q", "").ok();
+        put.status < 300
+    };
+    let denied = [("JURYBOX_WEBHOOK_ALLOW_PRIVATE", "false")];
+    assert!(allows(&[], &[]));
+    assert!(!allows(&denied, &[]));
+    assert!(allows(&denied, &["--webhook-allow-private"]));
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn who_looks_for_keys_where_there_are_none_makes_nothing() {
+    let folder = folder("no-keys");
+    std::fs::create_dir_all(&folder).unwrap();
+    for asked in [&["server", "key", "list"][..], &["server", "key", "revoke", "ann"]] {
+        let refused = jurybox().args(asked).current_dir(&folder).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{asked:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("there is no desk in this folder"));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "{asked:?}");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -21,6 +21,11 @@ const KNOWN_FOR: Duration = Duration::from_secs(1);
 /// A database that takes longer than this to say what queues there are is away.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
+/// After this long, whoever waits for an answer asks whether the database is there at all.
+const LONG: Duration = Duration::from_secs(4);
+/// What is said of a database that is there and does not answer.
+const SILENT: &str = "the database does not answer";
+
 /// What all requests share: the service, how it is set up, and what is counted.
 ///
 /// ```
@@ -142,7 +147,7 @@ impl App {
             return Ok(queue.clone());
         }
         let (app, wanted) = (self.clone(), name.to_string());
-        let found = self.wait(move || app.0.service.queue(&wanted)).await;
+        let found = self.while_reached(self.wait(move || app.0.service.queue(&wanted))).await;
         let known = match &found {
             Ok(queue) => Some((queue.clone(), Instant::now())),
             Err(_) => None,
@@ -180,7 +185,7 @@ impl App {
     /// Whether the database answers, asked at most once at a time: whoever comes while somebody asks believes that it does, unless that takes
     /// long already.
     pub(crate) async fn reaches_database(&self) -> Result<(), Error> {
-        let away = || Error::Database("the database does not answer".into());
+        let away = || Error::Database(SILENT.into());
         let since = {
             let mut asking = self.0.asking.lock().unwrap_or_else(PoisonError::into_inner);
             match *asking {
@@ -203,6 +208,52 @@ impl App {
     pub(crate) async fn ask(&self, queue: &Queue, call: Call) -> Result<Answer, Problem> {
         let (reply, answer) = tokio::sync::oneshot::channel();
         queue.submit(call, move |said| drop(reply.send(said)))?;
-        Ok(answer.await.unwrap_or(Err(Error::Closed))?)
+        let answer = async { answer.await.unwrap_or(Err(Error::Closed)) };
+        Ok(self.while_reached(answer).await.map_err(|error| match error {
+            // It may come to happen yet: asked again with its key, it happens once.
+            Error::Database(why) if why == SILENT => Error::Unknown(why),
+            error => error,
+        })?)
+    }
+
+    /// Waits for an answer, however long it takes, as long as the database answers others.
+    pub(crate) async fn while_reached<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let mut answer = std::pin::pin!(answer);
+        loop {
+            match tokio::time::timeout(LONG, &mut answer).await {
+                Ok(answer) => return answer,
+                Err(_) => self.reaches_database().await?,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_database_that_does_not_answer_is_told_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = Service::open(folder.path(), Duration::ZERO).unwrap();
+        let app = App::new(service, Settings::default());
+        // Somebody has been asking it for a minute.
+        *app.0.asking.lock().unwrap() = Instant::now().checked_sub(Duration::from_mins(1));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let began = Instant::now();
+        let never = std::future::pending::<Result<(), Error>>();
+        let told = runtime.block_on(app.while_reached(never));
+        assert!(matches!(&told, Err(Error::Database(why)) if why == SILENT), "{told:?}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        // As long as it answers others, what takes long takes long.
+        *app.0.asking.lock().unwrap() = None;
+        let long = async {
+            tokio::time::sleep(LONG + Duration::from_millis(200)).await;
+            Ok(5)
+        };
+        assert!(matches!(runtime.block_on(app.while_reached(long)), Ok(5)));
     }
 }

@@ -170,6 +170,10 @@ impl From<Error> for Problem {
             Error::Refused(_) | Error::Library(_) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "Correct the value that is named.")
             }
+            Error::FileGone => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Whoever keeps this server should put the file back, or a copy of it, and start the server again.",
+            ),
             Error::Corrupt(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Whoever keeps this server should look at its records: jurybox server verify.",
@@ -181,7 +185,7 @@ impl From<Error> for Problem {
             Error::Database(_) | Error::Unknown(_) | Error::Open(_) | Error::Corrupt(_) => match &error {
                 Error::Corrupt(_) => "the records contradict themselves".into(),
                 Error::Unknown(_) => {
-                    "the database went away while committing: whether it happened is not known yet".into()
+                    "the database went away, or does not answer: whether it happened is not known yet".into()
                 }
                 _ => "the database cannot be reached, or has too much to do".into(),
             },

@@ -107,6 +107,10 @@ const EVENTS: &[Param] = &[
     Param::optional("limit", "How many", LIMIT),
 ];
 
+/// An item; and the one path in its place that is none.
+const ITEM: &str = "/v1/queues/{queue}/items/{item}";
+const CLOSE: &str = "/v1/queues/{queue}/items/close";
+
 /// Every route there is.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<Route> {
@@ -126,9 +130,9 @@ pub(crate) fn table() -> Vec<Route> {
 
         Route { takes: Some((of::<wire::Items>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Take in items: one, several, or a stream of lines. Those that are there get the scores and payloads that are new", post(items::post)) }
             .gives(200, of::<wire::ItemsAnswer>()),
-        route("POST", "/v1/queues/{queue}/items/close", Some(Admin), "closeItems", "Close items without a verdict", post(items::close))
+        route("POST", CLOSE, Some(Admin), "closeItems", "Close items without a verdict", post(items::close))
             .takes(of::<wire::Close>()).gives(200, of::<wire::Changed>()),
-        Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/items/{item}", Some(Admin), "eraseItem", "Erase an item: its id, scores, tags and payload, and what was learnt from it", delete(items::erase)) },
+        Route { gives: vec![(204, None)], ..route("DELETE", ITEM, Some(Admin), "eraseItem", "Erase an item: its id, scores, tags and payload, and what was learnt from it", delete(items::erase)) },
         route("PATCH", "/v1/queues/{queue}/items/{item}/scores", Some(Write), "patchScores", "Give an item further scores", patch(items::patch_scores))
             .takes(of::<wire::NewScores>()).gives(200, of::<wire::ItemsAnswer>()).also(&[409]),
 
@@ -151,7 +155,7 @@ pub(crate) fn table() -> Vec<Route> {
     table.extend([
         route("GET", "/v1/queues/{queue}/items", Some(Read), "listItems", "Items by rank (those that can be given out) or by arrival (all)", get(insight::items))
             .asks(ITEMS).gives(200, of::<wire::ItemPage>()),
-        route("GET", "/v1/queues/{queue}/items/{item}", Some(Read), "getItem", "An item with all that is known of it, and why it has its value", get(insight::item))
+        route("GET", ITEM, Some(Read), "getItem", "An item with all that is known of it, and why it has its value", get(insight::item))
             .asks(EXPLAIN).gives(200, of::<wire::ItemInFull>()),
         route("POST", "/v1/queues/{queue}/rank", Some(Read), "rank", "Rank items by the queue's model, and keep nothing of them", post(insight::rank))
             .takes(of::<wire::ToRank>()).gives(200, of::<wire::RankedItems>()).also(&[409]),
@@ -184,6 +188,10 @@ pub(crate) fn router(app: &App) -> Router {
         let need = Need { app: app.clone(), roles: role.into_iter().collect(), page: false };
         // The last one is the outermost.
         let guarded = handler.route_layer(from_fn(note_caller)).route_layer(from_fn_with_state(need, guard));
+        if path == ITEM {
+            // An item may have the name of a path that only takes POST.
+            router = router.route(CLOSE, guarded.clone());
+        }
         router = router.route(path, guarded);
     }
     if app.demo().is_some() {

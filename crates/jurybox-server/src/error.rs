@@ -57,6 +57,11 @@ pub enum Error {
     /// The folder or the database is in use, or not what this program can open.
     #[error("{0}")]
     Open(String),
+    /// The file of the database is not where it was when it was opened. What was asked for has not happened.
+    #[error(
+        "the database's file was deleted or replaced while it was in use: nothing is taken in until it is opened again"
+    )]
+    FileGone,
     /// Rows that contradict each other, or cannot be read.
     #[error("the records contradict themselves: {0}")]
     Corrupt(String),
@@ -80,6 +85,7 @@ impl Error {
             Error::Clock { .. } => "clock",
             Error::Stopped(_) => "stopped",
             Error::Open(_) => "open",
+            Error::FileGone => "file_gone",
             Error::Corrupt(_) => "corrupt",
             Error::Closed => "closed",
         }
@@ -94,7 +100,7 @@ impl Error {
     pub fn retry_after(&self) -> u32 {
         match self {
             Error::Clock { seconds, .. } => (*seconds).clamp(1, 3600) as u32,
-            Error::Stopped(_) => 10,
+            Error::Stopped(_) | Error::FileGone => 10,
             _ => 1,
         }
     }

@@ -117,6 +117,13 @@ impl Keyring {
         }
     }
 
+    /// Opens the keys of a folder or a database that is there, and makes none.
+    pub fn open_what_is_there(place: impl Into<Place>) -> Result<Self, Error> {
+        let place = place.into();
+        place.check_is_there()?;
+        Keyring::open(place)
+    }
+
     /// Makes a key, and tells its secret: this once.
     pub fn add(&mut self, name: &str, roles: &[Role], queues: &[String]) -> Result<String, Error> {
         if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {

@@ -242,11 +242,12 @@ impl Office {
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&mut self) -> Standing {
+        let counts = self.clerk.counts();
         let board = &self.clerk.replica.board;
         Standing {
             config: (*board.config).clone(),
-            counts: board.counts(),
+            counts,
             head: board.seq,
             model: board.view.as_ref().map_or(0, |view| view.model),
             rankings: self.rankings,

@@ -69,11 +69,17 @@ impl Place {
 
     /// Opens it if there is something.
     pub(crate) fn open_what_is_there(&self, wait: Duration) -> Result<Box<dyn Store>, Error> {
-        if let Place::Folder(folder) = self
-            && !folder.join(FILE).exists()
-        {
-            return Err(Error::Open(format!("{self}: there is no desk in this folder")));
-        }
+        self.check_is_there()?;
         self.open(wait)
+    }
+
+    /// Refuses a folder in which there is nothing.
+    pub(crate) fn check_is_there(&self) -> Result<(), Error> {
+        match self {
+            Place::Folder(folder) if !folder.join(FILE).exists() => {
+                Err(Error::Open(format!("{self}: there is no desk in this folder")))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -158,12 +158,16 @@ fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
         output::versioned("server-verify", json!({ "sound": sound, "queues": queues }))?;
     } else {
         let mut text = String::new();
+        if queues.is_empty() {
+            text += "there is no queue\n";
+        }
         for queue in &queues {
             use std::fmt::Write;
+            // Records that somebody forged may have any name.
+            let name = jurybox_files::plain(&queue.queue, false);
             writeln!(
                 text,
-                "{}: {} entries, {} claims, {} of them exact under {} models, {} not provable since an erasure; lost {}, twice {}, double leases {}",
-                queue.queue,
+                "{name}: {} entries, {} claims, {} of them exact under {} models, {} not provable since an erasure; lost {}, twice {}, double leases {}",
                 queue.entries,
                 queue.claims,
                 queue.exact,
@@ -173,11 +177,17 @@ fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
                 queue.twice,
                 queue.double_leases
             )?;
+            if queue.unsealed > 0 {
+                writeln!(
+                    text,
+                    "{name}: {} entries have no seal, written by an earlier program or with a reason that was erased: what nothing was learnt from in them is not proved",
+                    queue.unsealed
+                )?;
+            }
             if queue.unprovable > 0 {
                 writeln!(
                     text,
-                    "{}: of the {} not provable, {} were ranked by a model that had learnt from an item erased since, and {} could have been given one",
-                    queue.queue,
+                    "{name}: of the {} not provable, {} were ranked by a model that had learnt from an item erased since, and {} could have been given one",
                     queue.unprovable,
                     queue.model_gone,
                     queue.unprovable - queue.model_gone

@@ -62,7 +62,12 @@ impl Server {
     }
 
     pub(crate) fn over(folder: &Path, more: &[&str]) -> Server {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_jurybox"))
+        Server::by(Command::new(env!("CARGO_BIN_EXE_jurybox")), folder, more)
+    }
+
+    /// By a command with an environment of its own.
+    pub(crate) fn by(mut command: Command, folder: &Path, more: &[&str]) -> Server {
+        let mut child = command
             .args(["serve", "--port", "0", "--data"])
             .arg(folder)
             .args(more)

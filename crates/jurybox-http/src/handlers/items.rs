@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::wire::{Changed, Close, Items, ItemsAnswer, NewScores};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::StatusCode;
-use jurybox_server::{Answer, Error, MOST_AT_ONCE, Rejected, Request};
+use jurybox_server::{Answer, Error, Rejected, Request};
 
 pub(crate) const LINES: &str = "application/x-ndjson";
 
@@ -27,13 +27,6 @@ pub(crate) async fn post(
     let bytes = body::whole(request, &app).await?;
     body::is_object(&bytes)?;
     let (items, unread) = Items::read(&bytes).map_err(|error| body::refused(&error))?;
-    // Those that cannot be read count as well: the limit is of what was sent, not of what is left of it.
-    let many = items.len() + unread.len();
-    if many > MOST_AT_ONCE {
-        return Err(Problem::unusable(format!(
-            "{many} items at once, more than {MOST_AT_ONCE}: send them in parts"
-        )));
-    }
     let items = items.into_iter().map(Into::into).collect();
     let mut answer = answered(ask(&app, &name, &caller, &key, Request::Items(items)).await?)?;
     answer.rejected.extend(unread);

@@ -49,7 +49,9 @@ impl<S: Send + Sync> FromRequestParts<S> for OfItem {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let params = params(parts, state).await?;
-        Ok(OfItem(param(&params, "queue"), param(&params, "item")))
+        let item = params.iter().find(|(name, _)| *name == "item").map(|(_, value)| value.to_string());
+        // Where the path of an item has no place for its id, it is that of the item `close`.
+        Ok(OfItem(param(&params, "queue"), item.unwrap_or_else(|| "close".into())))
     }
 }
 
@@ -126,7 +128,7 @@ pub(crate) async fn look<T: Send + 'static>(
     look: impl FnOnce(&Queue) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
     let found = app.queue(queue).await?;
-    Ok(app.wait(move || look(&found)).await?)
+    Ok(app.while_reached(app.wait(move || look(&found))).await?)
 }
 
 /// An answer that is not of the kind that was asked for.

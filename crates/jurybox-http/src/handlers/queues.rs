@@ -13,7 +13,7 @@ use jurybox_server::{Change, Error, Queue, Request};
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<QueueList>, Problem> {
     let asked = app.clone();
-    let mut queues = app.wait(move || asked.0.service.names()).await?;
+    let mut queues = app.while_reached(app.wait(move || asked.0.service.names())).await?;
     queues.retain(|name| caller.sees(name));
     Ok(Json(QueueList { queues }))
 }
@@ -74,7 +74,7 @@ async fn state(app: &App, name: String) -> Result<Json<QueueState>, Problem> {
 pub(crate) async fn delete(State(app): State<App>, OfQueue(name): OfQueue) -> Result<StatusCode, Problem> {
     let (asked, wanted) = (app.clone(), name.clone());
     app.forget(&name);
-    let deleted = app.wait(move || asked.0.service.delete(&wanted)).await;
+    let deleted = app.while_reached(app.wait(move || asked.0.service.delete(&wanted))).await;
     app.forget(&name);
     deleted?;
     Ok(StatusCode::NO_CONTENT)

@@ -2,13 +2,13 @@
 
 use super::{Idempotency, OfQueue, ask, unexpected};
 use crate::app::App;
-use crate::body::Json;
+use crate::body::{self, Json};
 use crate::guard::Caller;
 use crate::problem::Problem;
 use crate::time::Time;
-use crate::wire::{Source, Undo, Undone, Verdicts, VerdictsAnswer};
-use axum::extract::State;
-use jurybox_server::{Answer, MOST_AT_ONCE, Request, Role};
+use crate::wire::{RejectedItem, Source, Undo, Undone, Verdicts, VerdictsAnswer};
+use axum::extract::{Request as HttpRequest, State};
+use jurybox_server::{Answer, Request, Role};
 
 /// Takes in verdicts; one that names another in `revises` takes its place.
 pub(crate) async fn post(
@@ -16,14 +16,12 @@ pub(crate) async fn post(
     caller: Caller,
     OfQueue(name): OfQueue,
     key: Idempotency,
-    Json(Verdicts { verdicts }): Json<Verdicts>,
+    request: HttpRequest,
 ) -> Result<Json<VerdictsAnswer>, Problem> {
-    if verdicts.len() > MOST_AT_ONCE {
-        let many = verdicts.len();
-        return Err(Problem::unusable(format!(
-            "{many} verdicts at once, more than {MOST_AT_ONCE}: send them in parts"
-        )));
-    }
+    body::expect(request.headers(), &["application/json"])?;
+    let bytes = body::whole(request, &app).await?;
+    body::is_object(&bytes)?;
+    let (verdicts, unread) = Verdicts::read(&bytes).map_err(|error| body::refused(&error))?;
     for verdict in &verdicts {
         caller.is(verdict.reviewer())?;
         // Both go over the heads of those who review: a rule closes what somebody has in hand, an appeal decides over verdicts.
@@ -38,7 +36,7 @@ pub(crate) async fn post(
     else {
         return Err(unexpected());
     };
-    let rejected = rejected.into_iter().map(Into::into).collect();
+    let rejected = rejected.into_iter().map(RejectedItem::from).chain(unread).collect();
     Ok(Json(VerdictsAnswer { accepted, repeated, rejected }))
 }
 

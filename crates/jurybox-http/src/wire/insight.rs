@@ -331,7 +331,8 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MeanOf {
     items: u64,
-    /// With an interval of 95 %; null where there are none.
+    /// With an interval of 95 %; null where there are none. Where rewards have no scale, `low` and `high` are null: it is the mean of what
+    /// was seen, and of nothing else.
     mean: Option<Estimate>,
 }
 

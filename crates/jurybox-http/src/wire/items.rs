@@ -3,7 +3,7 @@
 use super::{Name, TagFilter};
 use crate::time::Time;
 use jurybox_server::MOST_AT_ONCE;
-use serde::de::{Error as _, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -65,19 +65,49 @@ pub(crate) struct NewItem {
 impl NewItem {
     /// Reads one of many. An error says what is wrong, and the item's id where that can be read.
     pub(crate) fn read(bytes: &[u8]) -> Result<NewItem, (Option<String>, String)> {
-        #[derive(Deserialize)]
-        struct Called {
-            id: Name,
-        }
-        // Serde would take a list for an object, its fields in order.
-        if !bytes.trim_ascii_start().starts_with(b"{") {
-            return Err((None, "it is not an object".into()));
-        }
-        serde_json::from_slice(bytes).map_err(|error| {
-            let called = serde_json::from_slice::<Called>(bytes).ok();
-            (called.map(|called| called.id.into()), error.to_string())
-        })
+        one(bytes)
     }
+}
+
+/// Reads one of many. An error says what is wrong, and the id where that can be read.
+fn one<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)> {
+    #[derive(Deserialize)]
+    struct Called {
+        id: Name,
+    }
+    // Serde would take a list for an object, its fields in order.
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err((None, "it is not an object".into()));
+    }
+    serde_json::from_slice(bytes).map_err(|error| {
+        let called = serde_json::from_slice::<Called>(bytes).ok();
+        (called.map(|called| called.id.into()), error.to_string())
+    })
+}
+
+/// Reads each of many, and says which of them cannot be read. Those count as well where there are more than may come at once.
+pub(super) fn each<T: DeserializeOwned>(
+    name: &str,
+    many: &[&RawValue],
+) -> Result<(Vec<T>, Vec<RejectedItem>), serde_json::Error> {
+    if many.len() > MOST_AT_ONCE {
+        let many = many.len();
+        return Err(serde_json::Error::custom(format_args!(
+            "{many} {name} at once, more than {MOST_AT_ONCE}: send them in parts"
+        )));
+    }
+    let (mut read, mut rejected) = (Vec::with_capacity(many.len()), Vec::new());
+    for (at, raw) in many.iter().enumerate() {
+        match one(raw.get().as_bytes()) {
+            Ok(one) => read.push(one),
+            Err((id, why)) => {
+                let place = format!("{name}[{at}]");
+                let why = if id.is_some() { format!("{place}: {why}") } else { why };
+                rejected.push(RejectedItem { id: id.unwrap_or(place), why });
+            }
+        }
+    }
+    Ok((read, rejected))
 }
 
 impl From<NewItem> for jurybox_server::NewItem {
@@ -128,25 +158,7 @@ impl Items {
             return Ok((vec![serde_json::from_slice(bytes)?], Vec::new()));
         }
         let several: Several<'_> = serde_json::from_slice(bytes)?;
-        // Also those count that cannot be read.
-        if several.items.len() > MOST_AT_ONCE {
-            let many = several.items.len();
-            return Err(serde_json::Error::custom(format_args!(
-                "{many} items at once, more than {MOST_AT_ONCE}"
-            )));
-        }
-        let (mut items, mut rejected) = (Vec::with_capacity(several.items.len()), Vec::new());
-        for (at, raw) in several.items.into_iter().enumerate() {
-            match NewItem::read(raw.get().as_bytes()) {
-                Ok(item) => items.push(item),
-                Err((id, why)) => {
-                    let place = format!("items[{at}]");
-                    let why = if id.is_some() { format!("{place}: {why}") } else { why };
-                    rejected.push(RejectedItem { id: id.unwrap_or(place), why });
-                }
-            }
-        }
-        Ok((items, rejected))
+        each("items", &several.items)
     }
 }
 
@@ -185,7 +197,7 @@ pub(crate) struct ItemsAnswer {
 /// What was not taken in, and why.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RejectedItem {
-    /// Its id; its place, such as `items[2]` or `line 3`, where that could not be read.
+    /// Its id; its place, such as `items[2]`, `verdicts[2]` or `line 3`, where that could not be read.
     pub(crate) id: String,
     pub(crate) why: String,
 }

@@ -1,21 +1,40 @@
 //! Verdicts: what people found.
 
-use super::items::RejectedItem;
+use super::items::{RejectedItem, each};
 use super::{Name, Whole};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// Verdicts to take in.
+/// Verdicts to take in. What is wrong in one of them is told of that one; the others count.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the schema; each verdict is read for itself")]
 pub(crate) struct Verdicts {
     pub(crate) verdicts: Vec<NewVerdict>,
 }
 
+impl Verdicts {
+    /// Reads verdicts, and says which of them cannot be read.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewVerdict>, Vec<RejectedItem>), serde_json::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields, expecting = "an object with `verdicts`")]
+        struct Several<'a> {
+            #[serde(borrow)]
+            verdicts: Vec<&'a RawValue>,
+        }
+        let several: Several<'_> = serde_json::from_slice(bytes)?;
+        each("verdicts", &several.verdicts)
+    }
+}
+
 /// A verdict to take in.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a verdict: an object with `id`, `item`, `reviewer` and `reward` or `label`"
+)]
 pub(crate) struct NewVerdict {
     /// Your name for it: sent twice, it counts once.
     id: Name,

@@ -111,10 +111,24 @@ impl Board {
         })
     }
 
+    #[cfg(test)]
     pub(crate) fn counts(&self) -> Counts {
+        self.counts_at(self.at)
+    }
+
+    /// How many there are of what at a time. A lease that has run out is nobody's hands, though it stays here until the next entry.
+    pub(crate) fn counts_at(&self, now: i64) -> Counts {
         let open = self.blocks.open() as u64;
-        let (leased, items) = (self.leased, self.next - 1);
+        let ended = self.expiries.iter().take_while(|(until, ..)| *until <= now);
+        let ended: BTreeSet<u64> =
+            ended.map(|(_, n, _)| *n).filter(|n| !self.is_leased_at(*n, now)).collect();
+        let (leased, items) = (self.leased - ended.len() as u64, self.next - 1);
         Counts { items, pending: open - leased, leased, closed: items - open, verdicts: self.verdicts }
+    }
+
+    /// Whether somebody has an item at a time.
+    pub(crate) fn is_leased_at(&self, n: u64, now: i64) -> bool {
+        self.work(n).is_some_and(|work| work.leases.iter().any(|lease| lease.until > now))
     }
 
     pub(crate) fn ageing(&self) -> Ageing {

@@ -18,7 +18,7 @@ impl Play<'_> {
 
     /// When a lease that is given or extended at a time runs out.
     fn lease_end(&self, at: i64) -> i64 {
-        at + self.number("lease_seconds", 900.0) as i64 * 1_000_000
+        at.saturating_add((self.number("lease_seconds", 900.0) as i64).saturating_mul(1_000_000))
     }
 
     pub(super) fn claim(&mut self, entry: &Entry) -> Found<()> {
@@ -115,7 +115,8 @@ impl Play<'_> {
 
     pub(super) fn verdict(&mut self, entry: &Entry, verdict: &Verdict) -> Found<()> {
         let on = verdict.item;
-        let stands_from = entry.at + self.number("undo_seconds", 20.0) as i64 * 1_000_000;
+        let undo = (self.number("undo_seconds", 20.0) as i64).saturating_mul(1_000_000);
+        let stands_from = entry.at.saturating_add(undo);
         if verdict.stands_from != stands_from {
             self.found.tell(format!(
                 "entry {}: the verdict on item {on} does not stand from when it should",
@@ -229,7 +230,7 @@ impl Play<'_> {
             }
             let rewards: Vec<f64> = closed.standing.iter().map(|stood| stood.reward).collect();
             let agree = rewards.iter().all(|reward| *reward == rewards[0]);
-            let needed = if agree { quorum } else { 2 * quorum - 1 };
+            let needed = if agree { quorum } else { quorum.saturating_mul(2).saturating_sub(1) };
             if undecided && rewards.len() < usize::try_from(needed).unwrap_or(0) {
                 return Ok(None);
             }

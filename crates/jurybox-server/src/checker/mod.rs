@@ -59,7 +59,7 @@ pub struct Checked {
     pub twice: u64,
     /// What was accepted, or happened by the log, and is not in the tables.
     pub lost: u64,
-    /// Entries without a seal on what they say and wrote: those of earlier programs, and those of which something was erased.
+    /// Entries without a seal on what they say and wrote: those of earlier programs, and skips whose reason was erased with their item.
     pub unsealed: u64,
     /// What is wrong, in words; the first hundred.
     pub problems: Vec<String>,
@@ -84,7 +84,15 @@ pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
     let corrupt = |problem: Problem| Error::Corrupt(problem.0);
     let queues = read::queues(&mut db).map_err(corrupt)?;
     let check = |queue| Records::read(&mut db, queue).map(|records| check(&records));
-    queues.into_iter().map(check).collect::<Found<Vec<Checked>>>().map_err(corrupt)
+    let mut found = queues.into_iter().map(check).collect::<Found<Vec<Checked>>>().map_err(corrupt)?;
+    for (queue, rows) in read::orphans(&mut db).map_err(corrupt)? {
+        let many = rows.iter().map(|(_, many)| many).sum();
+        let rows: Vec<String> = rows.iter().map(|(table, many)| format!("{many} of {table}")).collect();
+        let problem = format!("queue {queue} is not there, and rows of it are: {}", rows.join(", "));
+        let queue = format!("queue {queue}, which is not there");
+        found.push(Checked { queue, lost: many, problems: vec![problem], ..Checked::default() });
+    }
+    Ok(found)
 }
 
 /// An open item, as the checker sees it.
@@ -128,7 +136,7 @@ impl Open {
     fn needed(&self, quorum: i64) -> i64 {
         let rewards: HashSet<u64> =
             self.verdicts.iter().map(|(_, _, reward)| (reward + 0.0).to_bits()).collect();
-        if rewards.len() > 1 { 2 * quorum - 1 } else { quorum }
+        if rewards.len() > 1 { quorum.saturating_mul(2).saturating_sub(1) } else { quorum }
     }
 
     /// The review that is free, if one is.
@@ -164,6 +172,11 @@ struct Play<'a> {
 }
 
 fn check(records: &Records) -> Checked {
+    if records.setups.is_empty() {
+        let problem = "its log does not say how it was set up: nothing can be played again".into();
+        let (queue, entries) = (records.name.clone(), records.log.len() as u64);
+        return Checked { queue, entries, problems: vec![problem], ..Checked::default() };
+    }
     let models = Models::of(records);
     let mut named: HashSet<u64> = HashSet::new();
     named.extend(records.picks.values().flatten().map(|pick| pick.model));
@@ -188,6 +201,7 @@ fn check(records: &Records) -> Checked {
         found,
     };
     play.all();
+    play.compare_owners();
     play.compare_seals();
     play.compare_tables();
     play.compare_checkpoints();
@@ -254,7 +268,8 @@ impl Play<'_> {
             "settle" => {}
             "close" => {
                 for range in body["items"].as_array().into_iter().flatten() {
-                    for n in range[0].as_u64().unwrap_or(1)..=range[1].as_u64().unwrap_or(0) {
+                    let last = range[1].as_u64().unwrap_or(0).min(records.items.len() as u64);
+                    for n in range[0].as_u64().unwrap_or(1)..=last {
                         self.close(n, entry.seq);
                     }
                 }
@@ -301,9 +316,16 @@ impl Play<'_> {
         let (first, many) =
             (entry.body["first"].as_u64().unwrap_or(0), entry.body["added"].as_u64().unwrap_or(0));
         let width = self.records.setups[self.setup].evaluators.len();
-        for n in first..first + many {
-            let item =
-                self.records.items.get(n as usize - 1).filter(|item| item.n == n && item.seq == entry.seq);
+        // However many it says: more than there are were not written.
+        let there = many.min(self.records.items.len() as u64);
+        if there < many {
+            self.found.lost += many - there;
+            self.found
+                .tell(format!("{many} items of entry {} were written, and {there} are there", entry.seq));
+        }
+        for n in first..first.saturating_add(there) {
+            let item = (n as usize).checked_sub(1).and_then(|at| self.records.items.get(at));
+            let item = item.filter(|item| item.n == n && item.seq == entry.seq);
             let Some(item) = item.filter(|_| n == self.next) else {
                 self.found.lost += 1;
                 self.found.tell(format!("item {n} of entry {} is not there", entry.seq));

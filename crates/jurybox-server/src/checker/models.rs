@@ -93,8 +93,9 @@ impl<'a> Models<'a> {
         self.records.log.partition_point(|entry| entry.at < time) as u64 + 1
     }
 
+    /// When an entry was written; nobody knows where there is none.
     fn at(&self, seq: u64) -> i64 {
-        self.records.log[seq as usize - 1].at
+        (seq as usize).checked_sub(1).and_then(|at| self.records.log.get(at)).map_or(0, |entry| entry.at)
     }
 
     /// When each item was seen: complete, touched, or old enough, whichever came first.
@@ -123,7 +124,7 @@ impl<'a> Models<'a> {
                         let (Some(first), Some(last)) = (range[0].as_u64(), range[1].as_u64()) else {
                             continue;
                         };
-                        for n in first..=last {
+                        for n in first..=last.min(records.items.len() as u64) {
                             touch(n, entry.seq, order);
                             order += 1;
                         }
@@ -138,7 +139,7 @@ impl<'a> Models<'a> {
             let settle = records.setups[records.setup_before(item.seq)].config["settle_seconds"]
                 .as_i64()
                 .unwrap_or(60);
-            let due = item.arrived + settle * 1_000_000;
+            let due = item.arrived.saturating_add(settle.saturating_mul(1_000_000));
             // By the entry: new items in their order, late scores after them.
             let mut moments: Vec<(u64, u64)> = Vec::new();
             if full(first) || settle == 0 {
@@ -183,14 +184,14 @@ impl<'a> Models<'a> {
             for (i, item) in enough.filter(|_| entry.kind == "configure") {
                 let (Some(n), Some(worth)) = (item["n"].as_u64(), item["reward"].as_f64()) else { continue };
                 let before = &records.setups[records.setup_before(entry.seq)].config;
-                let undo = before["undo_seconds"].as_i64().unwrap_or(20) * 1_000_000;
+                let undo = before["undo_seconds"].as_i64().unwrap_or(20).saturating_mul(1_000_000);
                 let Some(last) = last_on.get(&n) else { continue };
                 done.insert(n);
                 self.decided.entry(n).or_default().push((entry.seq, worth, false));
                 let lesson = Verdict {
                     seq: entry.seq,
                     i: i as u64,
-                    stands_from: entry.at + undo,
+                    stands_from: entry.at.saturating_add(undo),
                     decides: Some(worth),
                     probability: item["probability"].as_f64().unwrap_or(1.0),
                     explored: item["explored"].as_bool().unwrap_or(false),

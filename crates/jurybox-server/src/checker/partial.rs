@@ -67,7 +67,7 @@ impl Play<'_> {
                 continue;
             }
             let due = open.due.filter(|due| *due <= entry.at && !pick.explored);
-            let key = pick.value - ageing * ((open.arrived - start) as f64 / 86_400e6);
+            let key = pick.value - ageing * (open.arrived.saturating_sub(start) as f64 / 86_400e6);
             let place = match due {
                 Some(due) => (0, due, 0.0),
                 None if pick.explored => (1, 0, 0.0),

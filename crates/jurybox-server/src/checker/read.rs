@@ -115,6 +115,34 @@ pub(super) fn queues(db: &mut Db) -> Found<Vec<QueueRow>> {
     })
 }
 
+/// The tables that have had rows of queues in every version.
+const OF_QUEUES: [&str; 10] = [
+    "log",
+    "items",
+    "rescored",
+    "payloads",
+    "claims",
+    "leases",
+    "skips",
+    "verdicts",
+    "checkpoints",
+    "idempotency",
+];
+
+/// Rows of queues that are not there: how many, by queue and table.
+pub(super) fn orphans(db: &mut Db) -> Found<BTreeMap<i64, Vec<(&'static str, u64)>>> {
+    let mut orphans: BTreeMap<i64, Vec<(&'static str, u64)>> = BTreeMap::new();
+    for table in OF_QUEUES {
+        let sql = format!(
+            "SELECT queue, COUNT(*) FROM {table} WHERE queue NOT IN (SELECT id FROM queues WHERE id > ?1) GROUP BY queue"
+        );
+        for (queue, many) in db.all(&sql, 0, |row| Ok((row.int(0)?, row.number(1)?)))? {
+            orphans.entry(queue).or_default().push((table, many));
+        }
+    }
+    Ok(orphans)
+}
+
 /// The verdicts of a queue, by their entries.
 fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
     let mut verdicts: HashMap<u64, Vec<Verdict>> = HashMap::new();

@@ -58,6 +58,8 @@ impl Db {
 
     /// All rows of a query about a queue, whose number is its `?1`.
     pub(super) fn all<T>(&mut self, sql: &str, queue: i64, read: impl Fn(&Row) -> Found<T>) -> Found<Vec<T>> {
+        let table = sql.split(" FROM ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+        let read = |row: &Row| read(row).map_err(|Problem(what)| Problem(format!("table {table}: {what}")));
         match self {
             Db::Sqlite(db) => {
                 let mut statement = db.prepare(sql).map_err(told)?;
@@ -140,11 +142,13 @@ impl Row {
 
     /// A number of an entry or of an item.
     pub(super) fn number(&self, at: usize) -> Found<u64> {
-        self.int(at)?.try_into().map_err(told)
+        self.number_if_any(at)?.ok_or_else(|| Problem(format!("column {at} has nothing")))
     }
 
     pub(super) fn number_if_any(&self, at: usize) -> Found<Option<u64>> {
-        self.int_if_any(at)?.map(|x| x.try_into().map_err(told)).transpose()
+        let whole =
+            |x: i64| u64::try_from(x).map_err(|_| Problem(format!("column {at} has {x}, below zero")));
+        self.int_if_any(at)?.map(whole).transpose()
     }
 
     pub(super) fn real(&self, at: usize) -> Found<f64> {

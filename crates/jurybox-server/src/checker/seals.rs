@@ -165,10 +165,18 @@ impl Row {
 impl Play<'_> {
     /// Compares every entry and its rows with their hashes.
     pub(super) fn compare_seals(&mut self) {
+        let mut sealed = false;
         for entry in &self.records.log {
             match entry.seal {
                 Seal::None => {
                     self.found.unsealed += 1;
+                    // Who could take seals away could change what was under them.
+                    if sealed && !self.reason_was_erased(entry) {
+                        self.found.tell(format!(
+                            "entry {} ({}): it has no seal, and an earlier one has",
+                            entry.seq, entry.kind
+                        ));
+                    }
                     continue;
                 }
                 Seal::Broken => {
@@ -177,8 +185,16 @@ impl Play<'_> {
                 }
                 Seal::Whole => {}
             }
+            sealed = true;
             self.compare_rows(entry);
         }
+    }
+
+    /// Whether the reason of a skip was erased with its item, and the seal with that.
+    fn reason_was_erased(&self, entry: &Entry) -> bool {
+        let mut leases = entry.body["leases"].as_array().into_iter().flatten();
+        entry.body["skip"] == ""
+            && leases.any(|lease| lease["n"].as_u64().is_some_and(|n| self.models.is_erased(n)))
     }
 
     fn compare_rows(&mut self, entry: &Entry) {
@@ -195,7 +211,8 @@ impl Play<'_> {
             let found = sealed.get(&entry.seq).unwrap_or(&none);
             // Late scores of what was erased are gone, and nobody knows where among the others they stood.
             let gone = table.name == "late scores" && found.rows < written;
-            for group in 0..written.div_ceil(TOGETHER) {
+            // However many the entry says: the first that is not there is told of.
+            for group in 0..written.div_ceil(TOGETHER).min(found.groups.len() as u64 + 1) {
                 let (said, is) = (said.next().and_then(Value::as_str), found.groups.get(group as usize));
                 let spoilt = gone || matches!(is, Some(None));
                 if !spoilt && (said.is_none() || is.and_then(Option::as_deref) != said) {

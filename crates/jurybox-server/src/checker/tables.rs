@@ -42,6 +42,29 @@ impl Play<'_> {
         }
     }
 
+    /// Every row belongs to an entry that there is, and of a kind that writes such rows.
+    pub(super) fn compare_owners(&mut self) {
+        let records = self.records;
+        let of_kind = |seq: u64, kind: &str| {
+            let entry = (seq as usize).checked_sub(1).and_then(|at| records.log.get(at));
+            entry.is_some_and(|entry| entry.kind == kind)
+        };
+        let strangers = [
+            ("items", records.items.iter().filter(|item| !of_kind(item.seq, "items")).count()),
+            ("late scores", records.late.keys().filter(|seq| !of_kind(**seq, "items")).count()),
+            ("picks", records.picks.keys().filter(|seq| !of_kind(**seq, "claim")).count()),
+            ("verdicts", records.verdicts.keys().filter(|seq| !of_kind(**seq, "verdicts")).count()),
+            (
+                "checkpoints",
+                records.checkpoints.iter().filter(|(seq, ..)| *seq == 0 || *seq > records.head).count(),
+            ),
+        ];
+        for (what, many) in strangers.into_iter().filter(|(_, many)| *many > 0) {
+            self.found
+                .tell(format!("{what} belong to an entry that has none, or is not there ({many} times)"));
+        }
+    }
+
     fn compare_items(&mut self) {
         for item in &self.records.items {
             if item.closed.is_none() != self.open.contains_key(&item.n) {

@@ -82,7 +82,7 @@ impl Play<'_> {
                 self.values.insert(n, value);
                 value
             };
-            let key = value - ageing * ((open.arrived - start) as f64 / 86_400e6);
+            let key = value - ageing * (open.arrived.saturating_sub(start) as f64 / 86_400e6);
             let due = open.due.filter(|due| *due <= entry.at);
             candidates.push(Candidate { item: n, slot, value, key, due, audit: open.audit });
         }

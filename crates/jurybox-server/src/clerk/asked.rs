@@ -15,12 +15,12 @@ impl Clerk {
 
     /// How the queue stands.
     pub(crate) fn status(&mut self) -> Result<Status, Error> {
-        let name = self.name()?;
+        let (name, counts) = (self.name()?, self.counts());
         let replica = &self.replica;
         Ok(Status {
             queue: name,
             config: (*replica.board.config).clone(),
-            counts: replica.board.counts(),
+            counts,
             head: replica.board.seq,
             at: replica.board.at,
             model: replica.board.view.as_ref().map_or(0, |view| view.model),

@@ -10,6 +10,7 @@ mod reach;
 
 use crate::Error;
 use crate::answers::{Open, name_items, remember, repeated};
+use crate::board::Counts;
 use crate::decide::{Decision, Desk, Facts, check_call, foreseen};
 use crate::event::{Body, Event, Source};
 use crate::load::{checkpoint_of, load};
@@ -81,11 +82,23 @@ impl Clerk {
     pub(crate) fn lesson_is_due(&mut self, since: Duration) -> bool {
         let Some(due) = self.replica.learner.lesson_due() else { return false };
         let due = due + i64::try_from(since.as_micros()).unwrap_or(i64::MAX / 2);
-        let now = match self.clock {
-            Some((then, at)) => then + i64::try_from(at.elapsed().as_micros()).unwrap_or(0),
-            None => self.store.now().unwrap_or(0),
-        };
-        due <= now
+        due <= self.now()
+    }
+
+    /// The time, without a journey for it where the clock was read before.
+    pub(crate) fn now(&mut self) -> i64 {
+        match self.clock {
+            Some((then, at)) if self.store.is_shared() => {
+                then + i64::try_from(at.elapsed().as_micros()).unwrap_or(0)
+            }
+            _ => self.store.now().unwrap_or(0),
+        }
+    }
+
+    /// How many there are of what, now.
+    pub(crate) fn counts(&mut self) -> Counts {
+        let now = self.now();
+        self.replica.board.counts_at(now.max(self.replica.board.at))
     }
 
     /// Writes down that time has passed, where a verdict waits for nothing else: lessons are learnt with the next entry, and a queue may

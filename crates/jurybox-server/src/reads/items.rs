@@ -83,12 +83,13 @@ impl Queue {
     /// Free items in the order in which they would be given out by value, from one place on, and the model that says so.
     pub fn ranked(&self, filter: Filter, from: usize, limit: usize) -> Result<(u64, Vec<Listed>), Error> {
         let (model, seen) = self.read(move |clerk| {
+            let now = clerk.now();
             let board = &clerk.replica.board;
-            let Some(view) = &board.view else { return (0, Seen::new(board, Vec::new())) };
+            let Some(view) = &board.view else { return (0, Seen::new(board, Vec::new(), now)) };
             let wanted = |n: u64| board.tags(n).is_some_and(|tags| filter.takes(tags));
             let walk = view.walk(&board.blocks, board.seatings.current(), wanted);
             let numbers: Vec<u64> = walk.skip(from).take(limit).collect();
-            (view.model, Seen::new(board, numbers))
+            (view.model, Seen::new(board, numbers, now))
         })?;
         Ok((model, self.filled(&seen)?))
     }
@@ -96,9 +97,10 @@ impl Queue {
     /// Items in the order in which they came, after the one of that number; erased ones are left out.
     pub fn listed(&self, after: u64, limit: usize) -> Result<Vec<Listed>, Error> {
         let seen = self.read(move |clerk| {
+            let now = clerk.now();
             let board = &clerk.replica.board;
             let last = board.next.min(after.saturating_add(limit as u64 + 1));
-            Seen::new(board, (after + 1..last).collect())
+            Seen::new(board, (after + 1..last).collect(), now)
         })?;
         self.filled(&seen)
     }
@@ -135,9 +137,9 @@ struct Row {
 }
 
 impl Seen {
-    fn new(board: &Board, numbers: Vec<u64>) -> Self {
+    fn new(board: &Board, numbers: Vec<u64>, now: i64) -> Self {
         let item = |n: u64| {
-            let leased = board.work(n).is_some_and(|work| !work.leases.is_empty());
+            let leased = board.is_leased_at(n, now);
             let scores = board.blocks.scores(n).filter(|_| board.is_open(n));
             let value = match (&board.view, scores) {
                 (Some(view), Some(scores)) => view.value(scores, board.seatings.current()).ok(),
@@ -182,8 +184,9 @@ impl Seen {
 impl Clerk {
     fn explained(&mut self, id: &str) -> Result<Option<Explained>, Error> {
         let Some(n) = self.number_of(id)? else { return Ok(None) };
+        let now = self.now();
         let (board, queue) = (&self.replica.board, self.queue());
-        let (seen, seatings, seq) = (Seen::new(board, vec![n]), board.seatings.clone(), board.seq);
+        let (seen, seatings, seq) = (Seen::new(board, vec![n], now), board.seatings.clone(), board.seq);
         let filled = seen.filled(self.store_to_read(), queue, (&seatings, seq))?.pop();
         let Some(Row { item, payload, audit }) = filled else {
             return Ok(None);
@@ -204,7 +207,11 @@ impl Clerk {
             .collect();
         let board = &self.replica.board;
         let leases = board.work(n).map(|work| &work.leases[..]).unwrap_or_default();
-        let leases = leases.iter().map(|lease| (lease.reviewer.to_string(), lease.until)).collect();
+        let leases = leases
+            .iter()
+            .filter(|lease| lease.until > now)
+            .map(|lease| (lease.reviewer.to_string(), lease.until))
+            .collect();
         let (mut contributions, mut predicted) = (None, None);
         if let Some(view) = &board.view {
             let row: Vec<f64> = item.scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();

@@ -24,7 +24,8 @@ pub struct Found {
     pub looked_at: u64,
     /// The sum of what they were found to be worth.
     pub caught: f64,
-    /// The mean worth of the items that were given out for their value or their date, and not drawn.
+    /// The mean worth of the items that were given out for their value or their date, and not drawn. Without a scale it is the mean of what
+    /// was seen and no more: its ends are NaN, as with `unasked`.
     pub picked: Share,
     /// The mean worth of those that people decided without having been given them.
     pub unasked: Share,
@@ -47,9 +48,12 @@ pub struct Found {
 
 impl Found {
     /// Where rewards have no scale, what nobody has looked at may be worth anything, such as a hundred times what was seen so far: nothing
-    /// is said of it.
+    /// is said of it. What was seen has its mean, and no interval either: the next pick may be worth anything too.
     fn without_scale(mut self) -> Self {
         (self.random.mean, self.plain_mean.mean, self.missed) = (None, None, None);
+        for mean in [&mut self.picked.mean, &mut self.unasked.mean].into_iter().flatten() {
+            (mean.low, mean.high) = (f64::NAN, f64::NAN);
+        }
         let why = "rewards have no scale, and what nobody has looked at may be worth anything: set `reward`, such as from 0 to 1";
         self.unknown = self.unknown.or(Some(why));
         self

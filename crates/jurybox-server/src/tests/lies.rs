@@ -165,6 +165,23 @@ const LIES: &[(&str, &str, &str)] = &[
         "UPDATE checkpoints SET state = CAST(substr(state, 1, length(state) - 1) || X'07' AS BLOB)",
         "is not what its hash says",
     ),
+    ("the queue's row is gone", "DELETE FROM queues", "is not there, and rows of it are"),
+    ("an item is of no entry", "UPDATE items SET seq = 0 WHERE n = 3", "items belong to an entry that has none"),
+    (
+        "late scores are of no entry",
+        "UPDATE rescored SET seq = 0 WHERE seq = (SELECT MAX(seq) FROM rescored)",
+        "late scores belong to an entry that has none",
+    ),
+    (
+        "an item came in at the end of time",
+        "UPDATE items SET arrived = 9223372036854775807 WHERE n = 3",
+        "item 3 came in with entry",
+    ),
+    (
+        "an entry speaks of more items than there can be",
+        "UPDATE log SET body = replace(body, '\"added\":', '\"added\":9000000000000000000,\"was\":') WHERE seq = (SELECT MIN(seq) FROM log WHERE kind = 'items')",
+        "9000000000000000000 items of entry",
+    ),
     ("the head is another", "UPDATE queues SET head = head + 1", "the head is"),
     ("the queue's time is another", "UPDATE queues SET at = at + 1", "another time than the last entry"),
 ];
@@ -343,6 +360,11 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
         ),
         ("who asked", "UPDATE log SET actor = 'eve' WHERE seq = 3", entry),
         ("when", "UPDATE log SET at = at + 1 WHERE seq = 1", entry),
+        (
+            "a seal",
+            "UPDATE log SET body = replace(body, '\"seal\"', '\"lost\"') WHERE seq = 3",
+            "it has no seal",
+        ),
     ] {
         let copy = home.copy();
         assert!(copy.change(lie) > 0, "{what}: nothing was changed");

@@ -9,6 +9,7 @@ mod export;
 mod home;
 mod hooks;
 mod keep;
+mod late;
 mod lies;
 mod life;
 mod nodes;

@@ -187,7 +187,9 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
         .unwrap();
     let found = queue.found().unwrap();
     assert!(found.missed.is_none() && found.random.mean.is_none(), "{found:?}");
-    assert!(found.unknown.unwrap().contains("scale") && found.picked.mean.is_some(), "{found:?}");
+    assert!(found.unknown.unwrap().contains("scale"), "{found:?}");
+    let picked = found.picked.mean.unwrap();
+    assert!(picked.mean == 0.5 && picked.low.is_nan() && picked.high.is_nan(), "{found:?}");
 }
 
 /// Two evaluators that have nothing to do with each other still have nothing, once the best by both are gone.

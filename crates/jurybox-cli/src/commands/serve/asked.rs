@@ -3,6 +3,7 @@
 use super::super::place;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use clap::builder::FalseyValueParser;
 use jurybox_http::{Limits, Log, Proxy, Settings, Tls, Webhooks};
 use jurybox_server::{Place, Role};
 use serde::Deserialize;
@@ -73,12 +74,12 @@ pub(super) struct Asked {
     proxy_roles: Vec<Role>,
     /// Let anybody on this machine ask for anything while there are no keys, though there have been some: without this a server whose
     /// last key was revoked stays closed
-    #[arg(long, env = "JURYBOX_OPEN")]
-    open: bool,
+    #[arg(long, env = "JURYBOX_OPEN", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = FalseyValueParser::new())]
+    open: Option<bool>,
     /// Let webhooks go to this machine and to private networks, and without encryption: for tests, and where whoever can set up a
     /// webhook may reach all of those anyway
-    #[arg(long, env = "JURYBOX_WEBHOOK_ALLOW_PRIVATE")]
-    webhook_allow_private: bool,
+    #[arg(long, env = "JURYBOX_WEBHOOK_ALLOW_PRIVATE", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = FalseyValueParser::new())]
+    webhook_allow_private: Option<bool>,
     /// For how many hours a webhook may fail before it is left alone [default: 72]
     #[arg(long, value_name = "HOURS", env = "JURYBOX_WEBHOOK_GIVE_UP")]
     webhook_give_up: Option<u64>,
@@ -129,8 +130,8 @@ pub(super) fn filled(
         proxy_header: asked.proxy_header.or(said.proxy_header),
         proxy_from: or(asked.proxy_from, said.proxy_from),
         proxy_roles: if asked.proxy_roles.is_empty() { said.proxy_roles } else { asked.proxy_roles },
-        open: asked.open || said.open,
-        webhook_allow_private: asked.webhook_allow_private || said.webhook_allow_private,
+        open: asked.open.or(said.open),
+        webhook_allow_private: asked.webhook_allow_private.or(said.webhook_allow_private),
         webhook_give_up: asked.webhook_give_up.or(said.webhook_give_up),
         log: asked.log.or(said.log),
     };
@@ -179,7 +180,7 @@ impl Asked {
                 ..standard
             },
             proxy,
-            open: self.open,
+            open: self.open.unwrap_or(false),
             log: match self.log {
                 Some(LogForm::Text) => Log::Text,
                 Some(LogForm::Off) => Log::Off,
@@ -188,7 +189,7 @@ impl Asked {
             },
             tls,
             webhooks: Webhooks {
-                allow_private: self.webhook_allow_private,
+                allow_private: self.webhook_allow_private.unwrap_or(false),
                 give_up: self
                     .webhook_give_up
                     .map_or(normal.webhooks.give_up, |hours| Duration::from_secs(hours.saturating_mul(3600))),

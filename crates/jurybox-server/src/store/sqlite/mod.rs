@@ -12,7 +12,7 @@ use super::{Head, schema, sql};
 use crate::Error;
 use crate::error::corrupt;
 use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OpenFlags, Row};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +32,8 @@ const APPLICATION: i64 = 0x6a75_7279;
 pub(crate) struct Sqlite {
     folder: PathBuf,
     connection: Connection,
+    /// Which file it is, wherever it has gone since.
+    file: FileId,
     /// Held for as long as somebody may write.
     lock: Option<Arc<File>>,
     /// How far this store's clock is from the system's, in microseconds: for tests, which make it jump.
@@ -68,6 +70,7 @@ impl Sqlite {
         let mut store = Sqlite {
             folder: folder.into(),
             connection: connect(&folder.join(FILE))?,
+            file: file_id(&folder.join(FILE)),
             lock: Some(Arc::new(lock)),
             ahead: Arc::default(),
             #[cfg(test)]
@@ -86,6 +89,7 @@ impl Sqlite {
         let store = Sqlite {
             folder: folder.into(),
             connection: connect(&file)?,
+            file: file_id(&file),
             lock: None,
             ahead: Arc::default(),
             #[cfg(test)]
@@ -155,6 +159,11 @@ impl Sqlite {
         File::open(file).and_then(|file| file.sync_all()).map_err(|error| Error::Database(error.to_string()))
     }
 
+    /// Refuses to go on where the file is not in its place any more: what is written into one that was deleted is lost with the process.
+    fn check_file(&self) -> Result<(), Error> {
+        if file_id(&self.folder.join(FILE)) == self.file { Ok(()) } else { Err(Error::FileGone) }
+    }
+
     /// What makes this store's clock jump.
     #[cfg(test)]
     pub(crate) fn ahead(&self) -> Arc<AtomicI64> {
@@ -205,6 +214,20 @@ impl Sqlite {
     }
 }
 
+/// By what a file is known, also under another name: none where it is not there, or the system does not say.
+type FileId = Option<(u64, u64)>;
+
+#[cfg(unix)]
+fn file_id(file: &Path) -> FileId {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(file).ok().map(|data| (data.dev(), data.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_id(_: &Path) -> FileId {
+    None
+}
+
 /// Opens a file that nobody else on this machine may read, where it is not there yet. One that is there keeps its rights: somebody may
 /// have given them.
 pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
@@ -244,8 +267,10 @@ pub(crate) fn check_copy(file: &Path) -> Result<(), Error> {
 
 /// Connects, and refuses to go on unless a commit is a commit.
 fn connect(file: &Path) -> Result<Connection, Error> {
-    let connection =
-        Connection::open(file).map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
+    // One that is not there is not made here: it would be an empty one in the place of what was.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags)
+        .map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
     connection.busy_timeout(BUSY).map_err(db)?;
     connection.set_prepared_statement_cache_capacity(64);
     // A plan that does not depend on values is not made anew for every value.

@@ -17,6 +17,7 @@ const LONG: i64 = 4096;
 
 impl Store for Sqlite {
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
+        self.check_file()?;
         self.rows(sql::QUEUES, [], |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
     }
 
@@ -25,6 +26,7 @@ impl Store for Sqlite {
     }
 
     fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
+        self.check_file()?;
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(db)?;
         let made = (|| {
             let insert = "INSERT INTO queues(name, head, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
@@ -51,6 +53,7 @@ impl Store for Sqlite {
     }
 
     fn begin(&mut self, queue: i64) -> Result<Head, Error> {
+        self.check_file()?;
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(db)?;
         self.read_head(queue).inspect_err(|_| {
             let _ = self.connection.execute_batch("ROLLBACK");
@@ -92,15 +95,18 @@ impl Store for Sqlite {
     }
 
     fn reconnect(&mut self) -> Result<(), Error> {
+        self.check_file()?;
         self.connection = connect(&self.folder.join(FILE))?;
         Ok(())
     }
 
     fn another(&self) -> Result<Box<dyn Store>, Error> {
+        self.check_file()?;
         let connection = connect(&self.folder.join(FILE))?;
         Ok(Box::new(Sqlite {
             folder: self.folder.clone(),
             connection,
+            file: self.file,
             lock: self.lock.clone(),
             ahead: self.ahead.clone(),
             #[cfg(test)]

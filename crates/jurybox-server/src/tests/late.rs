@@ -1,0 +1,42 @@
+//! What time and others do while nobody asks: leases that run out, and a file that is deleted.
+
+use super::home::{Home, Kind, on_both};
+use super::life::{Life, config};
+use crate::store::sqlite::FILE;
+use crate::{Call, Error, Filter, NewItem, Request, Service};
+use std::time::Duration;
+
+on_both!(a_lease_that_ran_out_is_in_nobodys_hands_though_nothing_has_happened_since);
+
+fn item(id: &str) -> NewItem {
+    NewItem { id: id.into(), scores: [("a".to_string(), Some(1.0))].into(), ..NewItem::default() }
+}
+
+fn a_lease_that_ran_out_is_in_nobodys_hands_though_nothing_has_happened_since(kind: Kind) {
+    let mut life = Life::new(kind, 1, &config());
+    life.ask(Request::Items(vec![item("x"), item("y"), item("z")])).unwrap();
+    life.ask(Request::Claim { reviewer: "ann".into(), k: Some(2), filter: Filter::default() }).unwrap();
+    let counts = |life: &mut Life| {
+        let counts = life.clerk.counts();
+        (counts.pending, counts.leased)
+    };
+    assert_eq!(counts(&mut life), (1, 2));
+    life.pass(i64::from(config().lease_seconds) + 1);
+    assert_eq!(counts(&mut life), (3, 0));
+}
+
+#[test]
+fn nothing_is_taken_in_once_the_file_is_deleted() {
+    let home = Home::new(Kind::Sqlite);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queue = service.create("q", &config()).unwrap();
+    let file = home.folder().join(FILE);
+    std::fs::remove_file(&file).unwrap();
+    let asked = queue.ask(Call::new("ann", Request::Items(vec![item("x")])));
+    assert!(matches!(asked, Err(Error::FileGone)), "{asked:?}");
+    assert!(matches!(service.names(), Err(Error::FileGone)), "and whoever asks whether it is ready is told");
+    assert!(!file.exists(), "no empty one is put in its place");
+    // Another in its place is not the one that was.
+    std::fs::write(&file, "").unwrap();
+    assert!(matches!(service.names(), Err(Error::FileGone)));
+}
