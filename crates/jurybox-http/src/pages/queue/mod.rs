@@ -8,6 +8,7 @@ use super::figures::{Seen, seen};
 use super::overview::Part;
 use super::shell::{Page, ways};
 use crate::app::App;
+use crate::demo::Demo;
 use crate::guard::Caller;
 use crate::handlers::{Asked, OfQueue};
 use crate::problem::Problem;
@@ -20,6 +21,8 @@ struct View<'a> {
     seen: &'a Seen,
     queue: &'a str,
     caller: &'a Caller,
+    /// The demo that feeds this queue, where one does.
+    demo: Option<&'a Demo>,
 }
 
 /// A panel: its name, its title, and what is within.
@@ -47,7 +50,8 @@ pub(super) async fn page(
     Asked(part): Asked<Part>,
 ) -> Result<Response, Problem> {
     let seen = seen(&app, &queue).await?;
-    let view = View { seen: &seen, queue: &queue, caller: &caller };
+    let demo = app.demo().filter(|demo| demo.queue() == queue);
+    let view = View { seen: &seen, queue: &queue, caller: &caller, demo };
     if let Some(wanted) = part.panel {
         let panel = LEFT.iter().chain(&RIGHT).chain(&BELOW).find(|(name, ..)| *name == wanted);
         let inner =

@@ -4,13 +4,32 @@ use super::super::figures::SECOND;
 use super::super::format::{amount, count, in_address, moment, percent, rounded};
 use super::super::overview;
 use super::View;
+use crate::demo::Demo;
 use jurybox_draw::{Bar, Colour};
 use jurybox_server::{Evaluated, Explained, Happened, Role};
 use maud::{Markup, PreEscaped, html};
 
 /// How the queue is, in one line, and what is wrong with it.
 pub(super) fn figures(view: &View<'_>) -> Markup {
-    html! { (overview::figures(view.seen, view.queue)) (overview::alarms(view.seen, view.queue)) }
+    html! {
+        (overview::figures(view.seen, view.queue))
+        (overview::alarms(view.seen, view.queue))
+        @if let Some(demo) = view.demo { (swap(demo)) }
+    }
+}
+
+/// What a demo can be made to do: go wrong, so that one sees it noticed.
+fn swap(demo: &Demo) -> Markup {
+    let (one, other) = demo.pair();
+    html! {
+        form class="demo" method="post" action="/demo/swap" {
+            button type="submit" {
+                @if demo.is_swapped() { "Swap back the noise of " } @else { "Swap the noise of " }
+                (one) " and " (other)
+            }
+            " " span class="small" { "The better of the two becomes the worse: watch the alarm, and whom it trusts then." }
+        }
+    }
 }
 
 fn swatch(style: usize) -> Markup {
