@@ -166,7 +166,7 @@ const LIES: &[(&str, &str, &str)] = &[
         "is not what its hash says",
     ),
     ("the queue's row is gone", "DELETE FROM queues", "is not there, and rows of it are"),
-    ("an item is of no entry", "UPDATE items SET seq = 0 WHERE n = 3", "items belong to an entry that has none"),
+    ("an item is of no entry", "UPDATE items SET seq = 0 WHERE n = 3", "item 3 of entry 2 is not there"),
     (
         "late scores are of no entry",
         "UPDATE rescored SET seq = 0 WHERE seq = (SELECT MAX(seq) FROM rescored)",

@@ -284,9 +284,9 @@ fn evaluators_come_and_go_while_people_work(kind: Kind) {
         panic!()
     };
     assert_eq!((ignored, rejected.len()), (1, 0), "a score of one that is gone is passed over, and counted");
-    best.scores = [("c".to_string(), Some(1.0))].into();
+    best.scores = [("typo".to_string(), Some(1.0))].into();
     let Answer::Items { rejected, .. } = life.ask(Request::Items(vec![best])).unwrap() else { panic!() };
-    assert!(rejected[0].why.contains("no evaluator `c`"));
+    assert!(rejected[0].why.contains("no evaluator `typo`"));
     for checked in crate::verify(&life.home.place).unwrap() {
         assert!(checked.is_sound(), "{checked:#?}");
     }
