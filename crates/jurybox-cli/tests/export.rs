@@ -132,10 +132,37 @@ fn what_is_exported_is_read_straight_back() {
         };
         let refused = folder.refused(&replay("by-command"));
         assert!(refused.contains("there is a reward, but no logged probability"), "{refused}");
-        folder.ok(&format!("desk export desk --picked --out picked.{format}"));
-        folder.ok(&replay("picked"));
     }
     assert_eq!(folder.seen("csv.json"), folder.seen("parquet.json"));
+}
+
+/// Items that were picked for their scores would be looked at whether drawn or not: those drawn alone stand for all, each for as many as its
+/// probability says.
+#[test]
+fn drawn_items_alone_are_weighed() {
+    let folder = Folder::new("export-drawn");
+    let rows: String = (0..600).fold("id,a\n".into(), |rows, n| format!("{rows}p{n},0.{:03}\n", n * 7 % 600));
+    folder.write("items.csv", &rows);
+    folder.ok("desk init desk --evaluators a --undo 0 --audit-rate 0.25 --label yes=1 --label no=0");
+    folder.ok("desk add desk items.csv --id id");
+    // A third of all are looked at, the best first, and all that were drawn.
+    let picked = folder.stdout("desk pick desk --reviewer ann -k 320 --json".split(' '));
+    let picked: Value = serde_json::from_str(&picked).unwrap();
+    let verdicts = picked["claims"].as_array().unwrap().iter();
+    let verdicts: String = verdicts.fold("id,found\n".into(), |all, claim| {
+        let n: usize = claim["item"].as_str().unwrap()[1..].parse().unwrap();
+        format!("{all}p{n},{}\n", u8::from(n * 7 % 600 >= 300))
+    });
+    folder.write("verdicts.csv", &verdicts);
+    folder.ok("desk verdict desk verdicts.csv --id id --reward-column found --reviewer ann");
+    let rows = lines(&folder.stdout("desk export desk --drawn".split(' ')));
+    let weighed = rows.iter().filter(|row| row["reward"].is_number());
+    let weights: f64 = weighed.clone().map(|row| 1.0 / row["probability"].as_f64().unwrap()).sum();
+    assert!(weighed.clone().count() > 50, "drawn ones are looked at");
+    assert!(weighed.clone().all(|row| row["probability"] == 0.25), "not those picked for their scores");
+    assert!(weights <= 800.0, "they stand for 600 items: {weights}");
+    folder.ok("desk export desk --drawn --out drawn.csv");
+    folder.ok("replay drawn.csv --id item --reward reward --probability probability -k 5 --items 20 --policies average");
 }
 
 /// The body of an answer whose length was not known beforehand.

@@ -58,9 +58,9 @@ fn free(name: &str, taken: &[&String]) -> String {
 
 /// The columns of the table of a queue with these evaluators and tags. `reward` is what people decided, and empty where only a rule did: what is
 /// learnt from the table is what the queue has learnt from. The flat columns are those of the verdict that decided; `verdicts` has all of them.
-/// With `picked`, rewards that came unasked are left out too: nobody knows how probable they were, and whoever weighs rewards by that
-/// cannot use them.
-pub fn columns(evaluators: &[String], tags: &[String], picked: bool) -> Vec<(String, Cell<Exported>)> {
+/// With `drawn`, only items that were drawn on arrival have a reward, and the probability of that: whoever weighs rewards by probabilities can
+/// use no others. A good item is looked at whether it is drawn or not, and would count twice; and what came unasked has none at all.
+pub fn columns(evaluators: &[String], tags: &[String], drawn: bool) -> Vec<(String, Cell<Exported>)> {
     let taken: Vec<&String> = evaluators.iter().chain(tags).collect();
     let ours = |name: &str, cell| (free(name, &taken), cell);
     let mut columns = vec![
@@ -80,13 +80,20 @@ pub fn columns(evaluators: &[String], tags: &[String], picked: bool) -> Vec<(Str
         ours(
             "reward",
             Cell::Number(Box::new(move |row: &Exported| {
-                row.reward.filter(|_| !picked || pick(row).is_some())
+                row.reward.filter(|_| !drawn || row.audit.is_some())
             })),
         ),
         ours("label", Cell::Text(Box::new(|row| word(row)?.label.clone()))),
         ours("reviewer", Cell::Text(Box::new(|row| Some(word(row)?.reviewer.clone())))),
         ours("source", Cell::Text(Box::new(|row| Some(source(word(row)?).into())))),
-        ours("probability", Cell::Number(Box::new(|row| Some(pick(row)?.probability)))),
+        ours(
+            "probability",
+            Cell::Number(Box::new(
+                move |row| {
+                    if drawn { row.audit } else { pick(row).map(|pick| pick.probability) }
+                },
+            )),
+        ),
         ours("explored", Cell::Flag(Box::new(|row| Some(pick(row)?.explored)))),
         ours("model_id", Cell::Whole(Box::new(|row| pick(row)?.model))),
         ours("claimed_at", Cell::Time(Box::new(|row| pick(row)?.claimed))),
@@ -136,6 +143,7 @@ mod tests {
             id: format!("p{n}"),
             arrived: 0,
             due: None,
+            audit: None,
             closed: false,
             scores: Vec::new(),
             tags: std::collections::BTreeMap::default(),

@@ -92,8 +92,8 @@ const EXPORT: &[Param] = &[
         r#"{"type": "string", "enum": ["csv", "jsonl", "parquet"], "default": "jsonl"}"#,
     ),
     Param::optional(
-        "picked",
-        "Whether rewards are left out that came unasked: nobody knows how probable they were",
+        "drawn",
+        "Whether only items drawn on arrival have a reward, with the probability of that: what rewards can be weighed by",
         r#"{"type": "boolean", "default": false}"#,
     ),
     Param::optional(

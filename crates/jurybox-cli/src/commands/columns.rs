@@ -114,6 +114,13 @@ pub(crate) struct Special<'a> {
 }
 
 impl Columns {
+    /// The first flag that was given and is about scores.
+    pub(crate) fn of_scores(&self) -> Option<&'static str> {
+        let given =
+            [("--evaluators", &self.evaluators), ("--ignore", &self.ignore), ("--invert", &self.invert)];
+        given.into_iter().find(|(_, names)| !names.is_empty()).map(|(flag, _)| flag)
+    }
+
     /// Opens the files, and says what was taken as what.
     pub(crate) fn open(&self, special: &Special<'_>) -> anyhow::Result<Table> {
         self.open_paths(&expand(&self.files)?, special)

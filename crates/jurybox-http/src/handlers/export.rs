@@ -29,7 +29,7 @@ pub(crate) struct Wanted {
     #[serde(default)]
     format: Written,
     #[serde(default)]
-    picked: bool,
+    drawn: bool,
     #[serde(default)]
     safe_csv: bool,
 }
@@ -56,7 +56,7 @@ impl Written {
 pub(crate) async fn export(
     State(app): State<App>,
     OfQueue(name): OfQueue,
-    Asked(Wanted { format, picked, safe_csv }): Asked<Wanted>,
+    Asked(Wanted { format, drawn, safe_csv }): Asked<Wanted>,
 ) -> Result<Response<Body>, Problem> {
     let Ok(room) = app.0.exports.clone().try_acquire_owned() else {
         let detail = "several exports are being sent already, each for as long as its reader takes";
@@ -72,7 +72,7 @@ pub(crate) async fn export(
     let (pieces, received) = channel(AHEAD);
     tokio::task::spawn_blocking(move || {
         let failed = pieces.clone();
-        if let Err(error) = send(&queue, (&tags, picked), layout, Pieces(pieces)) {
+        if let Err(error) = send(&queue, (&tags, drawn), layout, Pieces(pieces)) {
             // The answer breaks off: whoever reads it must not take it for whole.
             let _ = failed.blocking_send(Err(io::Error::other(error.to_string())));
         }
@@ -116,19 +116,14 @@ impl std::fmt::Display for Stopped {
     }
 }
 
-fn send(
-    queue: &Queue,
-    (tags, picked): (&[String], bool),
-    layout: Layout,
-    out: Pieces,
-) -> Result<(), Stopped> {
+fn send(queue: &Queue, (tags, drawn): (&[String], bool), layout: Layout, out: Pieces) -> Result<(), Stopped> {
     let (mut sheet, mut out): (Option<Sheet<Exported>>, _) = (None, Some(out));
     pages(
         |after, many| queue.exported(after, many),
         |page| -> Result<(), Stopped> {
             if let Some(out) = out.take() {
                 sheet =
-                    Some(Sheet::to_stream(Box::new(out), layout, columns(&page.evaluators, tags, picked))?);
+                    Some(Sheet::to_stream(Box::new(out), layout, columns(&page.evaluators, tags, drawn))?);
             }
             Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)
         },

@@ -21,6 +21,8 @@ pub struct Exported {
     pub arrived: i64,
     /// From when on it goes before all others.
     pub due: Option<i64>,
+    /// The probability with which it was drawn on arrival, to be looked at whatever its scores; none where it was not.
+    pub audit: Option<f64>,
     /// Whether nobody will be given it any more.
     pub closed: bool,
     /// Its scores by the present evaluators.
@@ -152,6 +154,7 @@ pub(crate) fn page(
             id,
             arrived,
             due: item.due,
+            audit: item.audit,
             closed: closed.is_some(),
             scores: item.scores.iter().map(|score| (!score.is_nan()).then_some(*score)).collect(),
             tags: item.tags,

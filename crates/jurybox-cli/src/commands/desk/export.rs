@@ -27,10 +27,10 @@ pub(crate) struct Args {
     /// The format: jsonl, csv or parquet [default: what the name says, else jsonl]
     #[arg(long = "as", value_name = "FORMAT", value_parser = super::super::columns::format)]
     written: Option<Format>,
-    /// Leave rewards out that came unasked, from somebody who had not been given the item: nobody knows how probable they were, and
-    /// `replay --probability` cannot use them
+    /// Leave out the rewards of items that were not drawn on arrival (`--audit-rate`), and give the probability of that: what
+    /// `replay --probability` weighs. A good item is looked at whether it is drawn or not, and would count twice
     #[arg(long)]
-    picked: bool,
+    drawn: bool,
     #[command(flatten)]
     sheet: Written,
 }
@@ -52,7 +52,7 @@ impl Args {
                     sheet = Some(Sheet::to_file(
                         &out,
                         layout,
-                        export_columns(&page.evaluators, &tags, self.picked),
+                        export_columns(&page.evaluators, &tags, self.drawn),
                     )?);
                 }
                 rows += page.items.len() as u64;

@@ -27,6 +27,9 @@ const NAMED: usize = 5;
 ///   jurybox desk verdict desk verdicts.csv --id post_id --label-column found --reviewer-column who
 #[derive(clap::Args)]
 #[command(mut_arg("files", |files| files.required(false).conflicts_with("item")))]
+#[command(mut_arg("evaluators", |of_scores| of_scores.hide(true)))]
+#[command(mut_arg("ignore", |of_scores| of_scores.hide(true)))]
+#[command(mut_arg("invert", |of_scores| of_scores.hide(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     place: Place,
@@ -163,6 +166,11 @@ impl Args {
     fn in_files(&self) -> anyhow::Result<Vec<Said>> {
         let [id] = &self.columns.id()[..] else { bail!("pass --item and --reward, or a file with one --id") };
         ensure!(!self.columns.files.is_empty(), "pass --item and --reward, or a file");
+        if let Some(flag) = self.columns.of_scores() {
+            bail!(
+                "{flag} says nothing here: a file of verdicts has no scores, and its rewards are on the queue's own scale"
+            );
+        }
         ensure!(
             self.reward_column.is_some() || self.label_column.is_some() || self.label.is_some(),
             "say which column has the rewards or the words for what was found: pass --reward-column or --label-column"
