@@ -107,7 +107,7 @@ const EVENTS: &[Param] = &[
     Param::optional("limit", "How many", LIMIT),
 ];
 
-/// An item; and the one path in its place that is none.
+/// An item; and the one path in its place that is none: an item with this id is at `%63lose`.
 const ITEM: &str = "/v1/queues/{queue}/items/{item}";
 const CLOSE: &str = "/v1/queues/{queue}/items/close";
 
@@ -188,10 +188,6 @@ pub(crate) fn router(app: &App) -> Router {
         let need = Need { app: app.clone(), roles: role.into_iter().collect(), page: false };
         // The last one is the outermost.
         let guarded = handler.route_layer(from_fn(note_caller)).route_layer(from_fn_with_state(need, guard));
-        if path == ITEM {
-            // An item may have the name of a path that only takes POST.
-            router = router.route(CLOSE, guarded.clone());
-        }
         router = router.route(path, guarded);
     }
     if app.demo().is_some() {

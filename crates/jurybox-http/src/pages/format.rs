@@ -84,7 +84,8 @@ pub(super) fn percent(share: f64) -> String {
 
 /// An estimate with its interval, as short as it can be.
 pub(super) fn between(interval: jurybox::Interval) -> String {
-    format!("{} ({} to {})", rounded(interval.mean), rounded(interval.low), rounded(interval.high))
+    let ends = format!("{} to {}", rounded(interval.low), rounded(interval.high));
+    if interval.mean.is_finite() { format!("{} ({ends})", rounded(interval.mean)) } else { ends }
 }
 
 /// Two digits that count.

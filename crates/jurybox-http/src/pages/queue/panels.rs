@@ -53,17 +53,19 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
         )
     };
     let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max);
+    // Some policies say how noisy each is, and others nothing of it.
+    let noise = all.iter().any(|of| of.noise.is_some());
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
-                thead { tr { th { "name" } th { "weight" } th { span class="unseen" { "as a bar" } } th { "noise" } th { "seen" } th { span class="unseen" { "mute" } } } }
+                thead { tr { th { "name" } th { "weight" } th { span class="unseen" { "as a bar" } } @if noise { th { "noise" } } th { "seen" } th { span class="unseen" { "mute" } } } }
                 tbody {
                     @for (style, of) in all.iter().enumerate() {
                         tr class=[of.muted.then_some("reference")] {
                             td class="name" { (swatch(style)) (of.name) @if of.muted { " (muted)" } }
                             td { (of.weight.map_or("–".into(), rounded)) }
                             td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
-                            td { (of.noise.map_or("–".into(), rounded)) }
+                            @if noise { td { (of.noise.map_or("–".into(), rounded)) } }
                             td { (of.coverage.map_or("–".into(), percent)) }
                             td { a href={ "/q/" (view.queue) "/mute?evaluator=" (in_address(&of.name)) } { @if of.muted { "hear" } @else { "mute" } } }
                         }
@@ -103,7 +105,7 @@ pub(super) fn missed(view: &View<'_>) -> Markup {
     };
     let share =
         |missed: f64| if missed + found.caught > 0.0 { missed / (missed + found.caught) } else { 0.0 };
-    let (low, mean, high) = (share(missed.low), share(missed.mean), share(missed.high));
+    let (low, high) = (share(missed.low), share(missed.high));
     let x = |share: f64| format!("{:.1}", 4.0 + share * 292.0);
     let title = format!("between {} and {} missed", percent(low), percent(high));
     html! {
@@ -112,7 +114,8 @@ pub(super) fn missed(view: &View<'_>) -> Markup {
             title { (title) }
             path d={ "M" (x(0.0)) " 12H" (x(1.0)) } stroke="var(--hairline)" stroke-width="4" stroke-linecap="round" {}
             path d={ "M" (x(low)) " 12H" (x(high)) } stroke="var(--accent)" stroke-width="4" stroke-linecap="round" {}
-            circle cx=(x(mean)) cy="12" r="5" fill="var(--accent)" {}
+            // While drawn items wait there is no single number.
+            @if missed.mean.is_finite() { circle cx=(x(share(missed.mean))) cy="12" r="5" fill="var(--accent)" {} }
             g font-size="12" fill="var(--muted)" { text x=(x(0.0)) y="34" { "0%" } text x=(x(1.0)) y="34" text-anchor="end" { "100%" } }
         }
         p class="small" {
