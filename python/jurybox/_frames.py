@@ -178,19 +178,14 @@ class Pandas(Given):
 
 
 def _pandas_taken(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
-    """Rows of a frame. Of some types of pyarrow none can be taken: their columns are of others meanwhile."""
-
-    def plain(dtype: Any) -> Any:
-        arrow = getattr(dtype, "pyarrow_dtype", None)
-        return dtype if arrow is None else type(dtype)(takeable_type(arrow))
-
-    if all(plain(dtype) == dtype for dtype in frame.dtypes):
-        return frame.iloc[rows].copy()
-    import pandas as pd
-
-    columns = (frame.iloc[:, at] for at in range(frame.shape[1]))
-    taken = pd.concat([column.astype(plain(column.dtype)).iloc[rows].astype(column.dtype) for column in columns], axis=1)
-    taken.columns = frame.columns
+    """Rows of a frame. Of some types of pyarrow pandas can take none: their columns are taken by pyarrow, as another type meanwhile."""
+    kinds = [getattr(dtype, "pyarrow_dtype", None) for dtype in frame.dtypes]
+    odd = [at for at, kind in enumerate(kinds) if kind is not None and takeable_type(kind) != kind]
+    taken = frame.iloc[:, [at for at in range(len(kinds)) if at not in odd]].iloc[rows].copy()
+    for at in odd:
+        column = frame.iloc[:, at].array
+        cells = column.__arrow_array__().cast(takeable_type(kinds[at])).take(rows).cast(kinds[at])
+        taken.insert(at, frame.columns[at], type(column)(cells), allow_duplicates=True)
     return taken
 
 

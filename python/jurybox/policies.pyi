@@ -158,6 +158,7 @@ def adaptive(
     forget: bool | None = None,
     tick: int | None = None,
     curve: str | None = None,
+    levels: bool | None = None,
     sample: int | None = None,
     inverted: _Columns = None,
 ) -> str:

@@ -78,7 +78,7 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Doubles:
         """What each item is worth, as the policy values it; NaN where it has no value without a single score."""
         check_is_fitted(self)
-        scores = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
+        scores: Any = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
         values = self.jury_.values(scores - self.score_means_) + self.reward_mean_
         return np.where(np.isfinite(values), values, np.nan)
 
