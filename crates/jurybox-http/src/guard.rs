@@ -31,8 +31,10 @@ pub(crate) struct Caller {
     roles: Vec<Role>,
     /// The queues that it may ask; all where none is named.
     queues: Vec<String>,
-    /// The reviewer that it must be, where a proxy says who is there.
+    /// The reviewer that it must be, where a proxy says who is there, or who has logged in on a page.
     reviewer: Option<String>,
+    /// Whether it has logged in on a page.
+    has_session: bool,
     /// On this machine, where there are no keys.
     is_local: bool,
 }
@@ -58,9 +60,9 @@ impl Caller {
         self.queues.is_empty() || self.queues.iter().any(|own| own == queue)
     }
 
-    /// Whether a key was shown, and no proxy or machine is believed.
-    pub(crate) fn has_key(&self) -> bool {
-        !self.is_local && self.reviewer.is_none()
+    /// Whether it has logged in on a page, and can leave.
+    pub(crate) fn has_session(&self) -> bool {
+        self.has_session
     }
 
     /// Who reviews, where that is known without asking: a proxy says who is there, and a key has a name.
@@ -71,9 +73,9 @@ impl Caller {
     /// Refuses a reviewer that is somebody else.
     pub(crate) fn is(&self, reviewer: &str) -> Result<(), Problem> {
         match &self.reviewer {
-            Some(own) if own != reviewer && !self.may(Role::Admin) => Err(forbidden(format!(
-                "the proxy says that `{own}` is there, and the request speaks for `{reviewer}`"
-            ))),
+            Some(own) if own != reviewer && !self.may(Role::Admin) => {
+                Err(forbidden(format!("it is `{own}` who is there, and the request speaks for `{reviewer}`")))
+            }
             _ => Ok(()),
         }
     }
@@ -269,13 +271,15 @@ fn logged_in(app: &App, request: &Request) -> Option<Caller> {
         return None;
     }
     let hash = app.0.sessions.key(headers)?;
-    app.0.keys.all().get(&hash).map(by_key)
+    let caller = app.0.keys.all().get(&hash).map(by_key)?;
+    // A program may speak for many reviewers; a person is who the key says.
+    Some(Caller { reviewer: Some(caller.actor.clone()), has_session: true, ..caller })
 }
 
 /// Who asks with a key.
 fn by_key(key: &Key) -> Caller {
     let Key { name, roles, queues, .. } = key.clone();
-    Caller { actor: name, roles, queues, reviewer: None, is_local: false }
+    Caller { actor: name, roles, queues, reviewer: None, has_session: false, is_local: false }
 }
 
 /// Whether a secret is that of a key.
@@ -314,6 +318,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
             roles,
             queues: Vec::new(),
             reviewer: Some(who.into()),
+            has_session: false,
             is_local: false,
         });
     }
@@ -324,6 +329,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
             roles: vec![Role::Admin],
             queues: Vec::new(),
             reviewer: None,
+            has_session: false,
             is_local: true,
         });
     }

@@ -236,7 +236,8 @@ impl Fitted {
         Ok(self.0.rank.contributions(oriented.row(0)))
     }
 
-    /// The reward of each item with an interval that holds it with that probability, where the policy can say.
+    /// The reward of each item with an interval that holds it with that probability on average over items such as were learnt from, where the
+    /// policy can say. In a world of its own kind, or among the best alone, it may hold it less often.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};

@@ -9,6 +9,7 @@ use jurybox_server::{
     Config, Counts, Error, Evaluated, Explained, Filter, Found, Happened, Pulse, Queue, Skipped, Source,
     Worked,
 };
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -112,12 +113,32 @@ impl Seen {
 
     /// How much more is found for each item that is looked at than the plain mean of the scores would.
     pub(super) fn times_plain_mean(&self) -> Option<f64> {
-        let (ours, plain) = (self.found.picked.mean?.mean, self.found.plain_mean.mean?.mean);
-        (plain > 0.0 && ours.is_finite()).then(|| ours / plain)
+        let (ours, plain) = (self.found.picked.mean?, self.found.plain_mean.mean?);
+        (plain.mean > 0.0 && ours.low > plain.high).then(|| ours.mean / plain.mean)
     }
 
-    /// Scores that all point up, with what the items were found to be worth.
-    pub(super) fn lessons(&self) -> Vec<(Vec<f64>, f64)> {
+    /// Each item that people have decided, by the verdict that did so first, with what the last word says that it is worth.
+    fn decided(&self) -> Vec<(&Worked, f64)> {
+        let mut last: HashMap<u64, f64> = HashMap::new();
+        let mut first: Vec<&Worked> = Vec::new();
+        for (work, worth) in self.by_people().filter_map(|work| Some((work, work.decides?))) {
+            if last.insert(work.n, worth).is_none() {
+                first.push(work);
+            }
+        }
+        first.into_iter().map(|work| (work, last[&work.n])).collect()
+    }
+
+    /// When each item was decided that was given out for its value or its date, and what it is worth. Those that were drawn whatever their
+    /// scores say nothing of how well was picked.
+    pub(super) fn picked(&self) -> Vec<(i64, f64)> {
+        let picked = |work: &Worked| work.claimed.is_some() && !work.explored;
+        let decided = self.decided().into_iter();
+        decided.filter(|(work, _)| picked(work)).map(|(work, worth)| (work.at, worth)).collect()
+    }
+
+    /// Scores that all point up, with what the items were found to be worth; of those alone that were drawn, or of all.
+    pub(super) fn lessons(&self, drawn: bool) -> Vec<(Vec<f64>, f64)> {
         let signs: Vec<f64> = self
             .config
             .evaluators
@@ -125,11 +146,13 @@ impl Seen {
             .iter()
             .map(|evaluator| if evaluator.direction == Direction::Low { -1.0 } else { 1.0 })
             .collect();
-        let lesson = |work: &Worked| {
-            let worth = work.decides.filter(|_| work.scores.len() == signs.len())?;
-            Some((work.scores.iter().zip(&signs).map(|(score, sign)| score * sign).collect(), worth))
-        };
-        self.by_people().filter_map(lesson).collect()
+        self.decided()
+            .into_iter()
+            .filter(|(work, _)| work.scores.len() == signs.len() && (work.explored || !drawn))
+            .map(|(work, worth)| {
+                (work.scores.iter().zip(&signs).map(|(score, sign)| score * sign).collect(), worth)
+            })
+            .collect()
     }
 }
 

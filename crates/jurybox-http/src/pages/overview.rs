@@ -118,8 +118,7 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
 
 /// What was caught in stretches of time, against the plain mean and chance.
 pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
-    let caught = seen.by_people().filter_map(|work| Some((work.at, work.decides?)));
-    let bins = Bins::of(caught, seen.now, 24);
+    let bins = Bins::of(seen.picked(), seen.now, 24);
     let filled = bins.each.iter().filter(|(_, worths)| !worths.is_empty()).count();
     if filled < 2 {
         return html! { p class="small" { "What was caught will be drawn here once verdicts have come in for a while." } };
@@ -132,7 +131,7 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     let mut curves = vec![curve("caught", &|worths| worths.iter().sum())];
     for (name, share, style) in [("plain mean", &seen.found.plain_mean, 6), ("chance", &seen.found.random, 3)]
     {
-        if let Some(mean) = share.mean {
+        if let Some(mean) = share.mean.filter(|mean| mean.mean.is_finite()) {
             let mut expected = curve(name, &|worths| worths.len() as f64 * mean.mean);
             (expected.style, expected.reference) = (Some(style), name == "chance");
             curves.push(expected);

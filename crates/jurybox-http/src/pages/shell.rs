@@ -72,7 +72,7 @@ pub(super) fn ways(caller: &Caller, queue: Option<&str>, here: &str) -> Markup {
                 }
             }
             span class="fresh" { span #fresh { "as of now" } " " i #pulse aria-hidden="true" {} }
-            @if caller.has_key() {
+            @if caller.has_session() {
                 form class="leave" method="post" action="/logout" { button { "Log out" } }
             }
         }

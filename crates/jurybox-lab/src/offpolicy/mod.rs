@@ -115,6 +115,7 @@ fn estimated(
     let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds, range)?.estimate(), range);
     outcome.warnings.extend(missing(counted, log.labelled()));
     outcome.warnings.extend(range.warning());
+    outcome.warnings.extend(repeated(log));
     outcome.warnings.extend(warnings(&rounds, options));
     let mut all = export::AllFollowed { rounds, model, policies: Vec::new() };
     for (contender, followed) in targets.into_iter().zip(followed) {
@@ -221,6 +222,17 @@ fn rounds(log: &Log, options: &ReplayOptions) -> Vec<Vec<usize>> {
 }
 
 /// What a person should know before believing the figures.
+/// Items that come again: rows of one are no independent evidence.
+fn repeated(log: &Log) -> Option<String> {
+    let many = log.items.repeated();
+    (many > 0).then(|| {
+        format!(
+            "by the ids, several rows are about one item ({many} such items): with --probability every row counts by itself, and the \
+             intervals are too narrow by that"
+        )
+    })
+}
+
 fn warnings(rounds: &[Vec<usize>], options: &ReplayOptions) -> Vec<String> {
     let mut out = Vec::new();
     let small = rounds.iter().filter(|rows| rows.len() < options.k).count();

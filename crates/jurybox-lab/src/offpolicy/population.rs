@@ -70,6 +70,7 @@ pub(super) fn estimated(
          never be looked at this says nothing"
             .into(),
     );
+    outcome.warnings.extend(super::repeated(log));
     outcome.warnings.extend(super::states_may_know(options));
     for (Contender { name, reference, .. }, values) in contenders.iter().zip(values.chunks(groups)) {
         let line = match values.iter().cloned().collect::<Result<Vec<_>, String>>() {

@@ -333,7 +333,9 @@ fn say(log: &Log, options: &ReplayOptions, measures: &Measures<'_>, outcome: &mu
     if outcome.repeated_items > 0 {
         let meaning = match options.protocol {
             Protocol::Folds(_) if log.rounds.is_empty() => "they stay in one fold",
-            Protocol::Folds(_) => "what is learnt leaves out the items of the fold",
+            Protocol::Folds(_) => {
+                "what is learnt leaves out the items of the fold; rounds that share items are not independent, and intervals are too narrow by that"
+            }
             Protocol::Rounds if !log.rounds.is_empty() => {
                 "each comes in the first round that has it, and never again"
             }

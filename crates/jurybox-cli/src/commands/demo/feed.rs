@@ -16,8 +16,8 @@ const POSTS: usize = 16;
 /// Who looks. Each takes a few posts at a time, and then judges one with every tick.
 const REVIEWERS: [&str; 4] = ["ana", "ben", "chloe", "dev"];
 const TAKEN: u32 = 4;
-/// Posts that nobody has looked at by then are closed: a demo that runs all day does not grow.
-const TOO_OLD: Duration = Duration::from_mins(5);
+/// Posts that nobody has looked at by then are closed: a demo that runs all day does not grow, and what was scored before a swap is soon gone.
+const TOO_OLD: Duration = Duration::from_secs(40);
 /// How often that is seen to.
 const SWEEP: u64 = 80;
 

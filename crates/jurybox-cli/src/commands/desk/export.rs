@@ -56,7 +56,8 @@ impl Args {
                     )?);
                 }
                 rows += page.items.len() as u64;
-                decided += page.items.iter().filter(|item| item.reward.is_some()).count() as u64;
+                let told = |item: &&Exported| item.reward.is_some() && (!self.drawn || item.audit.is_some());
+                decided += page.items.iter().filter(told).count() as u64;
                 Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)
             },
         )?;

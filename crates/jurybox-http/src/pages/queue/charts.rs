@@ -28,9 +28,7 @@ fn drawn(plot: &Plot, frame: &Frame) -> Markup {
 /// What was caught, by items picked, against what the plain mean and chance would have.
 pub(super) fn caught(view: &View<'_>) -> Markup {
     let seen = view.seen;
-    // Those that were drawn whatever their scores say nothing of how well was picked.
-    let picked = seen.by_people().filter(|work| work.claimed.is_some() && !work.explored);
-    let worths: Vec<f64> = picked.filter_map(|work| work.decides).collect();
+    let worths: Vec<f64> = seen.picked().into_iter().map(|(_, worth)| worth).collect();
     if worths.len() < 2 {
         return html! { p class="small" { "A curve begins with the second pick that was judged: what was caught, by items picked." } };
     }
@@ -109,9 +107,10 @@ pub(super) fn delay(view: &View<'_>) -> Markup {
 
 /// The map of error correlations, alike ones side by side.
 pub(super) fn errors(view: &View<'_>) -> Markup {
-    let (lessons, names) = (view.seen.lessons(), view.seen.names());
+    // Among what they picked themselves, evaluators that agree look less alike than they are.
+    let (lessons, names) = (view.seen.lessons(true), view.seen.names());
     if lessons.len() < ENOUGH || names.len() < 2 {
-        return html! { p class="small" { "After " (ENOUGH) " verdicts: which evaluators are wrong together, and how many independent ones they are worth." } };
+        return html! { p class="small" { "After " (ENOUGH) " verdicts on items that were drawn on arrival (audit_rate): which evaluators are wrong together, and how many independent ones they are worth." } };
     }
     let correlations = error_correlations(&lessons, names.len());
     let map = HeatMap::new(&names, |i, j| correlations[i][j]).strongest(MAPPED).ordered();
@@ -120,13 +119,13 @@ pub(super) fn errors(view: &View<'_>) -> Markup {
             p { "Worth " b { (format!("{worth:.1}")) } " independent evaluators of " (names.len()) "." }
         }
         (PreEscaped(map.to_html()))
-        p class="small" { "Correlations of errors among the last " (lessons.len()) " items that were looked at. Picking makes evaluators who agree on what to pick look less alike." }
+        p class="small" { "Correlations of errors among the last " (lessons.len()) " decided items of those drawn on arrival. Independence is not knowledge." }
     }
 }
 
 /// What items with such a score were found to be worth.
 pub(super) fn reliability(view: &View<'_>) -> Markup {
-    let (lessons, names) = (view.seen.lessons(), view.seen.names());
+    let (lessons, names) = (view.seen.lessons(false), view.seen.names());
     if lessons.len() < ENOUGH {
         return html! { p class="small" { "After " (ENOUGH) " verdicts: what items with such a score were found to be worth. A good evaluator's line climbs." } };
     }
@@ -140,6 +139,6 @@ pub(super) fn reliability(view: &View<'_>) -> Markup {
                 }
             }
         }
-        p class="small" { "Of items that were looked at; scores that mean the opposite are turned round." }
+        p class="small" { "Of items that were looked at, most of them because the evaluators together said so; scores that mean the opposite are turned round." }
     }
 }
