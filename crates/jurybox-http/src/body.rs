@@ -59,13 +59,30 @@ pub(crate) fn is_object(bytes: &[u8]) -> Result<(), Problem> {
 
 /// What is wrong with JSON: text that is none, or JSON that is not what was expected.
 pub(crate) fn refused(error: &serde_json::Error) -> Problem {
-    // The library's own words for this would be Rust's.
-    let said = error.to_string().replace(
+    let detail = format!("the body: {}", plainly(&error.to_string()));
+    if error.is_data() { Problem::unusable(detail) } else { Problem::malformed(detail) }
+}
+
+/// What the library says in Rust's words, in those of who sent it. What it quotes from the body is not touched: it comes before `expected`.
+fn plainly(said: &str) -> String {
+    let said = said.replace(
         "data did not match any variant of untagged enum Form",
         "a policy is its name, such as \"adaptive\" or \"adaptive(forget=true)\", or {\"name\": …, \"options\": {…}}",
     );
-    let detail = format!("the body: {said}");
-    if error.is_data() { Problem::unusable(detail) } else { Problem::malformed(detail) }
+    let Some((found, expected)) = said.rsplit_once("expected ") else { return said };
+    let (first, rest) = expected.split_once(' ').unwrap_or((expected, ""));
+    let plain = match first {
+        "f64" => "a number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i64" => "a whole number",
+        // Its name in the program follows.
+        "struct" => {
+            let rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
+            return format!("{found}expected an object {rest}").trim_end().to_owned();
+        }
+        _ => return said,
+    };
+    format!("{found}expected {plain} {rest}").trim_end().to_owned()
 }
 
 /// Refuses bodies of another kind, and compressed ones: a small one could become any size.
@@ -127,5 +144,31 @@ pub(crate) async fn whole(request: Request, app: &App) -> Result<Bytes, Problem>
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limits.body as u64)),
         Ok(Err(_)) => Err(Problem::malformed("the body broke off")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plainly;
+
+    #[test]
+    fn refusals_speak_of_json() {
+        for (said, plain) in [
+            (
+                "invalid type: string \"x\", expected f64 at line 1 column 9",
+                "invalid type: string \"x\", expected a number at line 1 column 9",
+            ),
+            (
+                "invalid value: integer `300`, expected u8 at line 1",
+                "invalid value: integer `300`, expected a whole number that is not negative at line 1",
+            ),
+            (
+                "invalid type: integer `3`, expected struct Evaluator at line 2",
+                "invalid type: integer `3`, expected an object at line 2",
+            ),
+            ("missing field `id` at line 1 column 2", "missing field `id` at line 1 column 2"),
+        ] {
+            assert_eq!(plainly(said), plain);
+        }
     }
 }

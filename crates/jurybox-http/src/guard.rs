@@ -310,8 +310,11 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
                 proxy.header
             )));
         }
-        let who =
-            who.to_str().ok().filter(|who| !who.is_empty() && who.len() <= 512).ok_or_else(unauthorized)?;
+        // Names have letters of all alphabets, which are UTF-8 here.
+        let who = std::str::from_utf8(who.as_bytes()).ok();
+        let who = who
+            .filter(|who| !who.is_empty() && who.len() <= 512 && !who.contains(char::is_control))
+            .ok_or_else(unauthorized)?;
         let roles = proxy.roles.clone();
         return Ok(Caller {
             actor: who.into(),

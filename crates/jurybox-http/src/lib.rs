@@ -38,3 +38,4 @@ pub use export::{columns as export_columns, pages as export_pages};
 pub use listen::{Listening, listen};
 pub use problem::Problem;
 pub use settings::{Limits, Log, Proxy, Settings, Tls, Webhooks};
+pub use tls::Certificate;

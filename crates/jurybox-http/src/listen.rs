@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::guard::Peer;
 use crate::patient::Patient;
-use crate::tls::acceptor;
+use crate::tls::Certificate;
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 /// How long answers that are being made may take once the server is to end.
@@ -27,15 +26,15 @@ const HEAD: usize = 64 << 10;
 /// A server that has its port, and does not answer yet.
 pub struct Listening {
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
+    certificate: Option<Certificate>,
     app: App,
 }
 
 /// Takes the port.
 pub async fn listen(app: App) -> std::io::Result<Listening> {
-    let tls = app.0.settings.tls.as_ref().map(acceptor).transpose()?;
+    let certificate = app.0.settings.tls.as_ref().map(Certificate::read).transpose()?;
     let listener = TcpListener::bind(app.0.settings.listen).await?;
-    Ok(Listening { listener, tls, app })
+    Ok(Listening { listener, certificate, app })
 }
 
 impl Listening {
@@ -44,9 +43,14 @@ impl Listening {
         self.listener.local_addr()
     }
 
+    /// What it speaks TLS with, where it does.
+    pub fn certificate(&self) -> Option<Certificate> {
+        self.certificate.clone()
+    }
+
     /// Answers until the end, and then lets those answers out that are being made.
     pub async fn run(self, end: impl Future<Output = ()>) {
-        let Listening { listener, tls, app } = self;
+        let Listening { listener, certificate, app } = self;
         let (router, limits) = (app.router(), app.0.settings.limits.clone());
         let connections = Arc::new(Semaphore::new(limits.connections));
         let graceful = GracefulShutdown::new();
@@ -77,7 +81,7 @@ impl Listening {
                 router.clone().oneshot(request.map(axum::body::Body::new) as Request)
             });
             let service = TowerToHyperService::new(service);
-            let Some(tls) = tls.clone() else {
+            let Some(tls) = certificate.as_ref().map(Certificate::current) else {
                 let connection = graceful.watch(protocol.serve_connection(TokioIo::new(stream), service));
                 tokio::spawn(async move {
                     // How a client leaves is its own affair.

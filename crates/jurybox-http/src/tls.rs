@@ -3,15 +3,39 @@
 use crate::settings::Tls;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
+/// The certificate of a server, which can be exchanged while it runs: those who are connected keep theirs, those who come get the new one.
+#[derive(Clone)]
+pub struct Certificate {
+    files: Tls,
+    current: Arc<RwLock<TlsAcceptor>>,
+}
+
+impl Certificate {
+    pub(crate) fn read(files: &Tls) -> io::Result<Self> {
+        Ok(Certificate { files: files.clone(), current: Arc::new(RwLock::new(acceptor(files)?)) })
+    }
+
+    /// Reads its files again. Where they cannot be read, the one there is stays.
+    pub fn renew(&self) -> io::Result<()> {
+        let new = acceptor(&self.files)?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
+    }
+
+    pub(crate) fn current(&self) -> TlsAcceptor {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// What greets those who come encrypted. An error says which file, and what is wrong with it.
-pub(crate) fn acceptor(tls: &Tls) -> io::Result<TlsAcceptor> {
+fn acceptor(tls: &Tls) -> io::Result<TlsAcceptor> {
     let refuse = |file: &Path, what: &dyn std::fmt::Display| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {what}", file.display()))
     };

@@ -106,8 +106,9 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
 
 /// Makes a folder of a copy. A folder that has a database is refused, and so is a copy that is not sound: then nothing is left behind.
 ///
-/// Keys are among what was copied: those that were revoked since open again.
-pub fn restore(from: &Path, folder: &Path) -> Result<(), Error> {
+/// Keys are among what was copied: those that were revoked since open again. Its webhooks rest, since the original may go on sending to the
+/// same receivers under the same numbers, unless `webhooks` says that this takes the original's place.
+pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<(), Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     if folder.join(FILE).exists() {
         return Err(Error::Open(format!("{}: there is a desk already", folder.display())));
@@ -124,7 +125,9 @@ pub fn restore(from: &Path, folder: &Path) -> Result<(), Error> {
         check_copy(&aside)?;
         std::fs::rename(&aside, folder.join(FILE)).map_err(io)?;
         // One of an earlier version is brought up to date, one of a later refused.
-        Sqlite::open(folder, Duration::ZERO).and_then(|mut store| store.queues())
+        let mut store = Sqlite::open(folder, Duration::ZERO)?;
+        store.queues()?;
+        if webhooks { Ok(()) } else { store.rest_hooks("restored from a copy: PUT it again to go on") }
     };
     if let Err(error) = put_back() {
         let beside = ["-wal", "-shm", "-journal"];

@@ -59,7 +59,7 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.command {
             Command::Add { name, role, queue, place } => {
-                let secret = Keyring::open(place.records.place())?.add(name, role, queue)?;
+                let secret = Keyring::open(place.records.place()?)?.add(name, role, queue)?;
                 if place.json {
                     return output::versioned(
                         "server-key",
@@ -72,7 +72,7 @@ impl Args {
                 output::text_to_stdout(&format!("{secret}\n"))
             }
             Command::List { place } => {
-                let keys = Keyring::open_what_is_there(place.records.place())?.list()?;
+                let keys = Keyring::open_what_is_there(place.records.place()?)?.list()?;
                 if place.json {
                     return output::versioned("server-keys", json!({ "keys": keys }));
                 }
@@ -85,7 +85,7 @@ impl Args {
                 output::text_to_stdout(&text)
             }
             Command::Revoke { name, place } => {
-                let mut keyring = Keyring::open_what_is_there(place.records.place())?;
+                let mut keyring = Keyring::open_what_is_there(place.records.place()?)?;
                 if !keyring.revoke(name)? {
                     bail!("there is no key `{name}`; jurybox server key list shows those there are");
                 }

@@ -71,6 +71,9 @@ enum Command {
         /// The folder to make; it must have no desk
         #[arg(value_name = "DIR", value_parser = place::parser())]
         place: Place,
+        /// It takes the place of the original, which is no more: its webhooks go on; without this they rest until each is put again
+        #[arg(long)]
+        webhooks: bool,
     },
 }
 
@@ -78,9 +81,12 @@ enum Command {
 #[derive(clap::Args)]
 struct Records {
     /// The folder of the desk; or a PostgreSQL database, as postgres://user@host/database or env:VARIABLE
-    #[arg(value_name = "DIR", value_parser = place::parser(), required_unless_present = "database")]
+    #[arg(value_name = "DIR", value_parser = place::parser(), required_unless_present_any = ["data", "database"])]
     place: Option<Place>,
-    /// The database, where no DIR is given
+    /// The records of a server, where no DIR is given
+    #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = place::parser())]
+    data: Option<Place>,
+    /// The database, where neither is given
     #[arg(long, value_name = "URL", env = "DATABASE_URL", hide_env_values = true, value_parser = place::parser())]
     database: Option<Place>,
 }
@@ -89,6 +95,7 @@ impl Records {
     fn place(&self) -> anyhow::Result<&Place> {
         self.place
             .as_ref()
+            .or(self.data.as_ref())
             .or(self.database.as_ref())
             .context("say which desk: pass its folder, or --database")
     }
@@ -134,8 +141,8 @@ impl Args {
                 Ok(())
             }
             Command::Key(args) => args.run(),
-            Command::Restore { file, place } => {
-                restore(file, folder(place)?)?;
+            Command::Restore { file, place, webhooks } => {
+                restore(file, folder(place)?, *webhooks)?;
                 say(format_args!("{place}: the desk that was copied to {}", file.display()));
                 let keys: Vec<String> =
                     Keyring::open(place)?.list()?.into_iter().map(|key| key.name).collect();

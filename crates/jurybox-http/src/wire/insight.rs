@@ -242,10 +242,16 @@ pub(crate) struct Redundancy {
 /// A change in an evaluator.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Drift {
-    /// What changed.
+    /// What changed: `spread` is the logarithm of the variance of its scores, `agreement` Fisher's z of their correlation with
+    /// the other evaluators'.
     #[schema(value_type = String)]
     reading: serde_json::Value,
+    /// Since when it is different, as nearly as it can be told.
+    #[schema(value_type = String, format = DateTime)]
+    since: Time,
+    /// The mean reading before.
     before: Option<f64>,
+    /// The mean reading since.
     after: Option<f64>,
     /// One less the probability that chance alone would show as much.
     confidence: f64,
@@ -267,6 +273,7 @@ impl From<Evaluated> for EvaluatorNow {
                 .into_iter()
                 .map(|alarm| Drift {
                     reading: serde_json::json!(alarm.reading),
+                    since: Time(alarm.since.cast_signed().saturating_mul(1_000_000)),
                     before: finite(alarm.before),
                     after: finite(alarm.after),
                     confidence: alarm.confidence,

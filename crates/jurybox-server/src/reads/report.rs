@@ -319,7 +319,9 @@ impl Gathered {
             self.without_point(scale.rewards(mean, 1.0))
         });
         let unknown = match (self.drawn.items, self.drawn.decided) {
-            (0, _) => Some("nothing was drawn on arrival: set audit_rate above 0"),
+            (0, _) => Some(
+                "nothing was drawn on arrival yet: that takes an audit_rate above 0, and items that come after it was set",
+            ),
             (_, 0) => Some("nothing that was drawn on arrival has been decided by people"),
             _ => None,
         };

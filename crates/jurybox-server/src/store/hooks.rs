@@ -17,6 +17,8 @@ pub(crate) const DROP_HOOK: &str = "DELETE FROM webhooks WHERE queue = ?1 AND na
 pub(crate) const TAKE_HOOK: &str = "UPDATE webhooks SET holder = ?3, until = ?5, page = CASE WHEN COALESCE(page, 0) > seen THEN page ELSE (SELECT CASE WHEN q.head > webhooks.seen + 100 THEN webhooks.seen + 100 ELSE q.head END FROM queues q WHERE q.id = webhooks.queue) END WHERE queue = ?1 AND name = ?2 AND off = 0 AND (holder = ?3 OR until <= ?4)";
 pub(crate) const DELIVERED: &str = "UPDATE webhooks SET seen = ?4, failures = 0, failing_since = NULL, next_try = 0, why = NULL WHERE queue = ?1 AND name = ?2 AND holder = ?3 AND seen < ?4";
 pub(crate) const FAILED: &str = "UPDATE webhooks SET failures = failures + 1, failing_since = COALESCE(failing_since, ?4), next_try = ?5, why = ?6, off = ?7 WHERE queue = ?1 AND name = ?2 AND holder = ?3";
+/// Those of a copy are the original's, whose receivers would be told of two queues as if they were one.
+const REST: &str = "UPDATE webhooks SET off = 1, why = ?1";
 
 /// A webhook from a row of [`HOOKS`], by whatever `get` reads a cell of it.
 macro_rules! webhook {
@@ -95,5 +97,13 @@ impl HookStore for Sqlite {
             }
         };
         Ok(noted > 0)
+    }
+}
+
+impl Sqlite {
+    /// Leaves all webhooks alone until each is put again.
+    pub(crate) fn rest_hooks(&mut self, why: &str) -> Result<(), Error> {
+        self.execute(REST, params![why])?;
+        Ok(())
     }
 }

@@ -109,7 +109,7 @@ impl Home {
                 let copy = Home::new(Kind::Sqlite);
                 let file = copy.folder().join("copy");
                 crate::backup(self.folder(), &file).unwrap();
-                crate::restore(&file, copy.folder()).unwrap();
+                crate::restore(&file, copy.folder(), false).unwrap();
                 copy
             }
             Some(database) => {

@@ -104,3 +104,24 @@ fn a_webhook_goes_with_its_queue(kind: Kind) {
     let full = service.put_webhook("q", "more", "https://example.org/", secret, None).unwrap_err();
     assert!(matches!(full, Error::Conflict(_)), "{full}");
 }
+
+/// A copy and its original may both be served: only one of them may tell the receivers.
+#[test]
+fn webhooks_of_a_copy_rest_unless_it_takes_the_place_of_the_original() {
+    let home = Home::new(Kind::Sqlite);
+    {
+        let service = service(&home);
+        made(&service);
+    }
+    let aside = tempfile::tempdir().unwrap();
+    let copy = aside.path().join("copy.sqlite");
+    crate::backup(home.folder(), &copy).unwrap();
+    for goes_on in [false, true] {
+        let folder = aside.path().join(format!("goes on {goes_on}"));
+        crate::restore(&copy, &folder, goes_on).unwrap();
+        let service = Service::open(&folder, Duration::ZERO).unwrap();
+        let hook = service.webhooks(None).unwrap().remove(0);
+        assert_eq!(hook.off, !goes_on);
+        assert_eq!(service.take_webhook(&hook, 1).unwrap().is_some(), goes_on);
+    }
+}

@@ -124,7 +124,7 @@ fn what_is_made_is_for_its_owner_alone() {
     let store = Sqlite::open(&folder, Duration::ZERO).unwrap();
     backup(&folder, &copy).unwrap();
     std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o644)).unwrap();
-    restore(&copy, &again).unwrap();
+    restore(&copy, &again, false).unwrap();
     let rights = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((rights(&folder), rights(&again)), (0o700, 0o700));
     let files = [&folder, &again].map(|folder| std::fs::read_dir(folder).unwrap());
@@ -159,9 +159,9 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     assert!(matches!(backup(life.home.folder(), &copy), Err(Error::Open(_))), "nothing is written over");
     let then = verify(life.home.folder()).unwrap();
     life.live(60);
-    restore(&copy, &put_back).unwrap();
+    restore(&copy, &put_back, false).unwrap();
     assert_eq!(verify(&put_back).unwrap(), then);
-    assert!(matches!(restore(&copy, &put_back), Err(Error::Open(_))));
+    assert!(matches!(restore(&copy, &put_back, false), Err(Error::Open(_))));
     let rebuilt = rebuild(&put_back, None, None, Duration::ZERO).unwrap();
     assert_eq!((rebuilt.tables_agree, rebuilt.mismatches.len()), (Some(true), 0));
     // Bytes that changed on their way are found before there is a desk of them.
@@ -170,11 +170,11 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     bytes[4096..middle].iter_mut().step_by(7).for_each(|byte| *byte ^= 0x5a);
     let (broken, nowhere) = (aside.path().join("broken.sqlite"), aside.path().join("nowhere"));
     std::fs::write(&broken, bytes).unwrap();
-    let told = restore(&broken, &nowhere).unwrap_err().to_string();
+    let told = restore(&broken, &nowhere, false).unwrap_err().to_string();
     assert!(told.contains("cannot be put back") && !nowhere.exists(), "{told}");
     std::fs::write(&copy, "not a database").unwrap();
     let bad = aside.path().join("bad");
-    assert!(restore(&copy, &bad).is_err() && !bad.join(FILE).exists());
+    assert!(restore(&copy, &bad, false).is_err() && !bad.join(FILE).exists());
 }
 
 fn a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong(kind: Kind) {

@@ -70,6 +70,16 @@ impl Args {
             (Some(model), claims)
         };
         if self.json {
+            let mut claims = json!(claims);
+            if self.held {
+                // At which place of its claim it came, and by what value, is in the answer to that claim alone.
+                for claim in
+                    claims.as_array_mut().into_iter().flatten().filter_map(|claim| claim.as_object_mut())
+                {
+                    claim.remove("rank");
+                    claim.remove("value");
+                }
+            }
             return output::versioned(
                 "desk-pick",
                 json!({ "reviewer": self.reviewer, "model": model, "claims": claims }),

@@ -1,7 +1,7 @@
 //! How a server is set up: by flags, else by the environment, else by a file, else by default.
 
 use super::super::place;
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use clap::builder::FalseyValueParser;
 use jurybox_http::{Limits, Log, Proxy, Settings, Tls, Webhooks};
@@ -9,29 +9,51 @@ use jurybox_server::{Place, Role};
 use serde::Deserialize;
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the records are.
+/// Where the records are, and the file that may say so.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Records {
     /// The folder with the records, made where it is not there; or a PostgreSQL database that any number of servers share, as
     /// postgres://user@host/database or env:VARIABLE [default: jurybox-data]
     #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = place::parser())]
     data: Option<Place>,
+    /// The TOML file of the server, with settings under the names of the flags; flags and the environment come before it
+    #[arg(long, value_name = "FILE", env = "JURYBOX_CONFIG")]
+    config: Option<PathBuf>,
 }
 
 impl Records {
-    pub(crate) fn place(&self) -> Place {
-        self.data.clone().unwrap_or(Place::Folder("jurybox-data".into()))
+    /// Where they are: as it was said, else as the file says, else in a folder here.
+    pub(crate) fn place(&self) -> anyhow::Result<Place> {
+        Ok(self.placed_by(self.in_file()?.remove("data"))?.0)
     }
 
-    /// How a command is told of the same records; the URL of a database may have a password in it.
-    pub(super) fn flag(&self) -> String {
-        match self.place() {
+    /// What the file says, if there is one.
+    fn in_file(&self) -> anyhow::Result<toml::Table> {
+        let Some(file) = &self.config else { return Ok(toml::Table::new()) };
+        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        toml::from_str(&text).with_context(|| file.display().to_string())
+    }
+
+    /// Where they are, given what the file says of it; and how a command is told of the same records: the URL of a database may have a
+    /// password in it, so that is left to whoever asks.
+    fn placed_by(&self, in_file: Option<toml::Value>) -> anyhow::Result<(Place, String)> {
+        let place = match (&self.data, in_file) {
+            (Some(said), _) => said.clone(),
+            (None, Some(said)) => {
+                let file = || self.config.iter().map(|file| file.display().to_string()).collect::<String>();
+                let said = said.as_str().context("`data` is no text").with_context(file)?;
+                place::parse(said.into()).map_err(anyhow::Error::msg).with_context(file)?
+            }
+            (None, None) => Place::Folder("jurybox-data".into()),
+        };
+        let flag = match &place {
             Place::Folder(folder) => format!(" --data {}", folder.display()),
             Place::Database(_) => " --data env:VARIABLE".into(),
-        }
+        };
+        Ok((place, flag))
     }
 }
 
@@ -100,23 +122,13 @@ pub(super) enum LogForm {
     Off,
 }
 
-/// Fills in from a file what flags and environment leave open.
-pub(super) fn filled(
-    records: Records,
-    asked: Asked,
-    file: Option<&Path>,
-) -> anyhow::Result<(Records, Asked)> {
-    let Some(file) = file else { return Ok((records, asked)) };
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let mut all: toml::Table = toml::from_str(&text).with_context(|| file.display().to_string())?;
-    let mut records = records;
-    if let Some(said) = all.remove("data")
-        && records.data.is_none()
-    {
-        let said = said.as_str().context("`data` is no text").with_context(|| file.display().to_string())?;
-        records.data = Some(place::parse(said.into()).map_err(anyhow::Error::msg)?);
-    }
-    let said: Asked = all.try_into().with_context(|| file.display().to_string())?;
+/// All that a server is told: what flags and environment leave open is filled in from the file. With it, where the records are, and how
+/// a command is told so.
+pub(super) fn filled(records: &Records, asked: Asked) -> anyhow::Result<(Place, String, Asked)> {
+    let mut all = records.in_file()?;
+    let (place, flag) = records.placed_by(all.remove("data"))?;
+    let file = || records.config.iter().map(|file| file.display().to_string()).collect::<String>();
+    let said: Asked = all.try_into().with_context(file)?;
     let or = |own: Vec<IpAddr>, other| if own.is_empty() { other } else { own };
     let asked = Asked {
         listen: asked.listen.or(said.listen),
@@ -135,13 +147,23 @@ pub(super) fn filled(
         webhook_give_up: asked.webhook_give_up.or(said.webhook_give_up),
         log: asked.log.or(said.log),
     };
-    Ok((records, asked))
+    Ok((place, flag, asked))
 }
 
 impl Asked {
     /// What the server is told. Halves of what belongs together are refused.
     pub(super) fn settings(self) -> anyhow::Result<Settings> {
         let (normal, standard) = (Settings::default(), Limits::default());
+        let none = |said: bool, flag: &str| {
+            ensure!(
+                !said,
+                "{flag} 0: then nothing could be answered; leave it out for the default, or say how much"
+            );
+            Ok(())
+        };
+        none(self.max_body == Some(0), "--max-body")?;
+        none(self.at_once == Some(0), "--at-once")?;
+        none(self.patience == Some(0), "--patience")?;
         let rate = self.rate.map_or(standard.per_second, |rate| (rate > 0).then_some(rate));
         let tls = match (self.tls_certificate, self.tls_key) {
             (Some(certificate), Some(key)) => Some(Tls { certificate, key }),
@@ -196,5 +218,34 @@ impl Asked {
             },
             demo: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file that is given as an example names every setting, and none that there is not.
+    #[test]
+    fn the_example_has_every_setting() {
+        let text = include_str!("../../../../../deploy/jurybox.toml");
+        let all: String =
+            text.lines().skip(1).map(|line| line.trim_start_matches("# ").to_owned() + "\n").collect();
+        let mut all: toml::Table = toml::from_str(&all).unwrap();
+        assert!(all.remove("data").is_some());
+        let mut said: Vec<String> = all.keys().cloned().collect();
+        let _: Asked = all.try_into().unwrap();
+        let asked = <Asked as clap::Args>::augment_args(clap::Command::new("serve"));
+        let mut there: Vec<String> =
+            asked.get_arguments().filter_map(|arg| Some(arg.get_long()?.to_owned())).collect();
+        said.sort();
+        there.sort();
+        assert_eq!(said, there);
+    }
+
+    #[test]
+    fn nothing_that_would_answer_nobody_is_taken() {
+        let asked = Asked { at_once: Some(0), ..Asked::default() };
+        assert!(asked.settings().unwrap_err().to_string().starts_with("--at-once 0"));
     }
 }

@@ -8,9 +8,8 @@ pub(crate) use asked::Records;
 use crate::messages::{is_quiet, line, say};
 use anyhow::{Context, ensure};
 use asked::Asked;
-use jurybox_http::{App, Settings, listen};
+use jurybox_http::{App, Certificate, Settings, listen};
 use jurybox_server::{Place, Service};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -30,9 +29,6 @@ pub(crate) struct Args {
     records: Records,
     #[command(flatten)]
     asked: Asked,
-    /// A TOML file with any of these, under the same names; flags and the environment come before it
-    #[arg(long, value_name = "FILE", env = "JURYBOX_CONFIG")]
-    config: Option<PathBuf>,
     /// How many seconds to wait while another process has the folder
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u64,
@@ -42,23 +38,21 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let (records, asked) =
-            asked::filled(self.records.clone(), self.asked.clone(), self.config.as_deref())?;
+        let (place, flag, asked) = asked::filled(&self.records, self.asked.clone())?;
         let settings = asked.settings()?;
-        let service = Service::open(records.place(), Duration::from_secs(self.wait))?;
+        let service = Service::open(&place, Duration::from_secs(self.wait))?;
         if !settings.listen.ip().is_loopback() && settings.proxy.is_none() {
             ensure!(
                 !service.keys()?.is_empty(),
-                "--listen {}: without keys only this machine may ask; make one first: jurybox server key add NAME{} --role admin",
-                settings.listen.ip(),
-                records.flag()
+                "--listen {}: without keys only this machine may ask; make one first: jurybox server key add NAME{flag} --role admin",
+                settings.listen.ip()
             );
         }
         let import = self.import.open(&service)?.map(import::Import::beside);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let app = App::new(service, settings.clone());
-        let next = |app: &App, url: &str| say_what_next(app, url, &records);
-        let done = runtime.block_on(serve(app.clone(), &settings, &records.place(), import, next));
+        let next = |app: &App, url: &str| say_what_next(app, url, &flag);
+        let done = runtime.block_on(serve(app.clone(), &settings, &place, import, next));
         // Queues are closed in order, with all that was answered in the database.
         runtime.shutdown_timeout(Duration::from_secs(5));
         drop(app);
@@ -85,6 +79,9 @@ pub(crate) async fn serve(
     let listening = listening.with_context(|| format!("cannot listen at {}", settings.listen))?;
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let address = listening.address()?;
+    if let Some(certificate) = listening.certificate() {
+        renew_when_asked(certificate)?;
+    }
     // It answers while it loads: those who watch over it can see that it does.
     let answering = tokio::spawn(listening.run(async move { drop(ended.await) }));
     let stop = stopped()?;
@@ -133,8 +130,7 @@ pub(crate) async fn serve(
     done
 }
 
-fn say_what_next(app: &App, url: &str, records: &Records) {
-    let flag = records.flag();
+fn say_what_next(app: &App, url: &str, flag: &str) {
     if app.is_open() {
         say(format_args!(
             "there are no keys: anybody on this machine may ask for anything, and nobody from elsewhere; jurybox server key add NAME{flag} --role admin makes one"
@@ -150,6 +146,28 @@ fn say_what_next(app: &App, url: &str, records: &Records) {
     } else {
         say(format_args!("what it can be asked, with a key: {url}/api"));
     }
+}
+
+/// Reads the certificate again whenever SIGHUP comes, so that one can be renewed without an interruption.
+#[cfg(unix)]
+fn renew_when_asked(certificate: Certificate) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            match certificate.renew() {
+                Ok(()) => say(format_args!("the certificate was read again")),
+                Err(error) => say(format_args!("the certificate stays as it was: {error}")),
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Reads the certificate again whenever it is asked to; here nobody can.
+#[cfg(not(unix))]
+fn renew_when_asked(_: Certificate) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// When somebody asks it to end.
