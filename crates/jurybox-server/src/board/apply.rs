@@ -51,7 +51,7 @@ impl Board {
                 }
             }
             Body::Claim { reviewer, until, picks, .. } => {
-                let reviewer: Arc<str> = reviewer.as_str().into();
+                let reviewer: Arc<Box<str>> = Arc::new(reviewer.as_str().into());
                 for pick in picks {
                     let lease = Lease {
                         slot: pick.slot,
@@ -95,7 +95,7 @@ impl Board {
                 self.undo(item, *arrived, rest, skipped)?;
                 let lease = Lease {
                     slot: *slot,
-                    reviewer: reviewer.as_str().into(),
+                    reviewer: Arc::new(reviewer.as_str().into()),
                     claim: event.seq,
                     until: *until,
                     probability: *probability,
@@ -208,7 +208,7 @@ impl Board {
         skipped: &[String],
     ) -> Result<(), Error> {
         if self.is_open(item.n) {
-            return self.change(item.n, |work| work.verdicts = rest.to_vec());
+            return self.change(item.n, |work| work.verdicts = rest.to_vec().into());
         }
         if item.scores.is_empty() {
             let scores = vec![f64::NAN; self.seatings.current().len()];
@@ -216,7 +216,9 @@ impl Board {
         } else {
             self.insert(item, arrived)?;
         }
-        self.change(item.n, |work| (work.verdicts, work.skipped) = (rest.to_vec(), skipped.to_vec()))
+        self.change(item.n, |work| {
+            (work.verdicts, work.skipped) = (rest.to_vec().into(), skipped.to_vec().into());
+        })
     }
 
     fn close(&mut self, n: u64) {

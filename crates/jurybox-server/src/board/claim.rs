@@ -110,6 +110,15 @@ impl Board {
         Some(few)
     }
 
+    /// Free items in the order in which they would be given out by value, from one place on.
+    pub(crate) fn in_turn(&self, filter: &Filter, from: usize, limit: usize) -> Vec<u64> {
+        let wanted = |n: u64| self.tags(n).is_some_and(|tags| filter.takes(tags));
+        let walk = |view: &View| {
+            view.walk(&self.blocks, self.seatings.current(), wanted).skip(from).take(limit).collect()
+        };
+        self.view.as_ref().map(walk).unwrap_or_default()
+    }
+
     /// What a reviewer who asks for `k` items at this time is to be given. Leases up to then must have expired.
     pub(crate) fn choose(&self, reviewer: &str, k: usize, filter: &Filter, at: i64) -> Vec<Chosen> {
         let Some(view) = &self.view else { return Vec::new() };

@@ -6,6 +6,7 @@
 mod apply;
 pub(crate) mod blocks;
 mod claim;
+mod few;
 mod journal;
 mod tags;
 pub(crate) mod valuing;
@@ -349,16 +350,20 @@ impl Board {
         self.forget_tags();
         self.blocks.clear_flag(IN_SET);
         self.view = Some(view);
+        // Sorted at once: there may be very many, and claims wait for this.
+        let mut places = Vec::new();
         for n in std::mem::take(&mut self.fresh) {
             let flags = self.blocks.flags(n);
             if flags & OPEN != 0 {
                 self.blocks.set_flags(n, flags | IN_SET);
                 if flags & FREE != 0 {
-                    self.enter(n);
+                    places.extend(self.place_of(n));
                 }
             }
         }
-        self.journal.clear();
+        if let Some(view) = &mut self.view {
+            view.set = places.into_iter().collect();
+        }
         true
     }
 }

@@ -1,7 +1,7 @@
 //! The order in which items are given out, under one model: sorted once, with a cursor, and a small set for what came or came back
 //! since.
 
-use crate::board::blocks::{Blocks, FREE, IN_SET, OPEN};
+use crate::board::blocks::{Block, Blocks, FREE, IN_SET, OPEN};
 use crate::board::valuing::Valuing;
 use jurybox::{Evaluators, Fitted, Scratch};
 use std::cell::RefCell;
@@ -64,6 +64,13 @@ impl Number {
     }
 }
 
+/// A place in twelve bytes while there is a million of them to be sorted: the best first, of two alike that of the lower row.
+fn sortable(key: f64, row: u32) -> [u32; 3] {
+    let bits = key.to_bits();
+    let rising = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+    [(!rising >> 32) as u32, !rising as u32, row]
+}
+
 /// An order under a model.
 #[derive(Debug)]
 pub(crate) struct View {
@@ -90,17 +97,27 @@ impl View {
         ageing: Ageing,
         valuing: Valuing,
     ) -> Result<View, jurybox::Error> {
-        let (mut scratch, mut places, mut table) =
-            (Scratch::new(), Vec::with_capacity(blocks.open()), Vec::new());
+        let (mut scratch, mut table) = (Scratch::new(), Vec::new());
+        let mut places: Vec<[u32; 3]> = Vec::with_capacity(blocks.open());
+        // How many rows there are before each block.
+        let (mut before, mut rows) = (Vec::new(), 0);
         for block in blocks.iter() {
+            before.push(rows);
             let values = valuing.values(&fitted, &block.scores, evaluators, &mut scratch, &mut table)?;
             let open = (0..block.flags.len()).filter(|&row| block.flags[row] & OPEN != 0);
-            places.extend(
-                open.map(|row| ageing.place(block.number(row), known(values[row]), block.arrived[row])),
-            );
+            places.extend(open.map(|row| {
+                let place = ageing.place(block.number(row), known(values[row]), block.arrived[row]);
+                sortable(place.key, (rows + row) as u32)
+            }));
+            rows += block.flags.len();
         }
         places.sort_unstable();
-        let order = places.iter().map(|place| Number::of(place.n)).collect();
+        let all: Vec<&Block> = blocks.iter().collect();
+        let order = places.iter().map(|&[_, _, row]| {
+            let at = before.partition_point(|first| *first <= row as usize) - 1;
+            Number::of(all[at].number(row as usize - before[at]))
+        });
+        let order = order.collect();
         let (set, buffers) = (BTreeSet::new(), Box::default());
         Ok(View { model, fitted, valuing, ageing, order, cursor: 0, set, buffers })
     }
@@ -165,4 +182,25 @@ fn known(value: f64) -> f64 {
 
 fn in_order(blocks: &Blocks, n: u64) -> bool {
     blocks.flags(n) & (OPEN | FREE | IN_SET) == OPEN | FREE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_sorted_as_they_compare() {
+        let keys = [0.5, -2.0, f64::NEG_INFINITY, 0.5, 1e300, 0.0, -1e-300, f64::INFINITY];
+        let mut places: Vec<Place> = keys.iter().zip(0..).map(|(&key, n)| Place { key, n }).collect();
+        let mut short: Vec<[u32; 3]> =
+            places.iter().map(|place| sortable(place.key, place.n as u32)).collect();
+        places.sort();
+        short.sort_unstable();
+        let rows = |row: &[u32; 3]| u64::from(row[2]);
+        assert_eq!(
+            short.iter().map(rows).collect::<Vec<_>>(),
+            places.iter().map(|p| p.n).collect::<Vec<_>>()
+        );
+        assert_eq!(Number::of((1 << 40) - 7).get(), (1 << 40) - 7);
+    }
 }

@@ -1,5 +1,6 @@
 //! What goes on around one item: who has it, who has given a verdict, who does not want it.
 
+use super::few::Few;
 use crate::event::Earlier;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -9,9 +10,9 @@ use std::sync::Arc;
 pub(crate) struct Work {
     pub(crate) leases: Vec<Lease>,
     /// Those that stand, in the order in which they came.
-    pub(crate) verdicts: Vec<Earlier>,
+    pub(crate) verdicts: Few<Earlier>,
     /// Who does not want to be given it again.
-    pub(crate) skipped: Vec<String>,
+    pub(crate) skipped: Few<String>,
 }
 
 /// An item in a reviewer's hands.
@@ -20,7 +21,7 @@ pub(crate) struct Lease {
     pub(crate) slot: i16,
     /// One name for all that were given out together.
     #[serde(serialize_with = "as_text")]
-    pub(crate) reviewer: Arc<str>,
+    pub(crate) reviewer: Arc<Box<str>>,
     /// The claim: whoever comes with another one has been overtaken.
     pub(crate) claim: u64,
     pub(crate) until: i64,
@@ -28,7 +29,7 @@ pub(crate) struct Lease {
     pub(crate) explored: bool,
 }
 
-fn as_text<S: Serializer>(name: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+fn as_text<S: Serializer>(name: &Arc<Box<str>>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(name)
 }
 
@@ -57,12 +58,12 @@ impl Work {
     /// Whether a reviewer can be given it: nobody looks at an item twice.
     pub(crate) fn is_for(&self, reviewer: &str) -> bool {
         !self.skipped.iter().any(|name| name == reviewer)
-            && !self.leases.iter().any(|lease| *lease.reviewer == *reviewer)
+            && !self.leases.iter().any(|lease| **lease.reviewer == *reviewer)
             && !self.verdicts.iter().any(|verdict| verdict.reviewer == reviewer)
     }
 
     pub(crate) fn lease_of(&self, reviewer: &str) -> Option<&Lease> {
-        self.leases.iter().find(|lease| *lease.reviewer == *reviewer)
+        self.leases.iter().find(|lease| **lease.reviewer == *reviewer)
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn two_who_disagree_need_a_third() {
         let by = |reviewer: &str, slot, reward| Earlier { reviewer: reviewer.into(), slot, reward };
-        let mut work = Work { verdicts: vec![by("ann", 0, 1.0)], ..Work::default() };
+        let mut work = Work { verdicts: vec![by("ann", 0, 1.0)].into(), ..Work::default() };
         assert_eq!((work.needed(2), work.free_slot(2)), (2, Some(1)));
         work.verdicts.push(by("bob", 1, 1.0));
         assert_eq!((work.needed(2), work.free_slot(2)), (2, None));

@@ -61,6 +61,8 @@ pub struct Checked {
     pub lost: u64,
     /// Entries without a seal on what they say and wrote: those of earlier programs, and skips whose reason was erased with their item.
     pub unsealed: u64,
+    /// From which entry on every entry must have a seal: the first, but in queues that an earlier program has written to.
+    pub sealed_from: u64,
     /// What is wrong, in words; the first hundred.
     pub problems: Vec<String>,
 }
@@ -186,6 +188,7 @@ fn check(records: &Records) -> Checked {
         verdicts: records.verdicts.values().map(|list| list.len() as u64).sum(),
         models: named.len() as u64,
         revisions: models.revisions(),
+        sealed_from: records.sealed_from,
         ..Checked::default()
     };
     let mut play = Play {

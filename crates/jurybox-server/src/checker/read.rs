@@ -79,6 +79,8 @@ pub(super) struct Records {
     pub(super) head: u64,
     /// The time of the last entry, as the queue's row has it.
     pub(super) at: i64,
+    /// From which entry on every entry owes a seal.
+    pub(super) sealed_from: u64,
     pub(super) log: Vec<Entry>,
     pub(super) items: Vec<Item>,
     pub(super) late: HashMap<u64, Vec<(u64, Vec<f64>)>>,
@@ -106,12 +108,15 @@ pub(super) struct QueueRow {
     name: String,
     head: u64,
     at: i64,
+    sealed: Option<u64>,
 }
 
 /// The queues of a database.
 pub(super) fn queues(db: &mut Db) -> Found<Vec<QueueRow>> {
-    db.all("SELECT id, name, head, at FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
-        Ok(QueueRow { id: row.int(0)?, name: row.text(1)?, head: row.number(2)?, at: row.int(3)? })
+    // In databases of earlier versions the last column is missing.
+    db.all("SELECT * FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
+        let sealed = if row.width() > 4 { row.number_if_any(4)? } else { None };
+        Ok(QueueRow { id: row.int(0)?, name: row.text(1)?, head: row.number(2)?, at: row.int(3)?, sealed })
     })
 }
 
@@ -174,7 +179,7 @@ fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
 
 impl Records {
     pub(super) fn read(db: &mut Db, of: QueueRow) -> Found<Records> {
-        let QueueRow { id: queue, name, head, at } = of;
+        let QueueRow { id: queue, name, head, at, sealed } = of;
         let log = db.all(
             "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq",
             queue,
@@ -252,11 +257,15 @@ impl Records {
                 Ok(Setup { seq: entry.seq, evaluators, policy, config })
             });
         let setups = setups.collect::<Found<Vec<Setup>>>()?;
+        // Who could take seals away could change what was under them.
+        let first = log.iter().find(|entry| entry.seal != Seal::None).map_or(head + 1, |entry| entry.seq);
+        let sealed_from = sealed.unwrap_or(first).min(first);
         let sealed = seals::of_rows(db, queue, &log)?;
         Ok(Records {
             name,
             head,
             at,
+            sealed_from,
             log,
             items,
             late,

@@ -121,6 +121,11 @@ impl Row {
         }
     }
 
+    /// How many cells it has.
+    pub(super) fn width(&self) -> usize {
+        self.0.len()
+    }
+
     /// The same row with another text in a cell.
     pub(super) fn with_text(&self, at: usize, text: String) -> Row {
         let mut cells = self.0.clone();

@@ -165,15 +165,14 @@ impl Row {
 impl Play<'_> {
     /// Compares every entry and its rows with their hashes.
     pub(super) fn compare_seals(&mut self) {
-        let mut sealed = false;
+        let owed = self.records.sealed_from;
         for entry in &self.records.log {
             match entry.seal {
                 Seal::None => {
                     self.found.unsealed += 1;
-                    // Who could take seals away could change what was under them.
-                    if sealed && !self.reason_was_erased(entry) {
+                    if entry.seq >= owed && !self.reason_was_erased(entry) {
                         self.found.tell(format!(
-                            "entry {} ({}): it has no seal, and an earlier one has",
+                            "entry {} ({}): it has no seal, and from entry {owed} on every entry had one",
                             entry.seq, entry.kind
                         ));
                     }
@@ -185,7 +184,6 @@ impl Play<'_> {
                 }
                 Seal::Whole => {}
             }
-            sealed = true;
             self.compare_rows(entry);
         }
     }

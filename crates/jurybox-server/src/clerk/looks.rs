@@ -2,6 +2,7 @@
 
 use super::Clerk;
 use crate::Error;
+use crate::board::Board;
 use crate::rows::VerdictRow;
 use crate::store::Store;
 
@@ -9,6 +10,17 @@ impl Clerk {
     /// The connection, between transactions.
     pub(crate) fn store_to_read(&mut self) -> &mut dyn Store {
         self.store.as_mut()
+    }
+
+    /// Shows the board as it is now: what was held for too long is free again, though nothing was written since.
+    pub(crate) fn as_of_now<T>(&mut self, look: impl FnOnce(&Board, i64) -> T) -> T {
+        let now = self.now().max(self.replica.board.at);
+        let board = &mut self.replica.board;
+        board.expire_until(now);
+        let seen = look(board, now);
+        // It is for the next entry to say so.
+        board.rollback();
+        seen
     }
 
     /// The number of an item, by its id.

@@ -6,11 +6,12 @@
 
 mod asked;
 pub(crate) mod looks;
+mod newcomers;
 mod reach;
 
 use crate::Error;
 use crate::answers::{Open, name_items, remember, repeated};
-use crate::board::Counts;
+use crate::board::{Board, Counts};
 use crate::decide::{Decision, Desk, Facts, check_call, foreseen};
 use crate::event::{Body, Event, Source};
 use crate::load::{checkpoint_of, load};
@@ -18,6 +19,7 @@ use crate::replica::Replica;
 use crate::request::{Answer, Call, Request};
 use crate::rows::{Remembered, Write};
 use crate::store::{Checkpoint, Head, Store};
+use newcomers::Newcomers;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
@@ -40,6 +42,7 @@ pub(crate) struct Clerk {
     unlearnt: Vec<Event>,
     /// Checkpoints that are to be kept when no transaction is open.
     due: Vec<Checkpoint>,
+    newcomers: Newcomers,
     /// The database cannot be reached: since when, and when it was last tried.
     away: Option<(Instant, Instant)>,
     /// Checkpoints that another node, or an earlier run, has with other contents.
@@ -62,6 +65,7 @@ impl Clerk {
             unscrubbed: false,
             unlearnt: Vec::new(),
             due: Vec::new(),
+            newcomers: Newcomers::default(),
             away: None,
             mismatches: 0,
         };
@@ -192,11 +196,23 @@ impl Clerk {
         self.unscrubbed
     }
 
-    /// One transaction.
+    /// One transaction; two where items were taken for new, and one was there.
     fn transact(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
+        let all_new = self.store.is_shared() && self.newcomers.expected(calls);
+        let mut answers = self.transact_once(calls, all_new);
+        if all_new && self.store.has_stumbled() {
+            self.newcomers.stumbled();
+            answers = self.transact_once(calls, false);
+        }
+        self.newcomers.note(&answers);
+        answers
+    }
+
+    /// One transaction. Items may be taken for new without a look.
+    fn transact_once(&mut self, calls: &[Call], all_new: bool) -> Vec<Result<Answer, Error>> {
         let all = |error: &Error| calls.iter().map(|_| Err(error.clone())).collect();
         if self.store.is_shared() {
-            self.store.foresee(foreseen(calls));
+            self.store.foresee(foreseen(calls, all_new));
         }
         let head = match self.begin() {
             Ok(head) => head,
@@ -209,7 +225,7 @@ impl Clerk {
             return all(&error);
         }
         let batch = name_of_batch();
-        match self.decide(calls, head, batch) {
+        match self.decide(calls, all_new, head, batch) {
             Ok((answers, events)) if events.is_empty() => {
                 self.replica.board.rollback();
                 self.store.rollback();
@@ -246,6 +262,7 @@ impl Clerk {
     fn decide(
         &mut self,
         calls: &[Call],
+        all_new: bool,
         head: Head,
         batch: i64,
     ) -> Result<(Vec<Result<Answer, Error>>, Vec<Event>), Error> {
@@ -266,11 +283,13 @@ impl Clerk {
             };
         }
         let waiting = calls.iter().zip(&answers).filter(|(_, answer)| answer.is_none()).map(|(call, _)| call);
-        let mut facts = Facts::of(waiting, board, store, queue)?;
+        let mut facts = Facts::of(waiting, all_new, board, store, queue)?;
         let (mut writes, mut open, mut here): (Vec<Write>, Vec<Open>, HashMap<&str, usize>) =
             Default::default();
         // Calls that came again before the first was answered.
         let mut twins: Vec<(usize, usize)> = Vec::new();
+        // The last entry is taken in while the database writes its rows.
+        let mut taken_in = 0;
         for (place, call) in calls.iter().enumerate() {
             if answers[place].is_some() {
                 continue;
@@ -279,6 +298,8 @@ impl Clerk {
                 twins.push((place, *first));
                 continue;
             }
+            take_in(&writes[taken_in..], board, &mut facts)?;
+            taken_in = writes.len();
             let decided = Desk { board, facts: &facts, at }.decide(&call.request);
             let Decision { body, answer, keys, payloads, notes } = match decided {
                 Ok(decision) => decision,
@@ -289,10 +310,7 @@ impl Clerk {
             };
             if let Some(body) = body {
                 let event = Event { seq: board.seq + 1, at, actor: call.actor.clone(), body };
-                board.apply(&event)?;
                 let stands_from = at + crate::config::micros(board.config.undo_seconds);
-                facts.note(&event, &keys, stands_from, board);
-                facts.note_payloads(&payloads);
                 writes.push(Write { event, keys, payloads, notes, stands_from });
                 if let Some(key) = &call.idempotency {
                     here.insert(key, place);
@@ -303,6 +321,7 @@ impl Clerk {
         if !writes.is_empty() {
             store.write(queue, batch, &writes, &[], at)?;
         }
+        take_in(&writes[taken_in..], board, &mut facts)?;
         name_items(store, queue, &mut open, &writes)?;
         let remembered: Vec<Remembered> = open
             .iter()
@@ -364,6 +383,16 @@ impl Clerk {
     pub(crate) fn store(&mut self) -> &mut dyn Store {
         self.store.as_mut()
     }
+}
+
+/// Takes entries in, and notes what those who are decided after them must know.
+fn take_in(writes: &[Write], board: &mut Board, facts: &mut Facts) -> Result<(), Error> {
+    for write in writes {
+        board.apply(&write.event)?;
+        facts.note(&write.event, &write.keys, write.stands_from, board);
+        facts.note_payloads(&write.payloads);
+    }
+    Ok(())
 }
 
 /// A name that no other transaction has.

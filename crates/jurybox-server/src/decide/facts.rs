@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::board::Board;
+use crate::config::Doors;
 use crate::event::{Body, Event, Source, Which};
 use crate::request::{Call, Request};
 use crate::rows::{Found, ItemRow, VerdictRow};
@@ -30,11 +31,12 @@ pub(crate) struct Facts {
     claimed: HashMap<(u64, u64, String), (f64, bool)>,
 }
 
-/// The ids of items and of verdicts that calls speak of.
-fn named<'a>(calls: impl Iterator<Item = &'a Call>) -> (Vec<String>, Vec<String>) {
+/// The ids of items and of verdicts that calls speak of; not those of items that are taken for new.
+fn named<'a>(calls: impl Iterator<Item = &'a Call>, all_new: bool) -> (Vec<String>, Vec<String>) {
     let (mut keys, mut ids) = (HashSet::new(), HashSet::new());
     for call in calls {
         match &call.request {
+            Request::Items(_) if all_new => {}
             Request::Items(items) => keys.extend(items.iter().map(|item| item.id.clone())),
             Request::Extend { items, .. } | Request::Release { items, .. } | Request::Erase { items } => {
                 keys.extend(items.iter().cloned());
@@ -57,21 +59,25 @@ fn named<'a>(calls: impl Iterator<Item = &'a Call>) -> (Vec<String>, Vec<String>
 }
 
 /// What these calls will look for.
-pub(crate) fn foreseen(calls: &[Call]) -> Foreseen {
-    let (items, verdicts) = named(calls.iter());
+pub(crate) fn foreseen(calls: &[Call], all_new: bool) -> Foreseen {
+    let (items, verdicts) = named(calls.iter(), all_new);
     let answers = calls.iter().filter_map(|call| call.idempotency.clone()).collect();
     Foreseen { items, verdicts, answers }
 }
 
 impl Facts {
-    /// Looks up what these calls speak of.
+    /// Looks up what these calls speak of; not items that are taken for new, where an id that is there could not be written again.
     pub(crate) fn of<'a>(
         calls: impl Iterator<Item = &'a Call> + Clone,
+        all_new: bool,
         board: &Board,
         store: &mut dyn Store,
         queue: i64,
     ) -> Result<Self, Error> {
-        let (keys, ids) = named(calls.clone());
+        // A queue that takes no new items writes none: what is there must be known.
+        let configures = |call: &Call| matches!(call.request, Request::Configure(_));
+        let all_new = all_new && board.config.doors != Doors::Draining && !calls.clone().any(configures);
+        let (keys, ids) = named(calls.clone(), all_new);
         let mut facts = Facts::default();
         if !keys.is_empty() {
             facts.items = store.find(queue, &keys)?.into_iter().collect();

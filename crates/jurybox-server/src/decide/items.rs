@@ -29,6 +29,7 @@ impl Desk<'_> {
         let mut rescored: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut here: HashMap<&str, usize> = HashMap::new();
         let (mut updated, mut unchanged, mut ignored) = (0, 0, 0);
+        let mut columns = Vec::new();
         let expires = board.config.payload_days.map(|days| self.at + i64::from(days) * DAY);
         // What reviewers are shown is written where it differs from what they are shown already: what comes again unchanged is no
         // entry, and lives no longer for it.
@@ -44,7 +45,7 @@ impl Desk<'_> {
             differs
         };
         for item in items {
-            let scores = match self.row(item) {
+            let scores = match self.row(item, &mut columns) {
                 Ok((scores, removed)) => {
                     ignored += removed;
                     scores
@@ -115,8 +116,9 @@ impl Desk<'_> {
     }
 
     /// The scores of an item by the evaluators in force, and how many others it has by those who sat once; or what is wrong with it. Who sends
-    /// scores is not told the moment an evaluator is removed.
-    fn row(&self, item: &NewItem) -> Result<(Vec<f64>, u64), String> {
+    /// scores is not told the moment an evaluator is removed. Most items of a request have scores by the same evaluators: `columns` are those of
+    /// the last one, in the order of the names.
+    fn row(&self, item: &NewItem, columns: &mut Vec<usize>) -> Result<(Vec<f64>, u64), String> {
         check_name("the id", &item.id)?;
         if item.tags.len() > MOST_TAGS {
             return Err(format!("it has {} tags, more than {MOST_TAGS}", item.tags.len()));
@@ -127,18 +129,21 @@ impl Desk<'_> {
         }
         let evaluators = self.board.seatings.current();
         let (mut row, mut removed) = (vec![f64::NAN; evaluators.len()], 0);
-        for (name, score) in &item.scores {
-            if evaluators.position(name).is_none() && self.board.seatings.once_had(name) {
+        for (at, (name, score)) in item.scores.iter().enumerate() {
+            let as_before =
+                columns.get(at).copied().filter(|column| evaluators.as_slice()[*column].name == *name);
+            let column = as_before.or_else(|| evaluators.position(name));
+            if column.is_none() && self.board.seatings.once_had(name) {
                 removed += u64::from(score.is_some());
                 continue;
             }
-            let column = evaluators.position(name).ok_or_else(|| {
-                match jurybox::nearest(name, evaluators.names()) {
-                    Some(near) => format!("there is no evaluator `{name}`; did you mean `{near}`?"),
-                    None => format!("there is no evaluator `{name}`"),
-                }
+            let column = column.ok_or_else(|| match jurybox::nearest(name, evaluators.names()) {
+                Some(near) => format!("there is no evaluator `{name}`; did you mean `{near}`?"),
+                None => format!("there is no evaluator `{name}`"),
             })?;
             row[column] = score.unwrap_or(f64::NAN);
+            columns.resize(columns.len().max(at + 1), column);
+            columns[at] = column;
         }
         jurybox::Scores::new(&row, row.len()).map_err(|error| error.to_string())?;
         Ok((row, removed))

@@ -217,8 +217,8 @@ impl Desk<'_> {
             let mut after = if open {
                 self.board.work(n).cloned().unwrap_or_default()
             } else {
-                let verdicts = self.facts.standing(n).iter().map(VerdictRow::earlier).collect();
-                Work { verdicts, ..Work::default() }
+                let verdicts: Vec<Earlier> = self.facts.standing(n).iter().map(VerdictRow::earlier).collect();
+                Work { verdicts: verdicts.into(), ..Work::default() }
             };
             for other in after.verdicts.iter_mut().filter(|other| other.slot == old.slot) {
                 other.reward = verdict.reward;
@@ -286,7 +286,7 @@ impl Desk<'_> {
             item.clone().into_added(&board.seatings, board.seq + 1)
         };
         let rest = if open {
-            let all = board.work(row.n).map(|work| work.verdicts.clone()).unwrap_or_default();
+            let all = board.work(row.n).map(|work| work.verdicts.to_vec()).unwrap_or_default();
             all.into_iter().filter(|other| other.slot != row.slot).collect()
         } else {
             self.facts

@@ -5,6 +5,7 @@ mod address;
 pub(crate) use address::{Address, without_password};
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
@@ -19,11 +20,13 @@ pub(crate) struct Failure {
     pub(crate) lost: bool,
     /// It may come off later as it is: the database is away, or is starting.
     pub(crate) passing: bool,
+    /// The rule of a table that it would have broken.
+    pub(crate) rule: Option<String>,
 }
 
 impl Failure {
     fn lost(what: impl std::fmt::Display) -> Self {
-        Failure { what: what.to_string(), lost: true, passing: true }
+        Failure { what: what.to_string(), lost: true, passing: true, rule: None }
     }
 }
 
@@ -37,6 +40,7 @@ impl From<tokio_postgres::Error> for Failure {
                 lost: said.parsed_severity() != Some(Severity::Error),
                 // Who may connect to what does not change by waiting.
                 passing: !(code.starts_with("28") || code == "3D000"),
+                rule: said.constraint().map(Into::into),
             };
         }
         // The outermost words alone say little: `error connecting to server`.
@@ -47,7 +51,7 @@ impl From<tokio_postgres::Error> for Failure {
             cause = inner.source();
         }
         let passing = !what.contains("certificate") && !what.contains("authentication");
-        Failure { what, lost: true, passing }
+        Failure { what, lost: true, passing, rule: None }
     }
 }
 
@@ -55,7 +59,7 @@ impl From<tokio_postgres::Error> for Failure {
 pub(crate) struct Line {
     /// There until this is dropped.
     runtime: Option<Runtime>,
-    client: Client,
+    client: Arc<Client>,
     dead: bool,
 }
 
@@ -77,7 +81,23 @@ impl Line {
                 Err(_) => Err(Failure::lost("nothing came back for 20 seconds")),
             }
         })?;
-        Ok(Line { runtime: Some(runtime), client, dead: false })
+        Ok(Line { runtime: Some(runtime), client: Arc::new(client), dead: false })
+    }
+
+    /// Sets something off and does not wait for it: it goes on whenever something is waited for.
+    pub(crate) fn set_off<T: Send + 'static, F>(&mut self, what: impl FnOnce(Arc<Client>) -> F) -> UnderWay<T>
+    where
+        F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    {
+        let runtime = self.runtime.as_ref().filter(|_| !self.dead)?;
+        let under_way = runtime.spawn(what(self.client.clone()));
+        // It is said in the first turn, and sent in the second.
+        runtime.block_on(async {
+            for _ in 0..3 {
+                tokio::task::yield_now().await;
+            }
+        });
+        Some(under_way)
     }
 
     /// Waits for an answer, but not for ever: after the limit the line is dead.
@@ -106,6 +126,9 @@ impl Drop for Line {
         }
     }
 }
+
+/// What was set off; none where the line is dead, which is told to whoever waits next.
+pub(crate) type UnderWay<T> = Option<tokio::task::JoinHandle<Result<T, tokio_postgres::Error>>>;
 
 /// A request that is on its way, or is about to be.
 type Asked<'a, T> = std::pin::Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'a>>;

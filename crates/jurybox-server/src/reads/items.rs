@@ -83,13 +83,10 @@ impl Queue {
     /// Free items in the order in which they would be given out by value, from one place on, and the model that says so.
     pub fn ranked(&self, filter: Filter, from: usize, limit: usize) -> Result<(u64, Vec<Listed>), Error> {
         let (model, seen) = self.read(move |clerk| {
-            let now = clerk.now();
-            let board = &clerk.replica.board;
-            let Some(view) = &board.view else { return (0, Seen::new(board, Vec::new(), now)) };
-            let wanted = |n: u64| board.tags(n).is_some_and(|tags| filter.takes(tags));
-            let walk = view.walk(&board.blocks, board.seatings.current(), wanted);
-            let numbers: Vec<u64> = walk.skip(from).take(limit).collect();
-            (view.model, Seen::new(board, numbers, now))
+            clerk.as_of_now(|board, now| {
+                let model = board.view.as_ref().map_or(0, |view| view.model);
+                (model, Seen::new(board, board.in_turn(&filter, from, limit), now))
+            })
         })?;
         Ok((model, self.filled(&seen)?))
     }

@@ -134,7 +134,7 @@ impl Queue {
 
     /// What waits and what is in hand: items due before one time, leases that end before another, in microseconds since 1970.
     pub fn pulse(&self, due_before: i64, ends_before: i64) -> Result<Pulse, Error> {
-        self.read(move |clerk| clerk.replica.board.pulse(due_before, ends_before))
+        self.read(move |clerk| clerk.as_of_now(|board, _| board.pulse(due_before, ends_before)))
     }
 
     /// What each evaluator weighed when checkpoints were made, oldest first: when, in microseconds since 1970, and weights by name.

@@ -102,6 +102,10 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn commit(&mut self) -> Result<(), Error>;
     /// Leaves it.
     fn rollback(&mut self);
+    /// Whether the last transaction failed because an item that was to be new is there.
+    fn has_stumbled(&self) -> bool {
+        false
+    }
     /// Gets a lost connection again.
     fn reconnect(&mut self) -> Result<(), Error>;
     /// Another connection of the same kind.

@@ -4,10 +4,10 @@
 //! tables; only the names of types differ.
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
-pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH];
+pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 7;
+pub(crate) const VERSION: i64 = 8;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 const FIRST: &str = "
@@ -93,6 +93,13 @@ const SEVENTH: &str = "
 CREATE TABLE notes(
   queue {integer} NOT NULL, n {integer} NOT NULL, seq {integer} NOT NULL, i {integer} NOT NULL, body {text} NOT NULL,
   PRIMARY KEY(queue, n, seq, i)){rowless};
+";
+
+/// From which entry on every entry owes a seal: the first, but in queues that an earlier program has written to.
+const EIGHTH: &str = "
+ALTER TABLE queues ADD COLUMN sealed {integer} NOT NULL DEFAULT 1;
+UPDATE queues SET sealed = COALESCE(
+  (SELECT l.seq FROM log l WHERE l.queue = queues.id AND l.body LIKE '%,\"seal\":\"%' ORDER BY l.seq LIMIT 1), head + 1);
 ";
 
 /// PostgreSQL does not give a number twice as it is.

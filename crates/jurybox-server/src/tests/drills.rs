@@ -158,7 +158,9 @@ fn of_version(version: usize, folder: &Path, rows: &Path) -> Connection {
         tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     for table in tables {
-        db.execute_batch(&format!("INSERT INTO main.{table} SELECT * FROM life.{table}")).unwrap();
+        // It has gained a column since.
+        let columns = if table == "queues" { "id, name, head, at" } else { "*" };
+        db.execute_batch(&format!("INSERT INTO main.{table} SELECT {columns} FROM life.{table}")).unwrap();
     }
     db.execute_batch("DETACH life").unwrap();
     for migration in &schema::MIGRATIONS[1..version] {

@@ -10,6 +10,7 @@ use std::time::Duration;
 on_both!(
     records_of_the_first_version_are_brought_up_to_date_and_say_the_same,
     a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong,
+    seals_are_owed_from_where_an_earlier_program_has_stopped,
     what_is_not_ours_or_of_a_later_version_is_refused,
 );
 
@@ -41,6 +42,7 @@ fn first_version(kind: Kind) -> Home {
     home.change("DROP TABLE api_keys");
     home.change("DROP TABLE webhooks");
     home.change("DROP TABLE notes");
+    home.change("ALTER TABLE queues DROP COLUMN sealed");
     if kind == Kind::Sqlite {
         let first = schema::for_sqlite(schema::MIGRATIONS[0]);
         let queues = first.split(';').next().unwrap();
@@ -98,6 +100,37 @@ fn records_of_the_first_version_are_brought_up_to_date_and_say_the_same(kind: Ki
     let new = Home::new(kind);
     drop(new.place.open(Duration::ZERO).unwrap());
     assert_eq!(schema_of(&home), schema_of(&new));
+}
+
+/// What an earlier program has written has no seals up to some entry; after that none can be taken away, neither before nor after this.
+fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
+    let home = first_version(kind);
+    let strip = |home: &Home, until: u64| {
+        home.change(&format!(
+            "UPDATE log SET body = replace(body, '\"seal\"', '\"none\"') WHERE seq <= {until}"
+        ))
+    };
+    assert_eq!(strip(&home, 20), 20);
+    let old = verify(&home.place).unwrap().remove(0);
+    assert!(old.is_sound() && old.sealed_from == 21 && old.unsealed >= 20, "{old:#?}");
+    drop(home.place.open(Duration::ZERO).unwrap());
+    assert_eq!(verify(&home.place).unwrap().remove(0), old);
+    strip(&home, 23);
+    let told = verify(&home.place).unwrap().remove(0);
+    assert!(!told.is_sound() && told.sealed_from == 21, "{told:#?}");
+    assert!(told.problems[0].contains("has no seal, and from entry 21 on"), "{told:#?}");
+    assert_eq!(told.problems.len() as u64, told.unsealed - old.unsealed);
+
+    // One that an earlier program has made, and nobody has sealed anything in.
+    let bare = first_version(kind);
+    strip(&bare, 1 << 40);
+    let head = verify(&bare.place).unwrap().remove(0).entries;
+    drop(bare.place.open(Duration::ZERO).unwrap());
+    let checked = verify(&bare.place).unwrap().remove(0);
+    assert!(
+        checked.is_sound() && (checked.sealed_from, checked.unsealed) == (head + 1, head),
+        "{checked:#?}"
+    );
 }
 
 fn what_is_not_ours_or_of_a_later_version_is_refused(kind: Kind) {

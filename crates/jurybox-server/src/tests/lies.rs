@@ -365,6 +365,12 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
             "UPDATE log SET body = replace(body, '\"seal\"', '\"lost\"') WHERE seq = 3",
             "it has no seal",
         ),
+        (
+            "all seals up to an entry",
+            "UPDATE log SET body = replace(body, '\"seal\"', '\"lost\"') WHERE seq <= 3",
+            "entry 1 (create): it has no seal, and from entry 1 on every entry had one",
+        ),
+        ("all seals", "UPDATE log SET body = replace(body, '\"seal\"', '\"lost\"')", "it has no seal"),
     ] {
         let copy = home.copy();
         assert!(copy.change(lie) > 0, "{what}: nothing was changed");

@@ -12,6 +12,7 @@ mod keep;
 mod late;
 mod lies;
 mod life;
+mod newcomers;
 mod nodes;
 mod proxy;
 mod races;

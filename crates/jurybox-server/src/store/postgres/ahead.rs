@@ -5,6 +5,7 @@ use super::Postgres;
 use super::read::{get, verdict};
 use super::say::{Cells, Said};
 use crate::Error;
+use crate::line::UnderWay;
 use crate::rows::{Found, Remembered, VerdictRow};
 use crate::store::{Foreseen, sql};
 use std::collections::{HashMap, HashSet};
@@ -56,6 +57,8 @@ pub(super) struct Ahead {
     answers: Option<Brought<Remembered>>,
     /// What is to be written, with whatever is said next.
     pub(super) held_back: Vec<Said>,
+    /// What is being written.
+    pub(super) under_way: UnderWay<Vec<Row>>,
 }
 
 impl Ahead {

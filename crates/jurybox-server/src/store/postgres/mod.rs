@@ -40,6 +40,8 @@ pub(crate) struct Postgres {
     prepared: HashMap<String, Statement>,
     stage: Stage,
     ahead_of: ahead::Ahead,
+    /// An item that was to be new was there.
+    stumbled: bool,
     /// How long an answer may take now.
     limit: Duration,
     /// How far this store's clock is from the database's, in microseconds: for tests, which make it jump.
@@ -73,6 +75,7 @@ impl Postgres {
 
     /// Notes what went wrong, and says it.
     fn failed(&mut self, failure: &Failure) -> crate::Error {
+        self.stumbled |= failure.rule.as_deref() == Some("items_by_key");
         if self.stage == Stage::Open {
             self.stage = Stage::Failed;
         }

@@ -44,6 +44,7 @@ impl Postgres {
             prepared: HashMap::new(),
             stage: Stage::None,
             ahead_of: Ahead::default(),
+            stumbled: false,
             limit: ANSWER,
             ahead: Arc::default(),
             #[cfg(test)]
@@ -65,6 +66,7 @@ impl Postgres {
             prepared: HashMap::new(),
             stage: Stage::None,
             ahead_of: Ahead::default(),
+            stumbled: false,
             limit: ANSWER,
             ahead: self.ahead.clone(),
             #[cfg(test)]

@@ -169,6 +169,8 @@ impl Postgres {
     /// Prepares what has not been said over this line before.
     fn prepare(&mut self, said: &Said) -> Result<(), Error> {
         if !self.prepared.contains_key(&said.sql) {
+            // If that has failed, its words are the ones to be told.
+            self.wait_for_what_is_under_way()?;
             let kinds: Vec<Type> = said.cells.iter().map(Cells::kind).collect();
             let prepared =
                 self.line.wait(self.limit, async |client| client.prepare_typed(&said.sql, &kinds).await);
@@ -176,6 +178,12 @@ impl Postgres {
             self.prepared.insert(said.sql.clone(), statement);
         }
         Ok(())
+    }
+
+    fn wait_for_what_is_under_way(&mut self) -> Result<(), Error> {
+        let Some(under_way) = self.ahead_of.under_way.take() else { return Ok(()) };
+        let done = self.line.wait(self.limit, async |_| arrival(under_way).await);
+        done.map(drop).map_err(|failure| self.failed(&failure))
     }
 
     /// Says all of these in one journey, in this order; the rows of each.
@@ -190,9 +198,10 @@ impl Postgres {
             self.prepare(said)?;
         }
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
+        let under_way = self.ahead_of.under_way.take();
         let Postgres { line, prepared, limit, .. } = self;
         let asked = line.wait(*limit, async |client| {
-            let mut futures = Vec::new();
+            let mut futures: Vec<_> = under_way.into_iter().map(arrival).collect();
             if let Some(word) = word {
                 futures.push(say_word(client, word));
             }
@@ -200,7 +209,7 @@ impl Postgres {
             in_order(futures).await
         });
         let mut rows = asked.map_err(|failure| self.failed(&failure))?;
-        Ok(rows.split_off(held_back.len() + usize::from(word.is_some())))
+        Ok(rows.split_off(rows.len() - all.len()))
     }
 
     /// Prepares what was held back.
@@ -211,12 +220,29 @@ impl Postgres {
         prepared
     }
 
+    /// Sends what was held back, and does not wait for it: the database can write while we do something else.
+    pub(super) fn send_held_back(&mut self) -> Result<(), Error> {
+        self.prepare_held_back()?;
+        let held_back = std::mem::take(&mut self.ahead_of.held_back);
+        let prepared: HashMap<String, Statement> =
+            held_back.iter().map(|said| (said.sql.clone(), self.prepared[&said.sql].clone())).collect();
+        let before = self.ahead_of.under_way.take();
+        self.ahead_of.under_way = self.line.set_off(|client| async move {
+            let mut futures: Vec<_> = before.into_iter().map(arrival).collect();
+            futures.extend(held_back.iter().map(|said| query(&client, &prepared, said)));
+            in_order(futures).await.map(|_| Vec::new())
+        });
+        Ok(())
+    }
+
     /// Says what was held back, which has been prepared, and ends the transaction, in one journey.
     pub(super) fn commit_with_held_back(&mut self) -> Result<(), Failure> {
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
+        let under_way = self.ahead_of.under_way.take();
         let Postgres { line, prepared, .. } = self;
         let ended = line.wait(ANSWER, async |client| {
-            let mut futures: Vec<_> = held_back.iter().map(|said| query(client, prepared, said)).collect();
+            let mut futures: Vec<_> = under_way.into_iter().map(arrival).collect();
+            futures.extend(held_back.iter().map(|said| query(client, prepared, said)));
             futures.push(say_word(client, "COMMIT"));
             in_order(futures).await
         });
@@ -262,6 +288,16 @@ impl Postgres {
 }
 
 type Asked<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
+
+/// The answer to what was set off. Where nobody will ever have one, the line is given up after a while.
+fn arrival<'a>(under_way: tokio::task::JoinHandle<Result<Vec<Row>, tokio_postgres::Error>>) -> Asked<'a> {
+    Box::pin(async move {
+        match under_way.await {
+            Ok(answer) => answer,
+            Err(_) => std::future::pending().await,
+        }
+    })
+}
 
 /// A plain word, to be said.
 fn say_word<'a>(client: &'a Client, word: &'a str) -> Asked<'a> {

@@ -17,6 +17,8 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
+/// Rows that the database takes a while to write.
+const WORTH_SENDING: u64 = 256;
 const LOCK_HEAD: &str = "SELECT head, at FROM queues WHERE id = $1 FOR UPDATE";
 /// After the lock, for it may have taken a while to get it.
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
@@ -37,7 +39,7 @@ impl Postgres {
     /// Begins with these words, and reads the head by that statement; what is foreseen comes along.
     fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<Head, Error> {
         self.rollback();
-        self.stage = Stage::Open;
+        (self.stage, self.stumbled) = (Stage::Open, false);
         let mut asks = vec![Said::new(head, values![queue]), Said::new(CLOCK, Vec::new())];
         let (foreseen, more) = self.ahead_of.asks(queue);
         asks.extend(more);
@@ -156,7 +158,7 @@ impl Store for Postgres {
             Ok(()) => Ok(()),
             // Only where the database itself says no has it not happened: to the commit, or to something that was said on the same
             // journey, for then the commit ends what has failed.
-            Err(failure) if !failure.lost => Err(Error::Database(failure.what)),
+            Err(failure) if !failure.lost => Err(self.failed(&failure)),
             Err(failure) => Err(Error::Unknown(failure.what)),
         }
     }
@@ -164,11 +166,16 @@ impl Store for Postgres {
     fn rollback(&mut self) {
         self.ahead_of.forget();
         self.ahead_of.held_back.clear();
+        self.ahead_of.under_way = None;
         if self.stage != Stage::None {
             self.stage = Stage::None;
             self.limit = ANSWER;
             let _ = self.line.wait(ANSWER, async |client| client.batch_execute("ROLLBACK").await);
         }
+    }
+
+    fn has_stumbled(&self) -> bool {
+        self.stumbled
     }
 
     fn reconnect(&mut self) -> Result<(), Error> {
@@ -203,7 +210,10 @@ impl Store for Postgres {
         }
         self.ahead_of.forget();
         self.ahead_of.held_back.extend(said);
-        Ok(())
+        if writes.iter().map(|write| write.event.body.weight()).sum::<u64>() < WORTH_SENDING {
+            return Ok(());
+        }
+        self.send_held_back()
     }
 
     fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error> {
@@ -297,7 +307,7 @@ impl Store for Postgres {
             let lease = Lease {
                 slot: get(row, 1)?,
                 claim: get(row, 2)?,
-                reviewer: get::<String>(row, 3)?.into(),
+                reviewer: std::sync::Arc::new(get::<String>(row, 3)?.into()),
                 until: get(row, 4)?,
                 probability: get(row, 5)?,
                 explored: get(row, 6)?,

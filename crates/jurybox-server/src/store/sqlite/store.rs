@@ -285,7 +285,7 @@ impl Store for Sqlite {
             let lease = Lease {
                 slot: get(row, 1)?,
                 claim: get(row, 2)?,
-                reviewer: get::<String>(row, 3)?.into(),
+                reviewer: std::sync::Arc::new(get::<String>(row, 3)?.into()),
                 until: get(row, 4)?,
                 probability: get(row, 5)?,
                 explored: get(row, 6)?,
