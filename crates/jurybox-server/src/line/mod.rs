@@ -19,11 +19,13 @@ pub(crate) struct Failure {
     pub(crate) lost: bool,
     /// It may come off later as it is: the database is away, or is starting.
     pub(crate) passing: bool,
+    /// It is against a rule of the tables.
+    pub(crate) contradicts: bool,
 }
 
 impl Failure {
     fn lost(what: impl std::fmt::Display) -> Self {
-        Failure { what: what.to_string(), lost: true, passing: true }
+        Failure { what: what.to_string(), lost: true, passing: true, contradicts: false }
     }
 }
 
@@ -37,6 +39,7 @@ impl From<tokio_postgres::Error> for Failure {
                 lost: said.parsed_severity() != Some(Severity::Error),
                 // Who may connect to what does not change by waiting.
                 passing: !(code.starts_with("28") || code == "3D000"),
+                contradicts: code.starts_with("23"),
             };
         }
         // The outermost words alone say little: `error connecting to server`.
@@ -47,7 +50,7 @@ impl From<tokio_postgres::Error> for Failure {
             cause = inner.source();
         }
         let passing = !what.contains("certificate") && !what.contains("authentication");
-        Failure { what, lost: true, passing }
+        Failure { what, lost: true, passing, contradicts: false }
     }
 }
 

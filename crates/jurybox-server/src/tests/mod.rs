@@ -21,4 +21,5 @@ mod rules;
 mod same;
 mod scale;
 mod served;
+mod together;
 mod work;

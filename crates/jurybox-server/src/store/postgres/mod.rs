@@ -76,6 +76,15 @@ impl Postgres {
         if self.stage == Stage::Open {
             self.stage = Stage::Failed;
         }
-        crate::Error::Database(failure.what.clone())
+        refused(failure.clone())
+    }
+}
+
+/// What the database does not take, in the words of this crate.
+fn refused(failure: Failure) -> crate::Error {
+    if failure.contradicts {
+        crate::Error::Contradiction(failure.what)
+    } else {
+        crate::Error::Database(failure.what)
     }
 }

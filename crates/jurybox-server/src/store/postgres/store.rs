@@ -156,7 +156,7 @@ impl Store for Postgres {
             Ok(()) => Ok(()),
             // Only where the database itself says no has it not happened: to the commit, or to something that was said on the same
             // journey, for then the commit ends what has failed.
-            Err(failure) if !failure.lost => Err(Error::Database(failure.what)),
+            Err(failure) if !failure.lost => Err(super::refused(failure)),
             Err(failure) => Err(Error::Unknown(failure.what)),
         }
     }
