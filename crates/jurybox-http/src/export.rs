@@ -35,6 +35,7 @@ fn whole(verdict: &ExportedVerdict) -> Value {
         "reviewer": verdict.reviewer,
         "source": source(verdict),
         "label": verdict.label,
+        "note": verdict.note,
         "reward": verdict.reward,
         "decides": verdict.decides,
         "probability": pick.map(|pick| pick.probability),

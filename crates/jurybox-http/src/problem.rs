@@ -174,6 +174,10 @@ impl From<Error> for Problem {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Whoever keeps this server should put the file back, or a copy of it, and start the server again.",
             ),
+            Error::Contradiction(_) => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "Please report it, with the lines about this request from the server's log. Asked again as it is, it fails again.",
+            ),
             Error::Corrupt(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Whoever keeps this server should look at its records: jurybox server verify.",
@@ -182,8 +186,15 @@ impl From<Error> for Problem {
         };
         let detail = match &error {
             // What a database says may name hosts and users: that is for the log alone.
-            Error::Database(_) | Error::Unknown(_) | Error::Open(_) | Error::Corrupt(_) => match &error {
+            Error::Database(_)
+            | Error::Contradiction(_)
+            | Error::Unknown(_)
+            | Error::Open(_)
+            | Error::Corrupt(_) => match &error {
                 Error::Corrupt(_) => "the records contradict themselves".into(),
+                Error::Contradiction(_) => {
+                    "the database does not take it: it contradicts what is there".into()
+                }
                 Error::Unknown(_) => {
                     "the database went away, or does not answer: whether it happened is not known yet".into()
                 }

@@ -55,7 +55,8 @@ pub struct Config {
     /// The share of arriving items that are drawn to be looked at whatever their scores.
     #[serde(default)]
     pub audit_rate: f64,
-    /// How much of a claim audits may take before the best come.
+    /// How much of what is claimed audits may take before the best come. Where that is no whole number of items, a draw of the claim's own says
+    /// whether there is room for one more, so that the share holds over many claims, however few items each asks for.
     #[serde(default = "default_audit_share")]
     pub audit_share: f64,
     /// After this many seconds an item is learnt from with the scores it has, though some are still missing.

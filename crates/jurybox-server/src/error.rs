@@ -39,6 +39,10 @@ pub enum Error {
     /// The database cannot be reached or does not take what is written. What was asked for has not happened.
     #[error("the database: {0}")]
     Database(String),
+    /// The database does not take what was to be written, because it contradicts what is there: a fault of this program. What was asked for
+    /// has not happened, and will not later as it is.
+    #[error("the database does not take it: {0}")]
+    Contradiction(String),
     /// The connection was lost while committing, and the database cannot yet be asked whether it happened. Ask again with the
     /// same idempotency key.
     #[error("the database went away while committing; ask again with the same idempotency key: {0}")]
@@ -81,6 +85,7 @@ impl Error {
             Error::KeyReused { .. } => "key_reused",
             Error::Library(error) => error.code(),
             Error::Database(_) => "database",
+            Error::Contradiction(_) => "contradiction",
             Error::Unknown(_) => "unknown",
             Error::Clock { .. } => "clock",
             Error::Stopped(_) => "stopped",

@@ -61,6 +61,8 @@ pub enum Body {
         model: u64,
         /// Until when they are the reviewer's own.
         until: i64,
+        /// How many of them audits could take, by the draw of this claim; none in entries from before there was one.
+        audits: Option<u32>,
         /// Which, in the order of their places.
         picks: Vec<Picked>,
     },

@@ -238,10 +238,10 @@ impl Chunk {
                     if rescored > 0 { self.rescored.remove(&seq).unwrap_or_default() } else { Vec::new() };
                 Body::Items { added: items, rescored: late }
             }
-            Stub::Claim { reviewer, k, filter, model, until, picked } => {
+            Stub::Claim { reviewer, k, filter, model, until, audits, picked } => {
                 let picks = self.picked.remove(&seq).unwrap_or_default();
                 all("picks", picks.len(), picked)?;
-                Body::Claim { reviewer, k, filter, model, until, picks }
+                Body::Claim { reviewer, k, filter, model, until, audits, picks }
             }
             Stub::Extend { reviewer, until, leases } => Body::Extend { reviewer, until, leases },
             Stub::Release { reviewer, leases, skip } => Body::Release { reviewer, leases, skip },

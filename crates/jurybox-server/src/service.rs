@@ -199,7 +199,8 @@ impl Service {
     pub(crate) fn reach<T>(&self, ask: impl Fn(&mut dyn Store) -> Result<T, Error>) -> Result<T, Error> {
         let mut store = held(&self.store);
         match ask(store.as_mut()) {
-            Err(Error::Database(_)) => {
+            // Another node may have made just now what was to be made here: it is there, the second time.
+            Err(Error::Database(_) | Error::Contradiction(_)) => {
                 store.reconnect()?;
                 ask(store.as_mut())
             }

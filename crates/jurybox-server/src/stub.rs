@@ -38,6 +38,9 @@ pub(crate) enum Stub {
         filter: Filter,
         model: u64,
         until: i64,
+        /// How many audits could take; rounded up where it does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        audits: Option<u32>,
         picked: u64,
     },
     Extend {
@@ -110,12 +113,13 @@ impl Stub {
                 added: added.len() as u64,
                 rescored: rescored.len() as u64,
             },
-            Body::Claim { reviewer, k, filter, model, until, picks } => Stub::Claim {
+            Body::Claim { reviewer, k, filter, model, until, audits, picks } => Stub::Claim {
                 reviewer: reviewer.clone(),
                 k: *k,
                 filter: filter.clone(),
                 model: *model,
                 until: *until,
+                audits: *audits,
                 picked: picks.len() as u64,
             },
             Body::Extend { reviewer, until, leases } => {

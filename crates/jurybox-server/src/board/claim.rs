@@ -4,6 +4,7 @@ use super::Board;
 use super::blocks::{FREE, OPEN};
 use super::view::{Place, View};
 use crate::event::Tags;
+use jurybox::toolbox::{hash_number, hash_text};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -77,6 +78,15 @@ impl Asking<'_> {
     }
 }
 
+/// How many of `k` items audits may take, by the draw of the claim that is this entry: over many claims their share of all that was asked for,
+/// however few each asks for.
+pub(crate) fn room_for_audits(secret: u64, seq: u64, k: u32, share: f64) -> u32 {
+    let room = f64::from(k) * share;
+    let key = hash_number(secret, hash_text("audits of a claim"));
+    let drawn = hash_number(key, seq) as f64 / 2_f64.powi(64);
+    room.floor() as u32 + u32::from(drawn < room.fract())
+}
+
 /// So few items are looked for one by one, wherever they are in the order.
 const FEW: u32 = 512;
 /// With more sets of tags than this a filter is not asked about each.
@@ -119,8 +129,16 @@ impl Board {
         self.view.as_ref().map(walk).unwrap_or_default()
     }
 
-    /// What a reviewer who asks for `k` items at this time is to be given. Leases up to then must have expired.
-    pub(crate) fn choose(&self, reviewer: &str, k: usize, filter: &Filter, at: i64) -> Vec<Chosen> {
+    /// What a reviewer who asks for `k` items at this time is to be given, no more than so many of them audits. Leases up to then must have
+    /// expired.
+    pub(crate) fn choose(
+        &self,
+        reviewer: &str,
+        k: usize,
+        audits: usize,
+        filter: &Filter,
+        at: i64,
+    ) -> Vec<Chosen> {
         let Some(view) = &self.view else { return Vec::new() };
         let asking = Asking { board: self, reviewer, filter, judged: RefCell::default() };
         let mut chosen = Vec::with_capacity(k);
@@ -131,7 +149,7 @@ impl Board {
             asking.take(view, n, None, &mut chosen);
         }
         let few = self.few(filter);
-        let mut audits = ((k as f64 * self.config.audit_share).ceil() as usize).min(k - chosen.len());
+        let mut audits = audits.min(k - chosen.len());
         let drawn: Box<dyn Iterator<Item = (u64, f64)>> = match &few {
             Some(few) => Box::new(few.iter().filter_map(|n| Some((*n, *self.audits.get(n)?)))),
             None => Box::new(self.audits.iter().map(|(n, probability)| (*n, *probability))),

@@ -14,6 +14,7 @@ pub(crate) mod view;
 pub(crate) mod work;
 
 pub use claim::Filter;
+pub(crate) use claim::room_for_audits;
 
 use crate::Error;
 use crate::config::Config;

@@ -79,7 +79,7 @@ impl Play<'_> {
             last = Some((place, n));
         }
         let audits = picks.iter().filter(|pick| pick.explored).count();
-        if audits > (k as f64 * self.number("audit_share", 0.25)).ceil() as usize {
+        if audits > self.room_for_audits(entry)? {
             return Err(Problem(format!("{audits} of {k} were audits, more than there is room for")));
         }
         let there =

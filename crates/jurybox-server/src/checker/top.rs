@@ -2,6 +2,7 @@
 
 use super::read::{Entry, Found, Pick};
 use super::{Play, Problem};
+use jurybox::toolbox::{hash_number, hash_text};
 use jurybox::{Direction, Evaluator};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -33,6 +34,21 @@ impl Candidate {
 }
 
 impl Play<'_> {
+    /// How many items of a claim may be audits: by its draw, or by the share rounded up where an entry of an earlier program says nothing of one.
+    pub(super) fn room_for_audits(&self, entry: &Entry) -> Found<usize> {
+        let k = entry.body["k"].as_u64().unwrap_or(0);
+        let room = k as f64 * self.number("audit_share", 0.25);
+        let Some(said) = entry.body["audits"].as_u64() else { return Ok(room.ceil() as usize) };
+        let secret = self.records.log[0].body["secret"].as_u64().unwrap_or(0);
+        let key = hash_number(secret, hash_text("audits of a claim"));
+        let drawn = hash_number(key, entry.seq) as f64 / 2_f64.powi(64);
+        let room = room.floor() as u64 + u64::from(drawn < room.fract());
+        if said != room {
+            return Err(Problem(format!("its draw leaves room for {room} audits, and {said} is written")));
+        }
+        Ok(room as usize)
+    }
+
     /// What the claim should have been given, of all that is still there.
     pub(super) fn top(&mut self, entry: &Entry) -> Found<Vec<Should>> {
         let body = &entry.body;
@@ -51,8 +67,7 @@ impl Play<'_> {
         let filter: BTreeMap<String, Vec<String>> =
             serde_json::from_value(body["filter"].clone()).unwrap_or_default();
         let number = |name: &str, otherwise: f64| setup.config[name].as_f64().unwrap_or(otherwise);
-        let (quorum, share, ageing) =
-            (number("quorum", 1.0) as i64, number("audit_share", 0.25), number("ageing_per_day", 0.0));
+        let (quorum, ageing) = (number("quorum", 1.0) as i64, number("ageing_per_day", 0.0));
         let start = self.records.log[0].at;
         let (seats, asked) = (setup.evaluators.as_slice(), fitted.evaluators().as_slice());
         let muted: Vec<&str> =
@@ -91,7 +106,7 @@ impl Play<'_> {
         due.sort_by_key(|c| (c.due, c.item));
         top.extend(due.into_iter().take(k).map(|c| c.picked(None)));
         let is_in = |top: &[Should], c: &Candidate| top.iter().any(|t| t.item == c.item);
-        let room = (k - top.len()).min((k as f64 * share).ceil() as usize);
+        let room = (k - top.len()).min(self.room_for_audits(entry)?);
         let audits = candidates.iter().filter(|c| c.audit.is_some() && !is_in(&top, c)).take(room);
         let audits: Vec<Should> = audits.map(|c| c.picked(c.audit)).collect();
         top.extend(audits);

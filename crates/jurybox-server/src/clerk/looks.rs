@@ -3,10 +3,20 @@
 use super::Clerk;
 use crate::Error;
 use crate::board::Board;
+use crate::decide::{Desk, Facts};
+use crate::request::{Call, Request};
 use crate::rows::VerdictRow;
 use crate::store::Store;
 
 impl Clerk {
+    /// Refuses what would be refused if it were asked for now; nothing is done.
+    pub(crate) fn would(&mut self, request: Request) -> Result<(), Error> {
+        let (at, call) = (self.now(), Call::new("", request));
+        let board = &self.replica.board;
+        let facts = Facts::of(std::iter::once(&call), board, self.store.as_mut(), self.queue)?;
+        Desk { board, facts: &facts, at }.decide(&call.request).map(drop)
+    }
+
     /// The connection, between transactions.
     pub(crate) fn store_to_read(&mut self) -> &mut dyn Store {
         self.store.as_mut()

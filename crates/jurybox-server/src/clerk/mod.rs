@@ -233,14 +233,28 @@ impl Clerk {
             }
             Ok((answers, events)) => match self.commit(events, batch) {
                 Ok(()) => answers,
-                Err(error) => all(&error),
+                Err(error) => self.blame(calls, &error),
             },
             Err(error) => {
                 self.replica.board.rollback();
                 self.store.rollback();
-                all(&error)
+                self.blame(calls, &error)
             }
         }
+    }
+
+    /// Who is told of an error that has ended a transaction: all of its calls, unless it is the fault of one of them. Then each has one of its
+    /// own, and the others are answered.
+    fn blame(&mut self, calls: &[Call], error: &Error) -> Vec<Result<Answer, Error>> {
+        if calls.len() == 1 || !matches!(error, Error::Contradiction(_) | Error::Corrupt(_)) {
+            return calls.iter().map(|_| Err(error.clone())).collect();
+        }
+        let mut answers = Vec::with_capacity(calls.len());
+        for call in calls {
+            self.learn_all();
+            answers.extend(self.transact(std::slice::from_ref(call)));
+        }
+        answers
     }
 
     /// Takes an entry into what was learnt.
@@ -325,7 +339,10 @@ impl Clerk {
         name_items(store, queue, &mut open, &writes)?;
         let remembered: Vec<Remembered> = open
             .iter()
-            .filter(|open| calls[open.at].idempotency.as_deref().is_some_and(|key| here.contains_key(key)))
+            // The same key may have come before, when there was nothing to be done.
+            .filter(|open| {
+                calls[open.at].idempotency.as_deref().and_then(|key| here.get(key)) == Some(&open.at)
+            })
             .filter_map(|open| remember(&calls[open.at], &open.answer))
             .collect();
         if !remembered.is_empty() {

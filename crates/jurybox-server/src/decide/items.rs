@@ -145,8 +145,14 @@ impl Desk<'_> {
             columns.resize(columns.len().max(at + 1), column);
             columns[at] = column;
         }
-        jurybox::Scores::new(&row, row.len()).map_err(|error| error.to_string())?;
-        Ok((row, removed))
+        match jurybox::Scores::new(&row, row.len()) {
+            Ok(_) => Ok((row, removed)),
+            Err(jurybox::Error::Score { evaluator, value, .. }) => Err(format!(
+                "evaluator `{}`: score {value:e} is not usable; a score is a number within ±1e100, or null where it is missing",
+                evaluators.names().nth(evaluator.column).unwrap_or_default()
+            )),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Whether an item is drawn for an audit, with the probability of it: a matter of its id and the queue's secret alone, so that

@@ -2,7 +2,7 @@
 
 use super::{Decision, Desk, check_name};
 use crate::Error;
-use crate::board::Filter;
+use crate::board::{Filter, room_for_audits};
 use crate::config::{Doors, MOST_CLAIMED, micros};
 use crate::event::{Body, Held, Picked};
 use crate::request::{Answer, Claimed};
@@ -21,7 +21,9 @@ impl Desk<'_> {
         let view =
             self.board.view.as_ref().ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
         let (model, until) = (view.model, self.at + micros(config.lease_seconds));
-        let chosen = self.board.choose(reviewer, k as usize, filter, self.at);
+        let token = self.board.seq + 1;
+        let audits = room_for_audits(self.board.secret, token, k, config.audit_share);
+        let chosen = self.board.choose(reviewer, k as usize, audits as usize, filter, self.at);
         let picks: Vec<Picked> = chosen
             .into_iter()
             .map(|c| Picked {
@@ -32,7 +34,6 @@ impl Desk<'_> {
                 explored: c.explored,
             })
             .collect();
-        let token = self.board.seq + 1;
         let claims = picks.iter().enumerate().map(|(place, pick)| Claimed {
             item: String::new(),
             n: pick.n,
@@ -51,6 +52,7 @@ impl Desk<'_> {
             filter: filter.clone(),
             model,
             until,
+            audits: Some(audits),
             picks,
         });
         Ok(Decision::new(body, answer))

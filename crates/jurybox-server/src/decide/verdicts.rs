@@ -8,7 +8,7 @@ use crate::event::{APPEAL, AUTOMATIC, Added, Body, Earlier, Given, Source};
 use crate::request::{Answer, NewVerdict, Rejected};
 use crate::rewards;
 use crate::rows::{Note, VerdictRow};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What becomes of a verdict.
 enum Fate {
@@ -16,19 +16,34 @@ enum Fate {
     Repeated,
 }
 
+fn of_another(id: &str) -> String {
+    format!("the id `{id}` is that of another verdict")
+}
+
+/// Whether an id looks like one that was put aside, so that it could be given again.
+fn is_taken_back(id: &str) -> bool {
+    let number = id.strip_suffix(')').and_then(|id| id.rsplit_once(" (taken back by "));
+    number.is_some_and(|(_, by)| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 impl Desk<'_> {
     pub(super) fn verdicts(&self, verdicts: &[NewVerdict]) -> Decision {
         let (mut given, mut rejected, mut repeated): (Vec<Given>, _, _) = (Vec::new(), Vec::new(), 0);
-        let (mut touched, mut notes) = (HashSet::new(), Vec::new());
+        // Which items have one by now, and the places of ids that are taken by now.
+        let (mut touched, mut here, mut notes) = (HashSet::new(), HashMap::new(), Vec::new());
         for verdict in verdicts {
-            let fate = match self.facts.item(&verdict.item) {
-                Some(found) if !touched.insert(found.n) => self.twice(verdict, &given),
+            let found = self.facts.item(&verdict.item);
+            let fate = match (here.get(verdict.id.as_str()), found) {
+                (Some(&place), _) => self.same_id(verdict, &given[place]),
+                (None, Some(found)) if touched.contains(&found.n) => self.same_item(verdict),
                 _ => self.fate(verdict),
             };
             match fate {
                 Ok(Fate::Accepted(one)) => {
                     let i = given.len() as u64;
                     notes.extend(verdict.note.iter().map(|text| Note { i, n: one.n, text: text.clone() }));
+                    touched.insert(one.n);
+                    here.insert(verdict.id.as_str(), given.len());
                     given.push(*one);
                 }
                 Ok(Fate::Repeated) => repeated += 1,
@@ -39,19 +54,19 @@ impl Desk<'_> {
         Decision { notes, ..Decision::new((!given.is_empty()).then_some(Body::Verdicts { given }), answer) }
     }
 
+    /// A second verdict with an id in the same request.
+    fn same_id(&self, verdict: &NewVerdict, other: &Given) -> Result<Fate, String> {
+        let same = self.facts.item(&verdict.item).is_some_and(|found| found.n == other.n)
+            && (other.reward == verdict.reward || verdict.by_label)
+            && (&other.reviewer, &other.label) == (&verdict.reviewer, &verdict.label);
+        if same { Ok(Fate::Repeated) } else { Err(of_another(&verdict.id)) }
+    }
+
     /// A second verdict on an item in the same request.
-    fn twice(&self, verdict: &NewVerdict, given: &[Given]) -> Result<Fate, String> {
-        let same = |other: &&Given| {
-            other.id == verdict.id
-                && (other.reward == verdict.reward || verdict.by_label)
-                && (&other.reviewer, &other.label) == (&verdict.reviewer, &verdict.label)
-        };
-        match given.iter().find(same) {
-            Some(_) => Ok(Fate::Repeated),
-            None => self.fate_of_known(verdict).unwrap_or_else(|| {
-                Err("another verdict on this item is in the same request: send it in one of its own".into())
-            }),
-        }
+    fn same_item(&self, verdict: &NewVerdict) -> Result<Fate, String> {
+        self.fate_of_known(verdict).unwrap_or_else(|| {
+            Err("another verdict on this item is in the same request: send it in one of its own".into())
+        })
     }
 
     /// What becomes of a verdict whose id is known.
@@ -63,17 +78,18 @@ impl Desk<'_> {
             && (verdict.by_label || known.reward.to_bits() == verdict.reward.to_bits())
             && known.source == verdict.source
             && known.label == verdict.label;
-        Some(if same {
-            Ok(Fate::Repeated)
-        } else {
-            Err(format!("the id `{}` is that of another verdict", verdict.id))
-        })
+        Some(if same { Ok(Fate::Repeated) } else { Err(of_another(&verdict.id)) })
     }
 
     fn fate(&self, verdict: &NewVerdict) -> Result<Fate, String> {
         check_name("the id", &verdict.id)?;
         if verdict.id.starts_with("erased//") {
             return Err("an id that begins with `erased//` is that of a verdict whose item was erased".into());
+        }
+        if is_taken_back(&verdict.id) {
+            return Err(
+                "an id that ends with `(taken back by`, a number and `)` is that of a verdict that was taken back".into(),
+            );
         }
         check_name("the reviewer's name", &verdict.reviewer)?;
         if let Some(label) = &verdict.label {

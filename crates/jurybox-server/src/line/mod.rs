@@ -20,7 +20,7 @@ pub(crate) struct Failure {
     pub(crate) lost: bool,
     /// It may come off later as it is: the database is away, or is starting.
     pub(crate) passing: bool,
-    /// The rule of a table that it would have broken.
+    /// The rule of the tables that it is against.
     pub(crate) rule: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl From<tokio_postgres::Error> for Failure {
                 lost: said.parsed_severity() != Some(Severity::Error),
                 // Who may connect to what does not change by waiting.
                 passing: !(code.starts_with("28") || code == "3D000"),
-                rule: said.constraint().map(Into::into),
+                rule: code.starts_with("23").then(|| said.constraint().unwrap_or(code).to_owned()),
             };
         }
         // The outermost words alone say little: `error connecting to server`.

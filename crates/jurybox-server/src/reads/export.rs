@@ -50,6 +50,9 @@ pub struct ExportedVerdict {
     pub reward: f64,
     /// A word for what was found.
     pub label: Option<String>,
+    /// What was said beside it.
+    #[serde(default)]
+    pub note: Option<String>,
     /// The pick that it answers; none where the reviewer had not been given the item.
     pub pick: Option<ExportedPick>,
     /// When it came in, in microseconds since 1970.
@@ -94,6 +97,8 @@ pub(crate) struct Told {
     /// By which model it was ranked, and when it was claimed.
     pub(crate) model: Option<u64>,
     pub(crate) claimed: Option<i64>,
+    /// What was said beside it.
+    pub(crate) note: Option<String>,
 }
 
 /// An item with its id and what reviewers are shown.
@@ -185,7 +190,7 @@ fn decided_by_quorum(
 
 impl Told {
     fn exported(self, decides: bool) -> ExportedVerdict {
-        let Told { verdict, given, model, claimed } = self;
+        let Told { verdict, given, model, claimed, note } = self;
         let (probability, explored) = (verdict.probability, verdict.explored);
         ExportedVerdict {
             id: verdict.id,
@@ -193,6 +198,7 @@ impl Told {
             source: verdict.source,
             reward: verdict.reward,
             label: verdict.label,
+            note,
             pick: verdict.claim.map(|token| ExportedPick { token, claimed, probability, explored, model }),
             given,
             observed: verdict.observed_at,

@@ -82,13 +82,14 @@ impl Queue {
     pub fn preview(&self, change: Change, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
         let (_, now) = self.ranked(Filter::default(), 0, k)?;
         let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |clerk| {
+            // What would be refused as a change is refused here.
+            clerk.would(crate::Request::Configure(change.clone()))?;
             let board = &clerk.replica.board;
             let changed = change.onto((*board.config).clone());
             let (seated, since) = (board.seatings.current().clone(), board.created);
             let (until, blocks) = (board.seq, board.blocks.clone());
             Ok::<_, Error>((changed, clerk.another_store()?, clerk.queue(), until, blocks, seated, since))
         })??;
-        changed.check()?;
         let learner = store
             .begin_reading(queue)
             .and_then(|_| refold_as(store.as_mut(), queue, until, Some(&changed), &mut |_| Ok(())));

@@ -29,13 +29,14 @@ pub struct Found {
     pub picked: Share,
     /// The mean worth of those that people decided without having been given them.
     pub unasked: Share,
-    /// The mean worth of all items by those that were drawn on arrival: what random picks would find. As with `missed`, there is no single
-    /// number while drawn items wait.
+    /// The mean worth of all items by those that were drawn on arrival: what random picks would find. As with `missed`, there is not always a
+    /// single number.
     pub random: Share,
     /// The mean worth of the drawn items that the plain mean of the scores would have picked, as large a share of all as was picked here.
     pub plain_mean: Share,
-    /// What those items are worth together that nobody has decided: an interval of 95 %. Its mean is NaN while drawn items wait: those that
-    /// were decided first may be the better ones, which the ends allow for and a single number cannot.
+    /// What those items are worth together that nobody has decided: an interval of 95 %. Its mean is NaN where people have not decided all
+    /// drawn items (those that they have may be the better ones), or items came in while nothing was drawn: the ends allow for that, and a
+    /// single number cannot.
     pub missed: Option<Interval>,
     /// Why nothing is said of what was missed, nor of what random picks would find.
     pub unknown: Option<&'static str>,
@@ -350,7 +351,7 @@ impl Gathered {
             + scale.share(self.unasked.sum, self.unasked.items);
         let erased = (self.erased - self.drawn.erased) as f64;
         let undecided = (self.drawn.waiting + self.drawn.closed) as f64;
-        let mean = if not_drawn > 0 { others.mean / not_drawn as f64 } else { 0.5 };
+        let mean = others.mean / not_drawn.max(1) as f64;
         let missed = Interval {
             mean: others.mean + mean * (undecided - erased) - decided,
             // Erased ones were worth all or nothing of it.
@@ -361,9 +362,11 @@ impl Gathered {
         Some(self.without_point(scale.rewards(clamped(missed, 0.0, left), left)))
     }
 
-    /// An interval without a single number in it where some of the drawn items wait.
+    /// An interval without a single number in it where people have not decided all drawn items, or nothing is known of some items.
     fn without_point(&self, interval: Interval) -> Interval {
-        if self.drawn.waiting > 0 { Interval { mean: f64::NAN, ..interval } } else { interval }
+        let known = |stratum: &Stratum| stratum.came == 0 || stratum.decided > 0;
+        let all = self.drawn.decided == self.drawn.items && self.strata.iter().all(known);
+        if all { interval } else { Interval { mean: f64::NAN, ..interval } }
     }
 
     /// What those of the drawn are worth that the plain mean of the scores, in standard units, puts into the best share.

@@ -219,7 +219,7 @@ impl Lookups for Sqlite {
     fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Told>, Error> {
         self.rows(&sql::told_of(), (queue, after, last), |row| {
             let (given, model, claimed) = (get(row, 18)?, get(row, 19)?, get(row, 20)?);
-            Ok(Told { verdict: verdict(row)?, given, model, claimed })
+            Ok(Told { verdict: verdict(row)?, given, model, claimed, note: get(row, 21)? })
         })
     }
 

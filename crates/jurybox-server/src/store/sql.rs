@@ -124,7 +124,7 @@ pub(crate) fn kept() -> String {
 /// Verdicts that stand on items with certain numbers, with when they came, by which model their items were ranked and when those were claimed.
 pub(crate) fn told_of() -> String {
     format!(
-        "SELECT {VERDICT}, given.at, c.model, claimed.at FROM verdicts v JOIN log given ON given.queue = v.queue AND given.seq = v.seq LEFT JOIN claims c ON c.queue = v.queue AND c.seq = v.claim AND c.item = v.item LEFT JOIN log claimed ON claimed.queue = v.queue AND claimed.seq = v.claim WHERE v.queue = ?1 AND v.item > ?2 AND v.item <= ?3 AND v.superseded_by IS NULL ORDER BY v.item, v.seq, v.i"
+        "SELECT {VERDICT}, given.at, c.model, claimed.at, note.body FROM verdicts v JOIN log given ON given.queue = v.queue AND given.seq = v.seq LEFT JOIN notes note ON note.queue = v.queue AND note.n = v.item AND note.seq = v.seq AND note.i = v.i LEFT JOIN claims c ON c.queue = v.queue AND c.seq = v.claim AND c.item = v.item LEFT JOIN log claimed ON claimed.queue = v.queue AND claimed.seq = v.claim WHERE v.queue = ?1 AND v.item > ?2 AND v.item <= ?3 AND v.superseded_by IS NULL ORDER BY v.item, v.seq, v.i"
     )
 }
 

@@ -95,10 +95,13 @@ fn rows_of(queue: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
                 op(sql::DELETE_LEASES, values![queue, *n, *n]);
             }
             for key in &write.keys {
-                // As a value, in words, and before the reviewer in the id that a desk gives a verdict.
+                // As a value (and not as the name of one), in words, and before the reviewer in the id that a desk gives a verdict.
                 let quoted = serde_json::to_string(key).map_err(corrupt)?;
                 let bare = &quoted[1..quoted.len() - 1];
-                op(sql::ERASE_ANSWERS, values![queue, &quoted, format!("`{bare}`"), format!("\"{bare}/")]);
+                op(
+                    sql::ERASE_ANSWERS,
+                    values![queue, format!(":{quoted}"), format!("`{bare}`"), format!("\"{bare}/")],
+                );
             }
             op(sql::FORGET_CHECKPOINTS, values![queue, seq]);
         }

@@ -52,7 +52,8 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     let Answer::Claims { claims, model } = ask(claim) else { panic!() };
     assert_eq!(claims[0].item, "p4");
     ask(Request::Verdicts(vec![verdict("v1", "p4", "ann", 1.0), verdict("v2", "p1", "ann", 1.0)]));
-    ask(Request::Verdicts(vec![verdict("v3", "p4", "bob", 1.0)]));
+    let noted = NewVerdict { note: Some("seen twice".into()), ..verdict("v3", "p4", "bob", 1.0) };
+    ask(Request::Verdicts(vec![noted]));
     let rule = NewVerdict { source: Source::Automatic, ..verdict("v4", "p0", "rule", 0.5) };
     ask(Request::Verdicts(vec![rule]));
     assert_eq!(queue.tag_names().unwrap(), ["language"]);
@@ -76,6 +77,8 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     let pick = decided.verdicts[0].pick.unwrap();
     assert_eq!((pick.token, pick.model, pick.probability), (claims[0].token, Some(model), 1.0));
     assert!(pick.claimed.unwrap() <= decided.verdicts[0].given && decided.verdicts[1].decides);
+    let notes: Vec<Option<&str>> = decided.verdicts.iter().map(|verdict| verdict.note.as_deref()).collect();
+    assert_eq!(notes, [None, Some("seen twice")]);
     // Nobody has been given it the second time.
     assert_eq!(decided.verdicts[1].pick, None);
 

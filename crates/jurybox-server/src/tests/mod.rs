@@ -22,4 +22,6 @@ mod rules;
 mod same;
 mod scale;
 mod served;
+mod shares;
+mod together;
 mod work;

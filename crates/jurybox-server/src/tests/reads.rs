@@ -220,8 +220,19 @@ fn a_preview_is_what_the_change_then_does(kind: Kind) {
         assert!(patience.elapsed() < Duration::from_mins(1), "it is never ranked anew");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let refused = queue.preview(Change { k: Some(0), ..Change::default() }, 2).unwrap_err();
-    assert!(matches!(refused, Error::Refused(_)), "{refused}");
+    // What would be refused is refused, in the same words.
+    say(&queue, vec![verdict("v", "low", "ann", 0.5)]);
+    let turned = jurybox::Evaluator { name: "b".into(), direction: jurybox::Direction::Low };
+    let scale = crate::Rewards { lowest: 5.0, highest: 6.0, labels: std::collections::BTreeMap::default() };
+    for change in [
+        Change { k: Some(0), ..Change::default() },
+        Change { evaluators: Some(Evaluators::new([turned]).unwrap()), ..Change::default() },
+        Change { reward: Some(Some(scale)), ..Change::default() },
+    ] {
+        let refused = queue.ask(Call::new("ann", Request::Configure(change.clone()))).unwrap_err();
+        let previewed = queue.preview(change, 2).unwrap_err();
+        assert_eq!((previewed.code(), previewed.to_string()), (refused.code(), refused.to_string()));
+    }
 }
 
 fn keys_are_kept_and_taken_away(kind: Kind) {

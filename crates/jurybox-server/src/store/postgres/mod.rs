@@ -79,6 +79,9 @@ impl Postgres {
         if self.stage == Stage::Open {
             self.stage = Stage::Failed;
         }
-        crate::Error::Database(failure.what.clone())
+        match failure.rule {
+            Some(_) => crate::Error::Contradiction(failure.what.clone()),
+            None => crate::Error::Database(failure.what.clone()),
+        }
     }
 }

@@ -171,7 +171,7 @@ impl Lookups for Postgres {
         let rows = self.ask(&sql::told_of(), values![queue, after, last])?;
         let read = |row: &tokio_postgres::Row| {
             let (given, model, claimed) = (get(row, 18)?, get(row, 19)?, get(row, 20)?);
-            Ok(Told { verdict: verdict(row)?, given, model, claimed })
+            Ok(Told { verdict: verdict(row)?, given, model, claimed, note: get(row, 21)? })
         };
         rows.iter().map(read).collect()
     }

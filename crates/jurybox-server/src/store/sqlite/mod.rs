@@ -309,5 +309,8 @@ impl rusqlite::ToSql for Value {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
 fn db(error: rusqlite::Error) -> Error {
-    Error::Database(error.to_string())
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::ConstraintViolation) => Error::Contradiction(error.to_string()),
+        _ => Error::Database(error.to_string()),
+    }
 }
