@@ -37,6 +37,7 @@ fn whole(verdict: &ExportedVerdict) -> Value {
         "label": verdict.label,
         "reward": verdict.reward,
         "decides": verdict.decides,
+        "seen": verdict.seen,
         "probability": pick.map(|pick| pick.probability),
         "explored": pick.map(|pick| pick.explored),
         "model": pick.and_then(|pick| pick.model),
