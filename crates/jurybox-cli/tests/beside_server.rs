@@ -74,6 +74,59 @@ fn what_cannot_be_imported_is_said_before_anybody_waits() {
     }
 }
 
+/// One bad row is named, and the others go in; an id that comes again is one item.
+#[test]
+fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
+    let folder = Folder::new("import-rows");
+    let rows = [
+        "a,0.1,0.2,fine,hello",
+        "b,0.3,inf,,too much",
+        "c,0.5",
+        ",0.5,0.5,,nameless",
+        "d,0.5,0.5,,\"never closed",
+        "e,0.7,0.8,,last",
+        "a,0.9,,,hello again",
+    ];
+    folder.write("scores.csv", &format!("post,spam,abuse,known,text\n{}\n", rows.join("\n")));
+    let file = folder.path("scores.csv").display().to_string();
+    let import = ["--import", &file, "--id", "post", "--golden", "known", "--log", "off"];
+    let server = Server::over(&folder.path("data"), &import);
+    let log = said(&server, "review them at http://");
+    assert!(log.contains("scores: 2 new, 1 updated, 0 unchanged, 4 refused"), "{log}");
+    for says in [
+        "scores.csv, line 3, column `abuse`: inf is not usable",
+        "scores.csv, line 4: 2 cells, but the header has 5",
+        "column `post`: it is empty",
+        "scores.csv, line 6: a quote",
+        "1 rows have an id that stood in the files before",
+        "reviewers are shown: text",
+    ] {
+        assert!(log.contains(says), "{says}: {log}");
+    }
+    let a = server.get("/v1/queues/scores/items/a");
+    assert_eq!((&a["scores"]["spam"], &a["scores"]["abuse"]), (&json!(0.9), &json!(0.2)));
+    assert_eq!((&a["payload"]["text"], &a["tags"]["golden"]), (&json!("hello again"), &json!("fine")));
+}
+
+/// Whoever may open the socket may not fill the server's memory.
+#[test]
+fn a_line_that_never_ends_is_not_read_to_its_end() {
+    use std::io::{Read, Write};
+    let folder = Folder::new("endless");
+    folder.ok("desk init desk --evaluators spam");
+    let server = Server::over(&folder.path("desk"), &["--log", "off"]);
+    let mut line = std::os::unix::net::UnixStream::connect(folder.path("desk/jurybox.sock")).unwrap();
+    line.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    // It is hung up on in the middle of it.
+    let _ = line.write_all(&vec![b'a'; 4 << 20]);
+    let heard = line.read(&mut [0]);
+    assert!(
+        !matches!(heard, Ok(1..))
+            && !heard.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+    );
+    assert_eq!(server.get("/v1/queues/desk")["counts"]["items"], 0);
+}
+
 /// Every command of the desk while a server has the folder: by its door, with the same answers.
 #[test]
 fn a_desk_goes_on_while_a_server_has_its_folder() {

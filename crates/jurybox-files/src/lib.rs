@@ -50,6 +50,7 @@ mod roles;
 mod scan;
 mod seating;
 mod sheet;
+mod spare;
 mod state;
 mod survey;
 mod table;

@@ -21,6 +21,8 @@ pub(crate) struct Done<T> {
     pub(crate) made: T,
     /// What was met beside numbers.
     pub(crate) met: Met,
+    /// Why rows were passed over.
+    pub(crate) refused: Vec<Error>,
     pub(crate) error: Option<Error>,
 }
 
@@ -87,17 +89,29 @@ impl Table {
             let begun = begin(numbered);
             let (source, ask) = (&self.sources[numbered.source], &asks[numbered.source]);
             let lines = source.lines(&numbered.unit);
-            let (unit, mut met) = (&mut numbered.unit, Met::default());
+            let (unit, mut met, mut refused) = (&mut numbered.unit, Met::default(), Vec::new());
             let (made, error) = run(begun, &mut |each| {
-                source.parse(unit, ask, &mut |mut parsed| {
-                    ask.complete(&mut parsed.batch);
-                    ask.check(source.path(), &parsed.batch)?;
-                    met.take(&mut parsed.batch);
-                    let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
-                    each(Part { batch, text, arrays, source: numbered.source })
-                })
+                loop {
+                    let mut handed = false;
+                    let parsed = source.parse(unit, ask, &mut |mut parsed| {
+                        handed = true;
+                        ask.complete(&mut parsed.batch);
+                        ask.check(source.path(), &parsed.batch)?;
+                        met.take(&mut parsed.batch);
+                        let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
+                        each(Part { batch, text, arrays, source: numbered.source })
+                    });
+                    // Once more without the row that is to blame, where that may be and nothing has been made of the others yet.
+                    match parsed {
+                        Err(error) if !handed => match self.spare.line_of(&error) {
+                            Some(line) if source.strike(unit, line) => refused.push(error),
+                            _ => return Err(error),
+                        },
+                        parsed => return parsed,
+                    }
+                }
             });
-            Done { source: numbered.source, lines, made, met, error }
+            Done { source: numbered.source, lines, made, met, refused, error }
         };
         // Where the source being folded stands, in lines of text or in rows.
         let (mut source, mut place) = (0, self.sources[0].lines_before());
@@ -114,6 +128,7 @@ impl Table {
             if let Some(error) = done.error {
                 return Err(error.moved_down(place));
             }
+            self.spare.note(done.refused.into_iter().map(|error| error.moved_down(place)));
             met[source].add(done.met, place);
             place += done.lines;
             let bytes = bytes.load(Ordering::Relaxed);

@@ -11,6 +11,7 @@ use crate::number::Notation;
 use crate::own::receipts_of_picks;
 use crate::reading::Reading;
 use crate::roles::{Found, Roles, Taken};
+use crate::spare::Spare;
 use crate::warning::{Warning, together};
 use crate::watch::{Ears, Watch};
 use jurybox::{Direction, Evaluator, Form};
@@ -57,6 +58,8 @@ pub struct Table {
     threads: usize,
     /// The number of the first row in a ranking.
     pub(crate) first: u64,
+    /// What it does with rows that cannot be read.
+    pub(crate) spare: Spare,
     pub(crate) watch: Watch,
     /// Who is told of what only a pass can know.
     pub(crate) ears: Ears,
@@ -218,6 +221,7 @@ impl Table {
             warnings,
             threads,
             first: 0,
+            spare: Spare::default(),
             watch: Watch::default(),
             ears: Ears::default(),
         })

@@ -38,6 +38,7 @@ fn whole(verdict: &ExportedVerdict) -> Value {
         "note": verdict.note,
         "reward": verdict.reward,
         "decides": verdict.decides,
+        "seen": verdict.seen,
         "probability": pick.map(|pick| pick.probability),
         "explored": pick.map(|pick| pick.explored),
         "model": pick.and_then(|pick| pick.model),

@@ -33,8 +33,10 @@ pub(crate) struct Caller {
     queues: Vec<String>,
     /// The reviewer that it must be, where a proxy says who is there, or who has logged in on a page.
     reviewer: Option<String>,
-    /// Whether it has logged in on a page.
-    has_session: bool,
+    /// The key that it has shown, by its hash.
+    key: Option<[u8; 32]>,
+    /// The session in which it has shown that on a page, by the hash of its word.
+    session: Option<[u8; 32]>,
     /// On this machine, where there are no keys.
     is_local: bool,
 }
@@ -62,7 +64,15 @@ impl Caller {
 
     /// Whether it has logged in on a page, and can leave.
     pub(crate) fn has_session(&self) -> bool {
-        self.has_session
+        self.session.is_some()
+    }
+
+    /// Whether what let it in still would: neither its key was revoked since, nor its session ended, nor a server locked that was open.
+    pub(crate) async fn may_stay(&self, app: &App) -> bool {
+        refreshed(app).await;
+        let known = self.key.is_none_or(|key| app.0.keys.all().contains_key(&key));
+        let there = self.session.is_none_or(|word| app.0.sessions.key_of(&word).is_some());
+        known && there && (!self.is_local || app.is_open())
     }
 
     /// Who reviews, where that is known without asking: a proxy says who is there, and a key has a name.
@@ -216,13 +226,7 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
     if need.roles.is_empty() {
         return Ok(());
     }
-    if app.0.keys.are_old() {
-        let again = app.clone();
-        // What cannot be read now stays as it was.
-        let read = app.wait(move || again.0.keys.load(&again.0.service));
-        // Where the database hangs, those that were known are good enough: nothing can be had from it by them either.
-        let _ = tokio::time::timeout(READ_WITHIN, read).await;
-    }
+    refreshed(app).await;
     if !app.0.keys.are_known() {
         return Err(starting());
     }
@@ -258,6 +262,17 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Reads the keys again where it is time to.
+pub(crate) async fn refreshed(app: &App) {
+    if app.0.keys.are_old() {
+        let again = app.clone();
+        // What cannot be read now stays as it was.
+        let read = app.wait(move || again.0.keys.load(&again.0.service));
+        // Where the database hangs, those that were known are good enough: nothing can be had from it by them either.
+        let _ = tokio::time::timeout(READ_WITHIN, read).await;
+    }
+}
+
 /// The queue that a path is about, as it is written there. Names need no escapes: one that is written with them is nobody's.
 fn queue_of(uri: &Uri) -> Option<&str> {
     let path = uri.path();
@@ -270,22 +285,30 @@ fn logged_in(app: &App, request: &Request) -> Option<Caller> {
     if headers.contains_key(header::AUTHORIZATION) {
         return None;
     }
-    let hash = app.0.sessions.key(headers)?;
-    let caller = app.0.keys.all().get(&hash).map(by_key)?;
+    let (word, key) = app.0.sessions.known(headers)?;
+    let caller = app.0.keys.all().get(&key).map(by_key)?;
     // A program may speak for many reviewers; a person is who the key says.
-    Some(Caller { reviewer: Some(caller.actor.clone()), has_session: true, ..caller })
+    Some(Caller { reviewer: Some(caller.actor.clone()), session: Some(word), ..caller })
 }
 
 /// Who asks with a key.
 fn by_key(key: &Key) -> Caller {
-    let Key { name, roles, queues, .. } = key.clone();
-    Caller { actor: name, roles, queues, reviewer: None, has_session: false, is_local: false }
+    let Key { name, roles, queues, hash, .. } = key.clone();
+    Caller { actor: name, roles, queues, reviewer: None, key: Some(hash), session: None, is_local: false }
 }
 
-/// Whether a secret is that of a key.
-pub(crate) fn is_key(app: &App, secret: &str) -> Option<[u8; 32]> {
+/// Whether a secret is that of a key, also of one that was made just now. Who shows a wrong one waits for the answer, and cannot try many.
+pub(crate) async fn is_key(app: &App, secret: &str) -> Option<[u8; 32]> {
     let hash = hash_of_secret(secret);
-    app.0.keys.all().contains_key(&hash).then_some(hash)
+    let is_known = async || {
+        refreshed(app).await;
+        app.0.keys.all().contains_key(&hash)
+    };
+    if is_known().await {
+        return Some(hash);
+    }
+    tokio::time::sleep(KNOWN_FOR).await;
+    is_known().await.then_some(hash)
 }
 
 fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Caller, Problem> {
@@ -321,7 +344,8 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
             roles,
             queues: Vec::new(),
             reviewer: Some(who.into()),
-            has_session: false,
+            key: None,
+            session: None,
             is_local: false,
         });
     }
@@ -332,7 +356,8 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
             roles: vec![Role::Admin],
             queues: Vec::new(),
             reviewer: None,
-            has_session: false,
+            key: None,
+            session: None,
             is_local: true,
         });
     }

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::guard::{Caller, Peer};
+use crate::pages;
 use crate::problem::{Problem, RequestId};
 use crate::settings::Log;
 use crate::time::Time;
@@ -49,6 +50,7 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     let route = route.unwrap_or_else(|| "unknown".into());
     let queue = route.contains("{queue}").then(|| queue_in(request.uri().path())).flatten();
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_string());
+    let person = pages::is_person(request.headers()).then(|| request.uri().path().to_string());
     let who = std::sync::Arc::new(std::sync::Mutex::new(None));
     request.extensions_mut().insert(Noted(who.clone()));
     let room = app.0.room.try_acquire();
@@ -59,8 +61,10 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         code = Some(problem.code().to_string());
         cause = problem.cause().map(String::from);
-        if !is_page(&response) {
-            // The same with the id in it; the headers that others have put on it stay.
+        // The same with the id in it, or in words; the headers that others have put on it stay.
+        if let Some(path) = person {
+            pages::explain(&mut response, &problem, &id.0, &path);
+        } else {
             response.headers_mut().remove(header::CONTENT_LENGTH);
             *response.body_mut() = problem.into_response_for(Some(&id)).into_body();
         }
@@ -87,12 +91,6 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
         app.0.log.line(text);
     }
     response
-}
-
-/// Whether an answer is for people: then it says in its own words what is wrong.
-fn is_page(response: &Response) -> bool {
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
 }
 
 /// Where a handler's caller is noted for the log.

@@ -115,6 +115,11 @@ impl Problem {
         &self.advice
     }
 
+    /// After how many seconds the same request may succeed.
+    pub(crate) fn seconds(&self) -> Option<u32> {
+        self.retry_after
+    }
+
     pub(crate) fn cause(&self) -> Option<&str> {
         self.cause.as_deref()
     }

@@ -105,12 +105,17 @@ mod unix {
     use crate::service::{Queue, Service};
     use serde::Serialize;
     use serde::de::DeserializeOwned;
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader, Read, Write};
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::Path;
     use std::sync::{Arc, Weak};
     use std::time::Duration;
+
+    /// The longest line in bytes, here and there: some thousand items with what reviewers are shown, or a page of an export.
+    pub(super) const LONGEST: u64 = 256 << 20;
+    /// The longest greeting: a name, and how a queue is set up.
+    const GREETING: u64 = 1 << 20;
 
     /// How often it is looked whether the service is still there.
     const LOOK: Duration = Duration::from_millis(100);
@@ -133,13 +138,23 @@ mod unix {
         pub(super) fn say(&mut self, what: &impl Serialize) -> Result<(), Error> {
             let mut text = serde_json::to_vec(what).map_err(broken)?;
             text.push(b'\n');
+            if text.len() as u64 > LONGEST {
+                return Err(broken(format_args!(
+                    "{} bytes are too many for one message: send less at once",
+                    text.len()
+                )));
+            }
             self.to.write_all(&text).map_err(broken)
         }
 
-        /// What is said; none where the other has gone.
-        pub(super) fn hear<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Error> {
+        /// What is said, in a line of so many bytes at the most; none where the other has gone.
+        pub(super) fn hear<T: DeserializeOwned>(&mut self, longest: u64) -> Result<Option<T>, Error> {
             let mut text = Vec::new();
-            self.from.read_until(b'\n', &mut text).map_err(broken)?;
+            let mut from = (&mut self.from).take(longest + 1);
+            from.read_until(b'\n', &mut text).map_err(broken)?;
+            if text.len() as u64 > longest {
+                return Err(broken(format_args!("a line of more than {longest} bytes")));
+            }
             if text.is_empty() { Ok(None) } else { serde_json::from_slice(&text).map(Some).map_err(broken) }
         }
     }
@@ -169,14 +184,14 @@ mod unix {
     fn attend(stream: UnixStream, service: &Weak<Service>) -> Result<(), Error> {
         stream.set_nonblocking(false).map_err(broken)?;
         let mut line = Line::over(stream).map_err(broken)?;
-        let Some(greeting) = line.hear::<Greeting>()? else { return Ok(()) };
+        let Some(greeting) = line.hear::<Greeting>(GREETING)? else { return Ok(()) };
         let queue = greeted(service, &greeting);
         let name = match queue {
             Ok(name) => name,
             Err(error) => return line.say(&Said::of(Err(error))),
         };
         line.say(&Said::Yes(serde_json::Value::Null))?;
-        while let Some(asked) = line.hear::<Asked>()? {
+        while let Some(asked) = line.hear::<Asked>(LONGEST)? {
             // Looked up anew each time: nobody who waits keeps a queue from being closed.
             let queue = service.upgrade().ok_or(Error::Closed).and_then(|service| service.queue(&name));
             line.say(&Said::of(queue.and_then(|queue: Queue| queue.answer_at_door(asked))))?;
@@ -227,7 +242,7 @@ impl There {
     /// Knocks at a folder's door; none where there is none, or nobody answers.
     pub(crate) fn knock(folder: &Path, greeting: &Greeting) -> Option<Result<There, Error>> {
         let mut line = unix::Line::connect(&folder.join(SOCKET))?;
-        let answered = line.say(greeting).and_then(|()| line.hear::<Said>());
+        let answered = line.say(greeting).and_then(|()| line.hear::<Said>(unix::LONGEST));
         match answered {
             Ok(Some(said)) => Some(said.heard().map(|_| There { line })),
             // It has just gone: the folder is free.
@@ -237,7 +252,7 @@ impl There {
 
     pub(crate) fn ask<T: DeserializeOwned>(&mut self, asked: &Asked) -> Result<T, Error> {
         self.line.say(asked)?;
-        let said: Said = self.line.hear()?.ok_or_else(|| broken("it has ended"))?;
+        let said: Said = self.line.hear(unix::LONGEST)?.ok_or_else(|| broken("it has ended"))?;
         serde_json::from_value(said.heard()?).map_err(broken)
     }
 }

@@ -2,17 +2,25 @@
 
 use super::columns::{Columns, Special};
 use super::names::{self, Names};
-use anyhow::{anyhow, bail};
+use crate::messages::say;
+use anyhow::bail;
 use jurybox::Evaluator;
+use jurybox::toolbox::hash_text;
 use jurybox_files::{Error, Records, Table, Want, expand, is_ours};
 use jurybox_server::{Answer, NewItem, Rejected, Request};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Items that go into one entry of the log.
 const TOGETHER: usize = 5000;
-/// Rejected items that are kept, to be named.
+/// Rejected items that are named, and that are kept to be named to programs.
+const NAMED: usize = 5;
 const KEPT: usize = 1000;
+/// Ids that are remembered to know those that come again.
+const COMPARED: usize = 4_000_000;
+/// Rows that cannot be read before this is no file to go on with.
+const UNREADABLE: usize = 1000;
 
 /// Which columns are items' tags, and which the reviewer is shown.
 #[derive(clap::Args)]
@@ -23,13 +31,19 @@ pub(crate) struct Cells {
     /// Columns that the reviewer is shown
     #[arg(long, alias = "payload", value_name = "COLUMNS")]
     show: Vec<Names>,
+    /// The column with the right label or reward of golden items, empty for all others: the page about reviewers says how often each
+    /// finds it, and reviewers are not shown it
+    #[arg(long, value_name = "COLUMN")]
+    golden: Option<String>,
 }
 
 /// Files that are open, to be taken in.
 pub(crate) struct Intake {
     pub(crate) table: Table,
+    files: Vec<PathBuf>,
     id: String,
-    tags: Vec<String>,
+    /// Columns that are tags, and what each is called.
+    tags: Vec<(String, String)>,
     shown: Vec<String>,
 }
 
@@ -44,6 +58,8 @@ pub(crate) struct Taken {
     /// Scores of evaluators that were removed from the queue.
     pub(crate) ignored: u64,
     pub(crate) refused: u64,
+    /// Rows whose id had stood in the files before.
+    pub(crate) again: u64,
     /// The first that were refused.
     pub(crate) rejected: Vec<Rejected>,
 }
@@ -58,23 +74,25 @@ impl Intake {
         must_show: bool,
     ) -> anyhow::Result<Intake> {
         let [id] = &columns.id()[..] else { bail!("items are known by one column: pass one --id") };
-        let (tags, mut shown) = (names::all(&others.tag), names::all(&others.show));
+        let mut tags: Vec<(String, String)> =
+            names::all(&others.tag).into_iter().map(|column| (column.clone(), column)).collect();
+        tags.extend(others.golden.iter().map(|column| (column.clone(), "golden".into())));
+        let mut shown = names::all(&others.show);
         let paths: Vec<PathBuf> = expand(&columns.files)?;
-        let special =
-            Special { key: Some(id), known, aside: [&tags[..], &shown[..]].concat(), ..Special::default() };
-        let table = columns.open_paths(&paths, &special)?;
+        let special = Special { key: Some(id), known, aside: beside(&tags, &shown), ..Special::default() };
+        let table = columns.open_paths(&paths, &special)?.sparing(UNREADABLE);
         if shown.is_empty() && must_show {
             let ignored = columns.roles().ignore;
             let taken = |name: &String| {
                 name == id
-                    || tags.contains(name)
+                    || tags.iter().any(|(column, _)| column == name)
                     || ignored.contains(name)
                     || is_ours(name)
                     || table.taken().evaluators().position(name).is_some()
             };
             shown = table.whole_columns().filter(|name| !taken(name)).cloned().collect();
         }
-        Ok(Intake { table, id: id.clone(), tags, shown })
+        Ok(Intake { table, files: paths, id: id.clone(), tags, shown })
     }
 
     /// What reviewers are shown.
@@ -87,10 +105,12 @@ impl Intake {
         &self,
         mut ask: impl FnMut(Request) -> anyhow::Result<Answer>,
     ) -> anyhow::Result<Taken> {
-        let beside = [&self.tags[..], &self.shown[..]].concat();
+        let beside = beside(&self.tags, &self.shown);
         let names: Vec<String> = self.table.taken().evaluators().names().map(String::from).collect();
         let records = if beside.is_empty() { Records::None } else { Records::All };
         let (mut taken, mut waiting, mut failed) = (Taken::default(), Vec::new(), None);
+        let (mut known, mut nameless): (HashSet<u64>, Vec<Rejected>) = Default::default();
+        let (mut again, mut without_id) = (0, 0);
         let mut hand_over = |items: Vec<NewItem>, taken: &mut Taken| taken.add(ask(Request::Items(items))?);
         let scanned = self.table.scan(
             Want { key: true, records, ..Want::default() },
@@ -100,18 +120,23 @@ impl Intake {
             },
             |at, (scores, keys, cells)| {
                 for (row, id) in keys.into_iter().enumerate() {
-                    if id.is_empty() && failed.is_none() {
-                        let number = at.row + row as u64 + 1;
-                        failed = Some(anyhow!(
-                            "row {number}: column `{}` is empty; give every row an id of its own",
-                            self.id
-                        ));
+                    if id.is_empty() {
+                        without_id += 1;
+                        if nameless.len() < KEPT {
+                            nameless.push(self.nameless(at.file, at.row_in_file + row as u64 + 1));
+                        }
+                        continue;
+                    }
+                    let id_hash = hash_text(&id);
+                    again += u64::from(known.contains(&id_hash));
+                    if known.len() < COMPARED {
+                        known.insert(id_hash);
                     }
                     let scores = names.iter().zip(&scores[row * names.len()..]);
                     let scores = scores.filter(|(_, score)| !score.is_nan());
                     let scores = scores.map(|(name, score)| (name.clone(), Some(*score))).collect();
                     let mut item = NewItem { id: id.into(), scores, ..NewItem::default() };
-                    for (at, name) in self.tags.iter().enumerate() {
+                    for (at, (_, name)) in self.tags.iter().enumerate() {
                         let tag = cells.text(row, at);
                         if !tag.is_empty() {
                             item.tags.insert(name.clone(), tag);
@@ -141,8 +166,31 @@ impl Intake {
         if !waiting.is_empty() {
             hand_over(waiting, &mut taken)?;
         }
+        taken.again = again;
+        taken.refuse(without_id, nameless);
+        let unreadable: Vec<Rejected> = self.table.refused().iter().map(unreadable).collect();
+        taken.refuse(unreadable.len() as u64, unreadable);
         Ok(taken)
     }
+
+    /// A row without an id; its number counts the rows of its file that could be read.
+    fn nameless(&self, file: usize, row: u64) -> Rejected {
+        let file = self.files.get(file).map(|file| file.display().to_string()).unwrap_or_default();
+        let why = "it is empty; give every row an id of its own".into();
+        Rejected { id: format!("{file}, row {row}, column `{}`", self.id), why }
+    }
+}
+
+/// A row that cannot be read: where it stands, and why.
+fn unreadable(error: &Error) -> Rejected {
+    let told = error.to_string();
+    let (place, why) = told.split_once(": ").unwrap_or(("", &told));
+    Rejected { id: place.into(), why: why.into() }
+}
+
+/// The columns that are no scores: those that are tags, and then those that are shown.
+fn beside(tags: &[(String, String)], shown: &[String]) -> Vec<String> {
+    tags.iter().map(|(column, _)| column).chain(shown).cloned().collect()
 }
 
 /// Ends a pass whose rows nobody takes any more. Why is known to whoever took them.
@@ -162,10 +210,31 @@ impl Taken {
         self.ignored += ignored;
         let (closed, refused): (Vec<_>, Vec<_>) = rejected.into_iter().partition(Rejected::is_closed);
         self.closed += closed.len() as u64;
-        self.refused += refused.len() as u64;
+        self.refuse(refused.len() as u64, refused);
+        Ok(())
+    }
+
+    /// So many more are refused, these of them to be named.
+    fn refuse(&mut self, many: u64, refused: Vec<Rejected>) {
+        self.refused += many;
         let room = KEPT.saturating_sub(self.rejected.len());
         self.rejected.extend(refused.into_iter().take(room));
-        Ok(())
+    }
+
+    /// What a person should know beside that.
+    pub(crate) fn warn(&self) {
+        for Rejected { id, why } in self.rejected.iter().take(NAMED) {
+            say(format_args!("warning: {id}: {why}"));
+        }
+        if self.refused > NAMED as u64 {
+            say(format_args!("warning: {} more were refused", self.refused - NAMED as u64));
+        }
+        if self.again > 0 {
+            say(format_args!(
+                "warning: {} rows have an id that stood in the files before: they are the same items, and of each score and of what reviewers are shown the last one counts",
+                self.again
+            ));
+        }
     }
 
     /// What became of them, in a line.
@@ -184,7 +253,7 @@ impl Taken {
 
     /// The same for programs.
     pub(crate) fn document(&self) -> Value {
-        let Taken { accepted, updated, unchanged, closed, ignored, refused, rejected } = self;
+        let Taken { accepted, updated, unchanged, closed, ignored, refused, again, rejected } = self;
         json!({
             "accepted": accepted,
             "updated": updated,
@@ -192,6 +261,7 @@ impl Taken {
             "closed": closed,
             "ignored_scores": ignored,
             "refused": refused,
+            "again": again,
             "rejected": rejected,
         })
     }

@@ -166,6 +166,12 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// Parses a unit and hands over batch after batch. Places in errors count from the unit's beginning.
     fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error>;
 
+    /// Empties the row of a unit to which a line belongs, lines counted from 1, and leaves the others where they are; false where there is
+    /// none, or it cannot be done without.
+    fn strike(&self, _unit: &mut Unit, _line: u64) -> bool {
+        false
+    }
+
     /// The whole rows of a part of a pass that was asked for records.
     fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error>;
 

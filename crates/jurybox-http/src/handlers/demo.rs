@@ -12,8 +12,7 @@ use serde_json::json;
 pub(crate) async fn swap(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
     let Some(demo) = app.demo() else { return Err(crate::routes::not_found().await) };
     let (swaps, (one, other)) = (demo.swap(), demo.pair());
-    let accepts = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    if accepts.contains("text/html")
+    if crate::pages::is_person(&headers)
         && let Ok(back) = HeaderValue::from_str(&format!("/q/{}", demo.queue()))
     {
         return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, back)]).into_response());

@@ -48,19 +48,22 @@ pub(super) struct Seen {
     pub(super) weights: Vec<Weighed>,
 }
 
-/// Looks at a queue, or remembers what was seen a moment ago.
-pub(super) async fn seen(app: &App, queue: &str) -> Result<Arc<Seen>, Problem> {
-    if let Some(seen) = app.0.watch.seen(queue) {
+/// Looks at a queue, or remembers what was seen a moment ago; and says as of when that is so.
+pub(super) async fn seen(app: &App, queue: &str) -> Result<(Arc<Seen>, i64), Problem> {
+    let now = look(app, queue, Queue::standing).await?;
+    let marks = (now.head, now.model);
+    if let Some(seen) = app.0.watch.seen(queue, marks) {
         return Ok(seen);
     }
     let _turn = app.0.reports.acquire().await;
-    if let Some(seen) = app.0.watch.seen(queue) {
+    if let Some(seen) = app.0.watch.seen(queue, marks) {
         return Ok(seen);
     }
     let (began, weights) = (Instant::now(), app.0.watch.weights(queue));
     let seen = Arc::new(look(app, queue, |found| Seen::read(found, weights)).await?);
     app.0.watch.note(queue, &seen, began.elapsed());
-    Ok(seen)
+    let so = seen.now;
+    Ok((seen, so))
 }
 
 impl Seen {
@@ -105,6 +108,11 @@ impl Seen {
         self.worked.iter().filter(|work| work.source != Source::Automatic)
     }
 
+    /// Since when verdicts are looked at, where there are earlier ones that are not.
+    pub(super) fn looked_since(&self) -> Option<i64> {
+        (self.worked.len() as u64 >= VERDICTS).then(|| self.worked.first().map_or(self.now, |work| work.at))
+    }
+
     /// How long people took from claim to verdict, in seconds, and when.
     pub(super) fn delays(&self) -> Vec<(i64, f64)> {
         let took = |work: &Worked| Some((work.at, (work.at - work.claimed?) as f64 / SECOND as f64));
@@ -135,6 +143,15 @@ impl Seen {
         let picked = |work: &Worked| work.claimed.is_some() && !work.explored;
         let decided = self.decided().into_iter();
         decided.filter(|(work, _)| picked(work)).map(|(work, worth)| (work.at, worth)).collect()
+    }
+
+    /// The least and the most that an item can be worth: by the queue's scale, or by what was found; never the same.
+    pub(super) fn scale(&self) -> (f64, f64) {
+        if let Some(scale) = self.config.reward.as_ref().filter(|scale| scale.lowest < scale.highest) {
+            return (scale.lowest, scale.highest);
+        }
+        let worths = self.worked.iter().filter_map(|work| work.decides);
+        worths.fold((0.0, 1.0), |(low, high), worth| (f64::min(low, worth), f64::max(high, worth)))
     }
 
     /// Scores that all point up, with what the items were found to be worth; of those alone that were drawn, or of all.
@@ -278,17 +295,35 @@ fn fit_line(pairs: &[(f64, f64)]) -> (f64, f64) {
     (y - slope * x, slope)
 }
 
-/// What items with such a score were found to be worth: the scores in groups of equal size, each with its mean score, mean worth and the
-/// interval of that.
-pub(super) fn reliability(lessons: &[(Vec<f64>, f64)], j: usize, groups: usize) -> Vec<(f64, Interval)> {
+/// A mean of that many values between 0 and 1 with its 95% interval, by Wilson: it has a width also where all of them are the same. For
+/// others than 0 and 1 it is rather too wide.
+pub(super) fn wilson(mean: f64, many: f64) -> Interval {
+    const Z: f64 = 1.959_964;
+    let (square, middle) = (Z * Z / many, mean + Z * Z / many / 2.0);
+    let half = Z * (mean * (1.0 - mean) / many + square / many / 4.0).max(0.0).sqrt();
+    let end = |sign: f64| ((middle + sign * half) / (1.0 + square)).clamp(0.0, 1.0);
+    Interval { mean, low: end(-1.0), high: end(1.0) }
+}
+
+/// What items with such a score were found to be worth, on a scale from one worth to another: the scores in groups of equal size, each with its
+/// mean score, mean worth and the interval of that.
+pub(super) fn reliability(
+    lessons: &[(Vec<f64>, f64)],
+    j: usize,
+    groups: usize,
+    (lowest, highest): (f64, f64),
+) -> Vec<(f64, Interval)> {
     let mut pairs: Vec<(f64, f64)> =
         lessons.iter().map(|(row, worth)| (row[j], *worth)).filter(|(score, _)| !score.is_nan()).collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let size = pairs.len().div_ceil(groups.max(1)).max(1);
     let group = |pairs: &[(f64, f64)]| {
-        let worths: Vec<f64> = pairs.iter().map(|(_, worth)| *worth).collect();
-        let score = pairs.iter().map(|(score, _)| score).sum::<f64>() / pairs.len() as f64;
-        (score, Interval::of(&worths))
+        let many = pairs.len() as f64;
+        let (score, worth) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        let (score, worth) = (score / many, worth / many);
+        let wide = highest - lowest;
+        let within = wilson(((worth - lowest) / wide).clamp(0.0, 1.0), many);
+        (score, Interval { mean: worth, low: lowest + wide * within.low, high: lowest + wide * within.high })
     };
     if pairs.len() < ENOUGH { Vec::new() } else { pairs.chunks(size).map(group).collect() }
 }
@@ -336,10 +371,24 @@ mod tests {
         assert!((errors[0][1] - 1.0).abs() < 1e-9 && errors[0][2].abs() < 0.1, "{errors:?}");
         let worth = effective(&errors).unwrap();
         assert!((worth - 1.8).abs() < 0.05, "{worth}");
-        let curve = reliability(&lessons, 2, 8);
+        let curve = reliability(&lessons, 2, 8, (0.0, 1.0));
         assert_eq!(curve.len(), 8);
         assert!(curve[7].1.low > curve[0].1.high);
-        assert!(reliability(&lessons[..10], 2, 8).is_empty());
+        assert!(reliability(&lessons[..10], 2, 8, (0.0, 1.0)).is_empty());
+        // All of them worth nothing: that is not to know that such items are.
+        let same: Vec<(Vec<f64>, f64)> = (0..60).map(|at| (vec![f64::from(at)], -1.0)).collect();
+        for (_, worth) in reliability(&same, 0, 6, (-1.0, 3.0)) {
+            assert!(worth.mean == -1.0 && worth.low == -1.0 && worth.high > 0.0, "{worth:?}");
+        }
+    }
+
+    #[test]
+    fn a_share_of_few_has_a_wide_interval() {
+        // As in the tables: 8 of 10.
+        let share = wilson(0.8, 10.0);
+        assert!((share.low - 0.4902).abs() < 1e-3 && (share.high - 0.9433).abs() < 1e-3, "{share:?}");
+        let all = wilson(1.0, 5.0);
+        assert!((all.low - 0.5655).abs() < 1e-3 && all.high == 1.0, "{all:?}");
     }
 
     #[test]

@@ -72,6 +72,12 @@ pub(super) fn moment(at: i64, now: i64) -> String {
     if today.starts_with(date) { time[..5].into() } else { format!("{date} {}", &time[..5]) }
 }
 
+/// The time of day in UTC, to the second.
+pub(super) fn clock(at: i64) -> String {
+    let text = crate::time::Time(at - at.rem_euclid(1_000_000)).to_string();
+    text.split_once('T').map_or("", |(_, time)| time.trim_end_matches('Z')).into()
+}
+
 /// A share in percent.
 pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
@@ -83,9 +89,10 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// An estimate with its interval, as short as it can be.
-pub(super) fn between(interval: jurybox::Interval) -> String {
-    let ends = format!("{} to {}", rounded(interval.low), rounded(interval.high));
-    if interval.mean.is_finite() { format!("{} ({ends})", rounded(interval.mean)) } else { ends }
+pub(super) fn between(jurybox::Interval { mean, low, high }: jurybox::Interval) -> String {
+    let told = alike([Some(mean), Some(low), Some(high)], 2.0);
+    let ends = format!("{} to {}", told[1], told[2]);
+    if mean.is_finite() { format!("{} ({ends})", told[0]) } else { ends }
 }
 
 /// Two digits that count.
@@ -97,9 +104,43 @@ pub(super) fn rounded(value: f64) -> String {
     jurybox_draw::short((value / unit).round() * unit)
 }
 
+/// The numbers of a column, with as many digits behind the point for all as leave three to the largest: one below the other, they can be
+/// compared at a glance.
+pub(super) fn aligned(column: impl IntoIterator<Item = Option<f64>>) -> Vec<String> {
+    alike(column, 3.0)
+}
+
+/// Numbers with as many digits behind the point for all as leave so many to the largest.
+fn alike(column: impl IntoIterator<Item = Option<f64>>, digits: f64) -> Vec<String> {
+    let column: Vec<Option<f64>> =
+        column.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
+    let largest = column.iter().flatten().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let before = if largest > 0.0 { largest.log10().floor() } else { 0.0 };
+    let digits = (digits - 1.0 - before).clamp(0.0, 6.0) as usize;
+    let text = |value: f64| {
+        let text = format!("{:.digits$}", value.abs());
+        let below = value < 0.0 && text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+        // A minus sign is as wide as a digit, and a hyphen is not.
+        if below { format!("−{text}") } else { text }
+    };
+    column.into_iter().map(|value| value.map_or("–".into(), text)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_column_has_one_number_of_digits() {
+        assert_eq!(aligned([Some(1.171), Some(-0.64), Some(-0.001), None]), ["1.17", "−0.64", "0.00", "–"]);
+        assert_eq!(aligned([Some(0.0382), Some(0.5)]), ["0.038", "0.500"]);
+        assert_eq!(aligned([Some(12_345.6), Some(f64::NAN)]), ["12346", "–"]);
+        assert_eq!(aligned([Some(0.0)]), ["0.00"]);
+        let told = |mean, low, high| between(jurybox::Interval { mean, low, high });
+        assert_eq!(told(0.77, 0.684, 0.85), "0.77 (0.68 to 0.85)");
+        assert_eq!(told(0.000_91, -0.068, 0.07), "0.001 (−0.068 to 0.070)");
+        assert_eq!(told(f64::NAN, 9.2, 90.0), "9 to 90");
+    }
 
     #[test]
     fn numbers_are_written_as_people_read_them() {
@@ -117,6 +158,7 @@ mod tests {
         assert_eq!([rounded(0.123_45), rounded(1234.4), rounded(0.0)], ["0.12", "1234", "0"]);
         let noon = 1_794_916_800_000_000;
         assert_eq!(moment(noon, noon + 1), "12:00");
+        assert_eq!(clock(noon + 1_500_000), "12:00:01");
         assert_eq!(moment(noon, noon + 86_400_000_000), "2026-11-17 12:00");
     }
 }

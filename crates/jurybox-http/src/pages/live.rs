@@ -20,10 +20,13 @@ use tokio::sync::{Semaphore, broadcast, mpsc};
 
 /// How often somebody looks whether a queue has changed, while a page listens, and while none does: weights are remembered for later.
 const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// A stream is cut after so long, and the page comes again: keys may have been revoked since.
+/// A stream is cut after so long, and the page comes again: a proxy may not let its caller in any more.
 const CUT: Duration = Duration::from_mins(10);
+/// How often it is looked whether its caller may still listen.
+const MAY_STAY: Duration = Duration::from_secs(2);
 /// A stream that says nothing for so long says that it is there.
 const QUIET: Duration = Duration::from_secs(15);
+const STILL_HERE: &str = ": still here\n\n";
 /// Streams at once.
 const STREAMS: usize = 512;
 /// Weights that are remembered of a queue; then every other one is.
@@ -57,7 +60,7 @@ impl Remembered {
     /// Whether what was last seen may be looked at again: looking takes its time, and must not take much of the server's.
     fn may_look(&self) -> bool {
         const RESTS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-        self.seen.as_ref().is_none_or(|(_, at, took)| at.elapsed() >= (20 * *took).clamp(RESTS.0, RESTS.1))
+        self.seen.as_ref().is_none_or(|(_, at, took)| at.elapsed() >= (10 * *took).clamp(RESTS.0, RESTS.1))
     }
 }
 
@@ -93,15 +96,17 @@ impl Watch {
         self.with(queue, |remembered| remembered.weights.clone())
     }
 
-    /// What was last seen of a queue, where it is still so or it is too early to look again.
-    pub(super) fn seen(&self, queue: &str) -> Option<Arc<Seen>> {
+    /// What was last seen of a queue that has come to these marks, and as of when that is so: where it is still so, or it is too early to look
+    /// again.
+    pub(super) fn seen(&self, queue: &str, marks: (u64, u64)) -> Option<(Arc<Seen>, i64)> {
         const STAYS: Duration = Duration::from_secs(10);
         self.with(queue, |remembered| {
             let (seen, at, _) = remembered.seen.as_ref()?;
-            let same = seen.head == remembered.marks.0 && at.elapsed() < STAYS;
+            let same = (seen.head, seen.model) == marks && at.elapsed() < STAYS;
             let shown = (same || !remembered.may_look()).then(|| seen.clone())?;
             remembered.behind |= !same;
-            Some(shown)
+            let so = if same { super::format::now() } else { shown.now };
+            Some((shown, so))
         })
     }
 
@@ -198,28 +203,36 @@ pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Res
         let _place = place;
         let cut = tokio::time::sleep(CUT);
         tokio::pin!(cut);
+        let mut looks = tokio::time::interval(MAY_STAY);
         // Who has lost sight of a server comes again soon.
-        let mut line = "retry: 1000\n\n".to_string();
+        let (mut line, mut said) = ("retry: 1000\n\n".to_string(), Instant::now());
         loop {
-            if lines.send(line).await.is_err() {
+            if lines.send(std::mem::take(&mut line)).await.is_err() {
                 return;
             }
-            line = loop {
-                let next = tokio::select! {
-                    next = tokio::time::timeout(QUIET, told.recv()) => next,
+            while line.is_empty() {
+                tokio::select! {
+                    next = told.recv() => match next {
+                        Err(broadcast::error::RecvError::Lagged(_)) => line = STILL_HERE.into(),
+                        Err(broadcast::error::RecvError::Closed) | Ok(Told::End) => return,
+                        Ok(Told::Changed(queue)) if caller.sees(&queue) => {
+                            let told = serde_json::json!({ "queue": queue, "at": super::format::now() / 1000 });
+                            line = format!("data: {told}\n\n");
+                        }
+                        Ok(Told::Changed(_)) => {}
+                    },
+                    _ = looks.tick() => {
+                        if !caller.may_stay(&app).await {
+                            return;
+                        }
+                        if said.elapsed() >= QUIET {
+                            line = STILL_HERE.into();
+                        }
+                    }
                     () = &mut cut => return,
-                };
-                match next {
-                    Err(_) | Ok(Err(broadcast::error::RecvError::Lagged(_))) => {
-                        break ": still here\n\n".into();
-                    }
-                    Ok(Err(broadcast::error::RecvError::Closed) | Ok(Told::End)) => return,
-                    Ok(Ok(Told::Changed(queue))) if caller.sees(&queue) => {
-                        break format!("data: {}\n\n", serde_json::json!({ "queue": queue }));
-                    }
-                    Ok(Ok(Told::Changed(_))) => {}
                 }
-            };
+            }
+            said = Instant::now();
         }
     });
     let kind = [(header::CONTENT_TYPE, "text/event-stream")];

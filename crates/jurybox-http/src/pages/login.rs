@@ -1,10 +1,10 @@
 //! The door: a key is shown once, and a cookie remembers it.
 
 use super::posted::{Posted, see};
-use super::session::{COOKIE, LASTS};
+use super::session::{COOKIE, LASTS, set_cookie};
 use super::shell::{Page, frame};
 use crate::app::App;
-use crate::guard::{is_key, same_origin};
+use crate::guard::{is_key, refreshed, same_origin};
 use crate::handlers::Asked;
 use crate::problem::Problem;
 use axum::extract::State;
@@ -55,6 +55,7 @@ fn form(next: &str, wrong: bool) -> Markup {
 }
 
 pub(super) async fn page(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Response {
+    refreshed(&app).await;
     if app.is_open() {
         return see("/");
     }
@@ -69,12 +70,12 @@ pub(super) async fn enter(
 ) -> Result<Response, Problem> {
     same_origin(&Method::POST, &headers, true)?;
     let next = own_path(&said.next);
-    let word = is_key(&app, said.key.trim()).and_then(|key| app.0.sessions.begin(key));
+    let word = is_key(&app, said.key.trim()).await.and_then(|key| app.0.sessions.begin(key));
     let Some(word) = word else {
         let page = frame("Open Jurybox", &form(next, true));
         return Ok((StatusCode::UNAUTHORIZED, axum::response::Html(page.into_string())).into_response());
     };
-    let cookie = cookie(&app, &word, LASTS.as_secs());
+    let cookie = set_cookie(&app, &headers, (COOKIE, &word), LASTS.as_secs());
     Ok(([(header::SET_COOKIE, cookie)], see(next)).into_response())
 }
 
@@ -82,12 +83,7 @@ pub(super) async fn enter(
 pub(super) async fn leave(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
     same_origin(&Method::POST, &headers, true)?;
     app.0.sessions.end(&headers);
-    Ok(([(header::SET_COOKIE, cookie(&app, "", 0))], see("/login")).into_response())
-}
-
-fn cookie(app: &App, word: &str, seconds: u64) -> String {
-    let secure = if app.0.settings.tls.is_some() { "; Secure" } else { "" };
-    format!("{COOKIE}={word}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
+    Ok(([(header::SET_COOKIE, set_cookie(&app, &headers, (COOKIE, ""), 0))], see("/login")).into_response())
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@
 
 mod assets;
 mod desk;
+mod events;
 mod figures;
 mod format;
+mod item;
 mod live;
 mod login;
 mod overview;
@@ -21,6 +23,7 @@ mod shell;
 
 pub(crate) use live::{Watch, watch};
 pub(crate) use session::Sessions;
+pub(crate) use shell::{explain, is_person};
 
 use crate::app::App;
 use crate::guard::{Need, guard};
@@ -41,6 +44,8 @@ fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)> {
         ("/logout", &[], post(login::leave)),
         ("/assets/{version}/{name}", &[], get(assets::asset)),
         ("/q/{queue}", &[Read], get(queue::page)),
+        ("/q/{queue}/audit", &[Read], get(events::page)),
+        ("/q/{queue}/items/{item}", &[Read], get(item::page)),
         ("/q/{queue}/reviewers", &[Read], get(reviewers::page)),
         ("/q/{queue}/mute", &[Read], get(queue::mute::preview)),
         ("/q/{queue}/mute/now", &[Admin], post(queue::mute::now)),

@@ -1,8 +1,8 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
 use super::figures::{Bins, DAY, SECOND, Seen, quantile, seen};
-use super::format::{amount, between, count, percent, span};
-use super::shell::{Page, ways};
+use super::format::{amount, between, count, now, percent, span};
+use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::handlers::Asked;
@@ -33,21 +33,23 @@ pub(super) async fn page(
         return Ok(Page::new("Jurybox", &desks(&caller, &names)).into_response());
     }
     if let Some(name) = part.panel {
-        let panel = if names.contains(&name) {
-            panel(&app, &caller, &name).await
-        } else {
-            html! {}
-        };
-        return Ok(axum::response::Html(panel.into_string()).into_response());
+        if !names.contains(&name) {
+            return Ok(shown(&html! {}, now()));
+        }
+        let told = seen(&app, &name).await.ok();
+        let so = told.as_ref().map_or_else(now, |(_, so)| *so);
+        return Ok(shown(&inner(&caller, &name, told.map(|(seen, _)| seen).as_ref()), so));
     }
-    let mut panels = Vec::new();
+    let (mut panels, mut oldest) = (Vec::new(), now());
     for name in &names {
         let told = seen(&app, name).await.ok();
+        oldest = told.as_ref().map_or(oldest, |(_, so)| oldest.min(*so));
+        let told = told.map(|(seen, _)| seen);
         panels.push((std::cmp::Reverse(told.as_deref().map_or(u8::MAX, badness)), name, told));
     }
     panels.sort_by_key(|(badness, name, _)| (*badness, *name));
     let body = html! {
-        (ways(&caller, None, "Queues"))
+        (ways(&caller, None, "Queues", Some(oldest)))
         main {
             h1 class="unseen" { "Queues" }
             @for (_, name, told) in &panels {
@@ -57,11 +59,6 @@ pub(super) async fn page(
         }
     };
     Ok(Page::new("Jurybox", &body).into_response())
-}
-
-async fn panel(app: &App, caller: &Caller, name: &str) -> Markup {
-    let told = seen(app, name).await.ok();
-    inner(caller, name, told.as_ref())
 }
 
 /// How much a queue wants to be looked at.
@@ -183,7 +180,7 @@ pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
 /// What a reviewer without the right to look sees: where to work.
 fn desks(caller: &Caller, names: &[String]) -> Markup {
     html! {
-        (ways(caller, None, "Queues"))
+        (ways(caller, None, "Queues", None))
         main class="door" {
             h1 { "Desks" }
             @if names.is_empty() { p { "There is no queue yet." } }

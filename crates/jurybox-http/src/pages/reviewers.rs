@@ -1,21 +1,21 @@
 //! Who reviews: pace, agreement, skips, and items whose verdict is known beforehand.
 
-use super::figures::{DAY, SECOND, Seen, quantile, seen};
+use super::figures::{DAY, SECOND, Seen, quantile, seen, wilson};
 use super::format::{count, moment, percent, span};
 use super::overview::Part;
-use super::shell::{Page, ways};
+use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::handlers::{Asked, OfQueue};
 use crate::problem::Problem;
+use crate::wire::GOLDEN;
 use axum::extract::State;
-use axum::response::{Html, IntoResponse, Response};
-use jurybox_server::Source;
+use axum::response::{IntoResponse, Response};
+use jurybox::Interval;
+use jurybox_server::{Rewards, Source};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashMap};
 
-/// The tag of an item whose right label is known: the tag's value is that label.
-const GOLDEN: &str = "golden";
 /// Who pauses for longer than this was not reviewing meanwhile, in seconds.
 const PAUSE: f64 = 600.0;
 
@@ -27,11 +27,47 @@ struct Reviewer {
     last: i64,
     /// Seconds between two verdicts, pauses left out.
     between: Vec<f64>,
-    /// On items that others judged too: how many, and how often as it was decided.
-    shared: (u64, u64),
-    /// On items whose label is known: how many, and how often that label.
-    golden: (u64, u64),
+    /// Verdicts after another on the same item: whoever gave them may have seen what the jury thought.
+    seen: u64,
+    /// On items that others judged too: with what they said.
+    others: Met,
+    /// On items whose label is known: with that.
+    golden: Met,
     skips: BTreeMap<String, u64>,
+}
+
+/// What somebody said of items, set against what is said of the same items elsewhere. Verdicts by their rewards.
+#[derive(Debug, Default, PartialEq)]
+struct Met {
+    items: u64,
+    agreed: f64,
+    /// How often each was said here, and there.
+    said: HashMap<u64, (f64, f64)>,
+}
+
+impl Met {
+    /// One more item: what was said here, and what there, by as many as there are.
+    fn add(&mut self, here: f64, there: &[f64]) {
+        let one = 1.0 / there.len() as f64;
+        self.items += 1;
+        self.said.entry(here.to_bits()).or_default().0 += 1.0;
+        for other in there {
+            self.agreed += if *other == here { one } else { 0.0 };
+            self.said.entry(other.to_bits()).or_default().1 += one;
+        }
+    }
+
+    /// How often both say the same, with its interval.
+    fn agreement(&self) -> Option<Interval> {
+        let many = self.items as f64;
+        (self.items > 0).then(|| wilson((self.agreed / many).min(1.0), many))
+    }
+
+    /// How often both would if neither looked, and each said everything as often as now.
+    fn by_chance(&self) -> f64 {
+        let many = self.items as f64;
+        self.said.values().map(|(here, there)| here / many * there / many).sum()
+    }
 }
 
 pub(super) async fn page(
@@ -40,19 +76,22 @@ pub(super) async fn page(
     OfQueue(queue): OfQueue,
     Asked(part): Asked<Part>,
 ) -> Result<Response, Problem> {
-    let seen = seen(&app, &queue).await?;
+    let (seen, so) = seen(&app, &queue).await?;
     let inner = table(&seen);
     if part.panel.is_some() {
-        return Ok(Html(inner.into_string()).into_response());
+        return Ok(shown(&inner, so));
     }
     let body = html! {
-        (ways(&caller, Some(&queue), "Reviewers"))
+        (ways(&caller, Some(&queue), "Reviewers", Some(so)))
         main {
             h1 { "Reviewers" }
             section class="panel" data-panel="reviewers" data-queue=(queue) aria-label="Reviewers" { (inner) }
             section class="panel" {
                 h2 { "How to read it" }
-                p class="small" { "Pace is the middle time between two verdicts, pauses of more than ten minutes left out. Agreement is about items that several have judged (" code { "quorum" } "): how often the verdict was as it was decided in the end. An item with the tag " code { "golden" } " has a known label, which the tag says: the desk does not show it, and the table says how often a reviewer found it." }
+                p class="small" { b { "Pace" } " is the middle time between two verdicts, pauses of more than ten minutes left out." }
+                p class="small" { b { "With others" } " is about items that several have judged (" code { "quorum" } "): how often a reviewer says what each of the others says of the same item, one's own vote left out, with its 95% interval and the number of items. " b { "By chance" } " is how often that would be so if nobody looked and everybody said each label as often as now: agreement is worth what it is above that." }
+                p class="small" { b { "Golden" } " items have a known label, which the desk does not show; the table says how often a reviewer found it. Make one by saying so when it is sent: " code { "{\"id\": \"p1\", \"scores\": {…}, \"golden\": \"harmful\"}" } ", or by a column of a file: " code { "jurybox serve --import scores.csv --id id --golden known" } "." }
+                p class="small" { "Only blind verdicts are compared: who takes a verdict back has seen what the jury thought, and the next one on that item is counted apart." }
                 p class="small" { "A figure of few verdicts says little: the number behind it is beside it." }
             }
         }
@@ -60,14 +99,25 @@ pub(super) async fn page(
     Ok(Page::new(&format!("Reviewers · {queue}"), &body).into_response())
 }
 
+/// Whether a verdict is what a golden item's tag says: a label, or a reward.
+fn known(right: &str, scale: Option<&Rewards>) -> Option<f64> {
+    let labelled = scale.and_then(|scale| scale.labels.get(right).copied());
+    let plain = || match right {
+        "yes" => Some(scale.map_or(1.0, |scale| scale.highest)),
+        "no" => Some(scale.map_or(0.0, |scale| scale.lowest)),
+        number => number.parse().ok(),
+    };
+    labelled.or_else(plain)
+}
+
 /// The reviewers by name.
 fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
     let people = || seen.worked.iter().filter(|work| work.source == Source::Reviewer);
-    let (mut worth, mut judges): (HashMap<u64, f64>, HashMap<u64, u64>) = Default::default();
-    for work in &seen.worked {
-        worth.extend(work.decides.map(|worth| (work.n, worth)));
+    // What was said of each item by those who had seen nothing but the item.
+    let mut said: HashMap<u64, Vec<(&str, f64)>> = HashMap::new();
+    for work in people().filter(|work| !work.seen) {
+        said.entry(work.n).or_default().push((&work.reviewer, work.reward));
     }
-    people().for_each(|work| *judges.entry(work.n).or_default() += 1);
     let mut all: BTreeMap<&str, Reviewer> = BTreeMap::new();
     for work in people() {
         let of = all.entry(&work.reviewer).or_default();
@@ -77,11 +127,21 @@ fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
         }
         (of.verdicts, of.last) = (of.verdicts + 1, work.at);
         of.today += u64::from(seen.now - work.at < DAY);
-        if let Some(worth) = worth.get(&work.n).filter(|_| judges[&work.n] > 1) {
-            of.shared = (of.shared.0 + 1, of.shared.1 + u64::from(*worth == work.reward));
+        of.seen += u64::from(work.seen);
+        if work.seen {
+            continue;
         }
-        if let Some(right) = work.tags.get(GOLDEN) {
-            of.golden = (of.golden.0 + 1, of.golden.1 + u64::from(work.label.as_ref() == Some(right)));
+        let there: Vec<f64> = said[&work.n]
+            .iter()
+            .filter(|(who, _)| *who != work.reviewer)
+            .map(|(_, reward)| *reward)
+            .collect();
+        if !there.is_empty() {
+            of.others.add(work.reward, &there);
+        }
+        let right = work.tags.get(GOLDEN).and_then(|right| known(right, seen.config.reward.as_ref()));
+        if let Some(right) = right {
+            of.golden.add(work.reward, &[right]);
         }
     }
     for skip in &seen.skipped {
@@ -90,8 +150,13 @@ fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
     all
 }
 
-fn share((of, many): (u64, u64)) -> String {
-    if of == 0 { "–".into() } else { format!("{} of {}", percent(many as f64 / of as f64), count(of)) }
+/// How often both say the same, how sure that is, and how often they would by chance.
+fn agreement(met: &Met) -> Markup {
+    let Some(share) = met.agreement() else { return html! { td { "–" } td { "–" } } };
+    html! {
+        td { b { (percent(share.mean)) } span class="muted" { " (" (percent(share.low)) " to " (percent(share.high)) ") of " (count(met.items)) } }
+        td { (percent(met.by_chance())) }
+    }
 }
 
 fn table(seen: &Seen) -> Markup {
@@ -103,7 +168,7 @@ fn table(seen: &Seen) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of reviewers" {
             table {
-                thead { tr { th { "reviewer" } th { "last 24 h" } th { "verdicts" } th { "pace" } th { "agreement" } th { "golden" } th { "skips" } th { "last" } } }
+                thead { tr { th { "reviewer" } th { "last 24 h" } th { "verdicts" } th { "pace" } th { "with others" } th { "by chance" } th { "golden" } th { "by chance" } th { "after undo" } th { "skips" } th { "last" } } }
                 tbody {
                     @for (name, of) in &mut all {
                         tr {
@@ -111,8 +176,9 @@ fn table(seen: &Seen) -> Markup {
                             td { (count(of.today)) }
                             td { (count(of.verdicts)) }
                             td { (quantile(&mut of.between, 0.5).map_or("–".into(), span)) }
-                            td { (share(of.shared)) }
-                            td { (share(of.golden)) }
+                            (agreement(&of.others))
+                            (agreement(&of.golden))
+                            td { (count(of.seen)) }
                             td { (skips(&of.skips)) }
                             td { @if of.last > 0 { (moment(of.last, seen.now)) } }
                         }
@@ -129,4 +195,35 @@ fn skips(all: &BTreeMap<String, u64>) -> Markup {
     let many: u64 = all.values().sum();
     let reasons: Vec<String> = all.iter().map(|(reason, many)| format!("{reason}: {many}")).collect();
     html! { span title=[(many > 0).then(|| reasons.join("\n"))] { (count(many)) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agreement_leaves_out_ones_own_vote_and_stands_beside_chance() {
+        let mut met = Met::default();
+        // Who says yes to everything agrees with those who say yes to nine of ten: as chance would.
+        (0..10).for_each(|at| met.add(1.0, &[f64::from(u8::from(at > 0))]));
+        let share = met.agreement().unwrap();
+        assert!((share.mean - 0.9).abs() < 1e-12 && (met.by_chance() - 0.9).abs() < 1e-12);
+        assert!(share.low > 0.5 && share.high < 1.0);
+        // Two others who differ: half an agreement.
+        let mut split = Met::default();
+        split.add(1.0, &[1.0, 0.0]);
+        assert_eq!((split.items, split.agreed, split.by_chance()), (1, 0.5, 0.5));
+        assert_eq!(Met::default().agreement(), None);
+    }
+
+    #[test]
+    fn a_golden_item_is_known_by_label_or_reward() {
+        let scale = Rewards { lowest: -1.0, highest: 3.0, labels: [("harmful".to_string(), 3.0)].into() };
+        assert_eq!(known("harmful", Some(&scale)), Some(3.0));
+        assert_eq!(
+            [known("no", Some(&scale)), known("yes", None), known("0.5", None)],
+            [Some(-1.0), Some(1.0), Some(0.5)]
+        );
+        assert_eq!(known("whatever", Some(&scale)), None);
+    }
 }

@@ -1,5 +1,6 @@
 //! Who has logged in on a page: a random word in a cookie, which is not the key and dies with the server.
 
+use crate::app::App;
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -45,11 +46,16 @@ impl Sessions {
         Some(word)
     }
 
-    /// The hash of the key that a request's cookie stands for.
-    pub(crate) fn key(&self, headers: &HeaderMap) -> Option<[u8; 32]> {
-        let word = cookie(headers, COOKIE)?;
+    /// The session that a request's cookie is the word of, and the key that it stands for, both by their hashes.
+    pub(crate) fn known(&self, headers: &HeaderMap) -> Option<([u8; 32], [u8; 32])> {
+        let word = hash_of(&cookie(headers, COOKIE)?);
+        Some((word, self.key_of(&word)?))
+    }
+
+    /// The key that a session stands for, as long as it lasts.
+    pub(crate) fn key_of(&self, word: &[u8; 32]) -> Option<[u8; 32]> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&hash_of(&word)).filter(|session| session.until > Instant::now()).map(|session| session.key)
+        all.get(word).filter(|session| session.until > Instant::now()).map(|session| session.key)
     }
 
     /// Ends the session of a request.
@@ -58,6 +64,20 @@ impl Sessions {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash_of(&word));
         }
     }
+}
+
+/// A cookie for all pages. It is never sent in the clear where this server speaks TLS, or a proxy before it does: the browser says of
+/// each form by which scheme it has the page, and who lies about that makes but their own cookie stricter.
+pub(super) fn set_cookie(
+    app: &App,
+    headers: &HeaderMap,
+    (name, value): (&str, &str),
+    seconds: u64,
+) -> String {
+    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok()).unwrap_or_default();
+    let by_tls = app.0.settings.tls.is_some() || origin.starts_with("https://");
+    let secure = if by_tls { "; Secure" } else { "" };
+    format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
 }
 
 /// A cookie of a request.
@@ -82,11 +102,14 @@ mod tests {
         let other = sessions.begin([8; 32]).unwrap();
         assert_ne!(word, other);
         let headers = with_cookie(&format!("a=b; {COOKIE}={word}"));
-        assert_eq!(sessions.key(&headers), Some([7; 32]));
-        assert_eq!(sessions.key(&with_cookie(&format!("{COOKIE}={}", "0".repeat(64)))), None);
-        assert_eq!(sessions.key(&with_cookie(&format!("x{COOKIE}={word}"))), None);
+        assert_eq!(sessions.known(&headers).map(|(_, key)| key), Some([7; 32]));
+        assert_eq!(sessions.known(&with_cookie(&format!("{COOKIE}={}", "0".repeat(64)))), None);
+        assert_eq!(sessions.known(&with_cookie(&format!("x{COOKIE}={word}"))), None);
         sessions.end(&headers);
-        assert_eq!(sessions.key(&headers), None);
-        assert_eq!(sessions.key(&with_cookie(&format!("{COOKIE}={other}"))), Some([8; 32]));
+        assert_eq!(sessions.known(&headers), None);
+        assert_eq!(
+            sessions.known(&with_cookie(&format!("{COOKIE}={other}"))).map(|(_, key)| key),
+            Some([8; 32])
+        );
     }
 }

@@ -1,11 +1,12 @@
 //! What is around every page: its head, its ways, its headers, and what it says when something is wrong.
 
 use super::assets::FOLDER;
-use super::format::in_address;
+use super::format::{clock, in_address, now};
 use crate::guard::Caller;
 use crate::problem::Problem;
+use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use jurybox_server::Role;
@@ -13,6 +14,15 @@ use maud::{DOCTYPE, Markup, html};
 
 /// What a page may do: load its own style, scripts and panels, show pictures that are within it, and frame nothing but text of its own.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// A thousandth of a second, in microseconds.
+const MILLISECOND: i64 = 1000;
+
+/// A part of a page, with when that was read which it shows.
+pub(super) fn part(inner: &Markup, read: i64) -> Response {
+    let headers = [("Jurybox-As-Of", (read / MILLISECOND).to_string())];
+    (headers, Html(inner.0.clone())).into_response()
+}
 
 /// A page.
 pub(super) struct Page(Markup);
@@ -50,7 +60,7 @@ pub(super) fn frame(title: &str, body: &Markup) -> Markup {
 }
 
 /// The line at the top of every page but the desk: where one is, where one can go, and how fresh it is.
-pub(super) fn ways(caller: &Caller, queue: Option<&str>, here: &str) -> Markup {
+pub(super) fn ways(caller: &Caller, queue: Option<&str>, here: &str, read: Option<i64>) -> Markup {
     let way = |path: String, name: &str| {
         html! { a href=(path) aria-current=[(name == here).then_some("page")] { (name) } }
     };
@@ -63,6 +73,7 @@ pub(super) fn ways(caller: &Caller, queue: Option<&str>, here: &str) -> Markup {
                         span class="where" { (queue) }
                         (way(format!("/q/{queue}"), "Queue"))
                         (way(format!("/q/{queue}/reviewers"), "Reviewers"))
+                        (way(format!("/q/{queue}/audit"), "Audit"))
                         @if caller.may(Role::Review) { (way(format!("/q/{queue}/desk"), "Desk")) }
                     }
                     None => {
@@ -71,7 +82,12 @@ pub(super) fn ways(caller: &Caller, queue: Option<&str>, here: &str) -> Markup {
                     }
                 }
             }
-            span class="fresh" { span #fresh { "as of now" } " " i #pulse aria-hidden="true" {} }
+            @if let Some(read) = read {
+                span class="fresh" {
+                    span #fresh data-at=(read / MILLISECOND) data-age=((now() - read) / MILLISECOND) { "as of " (clock(read)) " UTC" }
+                    " " i #pulse aria-hidden="true" {}
+                }
+            }
             @if caller.has_session() {
                 form class="leave" method="post" action="/logout" { button { "Log out" } }
             }
@@ -79,40 +95,79 @@ pub(super) fn ways(caller: &Caller, queue: Option<&str>, here: &str) -> Markup {
     }
 }
 
-/// Every page has its own policy; who may not see it is shown the door, and what is wrong is said in a page.
-pub(super) async fn dressed(request: Request, next: Next) -> Response {
-    let headers = request.headers();
+/// Whether whoever asks wants a page: a person in a browser.
+pub(crate) fn is_person(headers: &HeaderMap) -> bool {
     let accepts = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    let (person, asked) = (accepts.contains("text/html"), request.method() == Method::GET);
+    accepts.contains("text/html") && !accepts.contains("json")
+}
+
+/// Every page has its own policy, and who may not see it is shown the door.
+pub(super) async fn dressed(request: Request, next: Next) -> Response {
+    let asked = is_person(request.headers()) && request.method() == Method::GET;
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_string();
     let mut response = next.run(request).await;
-    if let Some(problem) = response.extensions().get::<Problem>().cloned()
-        && person
+    if asked
+        && response.status() == StatusCode::UNAUTHORIZED
+        && response.extensions().get::<Problem>().is_some()
     {
-        if response.status() == StatusCode::UNAUTHORIZED && asked {
-            response = Redirect::to(&format!("/login?next={}", in_address(&path))).into_response();
-        } else {
-            let status = response.status();
-            response = (status, Page::new("Something is in the way", &wrong(&problem))).into_response();
-            // For the log.
-            response.extensions_mut().insert(problem);
-        }
+        response = Redirect::to(&format!("/login?next={}", in_address(&path))).into_response();
     }
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    // Without any, a browser would not say either where a form comes from.
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    be_careful(response.headers_mut());
     response
 }
 
-/// What is wrong, in words.
-fn wrong(problem: &Problem) -> Markup {
+/// The headers of a page.
+fn be_careful(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    // Without any, a browser would not say either where a form comes from.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+}
+
+/// What is wrong, to a person: the same answer, with a page for its body.
+pub(crate) fn explain(response: &mut Response, problem: &Problem, id: &str, path: &str) {
+    let page = frame("Jurybox", &wrong(problem, id, path)).into_string();
+    *response.body_mut() = Body::from(page);
+    let headers = response.headers_mut();
+    headers.remove(header::CONTENT_LENGTH);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    be_careful(headers);
+}
+
+/// What is wrong, in words, and where to go from there.
+fn wrong(problem: &Problem, id: &str, path: &str) -> Markup {
+    let title = match problem.status() {
+        401 => "A key is needed",
+        403 => "This is not open to you",
+        404 => "There is nothing here",
+        409 => "Something has happened since",
+        429 | 503 => "Not now",
+        500.. => "Something is broken",
+        _ => "This cannot be done",
+    };
+    let queue = path.strip_prefix("/q/").and_then(|rest| rest.split('/').next());
+    let queue = queue.filter(|_| problem.code() != "no_queue" && problem.status() != 403);
+    let at_desk = queue.filter(|queue| path[3 + queue.len()..].starts_with("/desk"));
     html! {
         main class="door" {
-            h1 { "Something is in the way" }
-            p { (problem.detail()) }
+            h1 { (title) }
+            p { (sentence(problem.detail())) }
             p class="small" { (problem.advice()) }
-            p { a href="/" { "All queues" } }
+            @if let Some(seconds) = problem.seconds() { p class="small" { "Try again in " (seconds) " s." } }
+            p class="ways-on" {
+                @if let Some(queue) = at_desk { a href={ "/q/" (queue) "/desk" } { "Back to the desk" } }
+                @else if let Some(queue) = queue { a href={ "/q/" (queue) } { "Queue " (queue) } }
+                a href="/" { "All queues" }
+                @if problem.status() == 401 { a href="/login" { "Log in" } }
+            }
+            p class="small" { (problem.status()) " " code { (problem.code()) } " · request " code { (id) } }
         }
     }
+}
+
+/// What stands by itself begins with a capital and ends with a stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
 }

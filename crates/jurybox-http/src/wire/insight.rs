@@ -92,6 +92,9 @@ pub(crate) struct ItemVerdict {
     /// What the reviewer said beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// Whether the reviewer had given a verdict on the item before, and may have seen what the jury thought: it follows one that was taken
+    /// back, or revises one.
+    seen: bool,
 }
 
 /// Somebody who has an item.
@@ -147,6 +150,7 @@ impl ItemInFull {
             reward: judged.reward,
             label: judged.label,
             note: judged.note,
+            seen: judged.seen,
         };
         ItemInFull {
             item: Item::new(item, names),

@@ -60,7 +60,13 @@ pub(crate) struct NewItem {
     /// From when on it goes before all others.
     #[schema(value_type = Option<String>, format = DateTime)]
     due: Option<Time>,
+    /// The label or the reward that a careful reviewer would give it, where that is known: the page about reviewers says how often each finds
+    /// it. The desk does not show it. It is kept as the tag `golden`.
+    golden: Option<Name>,
 }
+
+/// The tag of an item whose right label or reward is known: its value is that.
+pub(crate) const GOLDEN: &str = "golden";
 
 impl NewItem {
     /// Reads one of many. An error says what is wrong, and the item's id where that can be read.
@@ -116,7 +122,12 @@ impl From<NewItem> for jurybox_server::NewItem {
             id: item.id.into(),
             scores: item.scores.into_iter().map(|(name, score)| (name.into(), score)).collect(),
             payload: item.payload,
-            tags: item.tags.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            tags: item
+                .tags
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .chain(item.golden.map(|known| (GOLDEN.to_string(), known.into())))
+                .collect(),
             due: item.due.map(|due| due.0),
         }
     }

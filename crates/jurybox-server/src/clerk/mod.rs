@@ -233,20 +233,21 @@ impl Clerk {
             }
             Ok((answers, events)) => match self.commit(events, batch) {
                 Ok(()) => answers,
-                Err(error) => self.blame(calls, &error),
+                Err(error) => self.blame(calls, all_new, &error),
             },
             Err(error) => {
                 self.replica.board.rollback();
                 self.store.rollback();
-                self.blame(calls, &error)
+                self.blame(calls, all_new, &error)
             }
         }
     }
 
     /// Who is told of an error that has ended a transaction: all of its calls, unless it is the fault of one of them. Then each has one of its
-    /// own, and the others are answered.
-    fn blame(&mut self, calls: &[Call], error: &Error) -> Vec<Result<Answer, Error>> {
-        if calls.len() == 1 || !matches!(error, Error::Contradiction(_) | Error::Corrupt(_)) {
+    /// own, and the others are answered. Where items were taken for new and one was there, it is nobody's fault, and all will be asked again.
+    fn blame(&mut self, calls: &[Call], all_new: bool, error: &Error) -> Vec<Result<Answer, Error>> {
+        let nobodys = all_new && self.store.has_stumbled();
+        if nobodys || calls.len() == 1 || !matches!(error, Error::Contradiction(_) | Error::Corrupt(_)) {
             return calls.iter().map(|_| Err(error.clone())).collect();
         }
         let mut answers = Vec::with_capacity(calls.len());

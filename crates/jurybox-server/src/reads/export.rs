@@ -61,6 +61,10 @@ pub struct ExportedVerdict {
     pub observed: Option<i64>,
     /// Whether it decided what the item is worth.
     pub decides: bool,
+    /// Whether its reviewer had given a verdict on the item before, and may have seen what was thought of it since: the item came back by a
+    /// verdict taken back, or it revises another.
+    #[serde(default)]
+    pub seen: bool,
 }
 
 /// How a reviewer came to have an item.
@@ -192,6 +196,8 @@ impl Told {
     fn exported(self, decides: bool) -> ExportedVerdict {
         let Told { verdict, given, model, claimed, note } = self;
         let (probability, explored) = (verdict.probability, verdict.explored);
+        // What answers no claim answers a verdict taken back.
+        let seen = verdict.supersedes.is_some() || (verdict.claim.is_some() && model.is_none());
         ExportedVerdict {
             id: verdict.id,
             reviewer: verdict.reviewer,
@@ -203,6 +209,7 @@ impl Told {
             given,
             observed: verdict.observed_at,
             decides,
+            seen,
         }
     }
 }

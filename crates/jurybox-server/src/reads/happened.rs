@@ -89,6 +89,28 @@ impl Queue {
     }
 }
 
+impl Queue {
+    /// What happened to the item of that number, newest first, so many entries at the most: each tells of this item alone. That it was kept for
+    /// longer, or given back without a reason, is not among it.
+    pub fn happened_to(&self, n: u64, most: usize) -> Result<Vec<Happened>, Error> {
+        self.read_aside(|store, queue, head| {
+            let (seatings, _) = set_up(store, queue, head.seq)?;
+            let ids: HashMap<u64, String> = store.ids(queue, &[n])?.into_iter().collect();
+            let mut happened = Vec::new();
+            for seq in store.entries_about(queue, n, most as u64)? {
+                for event in store.events(queue, seq.saturating_sub(1), seq, &seatings)? {
+                    let undone = match &event.body {
+                        Body::Undo { verdict, .. } => store.taken_back(queue, *verdict, seq)?,
+                        _ => None,
+                    };
+                    happened.push(Happened { undone, ..told(event, &ids) });
+                }
+            }
+            Ok(happened)
+        })
+    }
+}
+
 /// Says what each setting up changed, by all that there were.
 fn note_changes(happened: &mut [Happened], bodies: &[(u64, String)]) -> Result<(), Error> {
     let mut before = Value::Null;

@@ -2,7 +2,7 @@
 
 use crate::board::{Board, Filter};
 use crate::clerk::Clerk;
-use crate::rows::ItemRow;
+use crate::rows::{ItemRow, VerdictRow};
 use crate::seatings::Seatings;
 use crate::service::Queue;
 use crate::store::{Store, set_up};
@@ -56,6 +56,8 @@ pub struct Judged {
     pub label: Option<String>,
     /// What was said beside it.
     pub note: Option<String>,
+    /// Whether its reviewer had given a verdict on the item before, and may have seen what was thought of it since.
+    pub seen: bool,
 }
 
 /// An item, and why it has its place.
@@ -194,14 +196,15 @@ impl Clerk {
             .into_iter()
             .map(|(which, note)| ((which.seq, which.i), note))
             .collect();
-        let verdicts = self
-            .verdicts_on(n)?
-            .into_iter()
-            .map(|row| {
-                let note = notes.remove(&(row.which.seq, row.which.i));
-                Judged { id: row.id, reviewer: row.reviewer, reward: row.reward, label: row.label, note }
-            })
-            .collect();
+        let mut verdicts = Vec::new();
+        for row in self.verdicts_on(n)? {
+            let note = notes.remove(&(row.which.seq, row.which.i));
+            let claim =
+                row.claim.map(|claim| self.store_to_read().kind_of(queue, claim)).transpose()?.flatten();
+            let seen = row.supersedes.is_some() || claim.as_deref() == Some("undo");
+            let VerdictRow { id, reviewer, reward, label, .. } = row;
+            verdicts.push(Judged { id, reviewer, reward, label, note, seen });
+        }
         let board = &self.replica.board;
         let leases = board.work(n).map(|work| &work.leases[..]).unwrap_or_default();
         let leases = leases

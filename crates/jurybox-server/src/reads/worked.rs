@@ -30,6 +30,9 @@ pub struct Worked {
     pub decides: Option<f64>,
     /// Whether its pick was an audit.
     pub explored: bool,
+    /// Whether its reviewer had given a verdict on its item before, and may have seen what was thought of it since: it is on an item that came
+    /// back by a verdict taken back, or revises another.
+    pub seen: bool,
     /// The scores of its item, NaN where missing; none where it was erased.
     pub scores: Vec<f64>,
     /// The tags of its item.
@@ -88,6 +91,7 @@ pub(crate) struct WorkedRow {
     pub(crate) reward: f64,
     pub(crate) decides: Option<f64>,
     pub(crate) explored: bool,
+    pub(crate) seen: bool,
 }
 
 impl Queue {
@@ -97,7 +101,7 @@ impl Queue {
             let (seatings, _) = set_up(store, queue, head.seq)?;
             let mut worked = Vec::new();
             for row in store.worked(queue, most)?.into_iter().rev() {
-                let WorkedRow { item, at, claimed, reviewer, source, label, reward, decides, explored } = row;
+                let WorkedRow { item, at, claimed, reviewer, source, label, reward, decides, explored, seen } = row;
                 let arrived = item.arrived;
                 let Added { n, scores, tags, .. } = item.into_added(&seatings, head.seq + 1);
                 worked.push(Worked {
@@ -111,6 +115,7 @@ impl Queue {
                     reward,
                     decides,
                     explored,
+                    seen,
                     scores,
                     tags,
                 });

@@ -63,6 +63,8 @@ pub(crate) trait Lookups {
     fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<Own>, Error>;
     /// What was said beside the verdicts on an item.
     fn notes_on(&mut self, queue: i64, n: u64) -> Result<Vec<(Which, String)>, Error>;
+    /// The entries that brought an item, scored it anew, gave it to somebody, judged it, took that back or ended it; newest first.
+    fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error>;
     /// Every so manieth item that came in and was not erased, by number.
     fn every(
         &mut self,
@@ -162,6 +164,7 @@ impl Lookups for Sqlite {
                 reward: get(row, 13)?,
                 decides: get(row, 14)?,
                 explored: get(row, 15)?,
+                seen: get(row, 16)?,
             })
         })
     }
@@ -194,6 +197,10 @@ impl Lookups for Sqlite {
         self.rows(sql::NOTES_ON, (queue, n), |row| {
             Ok((Which { seq: get(row, 0)?, i: get(row, 1)? }, get(row, 2)?))
         })
+    }
+
+    fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error> {
+        self.rows(sql::ABOUT, (queue, n, most), |row| get(row, 0))
     }
 
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {

@@ -145,7 +145,7 @@ pub(crate) fn looked_at() -> String {
 pub(crate) fn worked() -> String {
     let late = LATE.replace("r.seq <= {at}", "TRUE");
     format!(
-        "SELECT {ITEM}, l.at, c.at, v.reviewer, v.source, v.label, v.reward, v.decides, v.explored FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN log c ON c.queue = v.queue AND c.seq = v.claim LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?2"
+        "SELECT {ITEM}, l.at, c.at, v.reviewer, v.source, v.label, v.reward, v.decides, v.explored, CAST(CASE WHEN c.kind = 'undo' OR v.supersedes_seq IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN log c ON c.queue = v.queue AND c.seq = v.claim LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?2"
     )
 }
 pub(crate) const SKIPPED: &str = "SELECT l.at, s.reviewer, s.reason FROM skips s JOIN log l ON l.queue = s.queue AND l.seq = s.seq WHERE s.queue = ?1 ORDER BY s.seq DESC LIMIT ?2";
@@ -154,6 +154,10 @@ pub(crate) const LAST_ARRIVALS: &str = "SELECT arrived FROM items WHERE queue = 
 pub(crate) const OWN_VERDICTS: &str = "SELECT v.id, i.key, l.at, v.stands_from, v.label, v.reward, n.body FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN notes n ON n.queue = v.queue AND n.n = v.item AND n.seq = v.seq AND n.i = v.i WHERE v.queue = ?1 AND v.seq > ?2 AND v.reviewer = ?3 AND v.source = 'reviewer' AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND i.key IS NOT NULL AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?4";
 pub(crate) const NOTES_ON: &str =
     "SELECT seq, i, body FROM notes WHERE queue = ?1 AND n = ?2 ORDER BY seq, i";
+
+/// The entries that tables know to be about an item, newest first. Claims and verdicts have no order by item: those since it came in are looked
+/// through.
+pub(crate) const ABOUT: &str = "SELECT seq FROM items WHERE queue = ?1 AND n = ?2 UNION SELECT closed_seq FROM items WHERE queue = ?1 AND n = ?2 AND closed_seq IS NOT NULL UNION SELECT seq FROM rescored WHERE queue = ?1 AND n = ?2 UNION SELECT seq FROM skips WHERE queue = ?1 AND item = ?2 UNION SELECT seq FROM claims WHERE queue = ?1 AND item = ?2 AND seq > (SELECT seq FROM items WHERE queue = ?1 AND n = ?2) UNION SELECT seq FROM verdicts WHERE queue = ?1 AND item = ?2 AND seq > (SELECT seq FROM items WHERE queue = ?1 AND n = ?2) UNION SELECT superseded_by FROM verdicts WHERE queue = ?1 AND item = ?2 AND superseded_by IS NOT NULL AND seq > (SELECT seq FROM items WHERE queue = ?1 AND n = ?2) ORDER BY 1 DESC LIMIT ?3";
 
 /// Every so manieth item that came in, whatever became of it, with its present scores.
 pub(crate) fn every() -> String {

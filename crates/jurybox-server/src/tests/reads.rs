@@ -16,7 +16,8 @@ on_both!(
     a_preview_is_what_the_change_then_does,
     keys_are_kept_and_taken_away,
     a_queue_that_is_deleted_leaves_nothing,
-    an_entry_says_what_was_taken_back_and_what_was_set
+    an_entry_says_what_was_taken_back_and_what_was_set,
+    an_item_has_its_history_and_a_verdict_after_another_has_seen
 );
 
 fn config() -> Config {
@@ -91,6 +92,49 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     assert!(queue.happened(last, 9).unwrap().iter().all(settles));
     let found = queue.found().unwrap();
     assert_eq!((found.items, found.looked_at, found.caught), (1, 0, 0.0));
+}
+
+fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(home.place.clone(), Duration::from_secs(5)).unwrap();
+    let queue = service.create("q", &Config { undo_seconds: 60, ..config() }).unwrap();
+    let ask = |request| queue.ask(Call::new("ann", request)).unwrap();
+    ask(Request::Items(vec![item("x", 0.9, None), item("y", 0.1, None)]));
+    ask(Request::Items(vec![item("x", 0.9, Some(0.5))]));
+    let claim = || Request::Claim { reviewer: "ann".into(), k: Some(2), filter: Filter::default() };
+    let Answer::Claims { claims, .. } = ask(claim()) else { panic!() };
+    ask(Request::Skip { reviewer: "ann".into(), item: "y".into(), reason: "not mine".into() });
+    let on =
+        |id: &str, item: &str, token: u64| NewVerdict { token: Some(token), ..verdict(id, item, "ann", 1.0) };
+    ask(Request::Verdicts(vec![on("v", "x", claims[0].token)]));
+    assert!(!queue.worked(9).unwrap().0[0].seen && !queue.explained("x").unwrap().unwrap().verdicts[0].seen);
+    let Answer::Undone { token, .. } = ask(Request::Undo { reviewer: "ann".into(), verdict: "v".into() })
+    else {
+        panic!()
+    };
+    ask(Request::Verdicts(vec![on("w", "x", token)]));
+    ask(Request::Verdicts(vec![verdict("z", "y", "bob", 0.0)]));
+    // What ann says now she says after she could see what was thought of it; bob has seen nothing.
+    let seen: Vec<(String, bool)> =
+        queue.worked(9).unwrap().0.into_iter().map(|work| (work.reviewer, work.seen)).collect();
+    assert_eq!(seen, [("ann".to_string(), true), ("bob".to_string(), false)]);
+    let told = queue.explained("x").unwrap().unwrap();
+    assert!(told.verdicts[0].seen);
+    let exported: Vec<bool> =
+        queue.exported(0, 9).unwrap().items.iter().map(|item| item.verdicts[0].seen).collect();
+    assert_eq!(exported, [true, false]);
+    let kinds =
+        |n: u64| -> Vec<&str> { queue.happened_to(n, 20).unwrap().iter().map(|one| one.kind).collect() };
+    assert_eq!(kinds(told.item.n), ["verdicts", "undo", "verdicts", "claim", "items", "items"]);
+    assert_eq!(kinds(2), ["verdicts", "release", "claim", "items"]);
+    let happened = queue.happened_to(told.item.n, 20).unwrap();
+    assert!(happened.iter().all(|one| one.items == ["x"]), "each tells of this item alone");
+    assert_eq!((happened[0].verdicts[0].0.as_str(), happened[1].undone.as_deref()), ("w", Some("v")));
+    assert_eq!(queue.happened_to(told.item.n, 2).unwrap().len(), 2);
+    // A revision comes after it too.
+    let again = NewVerdict { revises: Some("z".into()), ..verdict("z2", "y", "bob", 1.0) };
+    ask(Request::Verdicts(vec![again]));
+    assert!(queue.explained("y").unwrap().unwrap().verdicts[0].seen);
 }
 
 fn an_entry_says_what_was_taken_back_and_what_was_set(kind: Kind) {

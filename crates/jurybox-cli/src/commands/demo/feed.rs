@@ -16,10 +16,11 @@ const POSTS: usize = 16;
 /// Who looks. Each takes a few posts at a time, and then judges one with every tick.
 const REVIEWERS: [&str; 4] = ["ana", "ben", "chloe", "dev"];
 const TAKEN: u32 = 4;
-/// Posts that nobody has looked at by then are closed: a demo that runs all day does not grow, and what was scored before a swap is soon gone.
-const TOO_OLD: Duration = Duration::from_secs(40);
-/// How often that is seen to.
-const SWEEP: u64 = 80;
+/// Posts that nobody has looked at by then are closed: a demo that runs all day does not grow. It is shorter than it takes to see that an
+/// evaluator has changed: else the new weights would meet scores from before, and pick whatever is loudest among them.
+const TOO_OLD: Duration = Duration::from_secs(10);
+/// How often that is seen to, in ticks.
+const SWEEP: u64 = 10;
 
 /// The desk, fed until it is told to end.
 pub(super) struct Feed {

@@ -6,10 +6,7 @@ use super::Place;
 use crate::messages::say;
 use crate::output;
 use anyhow::ensure;
-use jurybox_server::{Call, Rejected};
-
-/// Rejected items that are named.
-const NAMED: usize = 5;
+use jurybox_server::Call;
 
 /// Add items with their scores; those that are there already get the scores that are new.
 ///
@@ -34,9 +31,7 @@ impl Args {
         let intake = Intake::open(&self.columns, &self.cells, evaluators.as_slice(), false)?;
         let taken = intake.take(|request| Ok(desk.ask(&Call::new("desk", request))?))?;
         say(format_args!("{}", taken.told()));
-        for Rejected { id, why } in taken.rejected.iter().take(NAMED) {
-            say(format_args!("warning: {id}: {why}"));
-        }
+        taken.warn();
         if self.json {
             output::versioned("desk-add", taken.document())?;
         }

@@ -6,13 +6,10 @@ use super::super::set_up::SetUp;
 use super::Beside;
 use crate::messages::say;
 use anyhow::{bail, ensure};
-use jurybox_server::{Call, Config, Queue, Rejected, Rewards, Service};
+use jurybox_server::{Call, Config, Queue, Rewards, Service};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Rejected items that are named.
-const NAMED: usize = 5;
 
 /// Which files are put into which queue, and how.
 #[derive(clap::Args)]
@@ -110,9 +107,7 @@ impl Import {
             Ok(queue.ask(Call::new("import", request))?)
         })?;
         say(format_args!("{name}: {}", taken.told()));
-        for Rejected { id, why } in taken.rejected.iter().take(NAMED) {
-            say(format_args!("warning: {id}: {why}"));
-        }
+        taken.warn();
         if taken.accepted + taken.updated + taken.refused == 0 {
             say(format_args!("all of it was there already: nothing has changed"));
         }

@@ -14,6 +14,7 @@ use crate::input::{Beginning, Input};
 use crate::look::{Look, ROWS};
 use crate::roles::Found;
 use crate::scan::Part;
+use crate::spare::strike;
 use crate::warning::Warning;
 use header::Header;
 use memchr::{memchr, memchr_iter};
@@ -124,6 +125,10 @@ impl Source for Csv {
     fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
         let batch = parse::parse(self.path(), &unit.text, self.header.delimiter, ask)?;
         each(Parsed { batch, text: &unit.text, arrays: None })
+    }
+
+    fn strike(&self, unit: &mut Unit, line: u64) -> bool {
+        strike(&mut unit.text, line, |text, at| record_end(text, at, self.header.delimiter))
     }
 
     fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {

@@ -15,6 +15,7 @@ use crate::look::{Look, ROWS};
 use crate::number::Notation;
 use crate::roles::{Found, Kind};
 use crate::scan::Part;
+use crate::spare::strike;
 use cells::JsonCells;
 use fields::Ways;
 use memchr::memchr_iter;
@@ -167,6 +168,10 @@ impl Source for JsonLines {
         let wanted = parse::Wanted { path: self.path(), ways: &ways, place };
         let batch = parse::parse(&wanted, &unit.text, ask)?;
         each(Parsed { batch, text: &unit.text, arrays: None })
+    }
+
+    fn strike(&self, unit: &mut Unit, line: u64) -> bool {
+        strike(&mut unit.text, line, |_, _| None)
     }
 
     fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {

@@ -18,7 +18,10 @@ function begin() {
   const outbox = new Outbox(queue, reviewer, (state, entry, said) => {
     if (state === "sent") {
       bar();
-      if (before?.id === entry.id && said.jury) thought(said.jury);
+      if (before?.id === entry.id && said.jury) {
+        before.thought = true;
+        thought(said.jury);
+      }
       fill();
     } else if (state === "refused") {
       refused.push(`${entry.body.label ?? "skip"}: ${said.why ?? said.detail ?? "it was refused"}`);
@@ -170,6 +173,7 @@ function begin() {
         return bar(answer.away ? "The server cannot be reached: undo it once it is back." : answer.body.detail);
       }
       shown = answer.body.items[0] ?? shown;
+      if (back.thought) bar("You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind.");
     }
     done.delete(mark(shown));
     count("today", -1);

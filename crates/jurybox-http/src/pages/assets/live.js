@@ -2,23 +2,34 @@
 
 const panels = () => [...document.querySelectorAll("[data-panel]")];
 const fresh = document.getElementById("fresh");
-let seen = Date.now(), stale = new Set(), working = false;
+let stale = new Set(), working = false;
+// By the server's clock, in milliseconds: when what is shown was read, and when something last changed.
+let read = Number(fresh?.dataset.at), changed = read;
+const skew = read + Number(fresh?.dataset.age) - Date.now();
 
 if (fresh && panels().length) {
   const stream = new EventSource("/live");
   const pulse = document.getElementById("pulse");
   stream.onmessage = (event) => {
-    const { queue } = JSON.parse(event.data);
-    seen = Date.now();
-    for (const panel of panels()) if (!panel.dataset.queue || panel.dataset.queue === queue) stale.add(panel.dataset.panel);
+    const { queue, at } = JSON.parse(event.data);
+    const concerned = panels().filter((panel) => !panel.dataset.queue || panel.dataset.queue === queue);
+    if (!concerned.length) return;
+    changed = at;
+    for (const panel of concerned) stale.add(panel.dataset.panel);
     work();
   };
-  stream.onopen = () => pulse.classList.add("on");
-  stream.onerror = () => pulse.classList.remove("on");
-  setInterval(() => {
-    const seconds = Math.round((Date.now() - seen) / 1000);
-    fresh.textContent = seconds < 2 ? "as of now" : seconds < 90 ? `no change for ${seconds} s` : `no change for ${Math.round(seconds / 60)} min`;
-  }, 1000);
+  const tell = () => {
+    const live = stream.readyState === EventSource.OPEN;
+    pulse.classList.toggle("on", live);
+    const seconds = Math.max(0, Math.round((Date.now() + skew - read) / 1000));
+    const long = seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+    const closed = stream.readyState === EventSource.CLOSED ? ", live no more: reload" : ", not live";
+    if (!live) fresh.textContent = `as of ${long} ago${closed}`;
+    else if (seconds < 2) fresh.textContent = "as of now";
+    else fresh.textContent = changed > read ? `as of ${long} ago` : `no change for ${long}`;
+  };
+  stream.onopen = stream.onerror = tell;
+  setInterval(tell, 1000);
 }
 
 async function work() {
@@ -46,6 +57,7 @@ async function again(name) {
     const answer = await fetch(at, { headers: { Accept: "text/html" } });
     if (!answer.ok || answer.redirected) return;
     const html = await answer.text();
+    read = Number(answer.headers.get("Jurybox-As-Of")) || read;
     const open = [...panel.querySelectorAll("details")].map((details) => details.open);
     panel.innerHTML = html;
     panel.querySelectorAll("details").forEach((details, at) => (details.open = open[at] ?? details.open));

@@ -5,7 +5,7 @@ mod view;
 use super::format::{hex, now};
 use super::payload;
 use super::posted::{Posted, see};
-use super::session::cookie;
+use super::session::{cookie, set_cookie};
 use super::shell::Page;
 use crate::app::App;
 use crate::body::Json;
@@ -22,6 +22,8 @@ use serde::{Deserialize, Serialize};
 
 /// The cookie that remembers a reviewer's name, where no key or proxy says it.
 const WHO: &str = "jurybox-reviewer";
+/// For how many seconds it does.
+const A_YEAR: u64 = 31_536_000;
 /// How many items a reviewer holds: the one that is read, and the next.
 const HELD: usize = 2;
 /// The most labels that have a key of their own.
@@ -114,12 +116,11 @@ pub(super) async fn who(
     State(app): State<App>,
     caller: Caller,
     OfQueue(queue): OfQueue,
+    headers: HeaderMap,
     Posted { said, .. }: Posted<Who>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
-    let secure = if app.0.settings.tls.is_some() { "; Secure" } else { "" };
-    let name = encoded(&said.reviewer);
-    let cookie = format!("{WHO}={name}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000{secure}");
+    let cookie = set_cookie(&app, &headers, (WHO, &encoded(&said.reviewer)), A_YEAR);
     Ok(([(header::SET_COOKIE, cookie)], see(&format!("/q/{queue}/desk"))).into_response())
 }
 
@@ -344,13 +345,14 @@ pub(super) async fn leave(
     State(app): State<App>,
     caller: Caller,
     OfQueue(queue): OfQueue,
+    headers: HeaderMap,
     key: Idempotency,
     Posted { said: Who { reviewer }, .. }: Posted<Who>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let request = Request::Release { reviewer: reviewer.into(), items: Vec::new() };
     ask(&app, &queue, &caller, &key, request).await?;
-    let cookie = format!("{WHO}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    let cookie = set_cookie(&app, &headers, (WHO, ""), 0);
     let to = if caller.reviews_as().is_some() { "/".to_string() } else { format!("/q/{queue}/desk") };
     Ok(([(header::SET_COOKIE, cookie)], see(&to)).into_response())
 }

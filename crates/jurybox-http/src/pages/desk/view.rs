@@ -2,7 +2,7 @@
 
 use super::super::assets::FOLDER;
 use super::super::format::{between, count, moment, now, rounded};
-use super::super::payload;
+use super::super::{events, payload};
 use super::{Desk, KEYS, labels, names};
 use crate::guard::Caller;
 use crate::time::Time;
@@ -110,7 +110,7 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
                 }
                 p class="lease" { span { "yours for " b #left { "–" } } span class="line" { i #lease {} } }
             }
-            details #last class="last" { summary { kbd { "l" } " your last 20" } (last(&desk.own, who, queue)) }
+            details #last class="last" { summary { kbd { "l" } " your last 20" } (last(&desk.own, who, queue, caller.may(Role::Read))) }
         }
         dialog #keys aria-label="Keys" {
             h2 { "Keys" }
@@ -183,7 +183,7 @@ fn undo_form(queue: &str, who: &str, own: &Own) -> Markup {
 }
 
 /// A reviewer's last verdicts.
-fn last(own: &[Own], who: &str, queue: &str) -> Markup {
+fn last(own: &[Own], who: &str, queue: &str, reads: bool) -> Markup {
     let now = now();
     html! {
         @if own.is_empty() {
@@ -195,7 +195,7 @@ fn last(own: &[Own], who: &str, queue: &str) -> Markup {
                     @for own in own.iter().take(20) {
                         tr {
                             td { (moment(own.at, now)) }
-                            td class="id" { (own.item) }
+                            td class="id" { @if reads { (events::item(queue, &own.item)) } @else { (own.item) } }
                             td { (said(own)) }
                             td { @if let Some(note) = &own.note { (note) } }
                             td { @if own.undo_until > now { (undo_form(queue, who, own)) } }

@@ -132,13 +132,14 @@ pub(super) fn reliability(view: &View<'_>) -> Markup {
     html! {
         div class="grid" {
             @for (j, name) in names.iter().enumerate().take(DRAWN) {
-                @let points = groups(&lessons, j, 6);
+                @let points = groups(&lessons, j, 6, view.seen.scale());
                 @if !points.is_empty() {
-                    @let curve = Curve { style: Some(j), ..Curve::with_band(name, points.iter().map(|(x, y)| (*x, y.mean, y.half_width()))) };
+                    @let band = points.iter().map(|(x, y)| (*x, y.low, y.high)).collect();
+                    @let curve = Curve { style: Some(j), band, ..Curve::new(name, points.iter().map(|(x, y)| (*x, y.mean)).collect()) };
                     figure { h3 { (name) } (PreEscaped(plot("score", "worth", vec![curve]).drawn(&Frame::tight(280.0, 180.0, 0.0)))) }
                 }
             }
         }
-        p class="small" { "Of items that were looked at, most of them because the evaluators together said so; scores that mean the opposite are turned round." }
+        p class="small" { "Of items that were looked at, most of them because the evaluators together said so; scores that mean the opposite are turned round. Bands: 95%." }
     }
 }

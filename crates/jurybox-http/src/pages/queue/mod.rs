@@ -1,26 +1,30 @@
 //! A queue: what it catches, whom it trusts and why, what comes next, what happened.
 
 mod charts;
+mod compare;
 pub(super) mod mute;
 mod panels;
+pub(super) mod why;
 
 use super::figures::{Seen, seen};
-use super::overview::Part;
-use super::shell::{Page, ways};
+use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::demo::Demo;
 use crate::guard::Caller;
 use crate::handlers::{Asked, OfQueue};
 use crate::problem::Problem;
 use axum::extract::State;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
+use serde::Deserialize;
 
 /// What a panel is drawn from.
 struct View<'a> {
     seen: &'a Seen,
     queue: &'a str,
     caller: &'a Caller,
+    /// How far back it is compared.
+    range: compare::Range,
     /// The demo that feeds this queue, where one does.
     demo: Option<&'a Demo>,
 }
@@ -36,27 +40,36 @@ const LEFT: [Panel; 3] = [
 ];
 const RIGHT: [Panel; 2] =
     [("evaluators", "Evaluators", panels::evaluators), ("missed", "Missed", panels::missed)];
-const BELOW: [Panel; 4] = [
+const BELOW: [Panel; 5] = [
     ("top", "Next in line, and why", panels::top),
     ("errors", "Who errs with whom", charts::errors),
     ("reliability", "What a score is worth", charts::reliability),
+    ("compare", "Against the time before", compare::panel),
     ("feed", "What happened", panels::feed),
 ];
+
+/// One panel alone, by its name, or all of them; and how far back they go.
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    panel: Option<String>,
+    range: Option<compare::Range>,
+}
 
 pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
     OfQueue(queue): OfQueue,
-    Asked(part): Asked<Part>,
+    Asked(wanted): Asked<Wanted>,
 ) -> Result<Response, Problem> {
-    let seen = seen(&app, &queue).await?;
+    let (seen, so) = seen(&app, &queue).await?;
     let demo = app.demo().filter(|demo| demo.queue() == queue);
-    let view = View { seen: &seen, queue: &queue, caller: &caller, demo };
-    if let Some(wanted) = part.panel {
+    let range = wanted.range.unwrap_or_default();
+    let view = View { seen: &seen, queue: &queue, caller: &caller, range, demo };
+    if let Some(wanted) = wanted.panel {
         let panel = LEFT.iter().chain(&RIGHT).chain(&BELOW).find(|(name, ..)| *name == wanted);
         let inner =
             panel.map(|panel| inner(&view, panel)).or((wanted == "figures").then(|| panels::figures(&view)));
-        return Ok(Html(inner.unwrap_or_default().into_string()).into_response());
+        return Ok(shown(&inner.unwrap_or_default(), so));
     }
     let all = |panels: &[Panel]| {
         html! {
@@ -66,7 +79,7 @@ pub(super) async fn page(
         }
     };
     let body = html! {
-        (ways(&caller, Some(&queue), "Queue"))
+        (ways(&caller, Some(&queue), "Queue", Some(so)))
         main {
             h1 class="unseen" { (queue) }
             section class="panel" data-panel="figures" data-queue=(queue) aria-label="Figures" { (panels::figures(&view)) }

@@ -1,5 +1,6 @@
 //! Muting an evaluator: first what it would do, then doing it.
 
+use super::super::events::item;
 use super::super::format::count;
 use super::super::posted::{Posted, see};
 use super::super::shell::{Page, ways};
@@ -56,7 +57,7 @@ pub(in crate::pages) async fn preview(
     let (leave, enter) = (missing(&then, &now), missing(&now, &then));
     let word = if mutes { "Mute" } else { "Hear" };
     let body = html! {
-        (ways(&caller, Some(&queue), ""))
+        (ways(&caller, Some(&queue), "", None))
         main class="door" {
             h1 { (word) " " (whom) "?" }
             p class="big" { b { (count(leave.len() as u64)) } " of the top " (now.len()) " would leave." }
@@ -65,7 +66,7 @@ pub(in crate::pages) async fn preview(
                     thead { tr { th { "would leave" } th { "would enter" } } }
                     tbody {
                         @for at in 0..leave.len().max(enter.len()) {
-                            tr { td { @if let Some(id) = leave.get(at) { (id) } } td { @if let Some(id) = enter.get(at) { (id) } } }
+                            tr { td { @if let Some(id) = leave.get(at) { (item(&queue, id)) } } td { @if let Some(id) = enter.get(at) { (item(&queue, id)) } } }
                         }
                     }
                 }

@@ -1,11 +1,11 @@
 //! The panels of a queue that are words and numbers.
 
 use super::super::figures::SECOND;
-use super::super::format::{amount, count, in_address, moment, percent, rounded};
-use super::super::overview;
-use super::View;
+use super::super::format::{aligned, amount, count, in_address, moment, percent, rounded};
+use super::super::{events, overview};
+use super::{View, why};
 use crate::demo::Demo;
-use jurybox_draw::{Bar, Colour};
+use jurybox_draw::Bar;
 use jurybox_server::{Evaluated, Explained, Happened, Role};
 use maud::{Markup, PreEscaped, html};
 
@@ -32,12 +32,6 @@ fn swap(demo: &Demo) -> Markup {
     }
 }
 
-fn swatch(style: usize) -> Markup {
-    html! {
-        svg class="swatch" width="8" height="8" aria-hidden="true" { rect width="8" height="8" rx="2" fill=(Colour::Series(style).variable()) {} }
-    }
-}
-
 /// Whom the order is by, and how sure that is.
 pub(super) fn evaluators(view: &View<'_>) -> Markup {
     let all = &view.seen.evaluated;
@@ -55,6 +49,7 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
     let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max);
     // Some policies say how noisy each is, and others nothing of it.
     let noise = all.iter().any(|of| of.noise.is_some());
+    let (weights, noises) = (aligned(all.iter().map(|of| of.weight)), aligned(all.iter().map(|of| of.noise)));
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
@@ -62,10 +57,10 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
                 tbody {
                     @for (style, of) in all.iter().enumerate() {
                         tr class=[of.muted.then_some("reference")] {
-                            td class="name" { (swatch(style)) (of.name) @if of.muted { " (muted)" } }
-                            td { (of.weight.map_or("–".into(), rounded)) }
+                            td class="name" { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } }
+                            td { (weights[style]) }
                             td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
-                            @if noise { td { (of.noise.map_or("–".into(), rounded)) } }
+                            @if noise { td { (noises[style]) } }
                             td { (of.coverage.map_or("–".into(), percent)) }
                             td { a href={ "/q/" (view.queue) "/mute?evaluator=" (in_address(&of.name)) } { @if of.muted { "hear" } @else { "mute" } } }
                         }
@@ -81,6 +76,9 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
                     }
                 }
             }
+        }
+        @if all.iter().any(|of| !of.alarms.is_empty()) {
+            p class="small" { "What waits has scores from before the change as well: send those items again with new scores, or mute who changed until they are gone." }
         }
         p class="small" {
             "Learnt from " (count(view.seen.learnt_from)) " verdicts. Whiskers hold the weight in 9 of 10 cases; seen: the share of items it has scored."
@@ -132,20 +130,13 @@ pub(super) fn top(view: &View<'_>) -> Markup {
     if best.is_empty() {
         return html! { p class="small" { "Nothing waits. Items that come in stand here in the order in which they are given out." } };
     }
-    let reach = |of: &Explained| {
-        let each = of
-            .contributions
-            .iter()
-            .flat_map(|told| told.each.iter().copied())
-            .filter(|share| share.is_finite());
-        let (up, down) =
-            each.fold(
-                (0.0, 0.0),
-                |(up, down), share| if share > 0.0 { (up + share, down) } else { (up, down - share) },
-            );
-        f64::max(up, down)
+    let values = aligned(best.iter().map(|of| of.item.value));
+    let expected = aligned(best.iter().map(|of| of.predicted.map(|predicted| predicted.mean)));
+    let shares = |of: &Explained| -> Vec<(usize, f64)> {
+        of.contributions.iter().flat_map(|told| told.each.iter().copied().enumerate()).collect()
     };
-    let largest = best.iter().map(reach).fold(0.0, f64::max);
+    let largest =
+        best.iter().map(|of| why::reach(shares(of).into_iter().map(|(_, share)| share))).fold(0.0, f64::max);
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of the next in line" {
             table {
@@ -154,10 +145,10 @@ pub(super) fn top(view: &View<'_>) -> Markup {
                     @for (place, of) in best.iter().enumerate() {
                         tr {
                             td { (place + 1) }
-                            td class="name" { (of.item.id) }
-                            td class="bar" { (contributions(of, &names, largest)) }
-                            td { (of.item.value.map_or("–".into(), rounded)) }
-                            td { (of.predicted.map_or("–".into(), |predicted| rounded(predicted.mean))) }
+                            td class="name" { (events::item(view.queue, &of.item.id)) }
+                            td class="bar" { @if of.contributions.is_some() { (why::bar(&shares(of), &names, largest, 180.0)) } @else { "–" } }
+                            td { (values[place]) }
+                            td { (expected[place]) }
                         }
                     }
                 }
@@ -167,87 +158,12 @@ pub(super) fn top(view: &View<'_>) -> Markup {
     }
 }
 
-/// One bar of parts: those that add to the right, those that take away to the left.
-fn contributions(of: &Explained, names: &[String], largest: f64) -> Markup {
-    let Some(told) = &of.contributions else { return html! { "–" } };
-    let (width, middle) = (180.0, 90.0);
-    let unit = if largest > 0.0 { (width - middle - 2.0) / largest } else { 0.0 };
-    let (mut right, mut left) = (middle, middle);
-    let parts: Vec<(usize, f64, f64, f64)> = told
-        .each
-        .iter()
-        .enumerate()
-        .filter(|(_, share)| share.is_finite() && **share != 0.0)
-        .map(|(j, share)| {
-            let long = share.abs() * unit;
-            let from = if *share > 0.0 { right } else { left - long };
-            if *share > 0.0 {
-                right += long;
-            } else {
-                left -= long;
-            }
-            (j, from.max(0.0), long, *share)
-        })
-        .collect();
-    html! {
-        svg width=(width) height="16" viewBox={ "0 0 " (width) " 16" } role="img" aria-label={ "Why " (of.item.id) } {
-            @for (j, from, long, share) in parts {
-                rect x=(format!("{from:.1}")) y="3" width=(format!("{long:.1}")) height="10" fill=(Colour::Series(j).variable()) {
-                    title { (names.get(j).map_or("", String::as_str)) ": " (rounded(share)) }
-                }
-            }
-            path d={ "M" (middle) " 0V16" } stroke="var(--muted)" {}
-        }
-    }
-}
-
 /// The log, newest first.
 pub(super) fn feed(view: &View<'_>) -> Markup {
+    let shown: Vec<Happened> =
+        view.seen.happened.iter().filter(|event| event.kind != "settle").take(15).cloned().collect();
     html! {
-        ul class="feed" {
-            @for event in view.seen.happened.iter().filter(|event| event.kind != "settle").take(30) {
-                li {
-                    time { (moment(event.at, view.seen.now)) }
-                    span class="kind" { (event.kind) }
-                    span { (words(event)) }
-                }
-            }
-        }
-        p class="small" { "All of it: " code { "GET /v1/queues/" (view.queue) "/events" } }
-    }
-}
-
-/// An entry in words.
-fn words(event: &Happened) -> Markup {
-    const NAMED: usize = 3;
-    let (many, actor) = (event.items.len(), event.actor.as_str());
-    let items = html! {
-        @for (at, item) in event.items.iter().take(NAMED).enumerate() { @if at > 0 { ", " } (item) }
-        @if many > NAMED { " and " (count((many - NAMED) as u64)) " more" }
-    };
-    let who = event.reviewer.as_deref().unwrap_or(actor);
-    html! {
-        @match event.kind {
-            "items" => { (actor) " sent " (items) },
-            "claim" if many == 0 => { (who) " found nothing to claim" },
-            "claim" => { (who) " was given " (items) },
-            "extend" => { (who) " keeps " (items) },
-            "release" if event.reason.is_some() => { (who) " skipped " (items) ": " (event.reason.as_deref().unwrap_or_default()) },
-            "release" => { (who) " gave back " (items) },
-            "verdicts" => {
-                @for (at, (_, item, reviewer, _, reward, _)) in event.verdicts.iter().take(NAMED).enumerate() {
-                    @if at > 0 { "; " } (reviewer) " on " (item) ": " (rounded(*reward))
-                }
-                @if event.verdicts.len() > NAMED { " and " (count((event.verdicts.len() - NAMED) as u64)) " more" }
-            },
-            "undo" => { (who) " took back the verdict on " (items) },
-            "close" => { (actor) " closed " (items) ": " (event.reason.as_deref().unwrap_or_default()) },
-            "create" => { (actor) " made the queue" },
-            "configure" => {
-                (actor) " changed "
-                @for (at, name) in event.changed.keys().enumerate() { @if at > 0 { ", " } (name) }
-            },
-            _ => { (actor) },
-        }
+        (events::list(view.queue, &shown, view.seen.now, true))
+        p class="small" { a href={ "/q/" (view.queue) "/audit" } { "All of it" } }
     }
 }

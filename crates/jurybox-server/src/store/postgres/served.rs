@@ -107,6 +107,7 @@ impl Lookups for Postgres {
                 reward: get(row, 13)?,
                 decides: get(row, 14)?,
                 explored: get(row, 15)?,
+                seen: get(row, 16)?,
             })
         };
         rows.iter().map(read).collect()
@@ -144,6 +145,11 @@ impl Lookups for Postgres {
     fn notes_on(&mut self, queue: i64, n: u64) -> Result<Vec<(Which, String)>, Error> {
         let rows = self.ask(sql::NOTES_ON, values![queue, n])?;
         rows.iter().map(|row| Ok((Which { seq: get(row, 0)?, i: get(row, 1)? }, get(row, 2)?))).collect()
+    }
+
+    fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error> {
+        let rows = self.ask(sql::ABOUT, values![queue, n, most])?;
+        rows.iter().map(|row| get(row, 0)).collect()
     }
 
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {
