@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pandas as pd
 import pytest
 from conftest import command, made_up
 
@@ -242,3 +243,14 @@ def test_pandas_warnings_come_once(posts: pl.DataFrame) -> None:
     with pytest.warns(jb.DataWarning) as told:
         jb.rank(frame, k=1)
     assert len(told) == 1 and told[0].filename == __file__  # and point at the caller
+
+
+def test_what_a_notebook_trips_over_says_what_to_do() -> None:
+    frame = pd.DataFrame({"post": ["a", "b", "c"], "spam": [0.1, "N/A", 0.9], "abuse": [0.5, 0.2, 0.9]}).set_index("post")
+    for call in (lambda: jb.rank(frame, k=1, id="post"), lambda: jb.learn(frame, id="post"), lambda: jb.pick(frame, k=1, id="post", state=jb.Jury(["spam", "abuse"]))):
+        with pytest.raises(jb.Error, match=r"`post` is the index of this frame, and no column: pass frame.reset_index\(\)") as caught:
+            call()
+        assert (caught.value.code, caught.value.column) == ("unknown-column", "post")
+    jury = jb.learn(frame)
+    with pytest.raises(jb.Error, match="item 1, evaluator `spam`: 'N/A' is not a number; jurybox.rank and jurybox.learn read text"):
+        jury.predict(frame)
