@@ -419,7 +419,8 @@ def test_what_breaks_the_guess_behind_the_first_256_kb_is_an_error_with_its_line
 def test_views_of_strings_can_be_picked_from(kind: pa.DataType) -> None:
     text = pd.Series(["a", "b", "c", "d"], dtype=pd.ArrowDtype(kind))
     abuse = [0.1, 0.3, 0.9, 0.4]  # of ABUSE the means of a and d are equal, and a draw would decide
-    frame = pd.DataFrame({"post": text, "spam": SPAM, "abuse": abuse}, index=[3, 1, 2, 0])
+    frame = pd.DataFrame({"post": text, "spam": SPAM, "abuse": abuse})
+    frame.index = pd.Index([3, 1, 2, 0])
     picks = jb.pick(frame, k=2, id="post", state=jb.Jury(["spam", "abuse"], "average"))
     assert picks["post"].tolist() == ["c", "a"] and picks.index.tolist() == [2, 3]
     assert picks["post"].dtype == frame["post"].dtype

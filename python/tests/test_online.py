@@ -278,7 +278,7 @@ def test_a_column_that_is_not_there_is_missing_scores_with_a_warning_everywhere(
     frame = pd.DataFrame({"spam": [0.9, 0.2, 0.8], "other": [1, 2, 3]})
     jury = jb.Jury(["spam", "abuse"])
     known = [[0.9, 0.1], [0.2, 0.3], [0.8, 0.9], [0.5, 0.1]]
-    jury.observe(known)
+    jury.observe(known + known)
     jury.learn(known, [1, 0, 1, 0])
     holes = np.column_stack([frame["spam"], np.full(3, np.nan)])
     calls: dict[str, Callable[[Any], Any]] = {
@@ -298,3 +298,17 @@ def test_a_column_that_is_not_there_is_missing_scores_with_a_warning_everywhere(
             assert caught.value.code == "none-of-the-evaluators"
     with pytest.warns(jb.DataWarning, match="there is no column `abuse`: its scores are missing"):
         assert list(jb.rank(frame, k=2, state=jury)["spam"]) == [0.9, 0.8]
+
+
+def test_rows_that_were_never_seen_teach_half() -> None:
+    """Rewards of items whose scores the jury has not seen: a trap, so it is said."""
+    scores, rewards = made_up(200, 3)
+    jury = jb.Jury(NAMES)
+    with pytest.warns(jb.DataWarning, match=r"`adaptive` learns from the scores of all items too, and has not seen these: pass them to observe\(\)") as told:
+        jury.learn(scores, rewards)
+    assert told[0].filename == __file__ and np.ptp(jury.values(scores)) == 0
+    jury = jb.Jury(NAMES)
+    jury.observe(scores)
+    jury.learn(scores, rewards)  # no warning, which would be an error here
+    assert np.corrcoef(jury.values(scores), rewards)[0, 1] > 0.8
+    jb.Jury(NAMES, "lin-ucb").learn(scores, rewards)  # learns from rewards alone

@@ -102,6 +102,7 @@ def test_counts_are_whole_numbers(posts: pl.DataFrame) -> None:
 
 def test_numbers_that_are_too_large_are_refused_as_such() -> None:
     jury = jb.Jury(["spam"])
+    jury.observe([[0.5]])
     for rewards in ([10**400], [-(10**400)], [1e300]):
         with pytest.raises(jb.Error):
             jury.learn([[0.5]], rewards)
@@ -141,8 +142,11 @@ def test_what_a_terminal_would_obey_is_shown(tmp_path: Path) -> None:
         jb.rank(frame, k=1, weights={ESCAPE: float("nan")})
     shown += [str(caught.value), repr(caught.value), str(pickle.loads(pickle.dumps(caught.value)))]
     assert caught.value.evaluator == ESCAPE  # programs have it as it is
-    with pytest.raises(jb.Error) as caught:
+    with pytest.warns(jb.DataWarning, match="there is no column") as told:
         jury.values({"abuse": [0.1]})
+    shown += [str(one.message) for one in told]
+    with pytest.raises(jb.Error) as caught:
+        jury.values({"other": [0.1]})
     shown.append(str(caught.value))
     with pytest.warns(jb.DataWarning) as told:
         jb.rank(frame.rename({"abuse": "score"}).with_columns(pl.lit("0.5").alias(ESCAPE + "2")), k=1)
