@@ -1,18 +1,24 @@
 """Other libraries on the same rounds: what they earn, and how long they take.
 
-    pip install -r benchmarks/requirements.txt && python benchmarks/others.py [ROUNDS ...]
+    pip install -r benchmarks/requirements.txt && python benchmarks/others.py [--runs N] [ROUNDS ...]
+    python benchmarks/others.py --tune    what each of them earns under each of its settings, on desks that the table never sees
 
 The desk is the paper's: the reward r of an item is uniform on [0, 1], an evaluator's score is alpha_j * r plus noise of its own size
-(or of the same for all). Of 60 items, 10 are looked at each round, and their rewards are learnt. The other libraries choose one arm
-of a few; here each is used as what it has inside, a model of the reward given the scores, and the ten items of which it expects or
-hopes most are looked at. One table is printed: shares, (reward - chance) / (best possible - chance), over the first rounds and over
-all, with evaluators of equal and of unequal noise, and the processor's time for a round. All meet the same items, so that differences
-are known better than shares. A library that cannot be imported is named as such.
+(or of the same for all). Of 60 items, 10 are looked at each round, and their rewards are learnt. All meet the same items, scores and
+rewards, so that differences are known better than shares.
+
+The other libraries choose one arm of a few; here each is used for what it has inside, a linear model of the reward given the scores,
+and the ten items of which it expects (or hopes) most are looked at. Each has an intercept, the setting that earned most of those in
+`SETTINGS` (chosen by `--tune` on other desks than those of the table), and in the first round, of which it can know nothing, the plain
+mean of the scores. Jurybox has its defaults, and nothing was tuned.
+
+One table is printed: shares, (reward - chance) / (best possible - chance), over the first rounds and over all, with evaluators of equal
+and of unequal noise, and the processor's time for a round. A library that cannot be imported is named as such.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 from typing import Any
@@ -23,18 +29,21 @@ import scipy.stats
 import jurybox as jb
 
 ITEMS, EVALUATORS, K = 60, 10, 10
-MARKS = tuple(sorted(map(int, sys.argv[1:]))) or (50, 2000)
-RUNS = 5
-#: How many standard errors an interval reaches: of so few runs, more than two.
-T = float(scipy.stats.t.ppf(0.975, RUNS - 1))
+#: Desks on which settings are chosen: so many, of so many rounds, from this seed on.
+TUNED_ON, TUNED_ROUNDS, TUNED_FROM = 6, 400, 1000
 
 
 def best(values: np.ndarray) -> np.ndarray:
     return np.argsort(-values, kind="stable")[:K]
 
 
+def with_one(scores: np.ndarray) -> np.ndarray:
+    """A column of ones before the scores: an intercept."""
+    return np.column_stack([np.ones(len(scores)), scores])
+
+
 class Jurybox:
-    def __init__(self, policy: str, seed: int) -> None:
+    def __init__(self, seed: int, policy: str) -> None:
         self.jury = jb.Jury([f"e{j}" for j in range(EVALUATORS)], policy, seed=seed)
 
     def round(self, scores: np.ndarray) -> np.ndarray:
@@ -45,79 +54,111 @@ class Jurybox:
         self.jury.learn(self.picks, rewards)
 
 
-class MabWiser:
-    """LinUCB with one arm, whose expectations rank the items."""
+class Other:
+    """Another library's model: by the plain mean until it has learnt something."""
 
-    def __init__(self, seed: int) -> None:
-        from mabwiser.mab import MAB, LearningPolicy
-
-        self.mab = MAB(arms=["look"], learning_policy=LearningPolicy.LinUCB(alpha=0.3), seed=seed)
-        self.begun = False
+    begun = False
 
     def round(self, scores: np.ndarray) -> np.ndarray:
-        if not self.begun:
-            return np.arange(K)
-        return best(np.array([told["look"] for told in self.mab.predict_expectations(scores)]))
+        return best(self.values(scores) if self.begun else scores.mean(axis=1))
 
     def learn(self, scores: np.ndarray, rewards: np.ndarray) -> None:
-        learn = self.mab.partial_fit if self.begun else self.mab.fit
-        learn(decisions=["look"] * len(rewards), rewards=rewards, contexts=scores)
+        self.teach(scores, rewards)
         self.begun = True
 
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
 
-class VowpalWabbit:
-    """Its online regression, of the predictions of which the best are taken."""
+    def teach(self, scores: np.ndarray, rewards: np.ndarray) -> None:
+        raise NotImplementedError
 
-    def __init__(self, seed: int) -> None:
+
+class MabWiser(Other):
+    """A linear policy with one arm, whose expectations rank the items."""
+
+    def __init__(self, seed: int, policy: str, **options: float) -> None:
+        from mabwiser.mab import MAB, LearningPolicy
+
+        self.mab = MAB(arms=["look"], learning_policy=getattr(LearningPolicy, policy)(**options), seed=seed)
+
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        return np.array([told["look"] for told in self.mab.predict_expectations(with_one(scores))])
+
+    def teach(self, scores: np.ndarray, rewards: np.ndarray) -> None:
+        learn = self.mab.partial_fit if self.begun else self.mab.fit
+        learn(decisions=["look"] * len(rewards), rewards=rewards, contexts=with_one(scores))
+
+
+class VowpalWabbit(Other):
+    """Its online regression, of the predictions of which the best are taken; it has an intercept of its own."""
+
+    def __init__(self, seed: int, options: str) -> None:
         import vowpalwabbit
 
-        self.vw = vowpalwabbit.Workspace(f"--quiet --random_seed {seed}")
+        self.vw = vowpalwabbit.Workspace(f"--quiet --random_seed {seed} {options}")
 
     @staticmethod
     def line(row: np.ndarray, reward: float | None = None) -> str:
         features = " ".join(f"e{j}:{x:.6f}" for j, x in enumerate(row))
         return f"{'' if reward is None else reward} |s {features}"
 
-    def round(self, scores: np.ndarray) -> np.ndarray:
-        return best(np.array([self.vw.predict(self.line(row)) for row in scores]))
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        return np.array([self.vw.predict(self.line(row)) for row in scores])
 
-    def learn(self, scores: np.ndarray, rewards: np.ndarray) -> None:
+    def teach(self, scores: np.ndarray, rewards: np.ndarray) -> None:
         for row, reward in zip(scores, rewards, strict=True):
             self.vw.learn(self.line(row, reward))
 
 
-class BayesianBandits:
-    """Thompson's draws from its Bayesian linear regression."""
+class BayesianBandits(Other):
+    """Its Bayesian linear regression: what it expects (`predict`), or Thompson's draws (`sample`)."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, way: str, **options: float) -> None:
         from bayesianbandits import NormalInverseGammaRegressor
 
-        self.model = NormalInverseGammaRegressor(random_state=seed)
-        self.begun = False
+        self.model, self.way = NormalInverseGammaRegressor(random_state=seed, **options), way
 
-    def round(self, scores: np.ndarray) -> np.ndarray:
-        return best(np.ravel(self.model.sample(scores))) if self.begun else np.arange(K)
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        return np.ravel(getattr(self.model, self.way)(with_one(scores)))
 
-    def learn(self, scores: np.ndarray, rewards: np.ndarray) -> None:
-        (self.model.partial_fit if self.begun else self.model.fit)(scores, rewards)
-        self.begun = True
+    def teach(self, scores: np.ndarray, rewards: np.ndarray) -> None:
+        (self.model.partial_fit if self.begun else self.model.fit)(with_one(scores), rewards)
 
 
-class ContextualBandits:
-    """Its online linear regression, of the predictions of which the best are taken."""
+class ContextualBandits(Other):
+    """Its online linear regression: what it expects, or the upper end of its interval; it has an intercept of its own."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, alpha: float, **options: Any) -> None:
         from contextualbandits.linreg import LinearRegression
 
-        self.model = LinearRegression(lambda_=1.0)
-        self.begun = False
+        self.model, self.alpha = LinearRegression(use_float=False, **options), alpha
 
-    def round(self, scores: np.ndarray) -> np.ndarray:
-        return best(self.model.predict(scores)) if self.begun else np.arange(K)
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        return np.ravel(self.model.predict_ucb(scores, alpha=self.alpha) if self.alpha else self.model.predict(scores))
 
-    def learn(self, scores: np.ndarray, rewards: np.ndarray) -> None:
+    def teach(self, scores: np.ndarray, rewards: np.ndarray) -> None:
         self.model.partial_fit(scores, rewards)
-        self.begun = True
+
+
+#: What each library can be set to, as far as it was tried.
+SETTINGS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
+    "MABWiser": (
+        MabWiser,
+        [
+            *({"policy": "LinGreedy", "epsilon": 0.0, "l2_lambda": l2} for l2 in (0.1, 1.0, 10.0)),
+            *({"policy": "LinUCB", "alpha": alpha, "l2_lambda": l2} for alpha in (0.1, 0.3, 1.0) for l2 in (0.1, 1.0, 10.0)),
+            *({"policy": "LinTS", "alpha": alpha} for alpha in (0.1, 0.3)),
+        ],
+    ),
+    "Vowpal Wabbit": (
+        VowpalWabbit,
+        [{"options": options} for options in ("", "-l 0.1", "-l 2", "-l 10", "--power_t 0", "--power_t 0 -l 0.1", "--coin", "--freegrad")],
+    ),
+    "bayesianbandits": (BayesianBandits, [{"way": way, "lam": lam} for way in ("predict", "sample") for lam in (0.1, 1.0, 10.0)]),
+    "contextualbandits": (ContextualBandits, [{"alpha": alpha, "lambda_": l2} for alpha in (0.0, 0.1, 0.3) for l2 in (0.01, 0.1, 0.3, 1.0, 10.0)]),
+}
+#: What was best of it.
+BEST = {"MABWiser": 4, "Vowpal Wabbit": 6, "bayesianbandits": 1, "contextualbandits": 1}
 
 
 def desk(rounds: int, equal: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -128,58 +169,89 @@ def desk(rounds: int, equal: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return rewards[..., None] * gains + draws.normal(size=(rounds, ITEMS, EVALUATORS)) * noise, rewards
 
 
-def play(make: Callable[[int], Any], equal: bool, seed: int) -> tuple[list[float], float]:
+def play(make: Callable[[int], Any], marks: tuple[int, ...], equal: bool, seed: int) -> tuple[list[float], float]:
     """The share of what could be earned beyond chance up to each mark, and the seconds of a round."""
-    scores, rewards = desk(max(MARKS), equal, seed)
+    scores, rewards = desk(max(marks), equal, seed)
     player = make(seed)
-    earned = np.empty(max(MARKS))
+    earned = np.empty(max(marks))
     begun = time.process_time()
-    for at in range(max(MARKS)):
+    for at in range(max(marks)):
         picks = np.asarray(player.round(scores[at]))
         player.learn(scores[at][picks], rewards[at][picks])
         earned[at] = rewards[at][picks].sum()
-    seconds = (time.process_time() - begun) / max(MARKS)
+    seconds = (time.process_time() - begun) / max(marks)
     possible = np.sort(rewards, axis=1)[:, -K:].sum(axis=1)
     chance = K * rewards.mean(axis=1)
-    share = [float((earned[:mark] - chance[:mark]).sum() / (possible[:mark] - chance[:mark]).sum()) for mark in MARKS]
+    share = [float((earned[:mark] - chance[:mark]).sum() / (possible[:mark] - chance[:mark]).sum()) for mark in marks]
     return share, seconds
 
 
-PLAYERS: dict[str, Callable[[int], Any]] = {
-    "jurybox adaptive": lambda seed: Jurybox("adaptive", seed),
-    "jurybox lin-ucb": lambda seed: Jurybox("lin-ucb", seed),
-    "jurybox esag": lambda seed: Jurybox("esag", seed),
-    "jurybox average": lambda seed: Jurybox("average", seed),
-    "MABWiser LinUCB": MabWiser,
-    "Vowpal Wabbit": VowpalWabbit,
-    "bayesianbandits": BayesianBandits,
-    "contextualbandits": ContextualBandits,
-}
+def told(setting: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in setting.items())
 
 
-def main() -> None:
-    ways = [f"{noise} noise, {mark}" for noise in ("equal", "unequal") for mark in MARKS]
-    print(f"{ITEMS} items, {EVALUATORS} evaluators, {K} picks a round; {RUNS} runs of {max(MARKS)} rounds.")
-    print("The share of what could be earned; in brackets what is missing to the first line, with the 95% interval of Student's t over runs.\n")
-    print(f"| {'':17} | " + " | ".join(f"{way:^24}" for way in ways) + " | us a round |")
-    print(f"|{'-' * 19}|" + "|".join("-" * 26 for _ in ways) + "|" + "-" * 12 + "|")
+def tune() -> None:
+    """What every setting earns: the mean over equal and unequal noise, and over the first 50 rounds and all."""
+    marks = (50, TUNED_ROUNDS)
+    for name, (make, settings) in SETTINGS.items():
+        for at, setting in enumerate(settings):
+            runs = [
+                play(lambda seed, setting=setting: make(seed, **setting), marks, equal, TUNED_FROM + run)[0]
+                for equal in (True, False)
+                for run in range(TUNED_ON)
+            ]
+            mean = np.mean(runs, axis=0)
+            print(f"{name:17} {at:2} {mean.mean():.4f} ({mean[0]:.4f} of {marks[0]}, {mean[1]:.4f} of {marks[1]})  {told(setting)}", flush=True)
+
+
+def players() -> dict[str, Callable[[int], Any]]:
+    made: dict[str, Callable[[int], Any]] = {
+        f"jurybox {policy}": lambda seed, policy=policy: Jurybox(seed, policy) for policy in ("adaptive", "lin-ucb", "esag", "average")
+    }
+    for name, (make, settings) in SETTINGS.items():
+        made[name] = lambda seed, make=make, setting=settings[BEST[name]]: make(seed, **setting)
+    return made
+
+
+def compare(runs: int, marks: tuple[int, ...]) -> None:
+    #: How many standard errors an interval reaches: of so few runs, more than two.
+    t = float(scipy.stats.t.ppf(0.975, runs - 1))
+    ways = [f"{noise} noise, {mark}" for noise in ("equal", "unequal") for mark in marks]
+    print(f"{ITEMS} items, {EVALUATORS} evaluators, {K} picks a round; {runs} runs of {max(marks)} rounds.")
+    print("The share of what could be earned; in brackets what it is more or less than the first line, with the 95% interval of Student's t over runs.\n")
+    print(f"| {'':17} | " + " | ".join(f"{way:^26}" for way in ways) + " | us a round | times the first |")
+    print(f"|{'-' * 19}|" + "|".join("-" * 28 for _ in ways) + "|" + "-" * 12 + "|" + "-" * 17 + "|")
     first: np.ndarray | None = None
-    for name, make in PLAYERS.items():
+    first_pace = 1.0
+    for name, make in players().items():
         try:
-            found = [[play(make, equal, seed) for seed in range(RUNS)] for equal in (True, False)]
+            found = [[play(make, marks, equal, seed) for seed in range(runs)] for equal in (True, False)]
         except ImportError as error:
             print(f"| {name:17} | cannot be imported here: {error} |")
             continue
         shares = np.array([[share for share, _ in runs] for runs in found])  # by noise, run and mark
-        first = shares if first is None else first
-        short = first - shares
-        means, errors = short.mean(axis=1), T * short.std(axis=1, ddof=1) / np.sqrt(RUNS)
+        pace = float(1e6 * np.median([seconds for runs in found for _, seconds in runs]))
+        if first is None:
+            first, first_pace = shares, pace
+        more = shares - first
+        means, errors = more.mean(axis=1), t * more.std(axis=1, ddof=1) / np.sqrt(runs)
         cells = [
-            f"{share:.3f}" + (f" ({-mean:+.3f} ± {error:.3f})" if shares is not first else "")
+            f"{share:.3f}" + (f" ({mean:+.4f} ± {error:.4f})" if shares is not first else "")
             for share, mean, error in zip(shares.mean(axis=1).ravel(), means.ravel(), errors.ravel(), strict=True)
         ]
-        pace = 1e6 * np.median([seconds for runs in found for _, seconds in runs])
-        print(f"| {name:17} | " + " | ".join(f"{cell:24}" for cell in cells) + f" | {pace:10.0f} |", flush=True)
+        print(f"| {name:17} | " + " | ".join(f"{cell:26}" for cell in cells) + f" | {pace:10.0f} | {pace / first_pace:15.2f} |", flush=True)
+    print()
+    for name, (_, settings) in SETTINGS.items():
+        print(f"{name}: {told(settings[BEST[name]])}")
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("rounds", nargs="*", type=int, default=[50, 2000])
+    asked.add_argument("--runs", type=int, default=8)
+    asked.add_argument("--tune", action="store_true")
+    said = asked.parse_args()
+    tune() if said.tune else compare(said.runs, tuple(sorted(said.rounds)))
 
 
 if __name__ == "__main__":

@@ -74,8 +74,7 @@ def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
         columns: Mapping[Any, Any] = given
     elif isinstance(given, (list, tuple)) and given and all(isinstance(row, Mapping) for row in given):
         known = set().union(*given)
-        _all_there(names, known)
-        columns = {name: [row.get(name) for row in given] for name in names}
+        columns = {name: [row.get(name) for row in given] for name in names if name in known}
     else:
         from ._frames import columns_of
 
@@ -83,26 +82,29 @@ def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
         if found is None:
             return None
         columns = found
-    _all_there(names, columns)
-    first = _array(columns[names[0]], f"`{names[0]}`")
-    table = np.empty((len(first) if first.ndim else 0, len(names)), dtype=np.float64)
-    for at, name in enumerate(names):
+    here = _those_there(names, columns)
+    first = _array(columns[here[0]], f"`{here[0]}`")
+    table = np.full((len(first) if first.ndim else 0, len(names)), np.nan)
+    for name in here:
         column = _array(columns[name], f"`{name}`")
         if column.ndim != 1 or len(column) != len(table):
-            raise Error(f"`{name}` has other items than `{names[0]}`", code="shape", evaluator=name, column=name)
-        table[:, at] = _doubles(column, lambda row, name=name: {"item": int(row[0]), "evaluator": name, "column": name})
+            raise Error(f"`{name}` has other items than `{here[0]}`", code="shape", evaluator=name, column=name)
+        table[:, names.index(name)] = _doubles(column, lambda row, name=name: {"item": int(row[0]), "evaluator": name, "column": name})
     return table
 
 
-def _all_there(names: Sequence[str], known: Any) -> None:
-    for name in names:
-        if name not in known:
-            raise Error(
-                f"there are no scores of `{name}`; there are {', '.join(map(str, known))}",
-                code="evaluators",
-                evaluator=name,
-                column=name,
-            )
+def _those_there(names: Sequence[str], known: Mapping[Any, Any]) -> list[str]:
+    """The evaluators that have a column. One that has none is a column of missing scores, with a warning, as in files and everywhere."""
+    here = [name for name in names if name in known]
+    if not here:
+        raise Error(f"there is a column of none of the evaluators {', '.join(names)}", code="none-of-the-evaluators")
+    if len(here) < len(names):
+        from ._asked import warn
+
+        gone = (name for name in names if name not in known)
+        # Through `warn`, this, `_by_name` and `scores`, to whoever handed the scores over.
+        warn((f"there is no column `{name}`: its scores are missing" for name in gone), stacklevel=5)
+    return here
 
 
 def _column_of(given: Any) -> Any:
@@ -146,8 +148,9 @@ def _doubles(array: np.ndarray[Any, Any], where: Any) -> Doubles:
                 facts = where(at)
                 name = facts.get("evaluator")
                 by = f", evaluator `{name}`" if name else ""
+                text = "; jurybox.rank and jurybox.learn read text, here None and NaN are missing scores" if isinstance(plain[at], str) else ""
                 raise Error(
-                    f"item {facts['item']}{by}: {plain[at]!r} is not a number", code="score", value=plain[at], **facts
+                    f"item {facts['item']}{by}: {plain[at]!r} is not a number{text}", code="score", value=plain[at], **facts
                 ) from None
     else:
         raise Error(f"numbers are wanted, and these are of type {array.dtype}", code="score")

@@ -126,7 +126,21 @@ def pandas_key(series: Any) -> tuple[Any, Any]:
         return in_one_piece(series.to_numpy(dtype="uint64" if kind == "u" else "int64", na_value=0)), missing
     if kind == "f" and isinstance(series.dtype, np.dtype):
         return in_one_piece(series.to_numpy()), None
-    return Text(series), None
+    strings = _strings_of_arrow(series)
+    return (Text(series) if strings is None else strings), None
+
+
+def _strings_of_arrow(series: Any) -> Any:
+    """The strings of a column that pyarrow keeps for pandas, as a table that streams them where they lie; none where they are in pieces."""
+    import pandas as pd
+
+    if not isinstance(series.array, pd.arrays.ArrowExtensionArray):
+        return None
+    import pyarrow as pa
+
+    chunks = series.array.__arrow_array__()
+    plain = pa.types.is_string(chunks.type) or pa.types.is_large_string(chunks.type)
+    return pa.table({"text": chunks}) if plain and chunks.num_chunks == 1 else None
 
 
 def pandas_bystander(series: Any) -> tuple[Any, Any]:

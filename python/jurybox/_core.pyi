@@ -116,7 +116,9 @@ class Jury:
         """Learns what picks were worth: all of them, or none where something is wrong.
 
         `picks` are `Picks`, any part of them; or the scores of items that nobody picked, which policies learn from where that is
-        sound. A reward that is not a finite number is an error: leave out what has no verdict yet (``picks[mask]``).
+        sound. Policies that learn from the scores of all items too, as ``adaptive`` does, must have seen these (`observe`, or `round`):
+        a `jurybox.DataWarning` says so. `jurybox.learn` does both. A reward that is not a finite number is an error: leave out what has no
+        verdict yet (``picks[mask]``).
         """
     def fit(self) -> Fitted:
         """What ranks, by all that has been learnt up to now: a pure function of the state."""

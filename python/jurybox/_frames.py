@@ -124,6 +124,15 @@ class Pandas(Given):
     def names(self) -> list[str]:
         return self._names
 
+    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
+        try:
+            return super().source(asked, state, whole=whole, also=also)
+        except Error as error:
+            if error.code == "unknown-column" and error.column in self.native.index.names:
+                message = f"`{error.column}` is the index of this frame, and no column: pass frame.reset_index()"
+                raise Error(message, code=error.code, column=error.column) from None
+            raise
+
     def _series(self, name: str) -> Any:
         return self.native.iloc[:, self.names.index(name)]
 

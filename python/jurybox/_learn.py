@@ -44,8 +44,13 @@ def learn(
     """Learns from the scores of rows and from their rewards where they have any, or from the verdicts on picks: ``jurybox learn``.
 
     Returns the jury: a new one, or the one that was given, which has then learnt. With the name of a state file, what is there is
-    added to, and written back; it is locked meanwhile. A state remembers which files it has learnt, and passes over those that
-    come again; frames it cannot know again.
+    added to, and written back; it is locked meanwhile.
+
+    **What comes again.** A state remembers which files it has learnt, and with ``id`` which tables of rows, be they files or frames, in
+    whatever order: those that come again are passed over, and nothing changes (the logger ``jurybox`` tells of it). A frame without ``id``
+    counts as often as it is learnt, and so does a stream: nobody can tell whether its rows were there before. Nor does a state, which stays
+    as small as it is, remember single rows: a table that has grown by one row since is another table, and *all* of its rows count. Learn
+    only those that are new. Only the verdicts on picks (``picks=``) are known one by one.
 
     With ``picks``, verdicts are joined by ``id`` to what `pick` gave. They may come late and in parts: each is learnt once, with the
     scores, the probability and the time of its pick. An empty cell is a verdict that has not been given yet.
@@ -56,7 +61,7 @@ def learn(
     reward : the column of rewards; empty where there is no verdict
     state : a `Jury` or a state file to add to
     picks, verdicts : what `pick` gave, and the verdicts on it; by default a column of the picks themselves
-    id : the column by which verdicts are joined to picks
+    id : the column by which verdicts are joined to picks, and by which rows are known again
     round : the column that names the round of each row; by default each file or frame is one round
     policy : which policy learns, where a jury is begun; its options are further keywords
     at : the time of the first round; by default one after the latest that the state has seen
@@ -92,8 +97,8 @@ def learn(
         else:
             _no_picks(rows)
             ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written)
-            # By their ids it is known whether they were picked from; for nothing else do these cross.
-            known = names(id) if jury is not None and jury._has_picked() and not again else []
+            # By one column of ids rows are known again; several that travel along need not cross.
+            known = names(id) if len(names(id)) == 1 else []
             found, after = _core.learn(rows.source(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
         write(after)
     tell(found, rows)

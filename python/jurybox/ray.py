@@ -18,7 +18,6 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 import pyarrow as pa
@@ -30,18 +29,14 @@ from . import _core
 from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names, warn, whole, whole_or_none
 from ._core import Jury, Rows
 from ._errors import Error, NoFileError
-from ._frames import Arrow, Given, Paths
+from ._ray_tasks import ROW, Before, Part, first_of, learn_part, rank_part, survey, taken_of
 from ._states import read
-from ._stores import beginning, expanded, opened
+from ._stores import expanded
 
 __all__ = ["learn", "rank"]
 
-#: A file, or a block of a Ray dataset.
-Part = Any
 #: What is to be told, each with the part that it was found in, if it was in one.
 Warned = list[tuple[Part, str]]
-#: Called in a task before it begins, with what it is about to read.
-Before = Callable[[Any], object]
 
 
 def learn(
@@ -113,7 +108,7 @@ def _learnt(
 
     def start(task: tuple[Part, int]) -> Any:
         part, time = task
-        return _learn_part.options(num_cpus=cpus).remote(part, time, blank, ask, before)
+        return learn_part.options(num_cpus=cpus).remote(part, time, blank, ask, before)
 
     for part, (learnt, told) in zip(parts, _in_order(start, iter(zip(parts, times, strict=True)), window), strict=True):
         warned += ((part, line) for line in told)
@@ -135,7 +130,7 @@ def _surveyed(
     picked = jury if jury is not None and len(ask["id"]) == 1 and jury._has_picked() else None
 
     def start(part: Part) -> Any:
-        return _survey.options(num_cpus=cpus).remote(part, dict(ask), blank, picked)
+        return survey.options(num_cpus=cpus).remote(part, dict(ask), blank, picked)
 
     kept: list[Part] = []
     times: list[int] = []
@@ -211,7 +206,7 @@ def rank(
 
     def start(task: tuple[Part, int, int]) -> Any:
         part, first, wanted = task
-        return _rank_part.options(num_cpus=cpus).remote(part, wanted, first, ask, jury, dict(weights or {}), seed, before)
+        return rank_part.options(num_cpus=cpus).remote(part, wanted, first, ask, jury, dict(weights or {}), seed, before)
 
     # One more than is asked for: where it ties with the last, it matters which number a row has, and that is known only when the
     # rows of the files before it have been counted.
@@ -227,14 +222,12 @@ def rank(
         total += rows
     again = ((parts[number], best[number][1], k) for number in unsure)
     for number, (table, rows, _) in zip(unsure, _in_order(start, again, window), strict=True):
-        shifted = table.set_column(table.schema.get_field_index(_ROW), _ROW, pa.array([row - best[number][1] for row in table[_ROW].to_pylist()]))
+        shifted = table.set_column(table.schema.get_field_index(ROW), ROW, pa.array([row - best[number][1] for row in table[ROW].to_pylist()]))
         best[number] = (shifted, best[number][1], rows)
     warn(_once_each(warned), stacklevel=3)
     return _best(best, k, seed)
 
 
-#: The number of a row in its file, while results travel.
-_ROW = "jurybox row"
 #: Where results have their rank and their score: before the columns of the file, which may have some of these names already.
 _RANK, _SCORE = 0, 1
 
@@ -244,11 +237,11 @@ def _best(parts: Sequence[tuple[pa.Table, int, int]], k: int, seed: int) -> Rows
     numbers: list[int] = []
     values: list[float] = []
     for table, first, _ in parts:
-        numbers += [first + row for row in table[_ROW].to_pylist()]
+        numbers += [first + row for row in table[ROW].to_pylist()]
         values += [float("-inf") if score is None else score for score in table.column(_SCORE).to_pylist()]
     places = {number: at for at, number in enumerate(numbers)}
     order = [places[number] for number in _core.top(numbers, values, k, seed)]
-    every = pa.concat_tables([table for table, _, _ in parts], promote_options="permissive").drop_columns([_ROW])
+    every = pa.concat_tables([table for table, _, _ in parts], promote_options="permissive").drop_columns([ROW])
     chosen = every.take(pa.array(order, type=pa.int64()))
     ranks = pa.array(range(1, len(order) + 1), type=pa.uint64())
     return Rows.from_arrow(chosen.set_column(_RANK, chosen.schema.names[_RANK], ranks))
@@ -305,12 +298,6 @@ def _parts(data: Any) -> list[Part]:
     return parts
 
 
-def _threads() -> int:
-    """As many as Ray gives the task."""
-    given = _ray.get_runtime_context().get_assigned_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
-    return max(1, int(given))
-
-
 def _once_each(warned: Warned) -> list[str]:
     """What is to be told, once where it holds for many parts, whatever their names and numbers."""
     found: dict[str, tuple[str, set[str]]] = {}
@@ -337,116 +324,12 @@ def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> lis
     """The decision over the columns of all files, or of all blocks; only their beginnings are read."""
     found: list[tuple[str, bool]]
     if isinstance(parts[0], _ray.ObjectRef):
-        first = list(_in_order(_first_of.remote, iter(parts), None))
+        first = list(_in_order(first_of.remote, iter(parts), None))
         _, found, _, told = _core.needed(first, dict(ask), None)
         warned += ((None, line) for line in told)
         return found
-    found, told = _result(_taken_of.remote(list(parts), dict(ask)))
+    found, told = _result(taken_of.remote(list(parts), dict(ask)))
     warned += ((None, line) for line in told)
     return found
 
 
-@_ray.remote(num_cpus=1, max_retries=3)
-def _first_of(block: pa.Table) -> tuple[str, Any]:
-    """The first rows of a block: where it lies, since it may be large."""
-    return Arrow(block).first()
-
-
-@_ray.remote(num_cpus=1, max_retries=3)
-def _taken_of(parts: list[str], ask: dict[str, Any]) -> tuple[list[tuple[str, bool]], list[str]]:
-    with ExitStack() as stack:
-        files = [stack.enter_context(beginning(part)) for part in parts]
-        return _core.taken(("paths", files), ask, None)
-
-
-def _known_by(given: Given) -> list[str]:
-    """What the file is known by when it comes again; a block has nothing."""
-    return [name for _, name in _core.fingerprints(given.native) if name] if isinstance(given, Paths) else []
-
-
-def _of_blank(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) -> dict[str, Any]:
-    """What is asked of one file where the evaluators are those of a jury."""
-    column = ask["reward"] if reward else None
-    turned = [name for name in ask["invert"] if name == column]
-    return asked(None, ask["id"] if id else None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"])
-
-
-@_ray.remote(num_cpus=1, max_retries=3)
-def _survey(part: Part, ask: dict[str, Any], blank: Jury, picked: Jury | None) -> tuple[list[str], int, str | None, str | None]:
-    """What the file is known by, and its rounds: how many, the first and the last. Refuses rows that ``picked`` has picked from."""
-    with opened(part) as given:
-        if picked is not None:
-            _not_of_picks(part, given, ask, picked)
-        if ask["key"] is None:
-            return _known_by(given), 1, None, None
-        own = _of_blank(ask, reward=False)
-        return (_known_by(given), *_core.rounds(given.source(own, blank), own, blank))
-
-
-def _not_of_picks(part: Part, given: Given, ask: Mapping[str, Any], picked: Jury) -> None:
-    own = asked(key=ask["id"][0], threads=_threads(), written=ask["written"])
-    try:
-        were = _core.are_of_picks(given.source(own, picked), own, picked)
-    except Error:
-        return  # what cannot be read is told of when it is learnt
-    if were:
-        raise Error(
-            f"{part}: these rows were picked from, and have been seen: learn the verdicts on the picks, or pass again=True", code="picked-from",
-            path=str(part),
-        )  # fmt: skip
-
-
-@_ray.remote(num_cpus=1, max_retries=3)
-def _learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str]]:
-    """What was learnt of the file, with what it is known by, and what is to be told of it."""
-    if before is not None:
-        before(part)
-    with opened(part) as given:
-
-        def learnt(*, reward: bool, id: bool) -> tuple[Jury, list[str]]:
-            own = _of_blank(ask, reward=reward, id=id)
-            jury = blank.__copy__()
-            found, _ = _core.learn(given.source(own, jury), own, jury, None, {}, at, [], False, None)
-            return jury, _of_part(found["warned"], part, given)
-
-        reward, id = ask["reward"] is not None, bool(ask["id"])
-        while True:
-            try:
-                return learnt(reward=reward, id=id)
-            except Error as error:
-                # Another file may have what this one lacks: ids, rewards, or the whole column of them.
-                lacks = error.column if error.code == "unknown-column" else None
-                if id and lacks in ask["id"]:
-                    id = False
-                elif reward and (error.code == "no-reward" or lacks == ask["reward"]):
-                    reward = False
-                else:
-                    raise
-
-
-def _of_part(warned: Sequence[str], part: Part, given: Given) -> list[str]:
-    """What is to be told of a part by the name that the caller knows it by: the copy that was read has another."""
-    if not isinstance(given, Paths):
-        return list(warned)
-    here = [os.fspath(path) for path in _core.expand(given.native)]
-    return [line.replace(here[0], str(part)) for line in warned]
-
-
-@_ray.remote(num_cpus=1, max_retries=3)
-def _rank_part(
-    part: Part, k: int, first: int, ask: dict[str, Any], jury: Jury | None, weights: dict[str, float], seed: int, before: Before | None
-) -> tuple[pa.Table, int, list[str]]:
-    if before is not None:
-        before(part)
-    with opened(part) as given:
-        own = {**ask, "threads": _threads()}
-        if jury is not None:
-            own.update(evaluators=[], id=[], ignore=[], invert=[])
-        source = given.source(own, jury)
-        found = _core.rank(source, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, True, None, first)
-        if given.is_frame:
-            table = given.rows(found["row"] - first, {"rank": found["rank"], "score": found["score"]})
-        else:
-            table = found["rows"].to_arrow()
-        numbered = table.append_column(_ROW, pa.array(found["row"].tolist(), type=pa.int64()))
-        return numbered, found["total"], _of_part(found["warned"], part, given)

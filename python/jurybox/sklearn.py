@@ -27,19 +27,20 @@ __all__ = ["JuryRegressor"]
 
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
-#: Regressions through the origin, which rewards and scores far from 0 would mislead: they are shown both centred.
-CENTRED = ("lin-ucb",)
+#: Regressions through the origin with a bonus for what is little known. Rewards and scores far from 0 would mislead them: they are shown
+#: both centred.
+OPTIMISTIC = ("lin-ucb",)
 
 
 class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Predicts what an item is worth from the scores of its evaluators; missing scores (NaN) are missing, not imputed.
 
-    ``fit`` shows all rows to a new jury and teaches it their rewards; ``partial_fit`` goes on with the one there is. What is predicted is
-    the value that the policy ranks by: for ``adaptive`` the expected reward, for ``lin-ucb`` the upper end of its interval (the wider,
-    the less like the rows seen before an item is). Other policies order items on a scale of their own; one that does not learn from
-    rewards says so (`jurybox.DataWarning`), and one that learns only from its own picks is refused.
+    ``fit`` shows all rows to a new jury and teaches it their rewards; ``partial_fit`` goes on with the one there is. What ``adaptive`` and
+    ``lin-ucb`` predict is the expected reward. Other policies predict the values that they rank by, on a scale of their own; one that
+    does not learn from rewards says so (`jurybox.DataWarning`), and one that learns only from its own picks is refused.
 
-    ``lin-ucb`` has no intercept. Here it is shown scores and rewards less their means over the rows that came first.
+    ``lin-ucb`` has no intercept. Here it is shown scores and rewards less their means over the rows that came first. It ranks by the upper
+    end of its interval, the higher, the less like the rows seen before an item is; that bonus is for whoever picks, and not predicted.
 
     Parameters
     ----------
@@ -76,11 +77,15 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self._taught(scores, rewards, copy(self.jury_))
 
     def predict(self, X: Any) -> Doubles:
-        """What each item is worth, as the policy values it; NaN where it has no value without a single score."""
+        """What each item is worth, as the policy expects it; NaN where it has no value without a single score."""
         check_is_fitted(self)
         scores: Any = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
-        values = self.jury_.values(scores - self.score_means_) + self.reward_mean_
-        return np.where(np.isfinite(values), values, np.nan)
+        scores = scores - self.score_means_
+        values = self.jury_.values(scores)
+        known = np.isfinite(values)
+        if self._name in OPTIMISTIC:
+            values = self.jury_.contributions(scores)[1].sum(axis=1)  # the value without its base, which is the bonus
+        return np.where(known, values + self.reward_mean_, np.nan)
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> Any:
         return validate_data(self, X, y, reset=reset, ensure_all_finite="allow-nan", dtype=np.float64, y_numeric=True)
@@ -99,7 +104,7 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _centre(self, scores: Doubles, rewards: Doubles) -> None:
         self.score_means_, self.reward_mean_ = np.zeros(scores.shape[1]), 0.0
-        if self._name in CENTRED:
+        if self._name in OPTIMISTIC:
             there = np.isfinite(scores)
             sums = np.where(there, scores, 0.0).sum(axis=0)
             self.score_means_ = sums / np.maximum(there.sum(axis=0), 1)

@@ -80,8 +80,8 @@ fn checksum(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A column as Python hands it over: an array of numpy's, with a mask of what is missing; a list of text; or lists of text, one
-/// after the other, so that Python never has the strings of all rows at once.
+/// A column as Python hands it over: an array of numpy's, with a mask of what is missing; a list of text; a table of Arrow's that has it
+/// in one piece; or lists of text, one after the other, so that Python never has the strings of all rows at once.
 pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny>>) -> Result<ArrayRef> {
     if let Ok(list) = values.cast::<PyList>() {
         let mut text = LargeStringBuilder::new();
@@ -89,7 +89,7 @@ pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny
         return Ok(Arc::new(text.finish()));
     }
     if !values.is_instance_of::<PyUntypedArray>() {
-        return pieces(values);
+        return if values.hasattr("__arrow_c_stream__")? { in_one_piece(values) } else { pieces(values) };
     }
     let present = match missing {
         None => None,
@@ -114,6 +114,15 @@ pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny
         u64 => UInt64Type, u32 => UInt32Type, u16 => UInt16Type, u8 => UInt8Type);
     let kind = values.get_type();
     Err(refused("arrow", &format!("a column of {kind} cannot be read")))
+}
+
+/// The one column of a table that is one batch, as it lies in memory.
+fn in_one_piece(table: &Bound<'_, PyAny>) -> Result<ArrayRef> {
+    let batches = reader(table)?.collect::<std::result::Result<Vec<_>, _>>();
+    match batches.as_deref() {
+        Ok([batch]) if batch.num_columns() == 1 => Ok(batch.column(0).clone()),
+        _ => Err(refused("arrow", "a column must lie in one piece")),
+    }
 }
 
 /// A column of text out of lists of its cells. Room is made once, by how long the first are: a column that grows leaves behind what

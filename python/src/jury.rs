@@ -6,7 +6,7 @@ use crate::fitted::{BaseAndEach, Ends, Fitted};
 use crate::picks::Picks;
 use crate::policies::spec;
 use crate::sum::merged;
-use crate::taught::{Learnt, history, taught};
+use crate::taught::{Learnt, history, taught, unseen};
 use crate::whole;
 use jurybox::rand::SeedableRng;
 use jurybox::{Direction, Evaluator, Evaluators};
@@ -246,6 +246,9 @@ impl Jury {
                 *fitted = None;
                 Ok(learnt)
             });
+        }
+        if let Some(line) = self.with(py, |inner| unseen(&inner.state.jury, rewards.len())) {
+            py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
         }
         self.scored(py, picks, None, |inner, table, _| {
             if table.rows != rewards.len() {

@@ -67,6 +67,19 @@ pub(crate) fn taught(
 /// So many examples are learnt at a time: more would take as much memory again as the scores have.
 const PIECE: usize = 1 << 13;
 
+/// What is to be said where so many rewards come without a pick, and of more items than have been seen: half of what the policy learns
+/// from is missing then.
+pub(crate) fn unseen(jury: &Jury, items: usize) -> Option<String> {
+    let seen = jury.seen();
+    (jury.learns_from_scores() && seen.items < seen.used + items as u64).then(|| {
+        format!(
+            "`{}` learns from the scores of all items too, and has not seen these: pass them to observe() first, or learn them by \
+             jurybox.learn, which does both",
+            jury.spec().name()
+        )
+    })
+}
+
 /// Teaches a jury what items were worth that nobody picked; all of them, or none.
 pub(crate) fn history(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Learnt> {
     let scores = jury.scores(values)?;

@@ -102,10 +102,10 @@ WRONG = {
     "a set": {0.5, 0.25},
     "an object": object(),
     "empty list": [],
-    "other names": pd.DataFrame(PLAIN, columns=["a", "b", "d"]),
+    "other names": pd.DataFrame(PLAIN, columns=["x", "y", "z"]),
     "duplicate names": pd.DataFrame(np.hstack([PLAIN, PLAIN[:, :1]]), columns=["a", "b", "c", "a"]),
     "text in a frame": pd.DataFrame({"a": ["x"], "b": [1.0], "c": [1.0]}),
-    "mappings without one": [{"a": 1.0, "b": 2.0}],
+    "mappings of others": [{"x": 1.0, "y": 2.0}],
     "uneven columns": {"a": [1.0], "b": [1.0, 2.0], "c": [1.0]},
 }
 

@@ -3,9 +3,11 @@ are read that its own user makes."""
 
 from __future__ import annotations
 
+import copy
 import csv
 import logging
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import command
@@ -333,3 +336,36 @@ def test_threads_that_teach_one_jury_lose_nothing(tmp_path: Path) -> None:
         thread.join()
     assert not failed
     assert (jury.seen["rounds"], jury.seen["items"]) == (20, 20 * 400)
+
+
+FRAMES: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "pandas": lambda frame: frame,
+    "pandas, by pyarrow": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.from_pandas,
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_that_come_again_are_counted_once_by_their_ids(kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "jurybox")
+    table = pd.DataFrame({"post": ["a", "b", "c", "d"], "spam": [0.9, 0.2, 0.8, 0.5], "abuse": [0.1, 0.3, 0.9, None], "verdict": [1.0, 0.0, 1.0, 0.0]})
+    asked: dict[str, Any] = {"reward": "verdict", "id": "post"}
+    jury = jb.learn(FRAMES[kind](table), **asked)
+    before = pickle.dumps(jury)
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    for again in (FRAMES[kind](table), FRAMES[kind](table[::-1]), tmp_path / "rows.csv", pl.from_pandas(table)):
+        caplog.clear()
+        jb.learn(again, state=jury, **asked)
+        assert pickle.dumps(jury) == before and "the same rows were learnt already, and not counted again; again=True would" in caplog.text
+    # In a state file too, and in halves that are merged.
+    jury.save(tmp_path / "state.json")
+    jb.learn(FRAMES[kind](table), state=tmp_path / "state.json", **asked)
+    assert jb.Jury.load(tmp_path / "state.json").seen["items"] == 4
+    with pytest.raises(jb.Error, match="taught with are in the other states already"):
+        jury + jb.learn(FRAMES[kind](table), **asked)
+    # Another verdict, one row more, no ids, or again: they count, all of them.
+    other = table.assign(verdict=[1.0, 0.0, 1.0, 1.0])
+    grown = pd.concat([table, table[:1].assign(post="e")])
+    for more, asking, items in ((other, asked, 8), (grown, asked, 9), (table, asked | {"again": True}, 8), (table, asked | {"id": None}, 8)):
+        assert jb.learn(FRAMES[kind](more), state=copy.copy(jury), **asking).seen["items"] == items

@@ -7,8 +7,12 @@ import json
 import pickle
 import subprocess
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from conftest import ROOT, made_up
 
@@ -267,3 +271,44 @@ def test_shown_in_a_notebook() -> None:
     assert "&lt;b&gt;" in page and "<b>spam" not in page
     assert "2 items" in repr(jury)
     assert "rand" in jb.Jury(NAMES, "rand")._repr_html_()
+
+
+def test_a_column_that_is_not_there_is_missing_scores_with_a_warning_everywhere() -> None:
+    """As in files: one rule for whoever ranks, predicts, picks and learns, on a frame, on columns and on rows by name."""
+    frame = pd.DataFrame({"spam": [0.9, 0.2, 0.8], "other": [1, 2, 3]})
+    jury = jb.Jury(["spam", "abuse"])
+    known = [[0.9, 0.1], [0.2, 0.3], [0.8, 0.9], [0.5, 0.1]]
+    jury.observe(known + known)
+    jury.learn(known, [1, 0, 1, 0])
+    holes = np.column_stack([frame["spam"], np.full(3, np.nan)])
+    calls: dict[str, Callable[[Any], Any]] = {
+        "values": jury.values, "predict": lambda scores: jury.predict(scores)[0], "contributions": lambda scores: jury.contributions(scores)[1],
+        "fitted": jury.fit().values, "choose": lambda scores: jury.choose(scores, 2, seed=1).items,
+        "round": lambda scores: copy.copy(jury).round(scores, 2).items, "learn": lambda scores: copy.copy(jury).learn(scores, [1, 0, 1]).used,
+    }  # fmt: skip
+    for name, call in calls.items():
+        expected = call(holes)
+        for given in (frame, pl.from_pandas(frame), frame.to_dict("list"), frame.to_dict("records")):
+            with pytest.warns(jb.DataWarning, match="^there is no column `abuse`: its scores are missing$") as told:
+                np.testing.assert_array_equal(call(given), expected, err_msg=name)
+            assert told[0].filename == __file__
+        for none in (frame[["other"]], {"other": [1, 2, 3]}, [{"other": 1}]):
+            with pytest.raises(jb.Error, match="a column of none of the evaluators spam, abuse") as caught:
+                call(none)
+            assert caught.value.code == "none-of-the-evaluators"
+    with pytest.warns(jb.DataWarning, match="there is no column `abuse`: its scores are missing"):
+        assert list(jb.rank(frame, k=2, state=jury)["spam"]) == [0.9, 0.8]
+
+
+def test_rows_that_were_never_seen_teach_half() -> None:
+    """Rewards of items whose scores the jury has not seen: a trap, so it is said."""
+    scores, rewards = made_up(200, 3)
+    jury = jb.Jury(NAMES)
+    with pytest.warns(jb.DataWarning, match=r"`adaptive` learns from the scores of all items too, and has not seen these: pass them to observe\(\)") as told:
+        jury.learn(scores, rewards)
+    assert told[0].filename == __file__ and np.ptp(jury.values(scores)) == 0
+    jury = jb.Jury(NAMES)
+    jury.observe(scores)
+    jury.learn(scores, rewards)  # no warning, which would be an error here
+    assert np.corrcoef(jury.values(scores), rewards)[0, 1] > 0.8
+    jb.Jury(NAMES, "lin-ucb").learn(scores, rewards)  # learns from rewards alone

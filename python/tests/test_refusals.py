@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pandas as pd
 import pytest
 from conftest import command, made_up
 
@@ -101,6 +102,7 @@ def test_counts_are_whole_numbers(posts: pl.DataFrame) -> None:
 
 def test_numbers_that_are_too_large_are_refused_as_such() -> None:
     jury = jb.Jury(["spam"])
+    jury.observe([[0.5]])
     for rewards in ([10**400], [-(10**400)], [1e300]):
         with pytest.raises(jb.Error):
             jury.learn([[0.5]], rewards)
@@ -140,8 +142,11 @@ def test_what_a_terminal_would_obey_is_shown(tmp_path: Path) -> None:
         jb.rank(frame, k=1, weights={ESCAPE: float("nan")})
     shown += [str(caught.value), repr(caught.value), str(pickle.loads(pickle.dumps(caught.value)))]
     assert caught.value.evaluator == ESCAPE  # programs have it as it is
-    with pytest.raises(jb.Error) as caught:
+    with pytest.warns(jb.DataWarning, match="there is no column") as told:
         jury.values({"abuse": [0.1]})
+    shown += [str(one.message) for one in told]
+    with pytest.raises(jb.Error) as caught:
+        jury.values({"other": [0.1]})
     shown.append(str(caught.value))
     with pytest.warns(jb.DataWarning) as told:
         jb.rank(frame.rename({"abuse": "score"}).with_columns(pl.lit("0.5").alias(ESCAPE + "2")), k=1)
@@ -242,3 +247,14 @@ def test_pandas_warnings_come_once(posts: pl.DataFrame) -> None:
     with pytest.warns(jb.DataWarning) as told:
         jb.rank(frame, k=1)
     assert len(told) == 1 and told[0].filename == __file__  # and point at the caller
+
+
+def test_what_a_notebook_trips_over_says_what_to_do() -> None:
+    frame = pd.DataFrame({"post": ["a", "b", "c"], "spam": [0.1, "N/A", 0.9], "abuse": [0.5, 0.2, 0.9]}).set_index("post")
+    for call in (lambda: jb.rank(frame, k=1, id="post"), lambda: jb.learn(frame, id="post"), lambda: jb.pick(frame, k=1, id="post", state=jb.Jury(["spam", "abuse"]))):
+        with pytest.raises(jb.Error, match=r"`post` is the index of this frame, and no column: pass frame.reset_index\(\)") as caught:
+            call()
+        assert (caught.value.code, caught.value.column) == ("unknown-column", "post")
+    jury = jb.learn(frame)
+    with pytest.raises(jb.Error, match="item 1, evaluator `spam`: 'N/A' is not a number; jurybox.rank and jurybox.learn read text"):
+        jury.predict(frame)

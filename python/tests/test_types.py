@@ -30,6 +30,6 @@ def test_mypy(tmp_path: Path) -> None:
 
 
 def test_pyright(tmp_path: Path) -> None:
-    installed = sorted(path for path in Path(jurybox.__file__).parent.iterdir() if path.suffix in (".py", ".pyi"))
+    installed = sorted(path for path in Path(jurybox.__file__).parent.rglob("*.py*") if path.suffix in (".py", ".pyi"))
     run(tmp_path, "pyright", "--pythonpath", sys.executable, *installed)
     run(tmp_path, "pyright", "--pythonpath", sys.executable, PYTHON / "tests" / "typing" / "usage.py")

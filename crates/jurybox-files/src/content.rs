@@ -43,16 +43,23 @@ impl Content {
     pub fn of(table: &Table) -> Result<Content, Error> {
         let evaluators = table.taken().evaluators();
         let rewarded = table.taken().reward().is_some();
-        let (mut scores, mut rewards) = (Rows::of(evaluators), Rows::of(evaluators));
+        let none = Rows::of(evaluators);
+        let (mut scores, mut rewards) = (none.clone(), none.clone());
         table.scan(
             Want { key: true, reward: rewarded, ..Want::default() },
-            |mut part| Ok((part.batch.take_scores(), part.batch.keys, part.batch.rewards)),
-            |_, (values, ids, given)| {
-                for (row, id) in ids.iter().enumerate() {
+            |mut part| {
+                let (mut scores, mut rewards) = (none.clone(), none.clone());
+                let values = part.batch.take_scores();
+                for (row, id) in part.batch.keys.iter().enumerate() {
                     let values = &values[row * evaluators.len()..(row + 1) * evaluators.len()];
                     scores.add(id, values, None);
-                    rewards.add(id, values, given.get(row).copied());
+                    rewards.add(id, values, part.batch.rewards.get(row).copied());
                 }
+                Ok((scores, rewards))
+            },
+            |_, (by_scores, by_rewards)| {
+                scores.join(&by_scores);
+                rewards.join(&by_rewards);
                 Ok(())
             },
         )?;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Listens, and takes every table in hand.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Listener(Vec<String>);
 
 impl Host for Listener {
@@ -130,8 +130,40 @@ fn who_is_forgotten_is_told_and_may_be_asked_for_once_more() {
     assert_eq!(refuse(&Learning { drop: vec!["a".into(), "b".into()], ..how() }).code(), "all-forgotten");
 }
 
+/// A table in memory is known by its rows, as the file of the same rows is; one row more, and it is another table.
 #[test]
-fn rows_without_a_file_are_not_known_again() {
+fn rows_in_memory_that_have_ids_are_known_again() {
+    let folder = Folder::new();
+    write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
+    write(&folder.path("turned.csv"), 1, (0..10).rev(), [3, 2, 1, 0]);
+    write(&folder.path("grown.csv"), 1, 0..11, [0, 1, 2, 3]);
+    let in_memory = |name: &str| {
+        let path = folder.path(name);
+        Given::Again(Box::new(move |reading, roles, again| {
+            Table::open_as(std::slice::from_ref(&path), reading, roles, again)
+        }))
+    };
+    let first = learn_rows(None, in_memory("1.csv"), &how(), &mut ()).unwrap().unwrap().state;
+    for again in [in_memory("1.csv"), in_memory("turned.csv"), folder.files(["turned.csv"])] {
+        let mut host = Listener::default();
+        assert!(learn_rows(Some(&first), again, &how(), &mut host).unwrap().is_none());
+        assert!(
+            host.0[0].ends_with(": the same rows were learnt already, and not counted again"),
+            "{host:?}"
+        );
+    }
+    let items = |given: Given<'_>, how: &Learning| {
+        learn_rows(Some(&first), given, how, &mut ()).unwrap().unwrap().state.jury.seen().items
+    };
+    assert_eq!(items(in_memory("1.csv"), &Learning { again: true, ..how() }), 20);
+    assert_eq!(items(in_memory("grown.csv"), &how()), 21);
+    let mut nameless = how();
+    (nameless.roles.id, nameless.roles.ignore) = (Vec::new(), vec!["post".into()]);
+    assert_eq!(items(in_memory("1.csv"), &nameless), 20);
+}
+
+#[test]
+fn streams_are_not_known_again() {
     let folder = Folder::new();
     write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
     let once = || {

@@ -32,7 +32,7 @@ use crate::table::Table;
 use crate::teach::{Taught, teach};
 use crate::warning::Warning;
 use jurybox::{Direction, Spec};
-use new_rows::NewFiles;
+use new_rows::{NewFiles, NewRows};
 use std::path::PathBuf;
 
 /// Opens a table that can be opened once: it is told how the rows are written, which column is what, and whether they are read again.
@@ -69,7 +69,7 @@ pub enum Given<'a> {
     Files(Vec<PathBuf>),
     /// Rows that have no file and can be had once, and so are not known again: a stream.
     Once(OpenOnce<'a>),
-    /// Rows that have no file and can be had again, because they are in memory: it is known whether they were picked from.
+    /// Rows that have no file and can be had again, because they are in memory: those that have one column of ids are known again.
     Again(OpenAgain<'a>),
 }
 
@@ -179,7 +179,8 @@ impl Lesson {
 /// Learns from rows; none where all of them have been learnt already.
 ///
 /// Of files, those are passed over that the state has learnt: the same bytes, compressed or not, under whatever name, and through a pipe; and,
-/// where they have one column of ids, the same rows in another order or format. Files whose rows were
+/// where they have one column of ids, the same rows in another order or format, in memory as well. A state has no room for every row that it
+/// was shown: a table with one row more is another table, all of whose rows count. Rows that were
 /// picked from are refused, because they have been seen: verdicts on them come [with the picks](learn_verdicts). After an error nothing has
 /// changed.
 ///
@@ -218,15 +219,15 @@ pub fn learn_rows(
         roles.invert.push(reward.name.clone());
     }
     let known = before.map_or(&[][..], |state| state.jury.evaluators().as_slice());
-    let (table, files) = match given {
+    let (table, new) = match given {
         Given::Once(open) => {
             roles.seated = kept(known, &how.drop, &roles.evaluators)?;
-            (open(&how.reading, &roles, false)?, NewFiles::default())
+            (open(&how.reading, &roles, false)?, New::Unnamed)
         }
         Given::Again(open) => {
-            new_rows::refuse_picked_from(&open, before, how, host)?;
+            let Some(new) = NewRows::of(open, before, how, host)? else { return Ok(None) };
             roles.seated = kept(known, &how.drop, &roles.evaluators)?;
-            (open(&how.reading, &roles, false)?, NewFiles::default())
+            (new.open(how, &roles)?, New::Rows(new))
         }
         Given::Files(paths) => {
             let named = !paths.is_empty();
@@ -237,7 +238,7 @@ pub fn learn_rows(
             }
             // Only now: who is forgotten is not there any more when the same is asked once more.
             roles.seated = kept(known, &how.drop, &roles.evaluators)?;
-            (Table::over(sources, new.paths(), &how.reading, &roles)?, new)
+            (Table::over(sources, new.paths(), &how.reading, &roles)?, New::Files(new))
         }
     };
     let table = host.hold(table, |_| true);
@@ -252,13 +253,25 @@ pub fn learn_rows(
     let mut state = seated(before, &table, how, host)?;
     let first = how.at.unwrap_or(state.jury.seen().next_time());
     let taught = teach(&table, &mut state.jury, first)?;
-    for name in files.names(state.jury.evaluators(), how, host) {
-        state.memory.learnt_file(name);
-    }
+    let evaluators = state.jury.evaluators();
+    let names = match new {
+        New::Files(files) => files.names(evaluators, how, host),
+        New::Rows(rows) => rows.name(evaluators, how, host).into_iter().collect(),
+        New::Unnamed => Vec::new(),
+    };
+    names.into_iter().for_each(|name| state.memory.learnt_file(name));
     if let Some(reward) = &reward {
         reward::remember(&mut state, reward, taught.range, host);
     }
     Ok(Some(Lesson { state, taught }))
+}
+
+/// What is learnt, for the names by which a state will know it again.
+enum New<'a> {
+    Files(NewFiles),
+    Rows(NewRows<'a>),
+    /// A stream is gone when it has been learnt.
+    Unnamed,
 }
 
 /// A copy of the state with the table's evaluators seated, or a new one.

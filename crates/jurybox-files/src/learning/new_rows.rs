@@ -1,11 +1,10 @@
-//! Which files are new to a state: by their bytes, and by their rows.
+//! Which rows are new to a state: those of files by their bytes and by what is in them, those without a file by the latter alone.
 
 use super::{Host, Learning, OpenAgain, Told};
-use crate::choose::was_picked_from;
 use crate::content::Content;
 use crate::error::Error;
 use crate::fingerprint::fingerprint;
-use crate::format::Source;
+use crate::format::{Source, memory};
 use crate::roles::Roles;
 use crate::state::State;
 use crate::table::Table;
@@ -101,7 +100,7 @@ impl NewFiles {
         };
         let mut new: Vec<NewFile> = Vec::new();
         for mut file in std::mem::take(&mut self.files) {
-            if let Some(content) = content(&file.path, &over, how, host) {
+            if let Some(content) = content_of_file(&file.path, &over, how, host) {
                 if is_picked_from(state, &content.scores) {
                     return Err(Error::PickedFrom { path: file.path });
                 }
@@ -154,7 +153,7 @@ impl NewFiles {
     pub(super) fn names(self, evaluators: &Evaluators, how: &Learning, host: &dyn Host) -> Vec<String> {
         let named = self.over.as_ref() == Some(evaluators);
         let by_rows = |file: &NewFile| {
-            let looked_at = || Some(content(&file.path, evaluators, how, host)?.rewards);
+            let looked_at = || Some(content_of_file(&file.path, evaluators, how, host)?.rewards);
             if named { file.by_rows.clone() } else { looked_at() }
         };
         let by_rows: Vec<String> = self.files.iter().filter_map(by_rows).collect();
@@ -167,41 +166,78 @@ fn one_id(roles: &Roles) -> Option<&String> {
     if let [id] = &roles.id[..] { Some(id) } else { None }
 }
 
-/// Refuses rows without a file that the state has seen by picking from them, where they have ids, unless they are to count again.
-pub(super) fn refuse_picked_from(
-    open: &OpenAgain<'_>,
-    state: Option<&State>,
-    how: &Learning,
-    host: &dyn Host,
-) -> Result<(), Error> {
-    let (Some(state), Some(id), false) = (state, one_id(&how.roles), how.again) else { return Ok(()) };
-    let roles = Roles {
-        seated: state.jury.evaluators().as_slice().to_vec(),
-        key: Some(id.clone()),
-        ..Roles::default()
-    };
-    // What cannot be read is told of when it is learnt.
-    let Ok(table) = open(&how.reading, &roles, true) else { return Ok(()) };
-    let table = host.hold(table, |_| false);
-    if was_picked_from(state, &table).unwrap_or(false) {
-        return Err(Error::PickedFrom { path: table.path().into() });
+/// Rows without a file that are to be learnt.
+pub(super) struct NewRows<'a> {
+    open: OpenAgain<'a>,
+    /// Their name and the evaluators over which it is one, where they were looked at.
+    named: Option<(Evaluators, String)>,
+}
+
+impl<'a> NewRows<'a> {
+    /// These rows; none where the state has learnt them, which is told. Refuses what was picked from. Without one column of ids they
+    /// are always new: rows with the same scores need not be the same items.
+    pub(super) fn of(
+        open: OpenAgain<'a>,
+        state: Option<&State>,
+        how: &Learning,
+        host: &mut dyn Host,
+    ) -> Result<Option<NewRows<'a>>, Error> {
+        let (Some(before), false) = (state, how.again) else {
+            return Ok(Some(NewRows { open, named: None }));
+        };
+        let over = before.jury.evaluators();
+        let Some(Content { scores, rewards }) =
+            content(|roles| open(&how.reading, roles, true), over, how, host)
+        else {
+            return Ok(Some(NewRows { open, named: None }));
+        };
+        if is_picked_from(state, &scores) {
+            return Err(Error::PickedFrom { path: memory::NAME.into() });
+        }
+        if is_learnt(state, &rewards) {
+            host.tell(Told::KnownRows { path: memory::NAME.into() });
+            return Ok(None);
+        }
+        Ok(Some(NewRows { open, named: Some((over.clone(), rewards)) }))
     }
-    Ok(())
+
+    pub(super) fn open(&self, how: &Learning, roles: &Roles) -> Result<Table, Error> {
+        (self.open)(&how.reading, roles, false)
+    }
+
+    /// What a state that has learnt them over these evaluators remembers them by.
+    pub(super) fn name(self, evaluators: &Evaluators, how: &Learning, host: &dyn Host) -> Option<String> {
+        match self.named {
+            Some((over, name)) if over == *evaluators => Some(name),
+            _ => {
+                let open = |roles: &Roles| (self.open)(&how.reading, roles, true);
+                Some(content(open, evaluators, how, host)?.rewards)
+            }
+        }
+    }
 }
 
 /// The names of a file's rows, where they have ids and the file is not too large to be read once more for it.
-fn content(path: &Path, evaluators: &Evaluators, how: &Learning, host: &dyn Host) -> Option<Content> {
-    let id = one_id(&how.roles)?;
+fn content_of_file(path: &Path, evaluators: &Evaluators, how: &Learning, host: &dyn Host) -> Option<Content> {
     let small = path.is_file() && std::fs::metadata(path).is_ok_and(|about| about.len() <= LARGE);
+    let open = |roles: &Roles| Table::open_as(&[path.to_path_buf()], &how.reading, roles, true);
+    small.then(|| content(open, evaluators, how, host)).flatten()
+}
+
+/// The names of rows, where they have ids. What cannot be read has none: that is told of when it is learnt.
+fn content(
+    open: impl FnOnce(&Roles) -> Result<Table, Error>,
+    evaluators: &Evaluators,
+    how: &Learning,
+    host: &dyn Host,
+) -> Option<Content> {
     let roles = Roles {
         seated: evaluators.as_slice().to_vec(),
-        key: Some(id.clone()),
+        key: Some(one_id(&how.roles)?.clone()),
         reward: how.roles.reward.clone(),
         ..Roles::default()
     };
-    // What cannot be read is told of when it is learnt.
-    let open = || Table::open_as(&[path.to_path_buf()], &how.reading, &roles, true).ok();
-    let table = small.then(open).flatten().filter(|table| table.receipts_of_picks().is_none())?;
+    let table = open(&roles).ok().filter(|table| table.receipts_of_picks().is_none())?;
     Content::of(&host.hold(table, |_| false)).ok()
 }
 

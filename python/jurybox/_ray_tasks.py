@@ -1,0 +1,139 @@
+"""What runs on the nodes of a cluster: the task of one file, for `jurybox.ray`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pyarrow as pa
+
+import ray as _ray
+
+from . import _core
+from ._asked import asked
+from ._core import Jury
+from ._errors import Error
+from ._frames import Arrow, Given, Paths
+from ._stores import beginning, opened
+
+#: A file, or a block of a Ray dataset.
+Part = Any
+#: Called in a task before it begins, with what it is about to read.
+Before = Callable[[Any], object]
+#: The number of a row in its file, while results travel.
+ROW = "jurybox row"
+
+
+def _threads() -> int:
+    """As many as Ray gives the task."""
+    given = _ray.get_runtime_context().get_assigned_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
+    return max(1, int(given))
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def first_of(block: pa.Table) -> tuple[str, Any]:
+    """The first rows of a block: where it lies, since it may be large."""
+    return Arrow(block).first()
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def taken_of(parts: list[str], ask: dict[str, Any]) -> tuple[list[tuple[str, bool]], list[str]]:
+    with ExitStack() as stack:
+        files = [stack.enter_context(beginning(part)) for part in parts]
+        return _core.taken(("paths", files), ask, None)
+
+
+def _known_by(given: Given) -> list[str]:
+    """What the file is known by when it comes again; a block has nothing."""
+    return [name for _, name in _core.fingerprints(given.native) if name] if isinstance(given, Paths) else []
+
+
+def _of_blank(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) -> dict[str, Any]:
+    """What is asked of one file where the evaluators are those of a jury."""
+    column = ask["reward"] if reward else None
+    turned = [name for name in ask["invert"] if name == column]
+    return asked(None, ask["id"] if id else None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"])
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def survey(part: Part, ask: dict[str, Any], blank: Jury, picked: Jury | None) -> tuple[list[str], int, str | None, str | None]:
+    """What the file is known by, and its rounds: how many, the first and the last. Refuses rows that ``picked`` has picked from."""
+    with opened(part) as given:
+        if picked is not None:
+            _not_of_picks(part, given, ask, picked)
+        if ask["key"] is None:
+            return _known_by(given), 1, None, None
+        own = _of_blank(ask, reward=False)
+        return (_known_by(given), *_core.rounds(given.source(own, blank), own, blank))
+
+
+def _not_of_picks(part: Part, given: Given, ask: Mapping[str, Any], picked: Jury) -> None:
+    own = asked(key=ask["id"][0], threads=_threads(), written=ask["written"])
+    try:
+        were = _core.are_of_picks(given.source(own, picked), own, picked)
+    except Error:
+        return  # what cannot be read is told of when it is learnt
+    if were:
+        raise Error(
+            f"{part}: these rows were picked from, and have been seen: learn the verdicts on the picks, or pass again=True", code="picked-from",
+            path=str(part),
+        )  # fmt: skip
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str]]:
+    """What was learnt of the file, with what it is known by, and what is to be told of it."""
+    if before is not None:
+        before(part)
+    with opened(part) as given:
+
+        def learnt(*, reward: bool, id: bool) -> tuple[Jury, list[str]]:
+            own = _of_blank(ask, reward=reward, id=id)
+            jury = blank.__copy__()
+            known = own["id"] if len(own["id"]) == 1 else []
+            found, _ = _core.learn(given.source(own, jury, also=known), own, jury, None, {}, at, [], False, None)
+            return jury, _of_part(found["warned"], part, given)
+
+        reward, id = ask["reward"] is not None, bool(ask["id"])
+        while True:
+            try:
+                return learnt(reward=reward, id=id)
+            except Error as error:
+                # Another file may have what this one lacks: ids, rewards, or the whole column of them.
+                lacks = error.column if error.code == "unknown-column" else None
+                if id and lacks in ask["id"]:
+                    id = False
+                elif reward and (error.code == "no-reward" or lacks == ask["reward"]):
+                    reward = False
+                else:
+                    raise
+
+
+def _of_part(warned: Sequence[str], part: Part, given: Given) -> list[str]:
+    """What is to be told of a part by the name that the caller knows it by: the copy that was read has another."""
+    if not isinstance(given, Paths):
+        return list(warned)
+    here = [os.fspath(path) for path in _core.expand(given.native)]
+    return [line.replace(here[0], str(part)) for line in warned]
+
+
+@_ray.remote(num_cpus=1, max_retries=3)
+def rank_part(
+    part: Part, k: int, first: int, ask: dict[str, Any], jury: Jury | None, weights: dict[str, float], seed: int, before: Before | None
+) -> tuple[pa.Table, int, list[str]]:
+    if before is not None:
+        before(part)
+    with opened(part) as given:
+        own = {**ask, "threads": _threads()}
+        if jury is not None:
+            own.update(evaluators=[], id=[], ignore=[], invert=[])
+        source = given.source(own, jury)
+        found = _core.rank(source, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, True, None, first)
+        if given.is_frame:
+            table = given.rows(found["row"] - first, {"rank": found["rank"], "score": found["score"]})
+        else:
+            table = found["rows"].to_arrow()
+        numbered = table.append_column(ROW, pa.array(found["row"].tolist(), type=pa.int64()))
+        return numbered, found["total"], _of_part(found["warned"], part, given)

@@ -1,0 +1,60 @@
+"""What a server refuses, and that it does not answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from .._errors import Error
+from ._answers import Rejected
+
+
+class ServerError(Error):
+    """The server refused: the HTTP ``status``, a ``code`` that stays, what to do (``advice``), and the request in the server's log."""
+
+    def __init__(
+        self, message: str, *, code: str = "", status: int = 0, advice: str = "", request_id: str | None = None
+    ) -> None:
+        super().__init__(message, code=code)
+        self.status = status
+        self.advice = advice
+        self.request_id = request_id
+
+
+class NotTaken(ServerError):
+    """Some of what was sent was not taken in, and why (``rejected``); all else was. ``answer`` is the whole of what the server said."""
+
+    def __init__(self, message: str, *, answer: Any = None, **more: Any) -> None:
+        super().__init__(message, **{"code": "rejected", "status": 200, **more})
+        self.answer = answer
+
+    @property
+    def rejected(self) -> list[Rejected]:
+        """What was not taken in, and why."""
+        return cast("list[Rejected]", self.answer["rejected"]) if self.answer else []
+
+
+class NotAnswered(Error):
+    """The server could not be reached, for as long as was waited."""
+
+
+def refused(said: bytes, status: int) -> ServerError:
+    try:
+        problem = json.loads(said)
+    except ValueError:
+        problem = None
+    if not isinstance(problem, dict):
+        problem = {"detail": said[:200].decode(errors="replace"), "code": "unknown"}
+    return ServerError(
+        f"{problem.get('detail')} ({status})",
+        code=str(problem.get("code")),
+        status=status,
+        advice=str(problem.get("advice", "")),
+        request_id=problem.get("request_id"),
+    )
+
+
+def not_taken(what: str, rejected: list[Rejected], answer: Any) -> NotTaken:
+    named = "; ".join(f"{each['id']}: {each['why']}" for each in rejected[:3])
+    more = f"; and {len(rejected) - 3} more" if len(rejected) > 3 else ""
+    return NotTaken(f"{len(rejected)} {what} not taken: {named}{more}", answer=answer)

@@ -1,0 +1,145 @@
+"""What tables hand over, as a server is sent it: right, or refused with the item's name."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import jurybox as jb
+import numpy as np
+import pandas as pd
+import pytest
+from jurybox.client import NotTaken
+from jurybox.client._plain import as_json, id_of, item_of, plain, verdict_of
+from test_client import address as address
+
+NOON = datetime.datetime(2026, 11, 16, 12, tzinfo=datetime.timezone.utc)
+
+
+def test_a_frame_goes_to_a_server_and_comes_back(address: str) -> None:
+    frame = pd.DataFrame({
+        "id": np.array([7, 8, 9], dtype=np.int64),
+        "spam": np.array([0.25, np.nan, 0.75], dtype=np.float32),
+        "abuse": pd.array([1, None, 3], dtype="Int64"),
+        "seen": pd.to_datetime(["2026-11-16T12:00Z", None, "2026-11-16T14:00Z"], utc=True),
+        "text": pd.Series(["a", None, "c"], dtype="string"),
+        "length": [1.5, np.nan, 3.0],
+    })  # fmt: skip
+    items = [
+        {
+            "id": row["id"],
+            "scores": {"spam": row["spam"], "abuse": row["abuse"]},
+            "payload": {name: row[name] for name in ("text", "length", "seen")} | {"tokens": np.array([1, 2])},
+            "tags": {"language": np.str_("en")},
+            "due": row["seen"],
+        }
+        for row in frame.to_dict("records")
+    ]
+    with jb.Client(address, patience=2.0) as client:
+        posts = client.queue("posts")
+        posts.put(["spam", "abuse"], policy="average", k=np.int64(3))
+        assert posts.add(items)["accepted"] == 3
+        assert posts.item("7")["scores"] == {"spam": 0.25, "abuse": 1.0}
+        assert posts.item(8)["scores"] == {"spam": None, "abuse": None}  # type: ignore[arg-type]
+        claims = {claim["item"]: claim for claim in posts.claim(np.str_("ann"), np.int64(3), language=np.str_("en"))}  # type: ignore[arg-type]
+        assert claims["7"]["payload"] == {"text": "a", "length": 1.5, "seen": "2026-11-16T12:00:00+00:00", "tokens": [1, 2]}
+        assert claims["8"]["payload"] == {"text": None, "length": None, "seen": None, "tokens": [1, 2]}
+        assert posts.score(np.int64(8), spam=np.float32(0.5), abuse=np.nan)["updated"] == 1  # type: ignore[arg-type]
+        posts.verdict(np.int64(7), reviewer="ann", reward=np.float64(1.0), token=np.int64(claims["7"]["token"]))  # type: ignore[arg-type]
+        table = pd.DataFrame({"id": ["v8", "v9"], "item": [8.0, 9.0], "reviewer": "ann", "reward": np.array([0, 1]), "observed_at": [pd.NaT, pd.Timestamp(NOON)]})
+        assert posts.verdicts(table.to_dict("records"))["accepted"] == 2  # type: ignore[arg-type]
+        assert [posts.item(name)["verdicts"][0]["reward"] for name in ("7", "8", "9")] == [1, 0, 1]
+        # What cannot be sent is named as what the server does not take, and keeps no other out.
+        odd = [{"id": 1, "scores": {"spam": np.inf}}, {"id": np.nan}, {"id": 2, "scores": {"spam": np.nan}}, {"id": 3, "due": pd.Timestamp("2026-11-16")}]
+        answer = posts.add(odd, strict=False)
+        assert answer["accepted"] == 1 and {each["id"] for each in answer["rejected"]} == {"1", "items[1]", "3"}
+        with pytest.raises(NotTaken, match="verdict on `8`: its reward is missing"):
+            posts.verdicts([{"id": "v", "item": "8", "reviewer": "ann", "reward": np.nan}])
+        with pytest.raises(jb.Error, match=r"frame.to_dict\('records'\)"):
+            posts.add(frame)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (np.int64(7), "7"), (7, "7"), (7.0, "7"), (np.float64(7.0), "7"), (np.str_("p7"), "p7"), (np.uint8(7), "7"), (10**20, str(10**20)),
+        (uuid.UUID(int=7), "00000000-0000-0000-0000-000000000007"), (pd.Timestamp("2026-11-16T12:00Z"), "2026-11-16T12:00:00+00:00"),
+    ],
+)  # fmt: skip
+def test_ids_are_text(given: Any, made: str) -> None:
+    assert id_of(given) == made and type(id_of(given)) is str
+    assert item_of({"id": given})["id"] == made
+
+
+@pytest.mark.parametrize("given", [None, np.nan, float("nan"), pd.NA, pd.NaT, True, np.True_, 7.5, [7], {"a": 1}, b"7", 1j])
+def test_what_is_no_id_is_refused(given: Any) -> None:
+    with pytest.raises(jb.Error, match="an id is text or a whole number") as caught:
+        item_of({"id": given, "scores": {}})
+    assert caught.value.code == "id"
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (np.nan, None), (np.float32("nan"), None), (None, None), (pd.NA, None), (pd.NaT, None), (Decimal("NaN"), None), (np.float32(0.5), 0.5), (np.int8(3), 3.0),
+        (np.float16(0.5), 0.5), (Decimal("0.1"), 0.1), (True, 1.0), (np.True_, 1.0), (np.longdouble(2), 2.0),
+    ],
+)  # fmt: skip
+def test_scores_are_numbers_or_missing(given: Any, made: Any) -> None:
+    found = item_of({"id": "p", "scores": {"spam": given}})["scores"]["spam"]
+    assert found == made and type(found) is type(made)
+
+
+@pytest.mark.parametrize("given", [np.inf, -np.inf, np.float32("inf"), "0.9", np.str_("0.9"), [0.9], 1j, np.timedelta64(3, "s"), pd.Timestamp(NOON), Decimal("Infinity")])
+def test_what_is_no_score_is_refused(given: Any) -> None:
+    with pytest.raises(jb.Error, match="item `p`, evaluator `spam`: ") as caught:
+        item_of({"id": "p", "scores": {"spam": given}})
+    assert (caught.value.code, caught.value.evaluator) == ("score", "spam")
+
+
+def test_rewards_that_are_missing_are_no_verdicts() -> None:
+    one = {"id": "v", "item": 3, "reviewer": "ann"}
+    assert verdict_of({**one, "reward": np.int64(1)})["reward"] == 1.0
+    assert verdict_of({**one, "reward": np.nan, "label": "fine"}) == {"id": "v", "item": "3", "reviewer": "ann", "label": "fine"}
+    assert verdict_of({**one, "reward": 1, "revises": np.nan})["revises"] is None
+    for missing in (None, np.nan, pd.NA):
+        with pytest.raises(jb.Error, match="verdict on `3`: its reward is missing; leave out"):
+            verdict_of({**one, "reward": missing})
+    for odd in ("1", np.inf):
+        with pytest.raises(jb.Error, match="verdict on `3`: reward: "):
+            verdict_of({**one, "reward": odd})
+
+
+def test_times_have_a_zone() -> None:
+    for time in (NOON, pd.Timestamp(NOON)):
+        assert item_of({"id": "p", "due": time})["due"] == "2026-11-16T12:00:00+00:00"
+    assert item_of({"id": "p", "due": pd.NaT})["due"] is None
+    assert item_of({"id": "p", "due": "2026-11-16T12:00:00Z"})["due"] == "2026-11-16T12:00:00Z"
+    for naive in (datetime.datetime(2026, 11, 16), pd.Timestamp("2026-11-16"), np.datetime64("2026-11-16"), datetime.date(2026, 11, 16)):
+        with pytest.raises(jb.Error, match="item `p`: due = .* has no time zone"):
+            item_of({"id": "p", "due": naive})
+
+
+def test_payloads_are_what_they_say() -> None:
+    payload = {
+        "n": np.int64(2**53 + 1), "x": np.float32(0.5), "flag": np.True_, "gone": [np.nan, pd.NA, None], "day": datetime.date(2026, 1, 2),
+        "series": pd.Series([1, 2]), "nested": {1: (np.str_("a"), {"b": np.arange(2)})}, "moment": np.datetime64("2026-01-02T03:04:05"), "money": Decimal("1.5"),
+    }  # fmt: skip
+    assert json.loads(as_json(item_of({"id": "p", "payload": payload})["payload"])) == {
+        "n": 2**53 + 1, "x": 0.5, "flag": True, "gone": [None, None, None], "day": "2026-01-02",
+        "series": [1, 2], "nested": {"1": ["a", {"b": [0, 1]}]}, "moment": "2026-01-02T03:04:05", "money": 1.5,
+    }  # fmt: skip
+    for odd, where in (({"a": [1, np.inf]}, r"item `p`: payload.a\[1\]"), ({"a": {"b": b"x"}}, "item `p`: payload.a.b"), (object(), "item `p`: payload")):
+        with pytest.raises(jb.Error, match=f"{where}: .* (cannot be sent|nothing that JSON has)"):
+            item_of({"id": "p", "payload": odd})
+
+
+def test_what_are_no_mappings_is_said() -> None:
+    with pytest.raises(jb.Error, match=r"frame.to_dict\('records'\)"):
+        item_of("id")  # what the rows of a frame are to whoever goes over it
+    with pytest.raises(jb.Error, match="item `p`: its scores are "):
+        item_of({"id": "p", "scores": [0.5]})
+    assert plain({np.int64(1): 2}) == {"1": 2}
