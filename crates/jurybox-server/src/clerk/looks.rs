@@ -13,7 +13,7 @@ impl Clerk {
     pub(crate) fn would(&mut self, request: Request) -> Result<(), Error> {
         let (at, call) = (self.now(), Call::new("", request));
         let board = &self.replica.board;
-        let facts = Facts::of(std::iter::once(&call), board, self.store.as_mut(), self.queue)?;
+        let facts = Facts::of(std::iter::once(&call), false, board, self.store.as_mut(), self.queue)?;
         Desk { board, facts: &facts, at }.decide(&call.request).map(drop)
     }
 
