@@ -84,7 +84,7 @@ fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
         "c,0.5",
         ",0.5,0.5,,nameless",
         "d,0.5,0.5,,\"never closed",
-        "e,0.7,0.8,,last",
+        "e,0.7,high,,last",
         "a,0.9,,,hello again",
     ];
     folder.write("scores.csv", &format!("post,spam,abuse,known,text\n{}\n", rows.join("\n")));
@@ -99,6 +99,7 @@ fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {
         "column `post`: it is empty",
         "scores.csv, line 6: a quote",
         "1 rows have an id that stood in the files before",
+        "column `abuse`: 1 of 3 cells are no numbers, and count as missing: `high` (line 7)",
         "reviewers are shown: text",
     ] {
         assert!(log.contains(says), "{says}: {log}");

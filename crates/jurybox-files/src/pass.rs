@@ -141,7 +141,7 @@ impl Table {
         }
         let mut warnings = Vec::new();
         let judged = self.sources.iter().zip(&asks).zip(met).try_for_each(|((source, ask), met)| {
-            warnings.extend(met.judge(source.path(), ask)?);
+            warnings.extend(met.judge(source.path(), ask, self.spare.most > 0)?);
             Ok(())
         });
         // What was found before an error is said all the same.

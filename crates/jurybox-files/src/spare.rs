@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 /// What a pass does with rows that cannot be read: it goes on without so many of them.
 #[derive(Debug, Default)]
 pub(crate) struct Spare {
-    most: usize,
+    pub(crate) most: usize,
     /// How many were struck, by all threads.
     struck: AtomicUsize,
     /// Why, in the order of the rows.
@@ -39,7 +39,7 @@ impl Spare {
 
 impl Table {
     /// The same table, read without the rows that cannot be: lines with too many or too few cells, numbers that are none or beyond all use,
-    /// what is no text and no JSON. So many of them at the most, all passes together; one more is the error it was. Only a text in lines can
+    /// what is no text and no JSON. A word among numbers is a missing score, and one in two cells may be. So many of them at the most, all passes together; one more is the error it was. Only a text in lines can
     /// do without some.
     ///
     /// ```

@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// From one in so many cells on, a column with odd cells is refused: below, they count as missing.
 const SHARE: u64 = 20;
+/// The same for whoever goes on without what cannot be read.
+const HALF: u64 = 2;
 
 /// How many odd cells are named.
 const NAMED: usize = 3;
@@ -63,18 +65,22 @@ impl Tally {
             .extend(other.first.into_iter().take(room).map(|(place, text)| (place.moved_down(by), text)));
     }
 
-    /// What is to be said of a column of so many rows; an error where too many of its cells are odd.
-    fn judge(&self, path: &Path, column: &str, rows: u64, watched: bool) -> Result<Option<Warning>, Error> {
+    /// What is to be said of a column of so many rows; an error where too many of its cells are odd: more than one in so many.
+    fn judge(
+        &self,
+        path: &Path,
+        column: &str,
+        rows: u64,
+        share: Option<u64>,
+    ) -> Result<Option<Warning>, Error> {
         if self.odd == 0 {
             return Ok(None);
         }
         let of = rows - self.missing;
         let odd =
             Odd { path: path.into(), column: column.into(), odd: self.odd, of, first: self.first.clone() };
-        if watched {
-            return Ok(Some(Warning::LateValues(odd)));
-        }
-        if self.odd.saturating_mul(SHARE) > of {
+        let Some(share) = share else { return Ok(Some(Warning::LateValues(odd))) };
+        if self.odd.saturating_mul(share) > of {
             return Err(Error::OddCells(Box::new(odd)));
         }
         Ok(Some(Warning::OddCells(odd)))
@@ -112,12 +118,19 @@ impl Met {
         }
     }
 
-    /// What is to be said when the whole source has been read; an error where too many cells of a column are odd.
-    pub(crate) fn judge(self, path: &Path, ask: &Ask) -> Result<Vec<Warning>, Error> {
+    /// What is to be said when the whole source has been read; an error where too many cells of a column are odd. A pass that `spares` goes on
+    /// as long as most of them are numbers.
+    pub(crate) fn judge(self, path: &Path, ask: &Ask, spares: bool) -> Result<Vec<Warning>, Error> {
+        let share = if spares { HALF } else { SHARE };
         let mut warnings = Vec::new();
         for (column, tally) in self.tallies.iter().enumerate() {
             let name = &ask.names[column];
-            warnings.extend(tally.judge(path, name, self.rows, ask.uses[column] == Use::Watch)?);
+            warnings.extend(tally.judge(
+                path,
+                name,
+                self.rows,
+                (ask.uses[column] != Use::Watch).then_some(share),
+            )?);
             if tally.missing == self.rows && matches!(ask.uses[column], Use::Score { .. }) {
                 warnings.push(Warning::NoValues { path: path.into(), more: 0, column: name.clone() });
             }
@@ -136,7 +149,7 @@ mod tests {
     #[test]
     fn one_cell_in_twenty_may_be_odd() {
         let tally = |missing, odd| Tally { missing, odd, first: vec![(Place::Line(3), "high".into())] };
-        let judge = |tally: Tally| tally.judge(Path::new("a.csv"), "spam", 100, false);
+        let judge = |tally: Tally| tally.judge(Path::new("a.csv"), "spam", 100, Some(SHARE));
         assert!(judge(tally(100, 0)).unwrap().is_none());
         assert_eq!(
             judge(tally(0, 5)).unwrap().unwrap().to_string(),

@@ -58,7 +58,7 @@ pub(super) async fn page(
                 }
             }
             p class="small" {
-                "Nothing is ever taken out of the log. For programs: " code { "GET /v1/queues/" (queue) "/events" }
+                "No entry is ever taken out of the log. For programs: " code { "GET /v1/queues/" (queue) "/events" }
                 "; that it is whole and every claim was right: " code { "jurybox server verify" } "."
             }
         }

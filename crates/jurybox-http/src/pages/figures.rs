@@ -305,25 +305,35 @@ pub(super) fn wilson(mean: f64, many: f64) -> Interval {
     Interval { mean, low: end(-1.0), high: end(1.0) }
 }
 
+/// The mean of what items were worth, on a scale from one worth to another, with its 95% interval. Where there is nothing but the two ends, or
+/// all are the same, that is Wilson's, which is never without width.
+pub(super) fn mean_within(worths: &[f64], (lowest, highest): (f64, f64)) -> Interval {
+    let two = worths.iter().all(|worth| *worth == lowest || *worth == highest);
+    let plain = Interval::of(worths);
+    if !two && plain.half_width() > 0.0 {
+        return plain;
+    }
+    let wide = highest - lowest;
+    let within = wilson(((plain.mean - lowest) / wide).clamp(0.0, 1.0), worths.len() as f64);
+    Interval { mean: plain.mean, low: lowest + wide * within.low, high: lowest + wide * within.high }
+}
+
 /// What items with such a score were found to be worth, on a scale from one worth to another: the scores in groups of equal size, each with its
 /// mean score, mean worth and the interval of that.
 pub(super) fn reliability(
     lessons: &[(Vec<f64>, f64)],
     j: usize,
     groups: usize,
-    (lowest, highest): (f64, f64),
+    scale: (f64, f64),
 ) -> Vec<(f64, Interval)> {
     let mut pairs: Vec<(f64, f64)> =
         lessons.iter().map(|(row, worth)| (row[j], *worth)).filter(|(score, _)| !score.is_nan()).collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let size = pairs.len().div_ceil(groups.max(1)).max(1);
     let group = |pairs: &[(f64, f64)]| {
-        let many = pairs.len() as f64;
-        let (score, worth) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-        let (score, worth) = (score / many, worth / many);
-        let wide = highest - lowest;
-        let within = wilson(((worth - lowest) / wide).clamp(0.0, 1.0), many);
-        (score, Interval { mean: worth, low: lowest + wide * within.low, high: lowest + wide * within.high })
+        let score = pairs.iter().map(|(score, _)| score).sum::<f64>() / pairs.len() as f64;
+        let worths: Vec<f64> = pairs.iter().map(|(_, worth)| *worth).collect();
+        (score, mean_within(&worths, scale))
     };
     if pairs.len() < ENOUGH { Vec::new() } else { pairs.chunks(size).map(group).collect() }
 }

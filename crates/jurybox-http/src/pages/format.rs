@@ -88,11 +88,13 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// An estimate with its interval, as short as it can be.
+/// An estimate with its interval, to the digit in which that begins to differ.
 pub(super) fn between(jurybox::Interval { mean, low, high }: jurybox::Interval) -> String {
-    let told = alike([Some(mean), Some(low), Some(high)], 2.0);
-    let ends = format!("{} to {}", told[1], told[2]);
-    if mean.is_finite() { format!("{} ({ends})", told[0]) } else { ends }
+    let half = (high - low) / 2.0;
+    let decimals = if half > 0.0 { decimals(half, 1.0) } else { 2 };
+    let told = |value: f64| written(value, decimals);
+    let ends = format!("{} to {}", told(low), told(high));
+    if mean.is_finite() { format!("{} ({ends})", told(mean)) } else { ends }
 }
 
 /// Two digits that count.
@@ -104,26 +106,29 @@ pub(super) fn rounded(value: f64) -> String {
     jurybox_draw::short((value / unit).round() * unit)
 }
 
+/// How many digits behind the point leave so many that count to a number.
+fn decimals(number: f64, digits: f64) -> usize {
+    (digits - 1.0 - number.log10().floor()).clamp(0.0, 6.0) as usize
+}
+
+/// A number with so many digits behind the point. A minus sign is as wide as a digit, and a hyphen is not.
+fn written(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    let text = format!("{:.decimals$}", value.abs());
+    let below = value < 0.0 && text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+    if below { format!("−{text}") } else { text }
+}
+
 /// The numbers of a column, with as many digits behind the point for all as leave three to the largest: one below the other, they can be
 /// compared at a glance.
 pub(super) fn aligned(column: impl IntoIterator<Item = Option<f64>>) -> Vec<String> {
-    alike(column, 3.0)
-}
-
-/// Numbers with as many digits behind the point for all as leave so many to the largest.
-fn alike(column: impl IntoIterator<Item = Option<f64>>, digits: f64) -> Vec<String> {
-    let column: Vec<Option<f64>> =
-        column.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
-    let largest = column.iter().flatten().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-    let before = if largest > 0.0 { largest.log10().floor() } else { 0.0 };
-    let digits = (digits - 1.0 - before).clamp(0.0, 6.0) as usize;
-    let text = |value: f64| {
-        let text = format!("{:.digits$}", value.abs());
-        let below = value < 0.0 && text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
-        // A minus sign is as wide as a digit, and a hyphen is not.
-        if below { format!("−{text}") } else { text }
-    };
-    column.into_iter().map(|value| value.map_or("–".into(), text)).collect()
+    let column: Vec<f64> = column.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
+    let finite = column.iter().filter(|value| value.is_finite());
+    let largest = finite.fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let decimals = if largest > 0.0 { decimals(largest, 3.0) } else { 2 };
+    column.into_iter().map(|value| written(value, decimals)).collect()
 }
 
 #[cfg(test)]
@@ -138,8 +143,9 @@ mod tests {
         assert_eq!(aligned([Some(0.0)]), ["0.00"]);
         let told = |mean, low, high| between(jurybox::Interval { mean, low, high });
         assert_eq!(told(0.77, 0.684, 0.85), "0.77 (0.68 to 0.85)");
-        assert_eq!(told(0.000_91, -0.068, 0.07), "0.001 (−0.068 to 0.070)");
+        assert_eq!(told(0.000_91, -0.068, 0.07), "0.00 (−0.07 to 0.07)");
         assert_eq!(told(f64::NAN, 9.2, 90.0), "9 to 90");
+        assert_eq!(told(1.0, 0.96, 1.0), "1.00 (0.96 to 1.00)");
     }
 
     #[test]

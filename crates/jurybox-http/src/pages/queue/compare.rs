@@ -1,9 +1,8 @@
 //! The last day, week or month, against the one before.
 
-use super::super::figures::{DAY, SECOND, Seen, quantile};
+use super::super::figures::{DAY, SECOND, Seen, mean_within, quantile};
 use super::super::format::{amount, between, count, span};
 use super::View;
-use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, Plot, Scale};
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
@@ -82,7 +81,7 @@ pub(super) fn panel(view: &View<'_>) -> Markup {
             p class="small" { "Nobody has given a verdict in these two: what was caught in one will stand beside the other." }
         } @else {
             (chart(seen, range, (begin, length / parts, parts)))
-            (table(range, &now, &before))
+            (table(range, &now, &before, seen.scale()))
             @if let Some(since) = seen.looked_since().filter(|since| *since > begin - length) {
                 p class="small" { "Only the last " (count(seen.worked.len() as u64)) " verdicts are looked at: they go back " (span((seen.now - since) as f64 / SECOND as f64)) "." }
             }
@@ -90,10 +89,11 @@ pub(super) fn panel(view: &View<'_>) -> Markup {
     }
 }
 
-fn table(range: Range, now: &Done, before: &Done) -> Markup {
+fn table(range: Range, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
     let caught = |done: &Done| amount(done.worths.iter().sum());
-    let each =
-        |done: &Done| if done.worths.len() < 2 { "–".into() } else { between(Interval::of(&done.worths)) };
+    let each = |done: &Done| {
+        if done.worths.len() < 2 { "–".into() } else { between(mean_within(&done.worths, scale)) }
+    };
     let delay = |done: &Done| done.delay.map_or("–".into(), span);
     let rows: [(&str, String, String); 6] = [
         ("caught among picks", caught(now), caught(before)),
@@ -106,7 +106,7 @@ fn table(range: Range, now: &Done, before: &Done) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of both" {
             table {
-                thead { tr { th { span class="unseen" { "what" } } th { "last " (range.name()) } th { "the " (range.name()) " before" } } }
+                thead { tr { th { span class="unseen" { "what" } } th { "last " (range.name()) } th { "before" } } }
                 tbody { @for (what, now, before) in rows { tr { td class="name" { (what) } td { (now) } td class="muted" { (before) } } } }
             }
         }
@@ -127,10 +127,7 @@ fn chart(seen: &Seen, range: Range, (begin, step, parts): (i64, i64, i64)) -> Ma
     };
     let curves = vec![
         Curve::new(&format!("last {}", range.name()), sums(begin)),
-        Curve {
-            style: Some(6),
-            ..Curve::new(&format!("the {} before", range.name()), sums(begin - step * parts)).as_reference()
-        },
+        Curve { style: Some(6), ..Curve::new("before", sums(begin - step * parts)).as_reference() },
     ];
     let plot = Plot {
         title: String::new(),
