@@ -65,7 +65,25 @@ fn a_file_of_revisions_is_taken_whole_and_ids_may_have_slashes() {
     rewards([0, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
     rewards([0, 0, 1], "--revise", "1 new, 2 given before, 0 refused");
     rewards([1, 1, 1], "--revise", "2 new, 1 given before, 0 refused");
+    // One item more than once in a file: each row replaces the one before.
+    folder.write("v.csv", "id,found\nhttp://x/1,0\nhttp://x/2,1\nhttp://x/1,1\nhttp://x/1,0\n");
+    let line = "desk verdict desk v.csv --id id --reward-column found --reviewer ann --revise";
+    let told = folder.ok(line);
+    assert!(told.contains("3 new, 1 given before, 0 refused"), "{told}");
+    rewards([0, 1, 1], "--revise", "0 new, 3 given before, 0 refused");
     folder.ok("server verify desk");
+}
+
+#[test]
+fn names_with_slashes_make_no_two_verdicts_one() {
+    let folder = Folder::new("slashes");
+    folder.ok("desk init desk --evaluators a -k 9 --undo 0");
+    folder.write("items.csv", "id,a\na/b,1\na,2\n");
+    folder.ok("desk add desk items.csv --id id");
+    for (item, reviewer) in [("a/b", "c"), ("a", "b/c")] {
+        let told = folder.ok(&format!("desk verdict desk --item {item} --reviewer {reviewer} --reward 1"));
+        assert!(told.contains("1 new, 0 given before, 0 refused"), "{told}");
+    }
 }
 
 #[test]

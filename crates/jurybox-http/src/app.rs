@@ -147,7 +147,7 @@ impl App {
             return Ok(queue.clone());
         }
         let (app, wanted) = (self.clone(), name.to_string());
-        let found = self.while_reached(self.wait(move || app.0.service.queue(&wanted))).await;
+        let found = self.read(move || app.0.service.queue(&wanted)).await;
         let known = match &found {
             Ok(queue) => Some((queue.clone(), Instant::now())),
             Err(_) => None,
@@ -209,18 +209,27 @@ impl App {
         let (reply, answer) = tokio::sync::oneshot::channel();
         queue.submit(call, move |said| drop(reply.send(said)))?;
         let answer = async { answer.await.unwrap_or(Err(Error::Closed)) };
-        Ok(self.while_reached(answer).await.map_err(|error| match error {
-            // It may come to happen yet: asked again with its key, it happens once.
-            Error::Database(why) if why == SILENT => Error::Unknown(why),
-            error => error,
-        })?)
+        Ok(self.while_reached(answer).await.map_err(perhaps)?)
+    }
+
+    /// Reads something on a thread that may wait, as long as the database answers others.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.while_reached(self.wait(work)).await
+    }
+
+    /// Changes something on a thread that may wait, as long as the database answers others.
+    pub(crate) async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.read(work).await.map_err(perhaps)
     }
 
     /// Waits for an answer, however long it takes, as long as the database answers others.
-    pub(crate) async fn while_reached<T>(
-        &self,
-        answer: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Error> {
+    async fn while_reached<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let mut answer = std::pin::pin!(answer);
         loop {
             match tokio::time::timeout(LONG, &mut answer).await {
@@ -228,6 +237,14 @@ impl App {
                 Err(_) => self.reaches_database().await?,
             }
         }
+    }
+}
+
+/// What a database does not answer may come to happen yet: asked again with its key, it happens once.
+fn perhaps(error: Error) -> Error {
+    match error {
+        Error::Database(why) if why == SILENT => Error::Unknown(why),
+        error => error,
     }
 }
 

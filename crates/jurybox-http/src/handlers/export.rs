@@ -68,7 +68,7 @@ pub(crate) async fn export(
     let layout = Layout { format, safe_csv };
     // What is wrong from the beginning is said as such, before anything is sent.
     let asked = queue.clone();
-    let tags = app.wait(move || asked.tag_names()).await?;
+    let tags = app.read(move || asked.tag_names()).await?;
     let (pieces, received) = channel(AHEAD);
     tokio::task::spawn_blocking(move || {
         let failed = pieces.clone();

@@ -50,7 +50,7 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
     // What the server has counted by itself is told even while the database is away.
     let reached = app.reaches_database().await.is_ok();
     let counted = app
-        .wait(move || {
+        .read(move || {
             if !reached {
                 return Ok(Default::default());
             }

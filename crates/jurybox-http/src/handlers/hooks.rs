@@ -30,7 +30,7 @@ pub(crate) async fn list(
     OfQueue(name): OfQueue,
 ) -> Result<Json<WebhookList>, Problem> {
     let asked = app.clone();
-    let hooks = app.wait(move || asked.0.service.webhooks(Some(&name))).await?;
+    let hooks = app.read(move || asked.0.service.webhooks(Some(&name))).await?;
     Ok(Json(WebhookList { webhooks: hooks.into_iter().map(Into::into).collect() }))
 }
 
@@ -61,7 +61,7 @@ pub(crate) async fn put(
         let told = of_that_name(service.webhooks(Some(&queue))?);
         Ok((new, made, told))
     };
-    let (new, made, told) = app.wait(made).await?;
+    let (new, made, told) = app.change(made).await?;
     // Somebody else may have deleted it meanwhile.
     let Some(told) = told else { return Err(no_hook()) };
     let mut now = WebhookNow::from(told);
@@ -75,7 +75,7 @@ pub(crate) async fn delete(
     OfHook(queue, name): OfHook,
 ) -> Result<StatusCode, Problem> {
     let asked = app.clone();
-    let gone = app.wait(move || asked.0.service.drop_webhook(&queue, &name)).await?;
+    let gone = app.change(move || asked.0.service.drop_webhook(&queue, &name)).await?;
     if gone { Ok(StatusCode::NO_CONTENT) } else { Err(no_hook()) }
 }
 

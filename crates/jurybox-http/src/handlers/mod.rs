@@ -128,7 +128,7 @@ pub(crate) async fn look<T: Send + 'static>(
     look: impl FnOnce(&Queue) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
     let found = app.queue(queue).await?;
-    Ok(app.while_reached(app.wait(move || look(&found))).await?)
+    Ok(app.read(move || look(&found)).await?)
 }
 
 /// An answer that is not of the kind that was asked for.

@@ -13,7 +13,7 @@ use jurybox_server::{Change, Error, Queue, Request};
 
 pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<Json<QueueList>, Problem> {
     let asked = app.clone();
-    let mut queues = app.while_reached(app.wait(move || asked.0.service.names())).await?;
+    let mut queues = app.read(move || asked.0.service.names()).await?;
     queues.retain(|name| caller.sees(name));
     Ok(Json(QueueList { queues }))
 }
@@ -29,7 +29,7 @@ pub(crate) async fn put(
     let config = config(change)?;
     let (asked, actor, wanted, set_up) = (app.clone(), caller.actor.clone(), name.clone(), config.clone());
     let made = app
-        .wait(move || {
+        .change(move || {
             let service = &asked.0.service;
             if service.names()?.contains(&wanted) {
                 return Ok(false);
@@ -74,7 +74,7 @@ async fn state(app: &App, name: String) -> Result<Json<QueueState>, Problem> {
 pub(crate) async fn delete(State(app): State<App>, OfQueue(name): OfQueue) -> Result<StatusCode, Problem> {
     let (asked, wanted) = (app.clone(), name.clone());
     app.forget(&name);
-    let deleted = app.while_reached(app.wait(move || asked.0.service.delete(&wanted))).await;
+    let deleted = app.change(move || asked.0.service.delete(&wanted)).await;
     app.forget(&name);
     deleted?;
     Ok(StatusCode::NO_CONTENT)

@@ -27,7 +27,7 @@ pub(super) async fn page(
     Asked(part): Asked<Part>,
 ) -> Result<Response, Problem> {
     let asked = app.clone();
-    let mut names = app.wait(move || asked.0.service.names()).await?;
+    let mut names = app.read(move || asked.0.service.names()).await?;
     names.retain(|name| caller.sees(name));
     if !caller.may(Role::Read) {
         return Ok(Page::new("Jurybox", &desks(&caller, &names)).into_response());

@@ -8,7 +8,7 @@ use anyhow::{bail, ensure};
 use jurybox_files::{Records, Roles, Table, Want, expand};
 use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, Source};
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Verdicts that go into one entry of the log.
 const TOGETHER: usize = 5000;
@@ -92,26 +92,31 @@ impl Args {
         let scale = desk.status()?.config.reward;
         let mut verdicts = Vec::with_capacity(said.len());
         let (mut accepted, mut repeated, mut rejected): (u64, u64, Vec<Rejected>) = Default::default();
+        // What stands once these have been taken: a file may revise a verdict more than once.
+        let mut standing: HashMap<(String, String), (String, Option<f64>)> = HashMap::new();
         for said in said {
-            let mut id = format!("{}/{}", said.item, said.reviewer);
+            let mut id = first_id(&said.item, &said.reviewer);
             let mut revises = None;
             if self.revise {
                 // The verdict that stands is the last one; the new one is named after it.
-                let last = desk.last_verdict(&said.item, &said.reviewer)?;
-                let Some((last, standing)) = last else {
+                let of = (said.item.clone(), said.reviewer.clone());
+                let last = match standing.get(&of) {
+                    Some(last) => Some(last.clone()),
+                    None => desk.last_verdict(&of.0, &of.1)?.map(|(id, reward)| (id, Some(reward))),
+                };
+                let Some((last, worth)) = last else {
                     bail!("{} has given no verdict on {}", said.reviewer, said.item)
                 };
                 // Run again after it was done, it is done.
                 let labels = scale.as_ref().map(|scale| &scale.labels);
                 let of_label = || labels?.get(said.label.as_ref()?).copied();
-                if said.reward.or_else(of_label) == Some(standing) {
+                let reward = said.reward.or_else(of_label);
+                if reward.is_some() && reward == worth {
                     repeated += 1;
                     continue;
                 }
-                // An id may have slashes of its own, so only what follows the name of the first verdict is a number.
-                let turn =
-                    last.strip_prefix(&id).and_then(|rest| rest.strip_prefix('/')?.parse::<u64>().ok());
-                id = format!("{id}/{}", turn.unwrap_or(1) + 1);
+                id = next_id(&id, &last);
+                standing.insert(of, (id.clone(), reward));
                 revises = Some(last);
             }
             let source = if self.automatic { Source::Automatic } else { Source::Reviewer };
@@ -225,6 +230,20 @@ impl Args {
     }
 }
 
+/// The id of a reviewer's first verdict on an item. An item's id may have slashes, so those of the reviewer's name are written as `~1`: no two pairs
+/// have the same id.
+fn first_id(item: &str, reviewer: &str) -> String {
+    format!("{item}/{}", reviewer.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The id of the verdict that replaces the last one: no name has `~r` in it. Earlier programs wrote a slash there.
+fn next_id(first: &str, last: &str) -> String {
+    let rest = last.strip_prefix(first);
+    let turn = rest.and_then(|rest| rest.strip_prefix("~r").or_else(|| rest.strip_prefix('/')));
+    let turn = turn.and_then(|turn| turn.parse::<u64>().ok());
+    format!("{first}~r{}", turn.unwrap_or(1) + 1)
+}
+
 /// Verdicts in parts that can each be sent at once: not too many, and none with two on one item, which a file of several reviewers has.
 fn apart(verdicts: &[NewVerdict]) -> Vec<&[NewVerdict]> {
     let (mut parts, mut from, mut items) = (Vec::new(), 0, HashSet::new());
@@ -238,4 +257,26 @@ fn apart(verdicts: &[NewVerdict]) -> Vec<&[NewVerdict]> {
     parts.push(&verdicts[from..]);
     parts.retain(|part| !part.is_empty());
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_verdicts_have_one_id() {
+        let names = ["a", "a/b", "a/b/", "b", "b/c", "c", "2", "b~r2", "~", "~1", "/", "a~1b"];
+        let mut ids = HashSet::new();
+        for item in names {
+            for reviewer in names {
+                let first = first_id(item, reviewer);
+                let second = next_id(&first, &first);
+                let third = next_id(&first, &second);
+                for id in [first, second, third] {
+                    assert!(ids.insert(id.clone()), "{id} comes twice, at last for {item} and {reviewer}");
+                }
+            }
+        }
+        assert_eq!(next_id("p/ann", "p/ann/2"), "p/ann~r3", "after what an earlier program has written");
+    }
 }
