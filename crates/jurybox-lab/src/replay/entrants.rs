@@ -2,11 +2,13 @@
 
 use super::by_value::{ByValue, Value};
 use super::course::{Course, Stage};
+use super::log::at_mean_if_missing;
 use super::player::{Player, Scale, Seated, seat};
 use super::retrained::{Kind, Retrained, ridge};
 use super::twins::Twins;
 use super::{Log, ReplayOptions};
 use crate::error::Error;
+use jurybox::toolbox::Standard;
 use jurybox::{Jury, Needs};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -162,15 +164,18 @@ fn hindsight(log: &Log, course: &Course, rng: &mut ChaCha8Rng) -> Vec<f64> {
         }
     }
     let shown: Vec<usize> = (0..log.rows()).filter(|&row| shown[row]).collect();
-    let twins = Twins::of(log);
     let most = log.rows() / HINDSIGHT_FOLDS;
-    let mut unit: Vec<usize> = twins.together(&log.items, most);
+    let mut unit: Vec<usize> = Twins::of(log).together(&log.items, most);
     for rows in &log.rounds {
         rows.iter().for_each(|&row| unit[row] = rows[0]);
     }
-    let standard = log.standardised();
+    // Row by row as they are wanted: all of them would be the history once more, in every run at work.
+    let mut standard = Standard::new(width);
+    standard.observe(&log.scores);
+    let standard = &standard;
     let filled = |row: usize| {
-        standard[row * width..(row + 1) * width].iter().map(|x| if x.is_nan() { 0.0 } else { *x })
+        let cells = log.row(row).iter().enumerate();
+        cells.map(move |(evaluator, &score)| at_mean_if_missing(standard.of(evaluator, score)))
     };
     let mut values = vec![0.0; log.rows()];
     for _ in 0..HINDSIGHT_SPLITS {
