@@ -1,8 +1,8 @@
 //! What `adaptive` costs, as ratios to bare loops timed in the same run.
 //!
 //! `cargo bench -p jurybox --bench adaptive` prints what it takes to value a row, complete or with gaps, beside one bare
-//! table lookup per score; the first hundred rounds at several widths; single fits; and choosing from a million items with
-//! and without an audit slot. Contestants take turns and the best turn counts. `-- values` runs only what is named so.
+//! table lookup per score; the first hundred rounds at several widths; single fits; the same where rewards are yes and no, or
+//! marks, over the first two thousand rounds; and choosing from a million items with and without an audit slot. Contestants take turns and the best turn counts. `-- values` runs only what is named so.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
 use jurybox::{Evaluators, Example, Jury, Scratch};
@@ -74,8 +74,13 @@ fn race(contestants: &mut [Box<dyn FnMut() + '_>], turns: usize) -> Vec<f64> {
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-    let parts: [(&str, fn()); 4] =
-        [("values", values), ("rounds", first_rounds), ("fits", fits), ("choose", choose)];
+    let parts: [(&str, fn()); 5] = [
+        ("values", values),
+        ("rounds", first_rounds),
+        ("fits", fits),
+        ("levels", levels),
+        ("choose", choose),
+    ];
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             part();
@@ -135,6 +140,25 @@ fn values() {
     }
 }
 
+/// Plays rounds, and learns what was picked.
+fn play(jury: &mut Jury, rounds: &[(Vec<f64>, Vec<f64>)]) {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut picks = Vec::new();
+    for ((rewards, table), at) in rounds.iter().zip(0..) {
+        let scores = jury.scores(table).expect("sound scores");
+        jury.round_into(&scores, at, K, &mut rng, &mut picks).expect("a sound round");
+        let examples: Vec<Example<'_>> = picks
+            .iter()
+            .map(|pick| Example {
+                scores: scores.row(pick.item),
+                reward: rewards[pick.item],
+                receipt: Some(&pick.receipt),
+            })
+            .collect();
+        jury.learn(&examples, at).expect("sound examples");
+    }
+}
+
 /// The first hundred rounds on average, with all the fits that are made as labels come in.
 fn first_rounds() {
     println!("\na round of {ITEMS} items, K = {K}, on average over the first 100, in microseconds");
@@ -144,22 +168,7 @@ fn first_rounds() {
         let complete: Vec<_> = (0..100).map(|_| world.items(ITEMS, 0.0)).collect();
         let gaps: Vec<_> = (0..100).map(|_| world.items(ITEMS, 0.1)).collect();
         let run = |spec: &str, rounds: &[(Vec<f64>, Vec<f64>)]| {
-            let mut jury = jury(spec, evaluators);
-            let mut rng = ChaCha8Rng::seed_from_u64(1);
-            let mut picks = Vec::new();
-            for ((rewards, table), at) in rounds.iter().zip(0..) {
-                let scores = jury.scores(table).expect("sound scores");
-                jury.round_into(&scores, at, K, &mut rng, &mut picks).expect("a sound round");
-                let examples: Vec<Example<'_>> = picks
-                    .iter()
-                    .map(|pick| Example {
-                        scores: scores.row(pick.item),
-                        reward: rewards[pick.item],
-                        receipt: Some(&pick.receipt),
-                    })
-                    .collect();
-                jury.learn(&examples, at).expect("sound examples");
-            }
+            play(&mut jury(spec, evaluators), rounds);
         };
         let mut contestants: Vec<Box<dyn FnMut() + '_>> = vec![
             Box::new(|| run("adaptive", &complete)),
@@ -203,6 +212,51 @@ fn fits() {
             best = best.min(start.elapsed().as_secs_f64());
         }
         println!("{evaluators:>10} {labels:>8} {:10.3}", best * 1e3);
+    }
+}
+
+/// Rewards of few levels: rounds with all their fits, one fit, and the value of an item.
+fn levels() {
+    const J: usize = 10;
+    const ROUNDS: usize = 2000;
+    println!("\nrewards of few levels, {J} evaluators");
+    println!("{:24} {:>16} {:>18} {:>10}", "", "us, 2000 rounds", "ms, fit of 200", "ns, item");
+    let kinds: [(&str, &str, fn(f64) -> f64); 3] = [
+        ("numbers", "adaptive", |reward| reward),
+        ("one in six a yes", "adaptive(levels=true)", |reward| f64::from(reward > 1.0)),
+        ("five marks", "adaptive(levels=true)", |reward| (reward + 2.0).floor().clamp(0.0, 4.0)),
+    ];
+    for (name, spec, level) in kinds {
+        let mut world = World::new(J);
+        let mut item = || {
+            let (rewards, table) = world.items(ITEMS, 0.0);
+            (rewards.into_iter().map(level).collect(), table)
+        };
+        let rounds: Vec<(Vec<f64>, Vec<f64>)> = (0..ROUNDS).map(|_| item()).collect();
+        let mut young = jury(spec, J);
+        play(&mut young, &rounds[..20]);
+        let fitted = young.fit();
+        let (one, mut scratch) = (fitted.scores(&rounds[0].1).expect("sound scores"), Scratch::new());
+        let mut contestants: Vec<Box<dyn FnMut() + '_>> = vec![
+            Box::new(|| play(&mut jury(spec, J), &rounds)),
+            Box::new(|| {
+                for _ in 0..20 {
+                    black_box(young.fit());
+                }
+            }),
+            Box::new(|| {
+                for _ in 0..500 {
+                    black_box(fitted.values_with(&one, &mut scratch).expect("a sound round"));
+                }
+            }),
+        ];
+        let times = race(&mut contestants, 3);
+        println!(
+            "{name:24} {:16.1} {:18.3} {:10.0}",
+            times[0] * 1e6 / ROUNDS as f64,
+            times[1] * 1e3 / 20.0,
+            times[2] * 1e9 / (500 * ITEMS) as f64
+        );
     }
 }
 

@@ -8,7 +8,7 @@ use crate::form::Form;
 use crate::link::Link;
 use crate::options::Fraction;
 use crate::pick::Pick;
-use crate::policy::{Alarm, AnyRank, Exploration, SigmaOrigin, explore};
+use crate::policy::{Alarm, AnyRank, Doubt, Exploration, SigmaOrigin, explore};
 use crate::scores::Scores;
 use crate::scratch::Scratch;
 use crate::spec::Spec;
@@ -310,6 +310,12 @@ impl Fitted {
     /// Evaluators that are not what they were, where the policy watches for that: `adaptive(forget=true)`.
     pub fn alarms(&self) -> &[Alarm] {
         self.0.rank.alarms()
+    }
+
+    /// Reasons to look again at what was learnt from: rewards that are all the same, or a jury that by its rewards points the wrong
+    /// way. See [`Doubt`].
+    pub fn doubts(&self) -> &[Doubt] {
+        self.0.rank.doubts()
     }
 
     /// How much of a round is given to chance.

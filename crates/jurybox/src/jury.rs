@@ -125,6 +125,7 @@ impl Jury {
         let changed = self.policy.observe(&oriented, at);
         self.scratch.oriented = buffer;
         self.schedule.after_change(&self.policy, changed);
+        self.schedule.after_observing(&self.policy);
         let mut more = Seen { rounds: 1, items, latest: Some(at), ..Seen::default() };
         if !scores.is_complete() {
             more.missing = scores.values().iter().filter(|v| v.is_nan()).count() as u64;

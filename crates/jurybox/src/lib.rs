@@ -77,7 +77,7 @@ pub use nearest::nearest;
 pub use oracle::{absolute_regret, gap, relative_regret};
 pub use pick::{Example, Learnt, Pick, Receipt};
 pub use policy::{
-    Alarm, Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Reading, SigmaOrigin, policies,
+    Alarm, Doubt, Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Reading, SigmaOrigin, policies,
 };
 /// The generators of chance that signatures here name.
 pub use rand;

@@ -13,26 +13,32 @@ use crate::seen::Seen;
 pub(crate) enum Renewal {
     /// A fit is cheap: after every change.
     EveryChange,
-    /// When items or labels have grown by a tenth; after every change while there are few, if `eager`.
+    /// When items or labels have grown by a tenth, or by a fifth where there are many; after every change while there are few, if
+    /// `eager`.
     Growth { eager: bool },
 }
 
-/// A fit is renewed when items or labels have grown by one in this many.
+/// A fit is renewed when items or labels have grown by one in this many; where there are many, half as often: their share in what is
+/// known is less and less.
 const SHARE: u64 = 10;
+const MANY_ITEMS: u64 = 10_000;
+const MANY_LABELS: u64 = 1000;
 /// Below this many items or labels an eager one is renewed with every change.
 const EAGER_ITEMS: u64 = 2000;
 const EAGER_LABELS: u64 = 300;
 
 /// Whether a fit made when `then` had been seen is to be made again now.
 fn is_due(renewal: Renewal, then: &Seen, now: &Seen) -> bool {
-    let next = |seen: u64, few: u64| {
+    let next = |seen: u64, few: u64, many: u64| {
         let at_once = match renewal {
             Renewal::EveryChange => true,
             Renewal::Growth { eager } => eager && seen < few,
         };
-        seen.saturating_add(1 + if at_once { 0 } else { seen / SHARE })
+        let share = if seen < many { SHARE } else { SHARE / 2 };
+        seen.saturating_add(1 + if at_once { 0 } else { seen / share })
     };
-    now.items >= next(then.items, EAGER_ITEMS) || now.used >= next(then.used, EAGER_LABELS)
+    now.items >= next(then.items, EAGER_ITEMS, MANY_ITEMS)
+        || now.used >= next(then.used, EAGER_LABELS, MANY_LABELS)
 }
 
 /// What the fit in use was made from.
@@ -58,6 +64,15 @@ impl Schedule {
             Schedule::Current => *self = Schedule::Past(Box::new((policy.clone(), *then))),
             Schedule::Past(past) if is_due(renewal, &past.1, now) => *self = Schedule::Due,
             Schedule::Due | Schedule::Past(_) => {}
+        }
+    }
+
+    /// A round was observed: news are not kept waiting.
+    pub(crate) fn after_observing(&mut self, policy: &AnyPolicy) {
+        if let Schedule::Past(past) = self
+            && policy.has_news(&past.0)
+        {
+            *self = Schedule::Due;
         }
     }
 

@@ -307,6 +307,47 @@ fn gross_errors_among_the_verdicts_do_not_rule_the_fit() {
 }
 
 #[test]
+fn severe_harm_is_not_cut_to_the_size_of_mild_harm() {
+    // Mild harm, worth about 1, is frequent and seen by three; severe harm, worth about 100, is rare and seen by the others.
+    let mut rng = ChaCha8Rng::seed_from_u64(21);
+    let mut item = || {
+        let mut chance = |share: f64| normal(&mut rng) > share;
+        let (mild, severe) = (chance(1.04), chance(2.26)); // 15% and 1.2%
+        let size = if severe { 100.0 } else { f64::from(mild) };
+        let reward = size * (0.2 * normal(&mut rng)).exp() + 0.05 * normal(&mut rng);
+        let score = |j: usize| if j < 3 { 2.0 * f64::from(mild) } else { 2.5 * f64::from(severe) };
+        (reward, (0..J).map(|j| score(j) + normal(&mut rng)).collect::<Vec<f64>>())
+    };
+    let data: Vec<(Vec<f64>, Vec<f64>)> = (0..150)
+        .map(|_| {
+            let (rewards, rows): (Vec<f64>, Vec<Vec<f64>>) = (0..40).map(|_| item()).unzip();
+            (rewards, rows.concat())
+        })
+        .collect();
+    // Whoever knows who sees the severe, and picks by them alone.
+    let told = picked_by(&data, |row| row[3] + row[4] + row[5]);
+    let found = play(&mut seated("adaptive", J), &data);
+    assert!(found > 0.9 * told, "{found} of {told}");
+}
+
+#[test]
+fn an_old_jury_knows_of_a_change_as_soon_as_a_young_one() {
+    let swap = |change: usize| {
+        rounds(change + 120, 8, move |t, r, rng| {
+            (0..J).map(|j| r + if (j < 3) == (t < change) { 0.3 } else { 4.0 } * normal(rng)).collect()
+        })
+    };
+    let after = |change: usize| {
+        let data = swap(change);
+        let mut jury = seated("adaptive(forget=true)", J);
+        play(&mut jury, &data[..change + 40]);
+        play_from(&mut jury, &data[change + 40..], (change + 40) as u64)
+    };
+    let (young, old) = (after(150), after(1500));
+    assert!(old > 0.97 * young, "{old} {young}");
+}
+
+#[test]
 fn noise_that_grows_with_the_reward_is_a_curve_to_it() {
     // Evaluators scatter more over good items, so that extreme scores of either sign speak for them: no straight line.
     let data = rounds(200, 11, |_, r, rng| (0..3).map(|_| 0.3 * r + r.exp() * normal(rng)).collect());

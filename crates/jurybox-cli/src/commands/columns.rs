@@ -99,6 +99,18 @@ pub(crate) fn warn(warning: &Warning) {
     }
 }
 
+impl Columns {
+    /// Says what is to be doubted of what was learnt.
+    pub(crate) fn doubt(&self, fitted: &jurybox::Fitted) {
+        for doubt in fitted.doubts() {
+            match doubt {
+                jurybox::Doubt::WrongWay { .. } => self.say(format_args!("warning: {doubt}: --invert NAMES")),
+                _ => self.say(format_args!("warning: {doubt}")),
+            }
+        }
+    }
+}
+
 /// Columns that only some commands have.
 #[derive(Default)]
 pub(crate) struct Special<'a> {

@@ -88,6 +88,7 @@ impl Args {
         write_back(&lesson.state, &self.state, |what| self.columns.say(what))?;
         self.tell(&lesson);
         lesson.remarks().into_iter().for_each(|remark| self.person().tell(remark));
+        self.columns.doubt(&lesson.state.jury.fit());
         let Lesson { state, taught } = &lesson;
         if self.json { output::versioned("learn", summary(&state.jury, &json!(taught))) } else { Ok(()) }
     }

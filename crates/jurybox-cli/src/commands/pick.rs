@@ -138,5 +138,6 @@ impl Args {
             let warning = if remark.is_warning() { "warning: " } else { "" };
             self.columns.say(format_args!("{warning}{remark}"));
         }
+        self.columns.doubt(&round.state.jury.fit());
     }
 }

@@ -90,6 +90,9 @@ impl Args {
         })?;
         check_outputs(&table, self.state.as_slice(), &self.out)?;
         let (judge, seen) = self.judge(&table, state)?;
+        if let Judge::Fitted(fitted) = &judge {
+            self.columns.doubt(fitted);
+        }
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
         {

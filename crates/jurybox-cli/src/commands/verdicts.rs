@@ -42,6 +42,7 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
         counted(back.waiting, "pick")
     ));
     returned.remarks().into_iter().for_each(|remark| args.person().tell(remark));
+    args.columns.doubt(&state.jury.fit());
     document(args, state, back)
 }
 

@@ -76,7 +76,7 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
     Policy {
         name: jury.spec().to_string(),
         from,
-        alarms: fitted.alarms().iter().map(alarm).collect(),
+        alarms: fitted.alarms().iter().map(alarm).chain(fitted.doubts().iter().map(sentence)).collect(),
         // Once each, however many of its readings changed.
         changed: (0..evaluators.len())
             .filter(|&at| fitted.alarms().iter().any(|alarm| alarm.evaluator == at))
@@ -85,6 +85,13 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
         of_state: false,
         weights,
     }
+}
+
+/// A doubt as a sentence.
+fn sentence(doubt: &jurybox::Doubt) -> String {
+    let words = doubt.to_string();
+    let (first, rest) = words.split_at(1);
+    format!("{}{rest}.", first.to_uppercase())
 }
 
 /// Evaluators that are one have one weight, what they add together: how it is split between them is nobody's knowledge, and the

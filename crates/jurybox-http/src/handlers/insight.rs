@@ -143,7 +143,8 @@ pub(crate) async fn evaluators(
     let told = look(&app, &name, |queue| {
         let model = queue.model()?;
         let evaluators = queue.evaluated(&model)?.into_iter().map(Into::into).collect();
-        Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, evaluators })
+        let doubts = model.doubts();
+        Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, doubts, evaluators })
     });
     told.await.map(Json)
 }

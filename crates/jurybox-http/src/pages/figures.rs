@@ -42,6 +42,8 @@ pub(super) struct Seen {
     pub(super) found: Found,
     /// Nothing before the queue is ranked.
     pub(super) evaluated: Vec<Evaluated>,
+    /// What is to be doubted of what was learnt.
+    pub(super) doubts: Vec<String>,
     pub(super) learnt_from: u64,
     pub(super) best: Vec<Explained>,
     pub(super) happened: Vec<Happened>,
@@ -92,6 +94,7 @@ impl Seen {
             skipped,
             found: queue.found()?,
             evaluated,
+            doubts: model.as_ref().map(jurybox_server::Model::doubts).unwrap_or_default(),
             learnt_from: model.map_or(0, |model| model.seen.used),
             best,
             happened,

@@ -63,7 +63,7 @@ pub(super) async fn page(
 
 /// How much a queue wants to be looked at.
 fn badness(seen: &Seen) -> u8 {
-    let changed = seen.evaluated.iter().any(|evaluator| !evaluator.alarms.is_empty());
+    let changed = !seen.doubts.is_empty() || seen.evaluated.iter().any(|of| !of.alarms.is_empty());
     let waits = seen.pulse.oldest.is_some_and(|oldest| seen.now - oldest > DAY);
     u8::from(changed) * 4 + u8::from(seen.pulse.due > 0) * 2 + u8::from(waits)
 }
@@ -166,6 +166,7 @@ pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
     let changed = seen.evaluated.iter().flat_map(|of| of.alarms.iter().map(move |alarm| (&of.name, alarm)));
     html! {
         ul class="alarms" {
+            @for doubt in &seen.doubts { li { span class="warn" { "! " (doubt) } } }
             @for (evaluator, alarm) in changed {
                 li {
                     span class="warn" { "! " (evaluator) " changed" }

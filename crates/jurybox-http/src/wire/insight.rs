@@ -211,6 +211,8 @@ pub(crate) struct EvaluatorList {
     pub(crate) model: u64,
     /// Verdicts that the model has learnt from.
     pub(crate) learnt_from: u64,
+    /// What is to be doubted of what was learnt, in words: verdicts that are all alike, or evaluators that together point the wrong way.
+    pub(crate) doubts: Vec<String>,
     pub(crate) evaluators: Vec<EvaluatorNow>,
 }
 

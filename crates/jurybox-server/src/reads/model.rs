@@ -102,6 +102,13 @@ impl Queue {
     }
 }
 
+impl Model {
+    /// What is to be doubted of what it has learnt, in words.
+    pub fn doubts(&self) -> Vec<String> {
+        self.fitted.doubts().iter().map(ToString::to_string).collect()
+    }
+}
+
 /// The scores of items that came in, every so manieth, by those who sit now.
 fn sample(
     store: &mut dyn Store,

@@ -86,6 +86,11 @@ impl Pulse {
         self.square[at] += value * value;
     }
 
+    /// How many rounds gave readings.
+    pub(crate) fn rounds(&self) -> f64 {
+        self.count.iter().fold(0.0, |most, &count| most.max(count))
+    }
+
     pub(crate) fn of(&self, evaluator: usize, reading: usize) -> Readings {
         let at = READINGS * evaluator + reading;
         let rounds = self.count[at];

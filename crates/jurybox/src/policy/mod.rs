@@ -29,7 +29,7 @@ mod rand;
 mod table;
 mod uniform;
 
-pub use adaptive::{Alarm, Reading};
+pub use adaptive::{Alarm, Doubt, Reading};
 pub use entry::{Entry, Links, Needs, OptionEntry, OptionKind};
 pub use explore::Exploration;
 pub use gains::SigmaOrigin;
@@ -92,6 +92,11 @@ pub(crate) trait Policy: Clone {
     /// When [`Jury::round`](crate::Jury::round) fits again.
     fn renewal(&self) -> Renewal {
         Renewal::EveryChange
+    }
+
+    /// Whether it has observed something since then that a fit must know at once, however little has been seen in between.
+    fn has_news(&self, _then: &Self) -> bool {
+        false
     }
 
     /// Sees a round's scores; true if that may change what `fit` gives. That a round has passed is for `count`.
@@ -197,6 +202,11 @@ pub(crate) trait Rank: Clone + Send + Sync {
 
     /// Evaluators that are not what they were, where the policy watches for that.
     fn alarms(&self) -> &[Alarm] {
+        &[]
+    }
+
+    /// What to doubt of what was learnt, where the policy looks at that.
+    fn doubts(&self) -> &[Doubt] {
         &[]
     }
 

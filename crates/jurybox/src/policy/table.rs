@@ -1,6 +1,6 @@
 //! The table of policies: one line each.
 
-use super::{Alarm, Entry, Exploration, Links, Policy, Rank, SigmaOrigin};
+use super::{Alarm, Doubt, Entry, Exploration, Links, Policy, Rank, SigmaOrigin};
 use crate::contributions::Contributions;
 use crate::error::Error;
 use crate::estimate::Statistic;
@@ -61,6 +61,14 @@ macro_rules! table {
                         mine.state_mut().merge(theirs.state());
                         true
                     })*
+                    _ => false,
+                }
+            }
+
+            /// Whether it has observed something since it was as this one is that a fit must know at once.
+            pub(crate) fn has_news(&self, then: &AnyPolicy) -> bool {
+                match (self, then) {
+                    $((AnyPolicy::$variant(now), AnyPolicy::$variant(then)) => now.has_news(then),)*
                     _ => false,
                 }
             }
@@ -274,6 +282,10 @@ impl AnyRank {
 
     pub(crate) fn alarms(&self) -> &[Alarm] {
         each_rank!(self, r => r.alarms())
+    }
+
+    pub(crate) fn doubts(&self) -> &[Doubt] {
+        each_rank!(self, r => r.doubts())
     }
 
     pub(crate) fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {

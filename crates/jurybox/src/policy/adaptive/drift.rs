@@ -64,6 +64,12 @@ const LEAVER: f64 = 2.0 / 3.0;
 /// The first rung that the present still resembles, and the alarms, oldest first.
 pub(crate) fn search(ladder: &Ladder<Block>, evaluators: usize) -> (usize, Vec<Alarm>) {
     let rungs = ladder.rungs();
+    // All readings of one evaluator side by side, oldest first.
+    let readings: Vec<[Vec<Readings>; READINGS]> = (0..evaluators)
+        .map(|evaluator| {
+            [0, 1].map(|at| rungs.iter().map(|rung| rung.value.pulse.of(evaluator, at)).collect())
+        })
+        .collect();
     let (mut first, mut alarms) = (0, Vec::new());
     while rungs.len() > first + 1 {
         // A change at a joint, or within the rung that begins there, which is then left out.
@@ -72,13 +78,11 @@ pub(crate) fn search(ladder: &Ladder<Block>, evaluators: usize) -> (usize, Vec<A
         let comparisons = (places.len() * evaluators * READINGS) as f64;
         let mut found: Vec<Found> = Vec::new();
         for (joint, resume) in places {
-            for evaluator in 0..evaluators {
-                for (at, reading) in [Reading::Spread, Reading::Agreement].into_iter().enumerate() {
-                    let read = |range: std::ops::Range<usize>| -> Vec<Readings> {
-                        rungs[range].iter().map(|rung| rung.value.pulse.of(evaluator, at)).collect()
+            for (evaluator, both) in readings.iter().enumerate() {
+                for (read, reading) in both.iter().zip([Reading::Spread, Reading::Agreement]) {
+                    let Some((before, after, z)) = compare(&read[first..joint], &read[resume..]) else {
+                        continue;
                     };
-                    let (old, new) = (read(first..joint), read(resume..rungs.len()));
-                    let Some((before, after, z)) = compare(&old, &new) else { continue };
                     let chance = 2.0 * normal::cdf(-z) * comparisons;
                     if chance < RISK {
                         let (since, confidence) = (rungs[joint].start, 1.0 - chance);

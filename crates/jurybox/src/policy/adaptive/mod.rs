@@ -29,13 +29,14 @@
 //!
 //! **In the paper:** nowhere; it uses Alg. 2's idea as one of its guesses, and folds the current round in first.
 //! **Costs** O(J) an item to value (O(J^2) and twenty trees where rewards have levels) and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
-//! have grown by a tenth (with every round while there are few).
+//! have grown by a tenth (with every round while there are few, by a fifth where there are many).
 //!
 //! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `levels` (whether rewards of few
 //! levels are fitted as such), `audit` and `slots` (the probability
 //! that a round explores, and places drawn at random then), `draws` (choose by one of so many posterior draws; inclusion
 //! probabilities are the exact average over them), `forget` (watch for drift), `tick` (how much time is one step).
 
+mod doubts;
 mod drift;
 mod explain;
 mod landscape;
@@ -50,6 +51,7 @@ mod state;
 mod tails;
 mod uncertainty;
 
+pub use self::doubts::Doubt;
 pub use self::drift::{Alarm, Reading};
 use self::landscape::Landscape;
 use self::levels::Levels;
@@ -141,6 +143,18 @@ impl Policy for Adaptive {
         Renewal::Growth { eager: self.evaluators <= WIDE }
     }
 
+    /// A change that was not known then. It is looked for whenever a span of time has passed.
+    fn has_news(&self, then: &Self) -> bool {
+        let known = |state: &State| {
+            let (first, _) = drift::search(&state.ladder, self.evaluators);
+            state.ladder.rungs()[first].start
+        };
+        let begins = |ladder: &Ladder<Block>| {
+            ladder.rungs().last().is_some_and(|open| open.value.pulse.rounds() <= 1.0)
+        };
+        self.options.forget && begins(&self.state.ladder) && known(&self.state) > known(&then.state)
+    }
+
     fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
         let time = self.time(at);
         let block = self.state.ladder.at(time, &self.empty);
@@ -223,9 +237,10 @@ impl Policy for Adaptive {
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
-            model.levels = Levels::fit(&model.landscape, labelled, unlabelled, model.labels);
+            model.levels = Levels::fit(&model.landscape, labelled.clone(), unlabelled, model.labels);
         }
-        into.set(model, alarms);
+        let doubts = doubts::of(&model, labelled);
+        into.set(model, alarms, doubts);
     }
 }
 

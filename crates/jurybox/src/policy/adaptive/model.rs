@@ -68,8 +68,7 @@ impl Model {
         let width = landscape.width();
         let sets = trial::sets(&landscape, labelled.clone());
         let blocks = sets.iter().map(|(set, _)| set.end / width).max().unwrap_or(1);
-        let rewards = labelled.clone().map(|row| (row.values[width], row.count as f64));
-        if let Some(range) = tails::range(rewards) {
+        if let Some(range) = tails::range(&landscape, labelled.clone()) {
             // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
             let sampled = phases::sampled(&landscape, blocks, labelled, range);
             return Self::of(landscape, sets, &Examples::Rows(sampled.into()));

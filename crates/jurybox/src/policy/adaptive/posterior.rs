@@ -1,5 +1,6 @@
 //! What `adaptive` picks by: the fitted model, its alarms, and how sure it is.
 
+use super::doubts::Doubt;
 use super::drift::Alarm;
 use super::model::Model;
 use super::uncertainty::Uncertainty;
@@ -17,6 +18,7 @@ pub(crate) struct Posterior {
     exploration: Exploration,
     model: Option<Box<Model>>,
     alarms: Vec<Alarm>,
+    doubts: Vec<Doubt>,
     weights: Vec<f64>,
     /// Worked out when first asked for, from the model alone.
     uncertainty: OnceLock<Uncertainty>,
@@ -29,16 +31,18 @@ impl Posterior {
             exploration,
             model: None,
             alarms: Vec::new(),
+            doubts: Vec::new(),
             weights: Vec::new(),
             uncertainty: OnceLock::new(),
         }
     }
 
-    pub(super) fn set(&mut self, model: Model, alarms: Vec<Alarm>) {
+    pub(super) fn set(&mut self, model: Model, alarms: Vec<Alarm>, doubts: Vec<Doubt>) {
         self.weights.clear();
         let width = model.landscape.width();
         self.weights.extend((0..width).map(|j| model.landscape.scale[j] * model.slope(j)));
         self.alarms = alarms;
+        self.doubts = doubts;
         self.uncertainty = OnceLock::new();
         self.model = Some(Box::new(model));
     }
@@ -130,5 +134,9 @@ impl Rank for Posterior {
 
     fn alarms(&self) -> &[Alarm] {
         &self.alarms
+    }
+
+    fn doubts(&self) -> &[Doubt] {
+        &self.doubts
     }
 }

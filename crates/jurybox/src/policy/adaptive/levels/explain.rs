@@ -21,7 +21,7 @@ impl Levels {
         let mut each = vec![0.0; width];
         let mut base = self.lowest;
         for (at, question) in self.questions.iter().enumerate() {
-            let there = question.log_odds(&origin, self.forest.shares(&origin.plain)[at], width);
+            let there = question.log_odds(&origin, self.forest.shares(&origin.plain)[at], self.order);
             base += question.gap * logistic(there);
             let (here, terms) = self.terms(question, at, &seen, &origin, width);
             let slope = question.gap * secant(logistic, there, here, |p| p * (1.0 - p));
@@ -45,8 +45,8 @@ impl Levels {
         width: usize,
     ) -> (f64, Vec<f64>) {
         let mut terms = vec![0.0; width];
-        question.plain.explain(&seen.plain[..=width], &mut terms);
-        question.ranked.explain(&seen.ranked[..=width], &mut terms);
+        question.plain.explain(&seen.plain[..self.order], &mut terms);
+        question.ranked.explain(&seen.ranked[..self.order], &mut terms);
         let (mut down, mut down_there) = (vec![0.0; width], vec![0.0; width]);
         self.forest.path(&seen.plain, at, &mut down);
         self.forest.path(&origin.plain, at, &mut down_there);
@@ -55,7 +55,7 @@ impl Levels {
         for (term, (down, down_there)) in terms.iter_mut().zip(down.iter().zip(&down_there)) {
             *term = (*term + slope * (down - down_there)) / (2.0 + question.trees);
         }
-        (question.log_odds(seen, here, width), terms)
+        (question.log_odds(seen, here, self.order), terms)
     }
 }
 

@@ -13,9 +13,9 @@ use crate::toolbox::{hash_number, scatter};
 
 const TREES: usize = 20;
 const DEPTH: usize = 6;
-/// Places for cuts in a tree, and places in all.
-const CUTS: usize = (1 << DEPTH) - 1;
-const NODES: usize = (1 << (DEPTH + 1)) - 1;
+/// The root is node 1, the children of a node are twice its number, and one more. Those below this one have cuts, the others are leaves.
+const LEAVES: usize = 1 << DEPTH;
+const NODES: usize = 2 * LEAVES;
 /// Cuts that a node tries.
 const TRIALS: u64 = 3;
 /// About the most labelled rows that a tree sees; of more, each tree sees others.
@@ -28,82 +28,124 @@ const PRIOR_ROWS: f64 = 0.5;
 
 /// The most questions that a leaf answers.
 pub(super) const MOST_QUESTIONS: usize = 4;
+type Shares = [f64; MOST_QUESTIONS];
 
-/// A row to grow trees from: where it is, how often it was seen, and how many levels it has passed.
+/// Rows to grow trees from, the labelled ones first: an evaluator's scores lie side by side, since that is how cuts go over them.
 #[derive(Debug, Clone)]
-pub(super) struct Leafed {
-    pub(super) place: Place,
-    pub(super) count: f64,
-    pub(super) passed: usize,
+pub(super) struct Stand {
+    evaluators: usize,
+    labelled: usize,
+    /// Evaluator by evaluator.
+    scores: Vec<f64>,
+    counts: Vec<f64>,
+    /// How many levels each row has passed.
+    passed: Vec<u8>,
+}
+
+impl Stand {
+    /// From places, each with how often it was seen and how many levels it has passed, and places that nobody looked at.
+    pub(super) fn new(labelled: &[(Place, f64, usize)], ordinary: &[Place], evaluators: usize) -> Self {
+        let places = || labelled.iter().map(|row| &row.0).chain(ordinary);
+        let none = ordinary.len();
+        Stand {
+            evaluators,
+            labelled: labelled.len(),
+            scores: (1..=evaluators).flat_map(|column| places().map(move |place| place[column])).collect(),
+            counts: labelled.iter().map(|row| row.1).chain(std::iter::repeat_n(1.0, none)).collect(),
+            passed: labelled.iter().map(|row| row.2 as u8).chain(std::iter::repeat_n(0, none)).collect(),
+        }
+    }
+
+    /// The scores of an evaluator, by its column of a [`Place`].
+    fn column(&self, column: usize) -> &[f64] {
+        &self.scores[(column - 1) * self.counts.len()..][..self.counts.len()]
+    }
+
+    /// The rows that a tree sees.
+    fn seen_by(&self, tree: u64, rows: &mut Vec<u32>) {
+        let all = |count: usize, draw: u64| ((draw >> 32) * count as u64) >> 32;
+        rows.clear();
+        let sees = |at: &u32| all(self.labelled, hash_number(!tree, u64::from(*at))) < MOST_ROWS as u64;
+        rows.extend((0..self.labelled as u32).filter(sees));
+        let ordinary = self.counts.len() - self.labelled;
+        if ordinary > 0 {
+            rows.extend(
+                (0..ORDINARY as u64)
+                    .map(|i| self.labelled as u32 + all(ordinary, hash_number(tree, i)) as u32),
+            );
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Forest {
-    cuts: Vec<Cut>,
-    /// The share of yes at every node, question by question.
-    shares: Vec<[f64; MOST_QUESTIONS]>,
+    trees: Vec<Tree>,
+    questions: usize,
+    /// The shares of yes at every leaf of every tree, question by question: all that a value needs.
+    leaves: Vec<f64>,
+    /// The same at every node.
+    shares: Vec<Shares>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Cut {
-    /// The column of a [`Place`].
-    column: usize,
-    /// Rows at most here go left.
-    at: f64,
+/// The cut of each node: rows at most at `at` in `column` of a [`Place`] go left.
+#[derive(Debug, Clone)]
+struct Tree {
+    at: [f64; LEAVES],
+    column: [u8; LEAVES],
 }
 
-const LEFT: Cut = Cut { column: 1, at: f64::INFINITY };
+/// Everything goes left.
+const UNCUT: Tree = Tree { at: [f64::INFINITY; LEAVES], column: [1; LEAVES] };
+
+impl Tree {
+    /// The child of a node that a place belongs to.
+    #[inline]
+    fn next(&self, node: usize, place: &Place) -> usize {
+        let node = node % LEAVES;
+        let right = place[usize::from(self.column[node]) % PLACES] > self.at[node];
+        2 * node + usize::from(right)
+    }
+}
 
 impl Forest {
-    /// Grows trees from labelled rows and from rows that nobody looked at, over so many evaluators.
-    pub(super) fn grow(labelled: &[Leafed], ordinary: &[Leafed], evaluators: usize) -> Self {
-        let mut forest =
-            Forest { cuts: vec![LEFT; TREES * CUTS], shares: vec![[0.0; MOST_QUESTIONS]; TREES * NODES] };
-        let mut rows: Vec<&Leafed> = Vec::with_capacity(labelled.len() + ORDINARY);
-        for tree in 0..TREES {
-            rows.clear();
-            let seen = |at: usize| {
-                let draw = hash_number(!(tree as u64), at as u64) >> 32;
-                (draw * labelled.len() as u64) >> 32 < MOST_ROWS as u64
-            };
-            rows.extend(labelled.iter().enumerate().filter(|(at, _)| seen(*at)).map(|(_, row)| row));
-            if !ordinary.is_empty() {
-                rows.extend((0..ORDINARY).map(|i| {
-                    let draw = hash_number(tree as u64, i as u64) >> 32;
-                    &ordinary[((draw * ordinary.len() as u64) >> 32) as usize]
-                }));
-            }
-            Branch {
-                cuts: &mut forest.cuts[tree * CUTS..][..CUTS],
-                shares: &mut forest.shares[tree * NODES..][..NODES],
-                evaluators,
-                tree: tree as u64,
-            }
-            .grow(0, &mut rows);
+    /// Grows trees that answer so many questions.
+    pub(super) fn grow(stand: &Stand, questions: usize) -> Self {
+        let mut trees = vec![UNCUT; TREES];
+        let mut shares = vec![[0.0; MOST_QUESTIONS]; TREES * NODES];
+        let mut rows = Vec::with_capacity(stand.counts.len() + ORDINARY);
+        let mut room = Room::default();
+        for ((number, tree), shares) in (0..).zip(&mut trees).zip(shares.chunks_exact_mut(NODES)) {
+            stand.seen_by(number, &mut rows);
+            Branch { stand, tree, shares, number, questions, room: &mut room }.grow(1, &mut rows);
         }
-        forest
+        let of_leaves = shares.chunks_exact(NODES).flat_map(|nodes| &nodes[LEAVES..]);
+        let leaves = of_leaves.flat_map(|shares| shares[..questions].iter().copied()).collect();
+        Forest { trees, questions, leaves, shares }
     }
 
     /// The mean share of yes over the trees, for each question.
-    pub(super) fn shares(&self, place: &Place) -> [f64; MOST_QUESTIONS] {
+    #[inline]
+    pub(super) fn shares(&self, place: &Place) -> Shares {
         let mut sum = [0.0; MOST_QUESTIONS];
-        for (cuts, shares) in self.cuts.chunks_exact(CUTS).zip(self.shares.chunks_exact(NODES)) {
-            let mut node = 0;
+        let of_trees = self.leaves.chunks_exact(LEAVES * self.questions);
+        for (tree, leaves) in self.trees.iter().zip(of_trees) {
+            let mut node = 1;
             for _ in 0..DEPTH {
-                node = 2 * node + 1 + usize::from(cuts[node].is_right(place));
+                node = tree.next(node, place);
             }
-            sum.iter_mut().zip(&shares[node]).for_each(|(sum, share)| *sum += share);
+            let own = &leaves[(node - LEAVES) * self.questions..][..self.questions];
+            sum.iter_mut().zip(own).for_each(|(sum, share)| *sum += share);
         }
         sum.map(|sum| sum / TREES as f64)
     }
 
     /// What each evaluator's cuts do to the share of one question on the way down: together, the share less that of the roots.
     pub(super) fn path(&self, place: &Place, question: usize, each: &mut [f64]) {
-        for (cuts, shares) in self.cuts.chunks_exact(CUTS).zip(self.shares.chunks_exact(NODES)) {
-            let mut node = 0;
+        for (tree, shares) in self.trees.iter().zip(self.shares.chunks_exact(NODES)) {
+            let mut node = 1;
             for _ in 0..DEPTH {
-                let next = 2 * node + 1 + usize::from(cuts[node].is_right(place));
-                each[cuts[node].column - 1] +=
+                let next = tree.next(node, place);
+                each[usize::from(tree.column[node]) - 1] +=
                     (shares[next][question] - shares[node][question]) / TREES as f64;
                 node = next;
             }
@@ -111,105 +153,151 @@ impl Forest {
     }
 }
 
-impl Cut {
-    fn is_right(self, place: &Place) -> bool {
-        place[self.column % PLACES] > self.at
-    }
-}
-
 /// A tree that is being grown.
 struct Branch<'a> {
-    cuts: &'a mut [Cut],
-    shares: &'a mut [[f64; MOST_QUESTIONS]],
-    evaluators: usize,
-    tree: u64,
+    stand: &'a Stand,
+    tree: &'a mut Tree,
+    shares: &'a mut [Shares],
+    number: u64,
+    questions: usize,
+    room: &'a mut Room,
+}
+
+/// Memory that is used again at every node: what its rows count for, for every question and in all, their scores by one
+/// evaluator, and those rows that go right.
+#[derive(Default)]
+struct Room {
+    counts: Vec<f64>,
+    yes: [Vec<f64>; MOST_QUESTIONS],
+    scores: Vec<f64>,
+    right: Vec<u32>,
 }
 
 impl Branch<'_> {
-    fn grow(&mut self, node: usize, rows: &mut [&Leafed]) {
-        let all = Tally::of(rows);
+    fn grow(&mut self, node: usize, rows: &mut [u32]) {
+        let all = self.gather(rows);
         self.shares[node] = all.shares();
-        if node >= CUTS {
+        if node >= LEAVES {
             return;
         }
-        let cut = if all.is_mixed() { self.best_cut(node, rows) } else { None };
-        let Some(cut) = cut else {
+        let cut = if all.is_mixed() { self.best_cut(node, rows, &all) } else { None };
+        let Some((column, at)) = cut else {
             // Everything goes left, and nothing changes on the way.
-            self.grow_end(2 * node + 1, all.shares());
+            self.grow_end(2 * node, all.shares());
             return;
         };
-        self.cuts[node] = cut;
-        let (mut left, mut end) = (0, rows.len());
-        while left < end {
-            if cut.is_right(&rows[left].place) {
-                end -= 1;
-                rows.swap(left, end);
-            } else {
-                left += 1;
-            }
-        }
+        (self.tree.at[node], self.tree.column[node]) = (at, column as u8);
+        let left = self.part(rows, column, at);
         let (left, right) = rows.split_at_mut(left);
-        self.grow(2 * node + 1, left);
-        self.grow(2 * node + 2, right);
+        self.grow(2 * node, left);
+        self.grow(2 * node + 1, right);
     }
 
-    fn grow_end(&mut self, node: usize, shares: [f64; MOST_QUESTIONS]) {
+    fn grow_end(&mut self, node: usize, shares: Shares) {
         self.shares[node] = shares;
-        if node < CUTS {
-            self.grow_end(2 * node + 1, shares);
+        if node < LEAVES {
+            self.grow_end(2 * node, shares);
         }
+    }
+
+    /// Brings together what the rows of a node count for.
+    fn gather(&mut self, rows: &[u32]) -> Tally {
+        let (stand, room) = (self.stand, &mut *self.room);
+        room.counts.clear();
+        room.counts.extend(rows.iter().map(|&row| stand.counts[row as usize]));
+        for (question, yes) in room.yes.iter_mut().enumerate().take(self.questions) {
+            yes.clear();
+            let passed = rows.iter().map(|&row| usize::from(stand.passed[row as usize]) > question);
+            yes.extend(passed.zip(&room.counts).map(|(passed, count)| if passed { *count } else { 0.0 }));
+        }
+        let everywhere = |counts: &[f64]| sum_where(counts, counts, |_| true);
+        Tally {
+            rows: everywhere(&room.counts),
+            yes: std::array::from_fn(|question| {
+                if question < self.questions { everywhere(&room.yes[question]) } else { 0.0 }
+            }),
+        }
+    }
+
+    /// Puts the rows that go left first, without a branch that has to be guessed; how many they are.
+    fn part(&mut self, rows: &mut [u32], column: usize, at: f64) -> usize {
+        let scores = self.stand.column(column);
+        let right = &mut self.room.right;
+        right.clear();
+        right.resize(rows.len(), 0);
+        let (mut left, mut gone) = (0, 0);
+        for i in 0..rows.len() {
+            let row = rows[i];
+            let is_right = scores[row as usize] > at;
+            rows[left] = row;
+            right[gone] = row;
+            left += usize::from(!is_right);
+            gone += usize::from(is_right);
+        }
+        rows[left..].copy_from_slice(&right[..gone]);
+        left
     }
 
     /// The best of a few cuts at random, each at a random place between the lowest and the highest score of an evaluator, on a
     /// scale that draws far ones nearer.
-    fn best_cut(&self, node: usize, rows: &[&Leafed]) -> Option<Cut> {
-        let mut best: Option<(f64, Cut)> = None;
+    fn best_cut(&mut self, node: usize, rows: &[u32], all: &Tally) -> Option<(usize, f64)> {
+        let mut best: Option<(f64, (usize, f64))> = None;
         for trial in 0..TRIALS {
-            let draw = hash_number(self.tree << 32 | node as u64, trial);
-            let column = 1 + (((draw >> 32) * self.evaluators as u64) >> 32) as usize;
-            let scores = rows.iter().map(|row| row.place[column]);
-            let (low, high) = scores.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
-                (if x < low { x } else { low }, if x > high { x } else { high })
-            });
+            let draw = hash_number(self.number << 32 | (node - 1) as u64, trial);
+            let column = 1 + (((draw >> 32) * self.stand.evaluators as u64) >> 32) as usize;
+            let scores = self.stand.column(column);
+            let room = &mut *self.room;
+            room.scores.clear();
+            room.scores.extend(rows.iter().map(|&row| scores[row as usize]));
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            for &x in &room.scores {
+                (low, high) = (if x < low { x } else { low }, if x > high { x } else { high });
+            }
             if low >= high {
                 continue;
             }
             let share = ((scatter(draw) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
             let (from, to) = ((2.0 * low).asinh(), (2.0 * high).asinh());
             let at = (0.5 * (from + share * (to - from)).sinh()).clamp(low, high.next_down());
-            let cut = Cut { column, at };
-            let (mut left, mut right) = (Tally::default(), Tally::default());
-            for row in rows {
-                if cut.is_right(&row.place) { right.add(row) } else { left.add(row) }
+            let right_of = |counts: &[f64]| sum_where(counts, &room.scores, |x| x > at);
+            let mut right = Tally { rows: right_of(&room.counts), ..Tally::default() };
+            for (sum, counts) in right.yes.iter_mut().zip(&room.yes).take(self.questions) {
+                *sum = right_of(counts);
             }
-            let impurity = left.impurity() + right.impurity();
+            let impurity = all.without(&right).impurity() + right.impurity();
             if best.is_none_or(|(least, _)| impurity < least) {
-                best = Some((impurity, cut));
+                best = Some((impurity, (column, at)));
             }
         }
         best.map(|(_, cut)| cut)
     }
 }
 
+/// The sum of the counts whose score is wanted, in four running sums: counts are whole numbers, so that the order does not matter.
+#[inline]
+fn sum_where(counts: &[f64], scores: &[f64], wanted: impl Fn(f64) -> bool) -> f64 {
+    let ((counts, rest), (scores, others)) = (counts.as_chunks::<4>(), scores.as_chunks::<4>());
+    let one = |count: f64, score: f64| if wanted(score) { count } else { 0.0 };
+    let mut sums = [0.0; 4];
+    for (counts, scores) in counts.iter().zip(scores) {
+        for lane in 0..4 {
+            sums[lane] += one(counts[lane], scores[lane]);
+        }
+    }
+    let last: f64 = rest.iter().zip(others).map(|(&count, &score)| one(count, score)).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + last
+}
+
 /// Rows, and how many of them say yes to each question.
 #[derive(Default)]
 struct Tally {
     rows: f64,
-    yes: [f64; MOST_QUESTIONS],
+    yes: Shares,
 }
 
 impl Tally {
-    fn of(rows: &[&Leafed]) -> Self {
-        let mut tally = Tally::default();
-        rows.iter().for_each(|row| tally.add(row));
-        tally
-    }
-
-    fn add(&mut self, row: &Leafed) {
-        self.rows += row.count;
-        for (question, yes) in self.yes.iter_mut().enumerate() {
-            *yes += if question < row.passed { row.count } else { 0.0 };
-        }
+    fn without(&self, other: &Tally) -> Tally {
+        Tally { rows: self.rows - other.rows, yes: std::array::from_fn(|at| self.yes[at] - other.yes[at]) }
     }
 
     fn is_mixed(&self) -> bool {
@@ -224,27 +312,30 @@ impl Tally {
         self.yes.iter().map(|yes| yes * (1.0 - yes / self.rows)).sum()
     }
 
-    fn shares(&self) -> [f64; MOST_QUESTIONS] {
+    fn shares(&self) -> Shares {
         self.yes.map(|yes| (yes + PRIOR_YES) / (self.rows + PRIOR_ROWS))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::lens::PLACES;
     use super::*;
 
     /// A grid of rows of three evaluators, of which the first two must both be high for a yes.
-    fn both() -> Vec<Leafed> {
+    fn both() -> Vec<(Place, f64, usize)> {
         let rows = (0..343).map(|at| {
             let mut place = [0.0; PLACES];
             place[0] = 1.0;
             (place[1], place[2], place[3]) =
                 (f64::from(at % 7) - 3.0, f64::from(at / 7 % 7) - 3.0, f64::from(at / 49) - 3.0);
             let passed = usize::from(place[1] > 0.0 && place[2] > 0.0);
-            Leafed { place, count: 1.0, passed }
+            (place, 1.0, passed)
         });
         rows.collect()
+    }
+
+    fn grown(labelled: &[(Place, f64, usize)], ordinary: &[Place]) -> Forest {
+        Forest::grow(&Stand::new(labelled, ordinary, 3), 1)
     }
 
     fn at(first: f64, second: f64) -> Place {
@@ -255,7 +346,7 @@ mod tests {
 
     #[test]
     fn what_two_must_agree_on_is_seen() {
-        let forest = Forest::grow(&both(), &[], 3);
+        let forest = grown(&both(), &[]);
         let share = |first: f64, second: f64| forest.shares(&at(first, second))[0];
         assert!(share(2.0, 2.0) > 0.7, "{}", share(2.0, 2.0));
         assert!(share(2.0, -2.0) < 0.3 && share(-2.0, 2.0) < 0.3 && share(-2.0, -2.0) < 0.1);
@@ -263,8 +354,9 @@ mod tests {
 
     #[test]
     fn the_way_down_is_the_share_less_that_of_the_roots() {
-        let forest = Forest::grow(&both(), &both()[..5], 3);
-        let roots = forest.shares.chunks_exact(NODES).map(|shares| shares[0][0]).sum::<f64>() / TREES as f64;
+        let ordinary: Vec<Place> = both()[..5].iter().map(|row| row.0).collect();
+        let forest = grown(&both(), &ordinary);
+        let roots = forest.shares.chunks_exact(NODES).map(|shares| shares[1][0]).sum::<f64>() / TREES as f64;
         for place in [at(2.0, 2.0), at(-1.0, 0.5)] {
             let mut each = [0.0; 3];
             forest.path(&place, 0, &mut each);
@@ -274,9 +366,22 @@ mod tests {
 
     #[test]
     fn rows_that_nobody_looked_at_are_ordinary() {
-        let hits: Vec<Leafed> = both().into_iter().filter(|row| row.passed > 0).collect();
-        let rest: Vec<Leafed> = both().into_iter().map(|row| Leafed { passed: 0, ..row }).collect();
-        let share = |ordinary: &[Leafed]| Forest::grow(&hits, ordinary, 3).shares(&at(-3.0, -3.0))[0];
+        let hits: Vec<(Place, f64, usize)> = both().into_iter().filter(|row| row.2 > 0).collect();
+        let rest: Vec<Place> = both().into_iter().map(|row| row.0).collect();
+        let share = |ordinary: &[Place]| grown(&hits, ordinary).shares(&at(-3.0, -3.0))[0];
         assert!(share(&[]) > 0.9 && share(&rest) < 0.2, "{} {}", share(&[]), share(&rest));
+    }
+
+    /// A mark of several levels is a tally at each of them.
+    #[test]
+    fn leaves_answer_every_question() {
+        let marks: Vec<(Place, f64, usize)> = both()
+            .into_iter()
+            .map(|(place, count, _)| (place, count, ((place[1] + 3.0) / 1.5) as usize))
+            .collect();
+        let forest = Forest::grow(&Stand::new(&marks, &[], 3), MOST_QUESTIONS);
+        let shares = forest.shares(&at(0.5, 0.0));
+        assert!(shares.windows(2).all(|pair| pair[0] >= pair[1]), "{shares:?}");
+        assert!(shares[0] > 0.8 && shares[3] < 0.2, "{shares:?}");
     }
 }

@@ -7,8 +7,10 @@
 //! d was found without labels: before the first one the ranking is that of d, and labels move it as far as they speak. How far
 //! single weights may stray (tau) is averaged over by the evidence, in Laplace's approximation.
 
+use super::super::regression::log_sum;
+use super::climb::{Law, Parabola, Prior, Table, climb};
 use crate::kernel::dot;
-use crate::matrix::{Cholesky, Symmetric};
+use crate::matrix::Symmetric;
 
 /// How far single weights may stray from the direction, the middle one first: the others start where it ended.
 const TAUS: [f64; 3] = [0.6, 0.3, 1.2];
@@ -17,24 +19,14 @@ const INTERCEPT: f64 = -3.0;
 const INTERCEPT_VARIANCE: f64 = 2.0;
 /// The prior strength along the direction.
 const STRENGTH: f64 = 1.5;
-/// Newton's method ends when no weight moves by more than this, and the next step would by no more than its square; or after so
-/// many steps.
-const SETTLED: f64 = 1e-3;
-const MOST_STEPS: usize = 30;
 /// Where there are far more rows than this, the first so many, a fair sample, say where to start.
 const FEW_ROWS: usize = 128;
-/// Factors are multiplied up to about here.
-const LARGE: f64 = 1e250;
+/// A parabola serves another tau where no weight is further than this from where it touches.
+const NEAR: f64 = 0.1;
+/// A direction whose evidence seems further behind than this is not looked at more closely.
+const FAR_BEHIND: f64 = 20.0;
 /// pi / 8: the expectation of a logistic function of a normal variable is nearly one of its mean over sqrt(1 + this s^2).
 const FLATTENING: f64 = 0.392_699_081_698_724_2;
-
-/// Rows to fit to: a one, then the features; each with its count.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Table {
-    pub(super) order: usize,
-    pub(super) rows: Vec<f64>,
-    pub(super) counts: Vec<f64>,
-}
 
 /// A fitted line: posterior mean and covariance of intercept and weights.
 #[derive(Debug, Clone)]
@@ -51,119 +43,66 @@ impl Logistic {
     /// that the likelier one.
     pub(super) fn fit(table: &Table, yes: &[bool], direction: &[f64], reversed: f64) -> (Self, bool) {
         let opposite: Vec<f64> = direction.iter().map(|d| -d).collect();
-        let ahead = Self::first(table, yes, direction);
-        let back = Self::at(table, yes, &opposite, TAUS[0], &ahead.mean);
-        let turned = back.evidence + reversed.ln() > ahead.evidence;
-        let (first, direction) = if turned { (back, &opposite[..]) } else { (ahead, direction) };
-        (Self::stray(table, yes, direction, first), turned)
-    }
-
-    /// Fits a line that leans on the direction.
-    pub(super) fn along(table: &Table, yes: &[bool], direction: &[f64]) -> Self {
-        Self::stray(table, yes, direction, Self::first(table, yes, direction))
-    }
-
-    fn first(table: &Table, yes: &[bool], direction: &[f64]) -> Self {
-        let mut start = prior_mean(direction);
-        if table.counts.len() > 4 * FEW_ROWS {
-            let few = Table {
-                order: table.order,
-                rows: table.rows[..FEW_ROWS * table.order].to_vec(),
-                counts: table.counts[..FEW_ROWS].to_vec(),
-            };
-            start = Self::at(&few, &yes[..FEW_ROWS], direction, TAUS[0], &start).mean;
+        let (ahead, touching) = Self::first(table, yes, direction, None);
+        let back = leaning(&opposite, TAUS[0]);
+        let enough = ahead.evidence - reversed.ln();
+        if touching.with(&back).evidence > enough - FAR_BEHIND {
+            let (back, touching) = climb(table, yes, &back, &ahead.mean);
+            if back.evidence > enough {
+                return (Self::stray(table, yes, &opposite, &back, &touching), true);
+            }
         }
-        Self::at(table, yes, direction, TAUS[0], &start)
+        (Self::stray(table, yes, direction, &ahead, &touching), false)
     }
 
-    /// Averages over all tau, given the fit for the first.
-    fn stray(table: &Table, yes: &[bool], direction: &[f64], first: Self) -> Self {
-        let others = TAUS[1..].iter().map(|&tau| Self::at(table, yes, direction, tau, &first.mean));
-        let mut fits: Vec<Logistic> = others.collect();
-        fits.push(first);
+    /// Fits a line that leans on the direction; a line that is like it says where to start.
+    pub(super) fn along(table: &Table, yes: &[bool], direction: &[f64], like: Option<&Logistic>) -> Self {
+        let (first, touching) = Self::first(table, yes, direction, like);
+        Self::stray(table, yes, direction, &first, &touching)
+    }
+
+    fn first(table: &Table, yes: &[bool], direction: &[f64], like: Option<&Logistic>) -> (Law, Parabola) {
+        let prior = leaning(direction, TAUS[0]);
+        let start = match like {
+            Some(like) => like.mean.clone(),
+            None if table.counts.len() > 4 * FEW_ROWS => {
+                climb(&table.first(FEW_ROWS), &yes[..FEW_ROWS], &prior, &prior.mean).0.mean
+            }
+            None => prior.mean.clone(),
+        };
+        climb(table, yes, &prior, &start)
+    }
+
+    /// Averages over all tau, given the law for the first and the parabola behind it.
+    fn stray(table: &Table, yes: &[bool], direction: &[f64], first: &Law, touching: &Parabola) -> Self {
+        let mut fits = vec![Self::of(first)];
+        for &tau in &TAUS[1..] {
+            let prior = leaning(direction, tau);
+            let law = touching.with(&prior);
+            let law = if law.away <= NEAR { law } else { climb(table, yes, &prior, &first.mean).0 };
+            fits.push(Self::of(&law));
+        }
         Self::average(&fits)
     }
 
-    /// The mode for one tau by Newton's method, and the normal law that touches the posterior there.
-    fn at(table: &Table, yes: &[bool], direction: &[f64], tau: f64, start: &[f64]) -> Self {
-        let order = table.order;
-        let (prior, log_det) = prior_precision(direction, tau);
-        let centre = prior_mean(direction);
-        let mut weights = start.to_vec();
-        let (mut hessian, mut factor) = (Symmetric::zeros(order), Cholesky::default());
-        let (mut scaled, mut gradient) = (Vec::with_capacity(table.rows.len()), vec![0.0; order]);
-        let mut loss = f64::INFINITY;
-        let mut step: Vec<f64> = vec![0.0; order];
-        for _ in 0..MOST_STEPS {
-            let off: Vec<f64> = weights.iter().zip(&centre).map(|(w, c)| w - c).collect();
-            gradient.clone_from(&prior.times(&off));
-            let mut here = 0.5 * dot(&off, &gradient);
-            scaled.clear();
-            // One logarithm for many factors between 1 and 2.
-            let mut product = 1.0;
-            for ((row, &count), &yes) in table.rows.chunks_exact(order).zip(&table.counts).zip(yes) {
-                let odds = dot(row, &weights);
-                let small = (-odds.abs()).exp();
-                let towards = if yes { odds } else { -odds };
-                here += count * (-towards).max(0.0);
-                if count == 1.0 {
-                    product *= 1.0 + small;
-                    if product > LARGE {
-                        here += product.ln();
-                        product = 1.0;
-                    }
-                } else {
-                    here += count * small.ln_1p();
-                }
-                let p = if odds > 0.0 { 1.0 } else { small } / (1.0 + small);
-                let push = count * (p - f64::from(yes));
-                gradient.iter_mut().zip(row).for_each(|(sum, x)| *sum += push * x);
-                let root = (count * small).sqrt() / (1.0 + small);
-                scaled.extend(row.iter().map(|x| root * x));
-            }
-            here += product.ln();
-            if here > loss {
-                // Too far: halfway back, where the loss is convex it must be less in the end.
-                step.iter_mut().for_each(|s| *s *= 0.5);
-                weights.iter_mut().zip(&step).for_each(|(w, s)| *w += s);
-                if step.iter().all(|s| s.abs() < SETTLED) {
-                    break;
-                }
-                continue;
-            }
-            loss = here;
-            hessian.copy_from(&prior);
-            hessian.add_outers(&scaled);
-            if !factor.factor(&hessian, 0.0) {
-                // Features beyond all measure: nothing can be learnt from them.
-                weights.clone_from(&centre);
-                factor.factor(&prior, 0.0);
-                break;
-            }
-            step.clone_from(&gradient);
-            factor.solve(&mut step);
-            weights.iter_mut().zip(&step).for_each(|(w, s)| *w -= s);
-            if step.iter().all(|s| s.abs() < SETTLED) {
-                break;
-            }
-        }
+    fn of(law: &Law) -> Self {
+        let order = law.mean.len();
         let mut covariance = Symmetric::zeros(order);
         let mut inverse = Vec::new();
-        factor.inverse_factor(&mut inverse);
+        law.factor.inverse_factor(&mut inverse);
         let mut rest = &inverse[..];
         for i in 0..order {
             let (row, below) = rest.split_at(i + 1);
             covariance.add_outer(row);
             rest = below;
         }
-        let evidence = 0.5 * (log_det - factor.log_determinant()) - loss;
-        Logistic { mean: weights, covariance, evidence }
+        Logistic { mean: law.mean.clone(), covariance, evidence: law.evidence }
     }
 
     /// One normal law for several, each with its share of the evidence.
     fn average(fits: &[Logistic]) -> Self {
         let order = fits[0].mean.len();
-        let evidence = super::super::regression::log_sum(fits.iter().map(|fit| fit.evidence));
+        let evidence = log_sum(fits.iter().map(|fit| fit.evidence));
         let shares: Vec<f64> = fits.iter().map(|fit| (fit.evidence - evidence).exp()).collect();
         let mut mean = vec![0.0; order];
         for (fit, share) in fits.iter().zip(&shares) {
@@ -205,19 +144,15 @@ impl Logistic {
         let per_square = -self.mean[0] * FLATTENING / (here * there * (here + there));
         let image = self.covariance.times(x);
         let from_one = self.covariance.times(&origin);
-        for j in 1..x.len() {
+        for j in 1..=each.len() {
             let square = x[j] * (image[j] + from_one[j]);
             each[j - 1] += self.mean[j] * x[j] / here + per_square * square;
         }
     }
 }
 
-fn prior_mean(direction: &[f64]) -> Vec<f64> {
-    std::iter::once(INTERCEPT).chain(direction.iter().map(|d| STRENGTH * d)).collect()
-}
-
-/// The inverse of the prior covariance, and ln of its determinant.
-fn prior_precision(direction: &[f64], tau: f64) -> (Symmetric, f64) {
+/// The prior that leans on a direction.
+fn leaning(direction: &[f64], tau: f64) -> Prior {
     let (tau2, length2) = (tau * tau, dot(direction, direction));
     let mut precision = Symmetric::zeros(direction.len() + 1);
     precision.set(0, 0, 1.0 / INTERCEPT_VARIANCE);
@@ -228,7 +163,8 @@ fn prior_precision(direction: &[f64], tau: f64) -> (Symmetric, f64) {
         }
     }
     let log_det = direction.len() as f64 * tau2.ln() + (1.0 + length2 / tau2).ln() + INTERCEPT_VARIANCE.ln();
-    (precision, -log_det)
+    let mean = std::iter::once(INTERCEPT).chain(direction.iter().map(|d| STRENGTH * d)).collect();
+    Prior { mean, precision, log_det: -log_det }
 }
 
 /// 1 / (1 + e^-x).
@@ -259,7 +195,7 @@ mod tests {
         let line = [-1.0, 1.2, -0.6];
         let (table, yes) = asked(20_000, line);
         for direction in [[0.7, 0.7], [-0.7, -0.7]] {
-            let fit = Logistic::along(&table, &yes, &direction);
+            let fit = Logistic::along(&table, &yes, &direction, None);
             for (found, told) in fit.mean.iter().zip(line) {
                 // Four standard errors: the information of a row is some 0.15 times its squares.
                 assert!((found - told).abs() < 0.08, "{:?}", fit.mean);
@@ -269,7 +205,7 @@ mod tests {
 
     #[test]
     fn without_answers_the_ranking_is_that_of_the_direction() {
-        let fit = Logistic::along(&Table { order: 3, ..Table::default() }, &[], &[0.6, 0.8]);
+        let fit = Logistic::along(&Table { order: 3, ..Table::default() }, &[], &[0.6, 0.8], None);
         assert!((fit.mean[0] - INTERCEPT).abs() < 1e-9);
         assert!((fit.mean[1] / fit.mean[2] - 0.75).abs() < 1e-9, "{:?}", fit.mean);
     }
@@ -289,7 +225,7 @@ mod tests {
     #[test]
     fn what_evaluators_add_is_the_difference_to_the_middling_item() {
         let (table, yes) = asked(50, [-1.0, 2.0, 0.0]);
-        let fit = Logistic::along(&table, &yes, &[0.7, 0.7]);
+        let fit = Logistic::along(&table, &yes, &[0.7, 0.7], None);
         for x in [[1.0, 1.5, -0.5], [1.0, -3.0, 0.1], [1.0, 0.0, 0.0]] {
             let mut each = [0.0; 2];
             fit.explain(&x, &mut each);

@@ -12,14 +12,16 @@
 //! The log-odds are averaged, and the value is the expected reward: the lowest level, plus each gap between levels times the
 //! probability to be above it. Where even many labels agree better with a jury that points the wrong way, it is turned round.
 
+mod climb;
 mod explain;
 mod forest;
 mod lens;
 mod logistic;
 
-use self::forest::{Forest, Leafed, MOST_QUESTIONS};
-use self::lens::{MOST_EVALUATORS, Seen};
-use self::logistic::{Logistic, Table, logistic};
+use self::climb::Table;
+use self::forest::{Forest, MOST_QUESTIONS, Stand};
+use self::lens::{MOST_EVALUATORS, Place, Seen};
+use self::logistic::{Logistic, logistic};
 use super::landscape::Landscape;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
@@ -38,6 +40,8 @@ const HALF_TREES: f64 = 10.0;
 #[derive(Debug, Clone)]
 pub(crate) struct Levels {
     lowest: f64,
+    /// How many numbers of a place are used: a one, a score for each evaluator, and zeros.
+    order: usize,
     questions: Vec<Question>,
     forest: Forest,
     /// How much of the value is from here, where only a sample of the labels is known row by row.
@@ -53,6 +57,8 @@ struct Question {
     ranked: Logistic,
     /// The weight of the trees beside one line.
     trees: f64,
+    /// Whether the lines lean on the opposite of the direction.
+    turned: bool,
 }
 
 impl Levels {
@@ -68,21 +74,21 @@ impl Levels {
             return None;
         }
         let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.count as f64)))?;
-        let direction = landscape.equal();
-        let order = width + 1;
+        // Zeros behind the features: fours of numbers are the quickest.
+        let order = (width + 1).next_multiple_of(4);
+        let mut direction = landscape.equal();
+        direction.resize(order - 1, 0.0);
         let mut plain = Table { order, rows: Vec::new(), counts: Vec::new() };
         let mut ranked = plain.clone();
-        let mut leafed = Vec::new();
+        let mut looked_at = Vec::new();
         for row in labelled {
             let seen = Seen::of(landscape, &row.values[..width]);
             plain.add(&seen.plain[..order], row.count as f64);
             ranked.add(&seen.ranked[..order], row.count as f64);
             let passed = levels.iter().filter(|&&level| row.values[width] > level).count();
-            leafed.push(Leafed { place: seen.plain, count: row.count as f64, passed });
+            looked_at.push((seen.plain, row.count as f64, passed));
         }
-        let ordinary: Vec<Leafed> = unlabelled
-            .map(|row| Leafed { place: Seen::of(landscape, row.values).plain, count: 1.0, passed: 0 })
-            .collect();
+        let ordinary: Vec<Place> = unlabelled.map(|row| Seen::of(landscape, row.values).plain).collect();
         // Nothing but zeros: a yes has not been met, and would be worth more.
         let gaps: Vec<f64> = if levels.len() == 1 {
             vec![1.0]
@@ -90,13 +96,14 @@ impl Levels {
             levels.windows(2).map(|pair| pair[1] - pair[0]).collect()
         };
         let questions = gaps.iter().enumerate().map(|(at, &gap)| {
-            let yes: Vec<bool> = leafed.iter().map(|row| row.passed > at).collect();
+            let yes: Vec<bool> = looked_at.iter().map(|row| row.2 > at).collect();
             Question::fit(gap, &plain, &ranked, &yes, &direction)
         });
         Some(Levels {
             lowest: levels[0],
+            order,
             questions: questions.collect(),
-            forest: Forest::grow(&leafed, &ordinary, width),
+            forest: Forest::grow(&Stand::new(&looked_at, &ordinary, width), gaps.len()),
             share: (plain.counts.iter().sum::<f64>() / labels).min(1.0),
         })
     }
@@ -104,6 +111,14 @@ impl Levels {
     /// Whether the value is all from here, and not from straight lines and bends.
     pub(crate) fn is_all(&self) -> bool {
         self.share == 1.0
+    }
+
+    /// Whether most of the reward goes by questions for which the jury was turned round.
+    pub(crate) fn is_turned(&self) -> bool {
+        let gaps = |turned: bool| -> f64 {
+            self.questions.iter().filter(|question| question.turned == turned).map(|of| of.gap).sum()
+        };
+        gaps(true) > gaps(false)
     }
 
     /// Makes the expected reward of each item of its value by straight lines and bends, which does not matter where
@@ -115,17 +130,17 @@ impl Levels {
     }
 
     fn value(&self, landscape: &Landscape, row: &[f64]) -> f64 {
-        self.above(landscape, row)
+        let seen = Seen::of(landscape, row);
+        self.above(&seen)
             .zip(&self.questions)
             .fold(self.lowest, |value, (p, question)| value + question.gap * p)
     }
 
     /// The probability that an item's reward is above each level.
-    fn above(&self, landscape: &Landscape, row: &[f64]) -> impl Iterator<Item = f64> {
-        let seen = Seen::of(landscape, row);
+    fn above(&self, seen: &Seen) -> impl Iterator<Item = f64> {
         let shares = self.forest.shares(&seen.plain);
         let answer =
-            move |(question, share): (&Question, f64)| logistic(question.log_odds(&seen, share, row.len()));
+            |(question, share): (&Question, f64)| logistic(question.log_odds(seen, share, self.order));
         self.questions.iter().zip(shares).map(answer)
     }
 
@@ -141,19 +156,12 @@ impl Levels {
         let tail = 0.5 * (1.0 - level);
         let (mut low, mut high) = (self.lowest, self.lowest);
         let mut least: f64 = 1.0;
-        for (p, question) in self.above(landscape, row).zip(&self.questions) {
+        for (p, question) in self.above(&Seen::of(landscape, row)).zip(&self.questions) {
             least = least.min(p);
             low += if least > 1.0 - tail { question.gap } else { 0.0 };
             high += if least > tail { question.gap } else { 0.0 };
         }
         Interval { mean, low: low.min(mean), high: high.max(mean) }
-    }
-}
-
-impl Table {
-    fn add(&mut self, row: &[f64], count: f64) {
-        self.rows.extend_from_slice(row);
-        self.counts.push(count);
     }
 }
 
@@ -164,17 +172,13 @@ impl Question {
         let labels: f64 = plain.counts.iter().sum();
         let yeses: f64 = plain.counts.iter().zip(yes).filter(|(_, yes)| **yes).map(|(count, _)| count).sum();
         let rarer = yeses.min(labels - yeses);
-        Question {
-            gap,
-            plain: Logistic::along(plain, yes, &direction),
-            ranked,
-            trees: TREES * rarer / (rarer + HALF_TREES),
-        }
+        let plain = Logistic::along(plain, yes, &direction, Some(&ranked));
+        Question { gap, plain, ranked, trees: TREES * rarer / (rarer + HALF_TREES), turned }
     }
 
     /// The mean log-odds of the two lines and the trees.
-    fn log_odds(&self, seen: &Seen, share: f64, width: usize) -> f64 {
-        let lines = self.plain.log_odds(&seen.plain[..=width]) + self.ranked.log_odds(&seen.ranked[..=width]);
+    fn log_odds(&self, seen: &Seen, share: f64, order: usize) -> f64 {
+        let lines = self.plain.log_odds(&seen.plain[..order]) + self.ranked.log_odds(&seen.ranked[..order]);
         (lines + self.trees * odds(share)) / (2.0 + self.trees)
     }
 }
