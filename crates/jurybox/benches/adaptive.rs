@@ -221,7 +221,8 @@ fn levels() {
     const ROUNDS: usize = 2000;
     println!("\nrewards of few levels, {J} evaluators");
     println!("{:24} {:>16} {:>18} {:>10}", "", "us, 2000 rounds", "ms, fit of 200", "ns, item");
-    let kinds: [(&str, &str, fn(f64) -> f64); 3] = [
+    type Kind = (&'static str, &'static str, fn(f64) -> f64);
+    let kinds: [Kind; 3] = [
         ("numbers", "adaptive", |reward| reward),
         ("one in six a yes", "adaptive(levels=true)", |reward| f64::from(reward > 1.0)),
         ("five marks", "adaptive(levels=true)", |reward| (reward + 2.0).floor().clamp(0.0, 4.0)),

@@ -105,7 +105,7 @@ impl Columns {
         for doubt in fitted.doubts() {
             match doubt {
                 jurybox::Doubt::WrongWay { .. } => self.say(format_args!("warning: {doubt}: --invert NAMES")),
-                _ => self.say(format_args!("warning: {doubt}")),
+                jurybox::Doubt::AllAlike { .. } => self.say(format_args!("warning: {doubt}")),
             }
         }
     }
