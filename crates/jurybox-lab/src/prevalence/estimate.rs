@@ -89,7 +89,7 @@ impl Estimate {
             standard_error: variance.sqrt(),
             lambda: slope * others / all,
             effective,
-            settled: is_settled(terms, effective),
+            settled: is_settled(&terms, effective),
         })
     }
 }
@@ -138,7 +138,7 @@ fn jump(labelled: &[Row], weights: &[f64], surprises: &[f64], slope: f64, centre
 }
 
 /// Cochran's rule, as Sugden, Smith and Jones (2000) mend it: 28 and 25 times the square of the skewness.
-fn is_settled(terms: impl Iterator<Item = f64> + Clone, effective: f64) -> bool {
+fn is_settled(terms: &(impl Iterator<Item = f64> + Clone), effective: f64) -> bool {
     let moment = |power: i32| terms.clone().map(|term| term.powi(power)).sum::<f64>();
     let count = terms.clone().count() as f64;
     let skewness = (moment(3) / count) / (moment(2) / count).powf(1.5);

@@ -42,7 +42,7 @@ pub fn greatest_mean(
     least_probability: f64,
     risk: f64,
 ) -> f64 {
-    let won = won(found, -least_probability);
+    let won = won(&found, -least_probability);
     let is_ruled_out = |mean: f64| capital(&won, items, mean) >= 1.0 / risk;
     if is_ruled_out(1.0) { halved(0.0, 1.0, is_ruled_out) } else { 1.0 }
 }
@@ -62,13 +62,13 @@ pub fn least_mean(
     risk: f64,
 ) -> f64 {
     // Nobody bets on more, so that the capital falls with the mean.
-    let won = won(found, least_probability);
+    let won = won(&found, least_probability);
     let is_left = |mean: f64| capital(&won, items, mean) < 1.0 / risk;
     if is_left(0.0) { 0.0 } else { halved(0.0, 1.0, is_left) }
 }
 
 /// What each bet on so large a share has won so far, but for what depends on the mean.
-fn won(found: impl Iterator<Item = (f64, f64)> + Clone, whole: f64) -> [(f64, f64); BETS.len()] {
+fn won(found: &(impl Iterator<Item = (f64, f64)> + Clone), whole: f64) -> [(f64, f64); BETS.len()] {
     BETS.map(|(share, start)| {
         let bet = share * whole;
         // A worth between 0 and 1 wins at least its share of what 1 would. Only rounding could lose more than everything.
