@@ -107,6 +107,9 @@ fn on_files(error: &Error) -> Option<String> {
         }
         Error::NotInvertible { column } => format!("leave `{column}` out of --invert"),
         Error::NoneWanted => "pass -k 1 or more".into(),
+        Error::NotRewards { .. } => {
+            "learn from verdicts with `jurybox learn` and pass the --state, or say how many with -k instead of --worth".into()
+        }
         Error::ReadOnce { .. } => "save it to a file first, and pass that".into(),
         Error::Overwrites { .. } => "write to another file with --out".into(),
         Error::Locked { .. } => "try again, or wait longer with --wait".into(),

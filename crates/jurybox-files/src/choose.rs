@@ -5,7 +5,7 @@ use crate::error::{Error, Place};
 use crate::fingerprint::Fingerprint;
 use crate::id;
 use crate::ids::Ids;
-use crate::judge::{Judge, scores};
+use crate::judge::{Judge, expect_rewards, scores};
 use crate::rank::RankOptions;
 use crate::ranked::values_of_rows;
 use crate::state::State;
@@ -24,8 +24,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PickOptions {
-    /// How many rows to pick; all of them where there are fewer.
+    /// How many rows to pick; all of them where there are fewer. At the most, where it is said what they must be worth.
     pub k: usize,
+    /// Pick as many as have an expected reward of at least that, and none where none has; refused where values are not expected rewards.
+    pub worth: Option<f64>,
     /// The seed of the draws. What is drawn is a function of it and of the rows.
     pub seed: u64,
     /// The time of the round; where it is not said, one after the latest that the state has seen. A round that the state has seen
@@ -111,7 +113,7 @@ pub struct PickedRow {
 ///
 /// A row without an id is refused: no verdict could find it.
 pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
-    RankOptions { k: options.k, ..RankOptions::default() }.check()?;
+    RankOptions { k: options.k, worth: options.worth, ..RankOptions::default() }.check()?;
     let most = if state.jury.fit().picks_by_values() { HELD } else { usize::MAX };
     let Gathered { ids, held, content, files: first_rows } = gather(table, most)?;
     let (content, repeated) = (content.name(), ids.repeated());
@@ -133,11 +135,13 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
         }
     }
     let fitted = if before.observes_first() { after.fit() } else { before.fit() };
-    let k = options.k.min(ids.len());
+    if options.worth.is_some() {
+        expect_rewards(&fitted)?;
+    }
     let mut rng = ChaCha8Rng::seed_from_u64(draws(&round, options.seed));
     let (chosen, probabilities, values) = match held {
-        Some(held) => by_scores(&fitted, &held, k, &mut rng)?,
-        None => by_values(table, &fitted, k, &mut rng)?,
+        Some(held) => by_scores(&fitted, &held, options, &mut rng)?,
+        None => by_values(table, &fitted, options, &mut rng)?,
     };
     if !options.only_choose {
         state.jury = after;
@@ -167,14 +171,43 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
 /// Picks, with the probability and the value of every row.
 type Chosen = (Vec<jurybox::Pick>, Vec<f64>, Vec<f64>);
 
-fn by_scores(fitted: &Fitted, held: &[f64], k: usize, rng: &mut ChaCha8Rng) -> Result<Chosen, Error> {
-    let scores = scores(held, fitted.evaluators().len())?;
-    let chosen = fitted.choose(&scores, k, rng)?;
-    Ok((chosen, fitted.inclusion_probabilities(&scores, k)?, fitted.values(&scores)?))
+/// How many are picked of rows with these values.
+fn many(values: &[f64], options: PickOptions) -> usize {
+    let worth_it = |worth: f64| values.iter().filter(|&&value| value >= worth).count();
+    options.k.min(options.worth.map_or(values.len(), worth_it))
 }
 
-fn by_values(table: &Table, fitted: &Fitted, k: usize, rng: &mut ChaCha8Rng) -> Result<Chosen, Error> {
+fn none(values: Vec<f64>) -> Chosen {
+    (Vec::new(), vec![0.0; values.len()], values)
+}
+
+fn by_scores(
+    fitted: &Fitted,
+    held: &[f64],
+    options: PickOptions,
+    rng: &mut ChaCha8Rng,
+) -> Result<Chosen, Error> {
+    let scores = scores(held, fitted.evaluators().len())?;
+    let values = fitted.values(&scores)?;
+    let k = many(&values, options);
+    if k == 0 {
+        return Ok(none(values));
+    }
+    let chosen = fitted.choose(&scores, k, rng)?;
+    Ok((chosen, fitted.inclusion_probabilities(&scores, k)?, values))
+}
+
+fn by_values(
+    table: &Table,
+    fitted: &Fitted,
+    options: PickOptions,
+    rng: &mut ChaCha8Rng,
+) -> Result<Chosen, Error> {
     let values = values_of_rows(table, &Judge::Fitted(fitted.clone()))?;
+    let k = many(&values, options);
+    if k == 0 {
+        return Ok(none(values));
+    }
     let (chosen, probabilities) = fitted.choose_by_values(&values, k, rng)?;
     Ok((chosen, probabilities, values))
 }

@@ -235,6 +235,30 @@ pub enum Error {
     /// No rows are asked for.
     #[error("k = 0: at least one row must be asked for")]
     NoneWanted,
+    /// A probability, or a reward beside it, from which nothing can be told of the rows that nobody looked at.
+    #[error("{}, {place}, column `{column}`: {reason}", path.display())]
+    BadProbability {
+        /// The file.
+        path: PathBuf,
+        /// The row.
+        place: Place,
+        /// The column of probabilities.
+        column: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Something that no look can be worth.
+    #[error("worth {worth}: not a number that a reward could be")]
+    NoWorth {
+        /// What was asked for.
+        worth: f64,
+    },
+    /// What rows must be worth was said, and values are no expected rewards.
+    #[error("{} not expected rewards: `adaptive` has those, once it has learnt from rewards", by_what(policy.as_deref()))]
+    NotRewards {
+        /// The policy, where one ranks.
+        policy: Option<String>,
+    },
     /// No file is named.
     #[error("no file is named")]
     NoFiles,
@@ -525,6 +549,11 @@ fn meant(nearest: Option<&str>, all: &[String]) -> String {
     }
 }
 
+/// Whose values are told of.
+fn by_what(policy: Option<&str>) -> String {
+    policy.map_or("the sums of fixed weights are".into(), |policy| format!("the values of `{policy}` are"))
+}
+
 fn left(others: &[(String, &'static str)]) -> String {
     let what = |(name, why): &(String, &str)| format!("`{name}` ({why})");
     match others.iter().map(what).collect::<Vec<_>>().join(", ") {
@@ -567,6 +596,9 @@ impl Error {
             Error::NotInvertible { .. } => "not-invertible",
             Error::Turned { .. } => "turned",
             Error::NoneWanted => "none-wanted",
+            Error::BadProbability { .. } => "bad-probability",
+            Error::NoWorth { .. } => "no-worth",
+            Error::NotRewards { .. } => "not-rewards",
             Error::NoFiles => "no-files",
             Error::StdinTwice => "stdin-twice",
             Error::ReadOnce { .. } => "read-once",

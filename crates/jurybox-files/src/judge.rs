@@ -59,6 +59,14 @@ impl Judge {
         }
     }
 
+    /// Refuses where the values of rows are not expected rewards, on the reward's own scale.
+    pub(crate) fn must_expect_rewards(&self) -> Result<(), Error> {
+        match self {
+            Judge::Weights(_) => Err(Error::NotRewards { policy: None }),
+            Judge::Fitted(fitted) => expect_rewards(fitted),
+        }
+    }
+
     /// How the values of complete rows add up over their scores, where they do.
     pub(crate) fn form(&self) -> Option<Form> {
         match self {
@@ -157,6 +165,14 @@ impl Judge {
             Judge::Fitted(fitted) => fitted.weights().map(<[f64]>::to_vec),
         }
     }
+}
+
+/// Refuses a fit whose values are not expected rewards, on the reward's own scale.
+pub(crate) fn expect_rewards(fitted: &Fitted) -> Result<(), Error> {
+    if fitted.values_are_rewards() {
+        return Ok(());
+    }
+    Err(Error::NotRewards { policy: Some(fitted.spec().to_string()) })
 }
 
 /// Memory to value batches in, used again.

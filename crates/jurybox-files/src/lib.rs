@@ -89,7 +89,9 @@ pub use rank::{RankOptions, Ranking, Winner, rank};
 pub use ranked::{score_all, score_rows};
 pub use reading::Reading;
 pub use remembered::Remembered;
-pub use report::{Advice, Bin, Catch, EvaluatorReport, LearntWeight, Policy, Relation, Report, report};
+pub use report::{
+    Advice, Bin, Catch, EvaluatorReport, LearntWeight, Missed, Policy, Relation, Report, report,
+};
 pub use roles::{Roles, Taken};
 pub use scan::Part;
 pub use seating::{May, Seated, same_policy};

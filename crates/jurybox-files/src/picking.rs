@@ -77,7 +77,7 @@ impl Round {
         if let Some(asked) = options.at.filter(|asked| *asked != picking.at) {
             remarks.push(Remark::TimeStays { at: picking.at, asked });
         }
-        if options.k as u64 > picking.rows {
+        if options.worth.is_none() && options.k as u64 > picking.rows {
             remarks.push(Remark::FewRows { k: options.k, rows: picking.rows });
         }
         if picking.repeated.count > 0 {

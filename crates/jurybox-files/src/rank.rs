@@ -22,8 +22,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RankOptions {
-    /// How many rows to keep, within each group where there are groups.
+    /// How many rows to keep, within each group where there are groups; at the most, where it is said what they must be worth.
     pub k: usize,
+    /// Keep only rows whose expected reward is at least that; refused where values are not expected rewards.
+    pub worth: Option<f64>,
     /// The seed of the tie rule.
     pub seed: u64,
     /// Whether to say what each evaluator contributed.
@@ -42,7 +44,10 @@ impl RankOptions {
         if self.k == 0 {
             return Err(Error::NoneWanted);
         }
-        Ok(())
+        match self.worth.filter(|worth| !worth.is_finite()) {
+            Some(worth) => Err(Error::NoWorth { worth }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -112,7 +117,11 @@ impl Ranking {
 /// Ranks the rows of a table.
 pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Ranking, Error> {
     options.check()?;
-    let floor = Floor::new();
+    if options.worth.is_some() {
+        judge.must_expect_rewards()?;
+    }
+    let least = options.worth.unwrap_or(f64::NEG_INFINITY);
+    let floor = Floor::new(least);
     let by_number = table.sources.iter().any(|source| source.by_number());
     let (form, desks) = (judge.form(), Pool::<Desk>::default());
     let want =
@@ -133,8 +142,11 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
                 } else {
                     best_of(values, options.k, floor.get())
                 };
+                // A row without a value passes every floor, and is worth nothing that is known.
+                let chosen =
+                    chosen.into_iter().filter(|&row| options.worth.is_none() || values[row] >= least);
                 let keep = |row: usize| candidate(&part, row, values[row], with_scores);
-                chosen.into_iter().map(keep).collect::<Result<Vec<_>, Error>>()
+                chosen.map(keep).collect::<Result<Vec<_>, Error>>()
             })
         },
         |at, candidates| {
@@ -142,7 +154,7 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
             files[at.file] = at.row - at.row_in_file;
             best.take(at, candidates);
             if !options.grouped {
-                floor.raise(best.floor());
+                floor.raise(best.floor().max(least));
             }
             Ok(())
         },
@@ -167,8 +179,8 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
 struct Floor(AtomicU64);
 
 impl Floor {
-    fn new() -> Self {
-        Floor(AtomicU64::new(f64::NEG_INFINITY.to_bits()))
+    fn new(least: f64) -> Self {
+        Floor(AtomicU64::new(least.to_bits()))
     }
 
     fn get(&self) -> f64 {
@@ -190,7 +202,7 @@ fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
             .collect::<Vec<usize>>()
     };
     let rows = above(floor);
-    if rows.len() <= 2 * k {
+    if rows.len() <= k.saturating_mul(2) {
         return rows;
     }
     let mut order: Vec<f64> = rows.iter().map(|&row| values[row]).map(last_if_nan).collect();

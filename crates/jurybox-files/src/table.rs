@@ -326,6 +326,11 @@ impl Table {
         self.sources[0].path()
     }
 
+    /// What messages about one of its files call it.
+    pub fn path_of(&self, file: usize) -> &Path {
+        self.sources[file].path()
+    }
+
     /// Refuses to write over one of the files that are read, and under a name that says a format which is not written.
     ///
     /// ```

@@ -145,7 +145,7 @@ fn rankings_are_the_same_rows_and_the_same_bits() {
     for (judge, explain, grouped) in
         [(0, false, false), (0, true, false), (1, false, false), (1, true, true), (2, true, false)]
     {
-        let options = RankOptions { k: 70, seed: 3, explain, grouped };
+        let options = RankOptions { k: 70, worth: None, seed: 3, explain, grouped };
         same(&roles(grouped), |table, folder| {
             let ranking = rank(table, &judges[judge], options).unwrap();
             let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();

@@ -204,6 +204,22 @@ impl Fitted {
         Ok(&scratch.values)
     }
 
+    /// Whether [`values`](Self::values) are expected rewards, on the reward's own scale, so that they can be held against what a look
+    /// must be worth. `adaptive` has such values from its first reward on; others rank, and say no more.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// let mut jury = Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?;
+    /// jury.observe(&jury.scores(&[0.1, 0.9, 0.4, 0.2])?, 0)?;
+    /// assert!(!jury.fit().values_are_rewards());
+    /// jury.learn(&[Example { scores: &[0.1, 0.9], reward: 1.0, receipt: None }], 0)?;
+    /// assert!(jury.fit().values_are_rewards());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn values_are_rewards(&self) -> bool {
+        self.0.rank.values_are_rewards()
+    }
+
     /// How the value of an item with all of its scores adds up over them, where it does: then columns of scores can be valued
     /// one after the other, to the last bit as [`values`](Self::values) does it.
     ///

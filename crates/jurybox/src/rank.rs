@@ -76,7 +76,7 @@ impl TopK {
     }
 
     fn buffer(&self) -> usize {
-        2 * self.k
+        self.k.saturating_mul(2)
     }
 
     /// Up to this K, entries stand in order at all times.

@@ -47,7 +47,7 @@ pub(crate) fn pick<'py>(
         let last = out.as_ref().is_none_or(|out| out.is_file() || !out.exists());
         change_or_begin(jury.as_deref(), reins, last, |before| {
             let mut told = Told::of(&table);
-            let options = PickOptions { k, seed, at, only_choose: !observe };
+            let options = PickOptions { k, seed, at, only_choose: !observe, ..PickOptions::default() };
             let round = pick_rows(before, &table, spec.as_ref(), options)?;
             for remark in round.remarks() {
                 if remark.is_warning() { &mut told.warned } else { &mut told.said }.push(remark.to_string());

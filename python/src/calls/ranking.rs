@@ -109,7 +109,7 @@ pub(crate) fn rank<'py>(
     watch: Option<&Bound<'py, PyAny>>,
     first_row: u64,
 ) -> Result<Bound<'py, PyDict>> {
-    let options_of = RankOptions { k, seed, explain, grouped: asked.key.is_some() };
+    let options_of = RankOptions { k, seed, explain, grouped: asked.key.is_some(), ..RankOptions::default() };
     options_of.check()?;
     let source = Source::from_python(source)?;
     let by_weights = pairs(weights)?;

@@ -117,6 +117,8 @@ pub(crate) struct Special<'a> {
     pub(crate) reward: Option<&'a String>,
     pub(crate) probability: Option<&'a String>,
     pub(crate) key: Option<&'a String>,
+    /// The one column that is an evaluator here.
+    pub(crate) only: Option<&'a String>,
     /// Columns that have a meaning elsewhere, and are no evaluators here.
     pub(crate) aside: Vec<String>,
     /// Evaluators that a state knows.
@@ -142,6 +144,7 @@ impl Columns {
     pub(crate) fn open_paths(&self, paths: &[PathBuf], special: &Special<'_>) -> anyhow::Result<Table> {
         let roles = self.roles();
         let roles = Roles {
+            evaluators: special.only.map_or(roles.evaluators, |only| vec![only.clone()]),
             seated: special.known.to_vec(),
             ignore: [&roles.ignore[..], &special.aside].concat(),
             reward: special.reward.cloned(),

@@ -15,7 +15,9 @@ mod names;
 mod pick;
 mod place;
 mod policies;
+mod prevalence;
 mod progress;
+mod range;
 mod rank;
 mod replay;
 mod report;
@@ -44,6 +46,7 @@ pub(crate) enum Command {
     Merge(merge::Args),
     Pick(pick::Args),
     Policies(policies::Args),
+    Prevalence(prevalence::Args),
     Rank(rank::Args),
     Replay(replay::Args),
     Report(report::Args),
@@ -66,6 +69,7 @@ impl Command {
             Command::Merge(args) => args.run(),
             Command::Pick(args) => args.run(),
             Command::Policies(args) => args.run(),
+            Command::Prevalence(args) => args.run(),
             Command::Rank(args) => args.run(),
             Command::Replay(args) => args.run(),
             Command::Report(args) => args.run(),

@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, Special};
 use super::layout::Sheet;
-use super::rank::as_text;
+use super::rank::{as_text, asked, how_many};
 use super::state::{Turn, check_outputs, read_if_there, write_back};
 use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
@@ -31,9 +31,12 @@ pub(crate) struct Args {
     /// The state to pick by, and to show the items to; begun if it is not there
     #[arg(long, value_name = "FILE")]
     state: PathBuf,
-    /// How many rows to pick
-    #[arg(short, long, default_value_t = 100)]
-    k: usize,
+    /// How many rows to pick [default: 100; with --worth, as many as there are]
+    #[arg(short, long)]
+    k: Option<usize>,
+    /// Pick as many rows as have an expected reward of at least that, which may be none; the state's policy must expect rewards
+    #[arg(long, value_name = "REWARD", allow_hyphen_values = true)]
+    worth: Option<f64>,
     /// Which policy picks, where the state is begun [default: the default policy]
     #[arg(long)]
     policy: Option<Spec>,
@@ -64,7 +67,8 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        RankOptions { k: self.k, ..RankOptions::default() }.check()?;
+        let k = how_many(self.k, self.worth);
+        RankOptions { k, worth: self.worth, ..RankOptions::default() }.check()?;
         let [id] = &self.columns.id()[..] else {
             bail!("verdicts will be joined to the picks by one column: pass one --id");
         };
@@ -79,7 +83,8 @@ impl Args {
             ..Special::default()
         })?;
         check_outputs(&table, std::slice::from_ref(&self.state), &self.out)?;
-        let options = PickOptions { k: self.k, seed: self.seed, at: self.at, only_choose: self.no_observe };
+        let options =
+            PickOptions { k, worth: self.worth, seed: self.seed, at: self.at, only_choose: self.no_observe };
         let round = pick_rows(before.as_ref(), &table, self.policy.as_ref(), options)?;
         self.tell(&round);
         // The picks first: if that fails, the round has not been seen, and can be picked from again.
@@ -114,7 +119,8 @@ impl Args {
         let picking = &round.picking;
         Ok(json!({
             "rows": picking.rows,
-            "k": self.k,
+            "k": asked(self.k, self.worth),
+            "worth": self.worth,
             "policy": round.state.jury.spec(),
             "round": picking.round,
             "picked_at": picking.at,

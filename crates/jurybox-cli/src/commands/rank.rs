@@ -24,9 +24,12 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Args {
     #[command(flatten)]
     columns: Columns,
-    /// How many rows to keep
-    #[arg(short, long, default_value_t = 100)]
-    k: usize,
+    /// How many rows to keep [default: 100; with --worth, as many as there are]
+    #[arg(short, long)]
+    k: Option<usize>,
+    /// Keep rows whose expected reward is at least that, however many they are: by the --state of a policy that expects rewards
+    #[arg(long, value_name = "REWARD", allow_hyphen_values = true, conflicts_with = "all")]
+    worth: Option<f64>,
     /// How to rank, such as 'esag' or 'average'; see `jurybox policies`
     #[arg(long)]
     policy: Option<Spec>,
@@ -74,8 +77,13 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
-        let options =
-            RankOptions { k: self.k, seed: self.seed, explain: self.explain, grouped: self.group.is_some() };
+        let options = RankOptions {
+            k: how_many(self.k, self.worth),
+            worth: self.worth,
+            seed: self.seed,
+            explain: self.explain,
+            grouped: self.group.is_some(),
+        };
         options.check()?;
         output::is_given_away(&self.out, self.json)?;
         let state = self.state.as_deref().map(read_jury).transpose()?;
@@ -108,10 +116,17 @@ impl Args {
             return Ok(());
         }
         let ranking = rank(&table, &judge, options)?;
-        if (self.k as u64) > ranking.rows() {
+        if let Some(worth) = self.worth {
+            self.columns.say(format_args!(
+                "{} of {} expected to be worth {worth} or more{}",
+                ranking.winners().len(),
+                counted(ranking.rows(), "row"),
+                if self.k.is_some() { ", and among the best" } else { "" }
+            ));
+        } else if options.k as u64 > ranking.rows() {
             self.columns.say(format_args!(
                 "warning: k = {} is more than there are rows ({}): all of them are ranked",
-                self.k,
+                options.k,
                 ranking.rows()
             ));
         }
@@ -212,7 +227,8 @@ impl Args {
             "rank",
             json!({
                 "rows": ranking.rows(),
-                "k": self.k,
+                "k": asked(self.k, self.worth),
+                "worth": self.worth,
                 "policy": policy,
                 "measured_on": seen.map(|seen| json!({"rows": seen.shown, "places": seen.places, "uneven": seen.uneven})),
                 "evaluators": evaluators.collect::<Vec<_>>(),
@@ -220,6 +236,16 @@ impl Args {
             }),
         )
     }
+}
+
+/// How many rows are kept or picked at the most.
+pub(super) fn how_many(k: Option<usize>, worth: Option<f64>) -> usize {
+    asked(k, worth).unwrap_or(usize::MAX)
+}
+
+/// How many were asked for; none where it is said what they must be worth, and nothing else.
+pub(super) fn asked(k: Option<usize>, worth: Option<f64>) -> Option<usize> {
+    k.or(worth.is_none().then_some(100))
 }
 
 /// What is written where the name does not say: text for text.

@@ -2,6 +2,7 @@
 
 use super::columns::{Columns, Special};
 use super::names::Pairs;
+use super::range::range;
 use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
@@ -159,10 +160,4 @@ impl Args {
         let files = [&self.picks, &self.svg, &self.html].into_iter().flatten();
         if output::is_given_away(files, self.json)? { Ok(()) } else { output::text_to_stdout(table) }
     }
-}
-
-fn range(text: &str) -> Result<(f64, f64), String> {
-    let (low, high) = text.split_once(',').ok_or("write the least and the greatest reward, such as 0,5")?;
-    let number = |text: &str| text.trim().parse().map_err(|_| format!("`{}` is not a number", text.trim()));
-    Ok((number(low)?, number(high)?))
 }

@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// The column of rewards; empty where there is no verdict
     #[arg(long, value_name = "COLUMN")]
     reward: Option<String>,
+    /// The column with the probability of each row to be looked at, as `pick --all` writes it: what was missed is then bounded
+    #[arg(long, value_name = "COLUMN", requires = "reward")]
+    probability: Option<String>,
     /// The column of rounds, where there is one: no evaluator
     #[arg(long, value_name = "COLUMN")]
     round: Option<String>,
@@ -40,6 +43,8 @@ impl Args {
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
+            probability: self.probability.as_ref(),
+            again: self.probability.is_some(),
             aside: self.round.iter().cloned().collect(),
             known,
             ..Special::default()

@@ -16,6 +16,7 @@ mod gather;
 mod items;
 mod jackknife;
 mod learnt;
+mod missed;
 mod page;
 mod pictures;
 mod sampled;
@@ -36,6 +37,7 @@ use serde::Serialize;
 use std::time::SystemTime;
 
 pub use advice::Advice;
+pub use missed::Missed;
 
 /// A report; the document of `jurybox report --json`.
 #[derive(Debug, Clone, Serialize)]
@@ -71,6 +73,8 @@ pub struct Report {
     pub effective_evaluators: Option<f64>,
     /// What top K would catch under several ways of ranking.
     pub top: Vec<Catch>,
+    /// What was found and what may have been missed, where the table has the probability of each row to be looked at.
+    pub missed: Option<Missed>,
     /// What a policy makes of the evaluators: that of the state where one was given, otherwise the default one.
     pub policy: Policy,
     /// What a person should know.
@@ -254,6 +258,7 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
         evaluators,
         policy,
         top: Vec::new(),
+        missed: table.taken().probability().map(|_| Missed::of(table)).transpose()?,
         warnings: Vec::new(),
     };
     sampled::curves(&gathered, &mut report);
@@ -263,6 +268,7 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
     }
     report.summary = summary::sentences(&report, &gathered);
     report.warnings = words::warnings(&report, &gathered);
+    report.warnings.extend(report.missed.iter().flat_map(Missed::warnings));
     Ok(report)
 }
 

@@ -1,6 +1,6 @@
 //! The report as a table for the terminal.
 
-use super::Report;
+use super::{Missed, Report};
 use jurybox::Interval;
 use jurybox_draw::{counted, short};
 use std::fmt::Write;
@@ -24,7 +24,7 @@ impl Report {
             let _ =
                 writeln!(text, "weights: what `{}` has learnt from {}", self.policy.name, self.policy.from);
         }
-        for sentence in &self.summary {
+        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(Missed::sentence)) {
             let _ = writeln!(text, "{sentence}");
         }
         let _ = writeln!(

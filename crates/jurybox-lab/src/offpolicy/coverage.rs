@@ -11,10 +11,10 @@ use super::estimators::{Evidence, Figures};
 use super::model::out_of_fold;
 use super::outcome::OffPolicyLine;
 use super::over_rounds::OverRounds;
-use super::range::Range;
 use super::target::{Follow, Followed, Target, turn};
 use super::verdict;
-use crate::replay::{Log, ReplayOptions, Scale, Watch, seat};
+use crate::range::Range;
+use crate::replay::{Log, Scale, Watch, seat};
 use jurybox::Scores;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -169,7 +169,7 @@ impl World {
             follow.along(&Target::Fixed(log.scores.chunks(3).map(Self::mix).collect()), Watch::NOBODY)
         };
         let Followed::Probabilities(target) = followed.unwrap() else { panic!("the target can be followed") };
-        let range = Range::of(&log, &ReplayOptions::default()).unwrap();
+        let range = Range::of(&log.rewards, None).unwrap();
         let model = out_of_fold(&log, &log.rounds, range.ends()).unwrap();
         let evidence = Evidence {
             rounds: &log.rounds,

@@ -21,7 +21,6 @@ mod over_rounds;
 mod population;
 #[cfg(test)]
 mod population_coverage;
-mod range;
 mod receipts;
 mod show;
 mod target;
@@ -33,12 +32,12 @@ pub use outcome::{Bounds, Estimates, OffPolicy, OffPolicyLine};
 
 use crate::error::Error;
 use crate::jump::Jump;
+use crate::range::Range;
 use crate::replay::{Log, Protocol, ReplayOptions, Scale, Watch, check_state, in_parallel, seat};
 use counted::{Counted, counted};
 use estimators::Evidence;
 use jurybox_files::Table;
 use over_rounds::OverRounds;
-use range::Range;
 use std::path::Path;
 use target::{Follow, Followed, Target};
 
@@ -98,7 +97,7 @@ fn estimated(
         return Ok((population::estimated(log, options, threads, watch)?, export::AllFollowed::default()));
     }
     let rounds = rounds(log, options);
-    let range = Range::of(log, options)?;
+    let range = Range::of(&log.rewards, options.reward_range)?;
     let counted = counted(log, &rounds);
     if let Counted::TooMany { looked_at, expected } = counted {
         let reason = format!(

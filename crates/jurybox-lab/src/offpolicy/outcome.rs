@@ -1,7 +1,7 @@
 //! What an off-policy estimate says, as one document.
 
-use super::range::Range;
 use super::verdict::cut;
+use crate::range::Range;
 use crate::replay::{Log, ReplayOptions};
 use jurybox::Interval;
 use serde::{Serialize, Serializer};

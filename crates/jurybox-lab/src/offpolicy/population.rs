@@ -11,13 +11,13 @@
 
 use super::outcome::{OffPolicy, OffPolicyLine};
 use super::over_rounds::OverRounds;
-use super::range::Range;
 use super::receipts::{needs, receipt_of_row};
 use super::target::{Target, last_if_missing};
 use super::verdict::{cut, wider_than_student};
 use super::{Contender, targets};
 use crate::error::Error;
 use crate::jump::Jump;
+use crate::range::Range;
 use crate::replay::{Log, ReplayOptions, Scale, Watch, in_parallel};
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
@@ -49,7 +49,7 @@ pub(super) fn estimated(
     }
     let groups = (log.rows() / (ROUNDS_A_GROUP * options.items)).min(GROUPS);
     let rows = dealt(log, groups);
-    let range = Range::of(log, options)?;
+    let range = Range::of(&log.rewards, options.reward_range)?;
     let model = super::model::out_of_fold(log, &rows, range.ends())?;
     let horizon = log.rows().div_ceil(options.items);
     let contenders = targets(log, options, horizon, &model)?;

@@ -5,7 +5,7 @@
 //! is what these juries' picks are worth on fresh rounds, the mean over the groups.
 
 use super::population::{GROUPS, dealt, learnt, line, valued_by};
-use super::range::Range;
+use crate::range::Range;
 use crate::replay::{Log, ReplayOptions, Scale, seat};
 use jurybox::{Fitted, Interval, Spec, TopK};
 use rand::{RngExt, SeedableRng};
@@ -94,7 +94,7 @@ fn one(floor: f64, seed: u64, spec: &Spec, fresh: &Fresh) -> (Option<Interval>, 
         groups[own].iter().zip(own_values).for_each(|(&row, value)| values[row] = value);
         truth += fresh.worth(own, GROUPS, |rows| by(&fitted, &fresh.log, rows)) / GROUPS as f64;
     }
-    let range = Range::of(&log, &options).expect("rewards are there");
+    let range = Range::of(&log.rewards, options.reward_range).expect("rewards are there");
     (line("", &log, &options, &values, GROUPS, range).reward_per_pick, truth)
 }
 

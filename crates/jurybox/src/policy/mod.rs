@@ -153,6 +153,11 @@ pub(crate) trait Rank: Clone + Send + Sync {
     /// The value of each item, into `scratch.values`.
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch);
 
+    /// Whether values are expected rewards, on the reward's own scale.
+    fn values_are_rewards(&self) -> bool {
+        false
+    }
+
     /// How the value of an item with all of its scores adds up over them, where it does: the sums of `values`, to the last bit.
     fn form(&self) -> Option<Form> {
         None

@@ -280,6 +280,10 @@ impl AnyRank {
         each_rank!(self, r => r.predict(scores, level))
     }
 
+    pub(crate) fn values_are_rewards(&self) -> bool {
+        each_rank!(self, r => r.values_are_rewards())
+    }
+
     pub(crate) fn alarms(&self) -> &[Alarm] {
         each_rank!(self, r => r.alarms())
     }

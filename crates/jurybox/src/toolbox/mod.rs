@@ -2,11 +2,13 @@
 //!
 //! A number with its interval is [`Interval`], and the K best are [`TopK`](crate::TopK).
 
+mod anytime;
 mod hash;
 mod interval;
 mod standard;
 mod student;
 
+pub use anytime::{greatest_mean, least_mean};
 pub(crate) use hash::{GOLDEN, scatter};
 pub use hash::{hash_number, hash_text};
 pub use interval::Interval;

@@ -67,6 +67,11 @@ impl Rank for Posterior {
         }
     }
 
+    /// Before the first label there is no scale that rewards could have.
+    fn values_are_rewards(&self) -> bool {
+        self.model.as_ref().is_some_and(|model| model.labels > 0.0)
+    }
+
     fn form(&self) -> Option<Form> {
         self.model.as_ref()?.form()
     }

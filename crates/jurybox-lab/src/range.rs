@@ -1,25 +1,24 @@
 //! The least and the greatest that a reward can be: what is assumed of rows that nobody looked at.
 
 use crate::error::Error;
-use crate::replay::{Log, ReplayOptions};
 use jurybox_draw::short;
 
 /// The range of the rewards, and how it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Range {
-    pub(super) low: f64,
-    pub(super) high: f64,
-    pub(super) from: &'static str,
+pub(crate) struct Range {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) from: &'static str,
     /// Whether no reward can be outside, or none that was seen is.
-    pub(super) known: bool,
+    pub(crate) known: bool,
 }
 
 impl Range {
     /// As declared; else 0 to 1 where all rewards are one of these; else the range of the rewards in the log.
-    pub(super) fn of(log: &Log, options: &ReplayOptions) -> Result<Range, Error> {
-        let known = || log.rewards.iter().copied().filter(|r| !r.is_nan());
+    pub(crate) fn of(rewards: &[f64], declared: Option<(f64, f64)>) -> Result<Range, Error> {
+        let known = || rewards.iter().copied().filter(|r| !r.is_nan());
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
-        if let Some((least, most)) = options.reward_range {
+        if let Some((least, most)) = declared {
             let value = format!("{least},{most}");
             if !(least < most && least.is_finite() && most.is_finite()) {
                 return Err(Error::setting("reward range", value, "the first must be below the second"));
@@ -37,7 +36,7 @@ impl Range {
     }
 
     /// What a person should know of it.
-    pub(super) fn warning(&self) -> Option<String> {
+    pub(crate) fn warning(&self) -> Option<String> {
         (!self.known).then(|| {
             format!(
                 "rewards are taken to lie between {} and {}, as those in the log do. One that is rarer and larger, or a rare \
@@ -48,7 +47,7 @@ impl Range {
         })
     }
 
-    pub(super) fn ends(&self) -> (f64, f64) {
+    pub(crate) fn ends(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 }

@@ -1,0 +1,146 @@
+//! The mean of all rows, from those with a reward and from predictions for all.
+
+use crate::jump::Jump;
+use crate::range::Range;
+use jurybox::Interval;
+use jurybox::toolbox::student_quantile;
+
+/// A row of those that the mean is over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    /// NaN where nobody looked.
+    pub(super) reward: f64,
+    pub(super) probability: f64,
+    pub(super) prediction: f64,
+}
+
+/// The mean of all rows, and how well it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Estimate {
+    /// With the interval that counts what a few rewards may not have shown.
+    pub(super) interval: Interval,
+    /// Of the mean.
+    pub(super) standard_error: f64,
+    /// How far the predictions are believed (PPI++'s lambda).
+    pub(super) lambda: f64,
+    /// How many rewards with equal weights would tell as much.
+    pub(super) effective: f64,
+    /// Whether so many are enough for a normal law, by their skewness.
+    pub(super) settled: bool,
+}
+
+/// Of the standard error, for 95%.
+const NORMAL: f64 = 1.959_963_984_540_054;
+
+impl Estimate {
+    /// What a normal law would give: with equal probabilities, the interval of `ppi_mean_ci`.
+    pub(super) fn normal(&self) -> (f64, f64) {
+        let half = NORMAL * self.standard_error;
+        (self.interval.mean - half, self.interval.mean + half)
+    }
+
+    /// None from fewer than two rewards.
+    ///
+    /// `lambda * mean of all predictions + weighted mean of (reward - lambda * prediction)`, weights being one over the probability
+    /// and summing to one. With equal probabilities that is PPI++ (Angelopoulos, Duchi and Zrnic 2023) with rows without a reward as
+    /// its second sample: its lambda, its mean and its standard error, to the last digits.
+    pub(super) fn of(rows: &[Row], range: Range) -> Option<Estimate> {
+        let labelled: Vec<Row> = rows.iter().copied().filter(|row| !row.reward.is_nan()).collect();
+        if labelled.len() < 2 {
+            return None;
+        }
+        let (all, others) = (rows.len() as f64, (rows.len() - labelled.len()) as f64);
+        let total: f64 = labelled.iter().map(|row| 1.0 / row.probability).sum();
+        let weights: Vec<f64> = labelled.iter().map(|row| 1.0 / row.probability / total).collect();
+        let equal = are_equal(rows);
+        let slope = if others > 0.0 { slope(rows, &labelled, &weights, equal) } else { 0.0 };
+        // PPI++ keeps its lambda, which is this for the rows without a reward alone, between 0 and 1.
+        let slope = slope.clamp(0.0, all / others.max(1.0));
+        let off = |row: &Row| row.reward - slope * row.prediction;
+        let centre: f64 = labelled.iter().zip(&weights).map(|(row, weight)| weight * off(row)).sum();
+        let predicted = rows.iter().map(|row| row.prediction).sum::<f64>() / all;
+        let mean = slope * predicted + centre;
+        let of_all = |row: &Row| slope * (row.prediction - predicted) / all;
+        let own = |(row, weight): (&Row, &f64)| of_all(row) + weight * (off(row) - centre);
+        let mut with: Vec<f64> = labelled.iter().zip(&weights).map(own).collect();
+        let mut without: Vec<f64> = rows.iter().filter(|row| row.reward.is_nan()).map(of_all).collect();
+        if equal {
+            // Both are samples of the same rows then, and each is measured from its own mean.
+            centred(&mut with);
+            centred(&mut without);
+        }
+        let variance: f64 = with.iter().chain(&without).map(|term| term * term).sum();
+        let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+        let surprises: Vec<f64> = labelled.iter().map(|row| off(row) - centre).collect();
+        let jump = jump(&labelled, &weights, &surprises, slope, centre, range);
+        let effective = 1.0 / squares;
+        let terms = surprises.iter().zip(&weights).map(|(surprise, weight)| weight * surprise);
+        let t = student_quantile(0.975, (effective - 1.0).max(1.0));
+        let reach = |jump: f64| {
+            let half = 0.5 * t * t * jump;
+            half + (t * t * variance + half * half).sqrt()
+        };
+        let (mut low, mut high) = (mean - reach(jump.down), mean + reach(jump.up));
+        if range.known {
+            (low, high) = (low.clamp(range.low, range.high), high.clamp(range.low, range.high));
+        }
+        Some(Estimate {
+            interval: Interval { mean, low, high },
+            standard_error: variance.sqrt(),
+            lambda: slope * others / all,
+            effective,
+            settled: is_settled(&terms, effective),
+        })
+    }
+}
+
+/// Whether every row that says so was as likely to be looked at as any other.
+fn are_equal(rows: &[Row]) -> bool {
+    let mut said = rows.iter().map(|row| row.probability).filter(|p| !p.is_nan());
+    said.next().is_none_or(|first| said.all(|p| p == first))
+}
+
+/// By how much rewards rise with predictions: what makes the variance least.
+fn slope(rows: &[Row], labelled: &[Row], weights: &[f64], equal: bool) -> f64 {
+    // The variance of the estimate goes by the squares of the weights.
+    let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+    let mean = |of: &dyn Fn(&Row) -> f64| -> f64 {
+        labelled.iter().zip(weights).map(|(row, weight)| weight * of(row)).sum()
+    };
+    let (reward, prediction) = (mean(&|row| row.reward), mean(&|row| row.prediction));
+    let moment = |of: &dyn Fn(&Row) -> f64| -> f64 {
+        labelled.iter().zip(weights).map(|(row, weight)| weight * weight * of(row)).sum::<f64>() / squares
+    };
+    let covariance = moment(&|row| (row.reward - reward) * (row.prediction - prediction));
+    let variance = if equal {
+        let all = rows.len() as f64;
+        let mean = rows.iter().map(|row| row.prediction).sum::<f64>() / all;
+        rows.iter().map(|row| (row.prediction - mean).powi(2)).sum::<f64>() / (all - 1.0)
+    } else {
+        moment(&|row| (row.prediction - prediction).powi(2))
+    };
+    if variance > 0.0 { covariance / variance } else { 0.0 }
+}
+
+fn centred(values: &mut [f64]) {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    values.iter_mut().for_each(|value| *value -= mean);
+}
+
+/// How far one row like those that were not met could move the mean: the weight that rows carry, times how far a reward can be from
+/// what is expected of it.
+fn jump(labelled: &[Row], weights: &[f64], surprises: &[f64], slope: f64, centre: f64, range: Range) -> Jump {
+    let expected = || labelled.iter().map(|row| slope * row.prediction + centre);
+    let (least, most) =
+        (expected().fold(f64::INFINITY, f64::min), expected().fold(f64::NEG_INFINITY, f64::max));
+    let ends = ((most - range.low).max(0.0), (range.high - least).max(0.0));
+    Jump::of(weights.iter().map(|weight| (1.0, *weight)), surprises.iter().copied(), ends)
+}
+
+/// Cochran's rule, as Sugden, Smith and Jones (2000) mend it: 28 and 25 times the square of the skewness.
+fn is_settled(terms: &(impl Iterator<Item = f64> + Clone), effective: f64) -> bool {
+    let moment = |power: i32| terms.clone().map(|term| term.powi(power)).sum::<f64>();
+    let count = terms.clone().count() as f64;
+    let skewness = (moment(3) / count) / (moment(2) / count).powf(1.5);
+    effective >= 28.0 + 25.0 * skewness * skewness
+}

@@ -1,0 +1,177 @@
+//! Days, weeks and months, out of dates as files have them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A column of dates, and how long a period is: `created/week`.
+///
+/// ```
+/// use jurybox_lab::Period;
+/// let period: Period = "created/week".parse()?;
+/// assert_eq!(period.column, "created");
+/// assert!("created".parse::<Period>().is_err());
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Period {
+    /// The column.
+    pub column: String,
+    length: Length,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Day,
+    Week,
+    Month,
+}
+
+impl FromStr for Period {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Period, String> {
+        let length = |word: &str| match word {
+            "day" => Some(Length::Day),
+            "week" => Some(Length::Week),
+            "month" => Some(Length::Month),
+            _ => None,
+        };
+        // A column's name may have a slash of its own.
+        let said = text.rsplit_once('/').and_then(|(column, word)| Some((column, length(word)?)));
+        match said {
+            Some((column, length)) if !column.is_empty() => Ok(Period { column: column.into(), length }),
+            _ => Err("write a column of dates and day, week or month, such as created/week".into()),
+        }
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length = match self.length {
+            Length::Day => "day",
+            Length::Week => "week",
+            Length::Month => "month",
+        };
+        write!(f, "{}/{length}", self.column)
+    }
+}
+
+impl Period {
+    /// The period of a date, such as 2026-11-16, 2026-W47 (as ISO 8601 counts weeks) or 2026-11; none where it is no date.
+    ///
+    /// A date is 2026-11-16 or 2026/11/16 with anything behind it, or a number of seconds, thousandths, millionths or billionths of a
+    /// second since 1970.
+    pub(super) fn of(&self, cell: &str) -> Option<String> {
+        let days = written(cell).or_else(|| counted(cell))?;
+        let (year, month, day) = civil(days);
+        Some(match self.length {
+            Length::Day => format!("{year:04}-{month:02}-{day:02}"),
+            Length::Month => format!("{year:04}-{month:02}"),
+            Length::Week => {
+                // A week is of the year that its Thursday is in; 1970 began on one.
+                let thursday = days - (days + 3).rem_euclid(7) + 3;
+                let (year, _, _) = civil(thursday);
+                format!("{year:04}-W{:02}", (thursday - days_from(year, 1, 1)) / 7 + 1)
+            }
+        })
+    }
+}
+
+/// Days since 1970 of a date that begins with year, month and day.
+fn written(cell: &str) -> Option<i64> {
+    let cell = cell.trim().as_bytes();
+    let number = |from: usize, to: usize| {
+        let digits = cell.get(from..to).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
+        std::str::from_utf8(digits).ok()?.parse::<i64>().ok()
+    };
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let apart = matches!((cell[4], cell[7]), (b'-', b'-') | (b'/', b'/'));
+    let ends = cell.get(10).is_none_or(|next| !next.is_ascii_digit());
+    let days = days_from(year, month, day);
+    // The 31st of June is the first of July, which is not what was written.
+    (apart && ends && civil(days) == (year, month, day)).then_some(days)
+}
+
+/// Days since 1970 of a number of seconds, or of a finer count, which is told by its size.
+fn counted(cell: &str) -> Option<i64> {
+    let seconds: f64 = cell.trim().parse().ok()?;
+    let per_second = match seconds.abs() {
+        // A year, or 20261116, is no count of seconds.
+        size if size < 1e8 => return None,
+        size if size < 1e11 => 1.0,
+        size if size < 1e14 => 1e3,
+        size if size < 1e17 => 1e6,
+        size if size < 1e20 => 1e9,
+        _ => return None,
+    };
+    Some((seconds / per_second / 86_400.0).floor() as i64)
+}
+
+/// Days from the first of January 1970 to a day: Howard Hinnant's `days_from_civil`.
+fn days_from(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// And back: his `civil_from_days`.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let of_month = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (year + 400 * era + later, month, of_month)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against what `date -u -d @N +%F` and `+%G-W%V` say.
+    #[test]
+    fn dates_have_their_day_week_and_month() {
+        let of = |length: &str, cell: &str| format!("at/{length}").parse::<Period>().unwrap().of(cell);
+        for (cell, day, week, month) in [
+            ("2026-11-16", "2026-11-16", "2026-W47", "2026-11"),
+            (" 2026-11-16T23:59:59+01:00 ", "2026-11-16", "2026-W47", "2026-11"),
+            ("2024/12/30 00:00", "2024-12-30", "2025-W01", "2024-12"),
+            ("2021-01-03", "2021-01-03", "2020-W53", "2021-01"),
+            ("2000-02-29", "2000-02-29", "2000-W09", "2000-02"),
+            ("1794787867", "2026-11-16", "2026-W47", "2026-11"),
+            ("1794787867000", "2026-11-16", "2026-W47", "2026-11"),
+            ("1794787867000000", "2026-11-16", "2026-W47", "2026-11"),
+            ("-100000001", "1966-10-31", "1966-W44", "1966-10"),
+        ] {
+            assert_eq!(of("day", cell).as_deref(), Some(day), "{cell}");
+            assert_eq!(of("week", cell).as_deref(), Some(week), "{cell}");
+            assert_eq!(of("month", cell).as_deref(), Some(month), "{cell}");
+        }
+        for cell in [
+            "soon",
+            "",
+            "2026-13-01",
+            "2026-06-31",
+            "2026-11-166",
+            "16.11.2026",
+            "1e30",
+            "nan",
+            "2026",
+            "20261116",
+        ] {
+            assert_eq!(of("day", cell), None, "{cell}");
+        }
+    }
+
+    #[test]
+    fn a_column_may_have_a_slash_in_its_name() {
+        let period: Period = "of/post/month".parse().unwrap();
+        assert_eq!((period.column.as_str(), period.to_string().as_str()), ("of/post", "of/post/month"));
+        for bad in ["created", "created/", "/week", "created/year"] {
+            assert!(bad.parse::<Period>().is_err(), "{bad}");
+        }
+    }
+}

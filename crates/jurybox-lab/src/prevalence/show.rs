@@ -1,0 +1,73 @@
+//! Prevalence for people: a table.
+
+use super::{Prevalence, PrevalenceLine};
+use jurybox_draw::{counted, short};
+use std::fmt::Write;
+
+/// What stands where there is nothing.
+const NOTHING: &str = "–";
+
+impl Prevalence {
+    /// A table for the terminal: a line for each period and group, then all.
+    pub fn to_table(&self) -> String {
+        let mut text = format!(
+            "mean `{}` of all rows, from {} of {} with one; 95% intervals\npredictions: {}; rewards from {} to {} ({})\n",
+            self.reward,
+            self.all.labelled,
+            counted(self.all.rows, "row"),
+            self.predictions,
+            short(self.reward_range.0),
+            short(self.reward_range.1),
+            self.reward_range_from
+        );
+        let mut cells = vec![self.header()];
+        cells.extend(self.lines.iter().map(|line| self.cells(line, NOTHING)));
+        cells.push(self.cells(&self.all, "all"));
+        let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..cells[0].len()).map(width).collect();
+        // Names to the left, figures to the right.
+        let names = cells[0].len() - FIGURES.len();
+        for row in &cells {
+            let padded = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+                if column < names { format!("{cell:width$}") } else { format!("{cell:>width$}") }
+            });
+            let _ = writeln!(text, "{}", padded.collect::<Vec<_>>().join("  ").trim_end());
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        text
+    }
+
+    fn header(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        names.extend(self.period.clone());
+        names.extend(self.by.clone());
+        if names.is_empty() {
+            names.push(String::new());
+        }
+        names.into_iter().chain(FIGURES.map(String::from)).collect()
+    }
+
+    fn cells(&self, line: &PrevalenceLine, unnamed: &str) -> Vec<String> {
+        let name = |asked: bool, said: &Option<String>| asked.then(|| said.clone().unwrap_or(unnamed.into()));
+        let mut cells: Vec<String> = Vec::new();
+        cells.extend(name(self.period.is_some(), &line.period));
+        cells.extend(name(self.by.is_some(), &line.group));
+        if cells.is_empty() {
+            cells.push(unnamed.into());
+        }
+        let figure = |value: Option<f64>| value.map_or(NOTHING.into(), short);
+        let doubt = if line.trusted || line.mean.is_none() { "" } else { "?" };
+        cells.extend([
+            line.rows.to_string(),
+            line.labelled.to_string(),
+            figure(line.mean),
+            figure(line.low),
+            format!("{}{doubt}", figure(line.high)),
+        ]);
+        cells
+    }
+}
+
+const FIGURES: [&str; 5] = ["rows", "looked at", "mean", "low", "high"];
