@@ -68,7 +68,7 @@ impl Model {
         let width = landscape.width();
         let sets = trial::sets(&landscape, labelled.clone());
         let blocks = sets.iter().map(|(set, _)| set.end / width).max().unwrap_or(1);
-        if let Some(range) = tails::range(&landscape, labelled.clone()) {
+        if let Some(range) = tails::range(&landscape, &labelled) {
             // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
             let sampled = phases::sampled(&landscape, blocks, labelled, range);
             return Self::of(landscape, sets, &Examples::Rows(sampled.into()));

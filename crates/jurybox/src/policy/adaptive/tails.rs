@@ -26,17 +26,17 @@ const LEAST_TOLD: f64 = 5.0;
 /// The range that the rewards of labelled rows (scores, then the reward) are cut to; none where tails are not heavy.
 pub(super) fn range<'a>(
     landscape: &Landscape,
-    labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+    labelled: &(impl Iterator<Item = SampledRow<'a>> + Clone),
 ) -> Option<(f64, f64)> {
     let width = landscape.width();
     let rewards = labelled.clone().map(|row| (row.values[width], row.count as f64));
-    heavy(rewards, |low, high| told(landscape, labelled.clone(), low, high))
+    heavy(&rewards, |low, high| told(landscape, labelled.clone(), low, high))
 }
 
 /// The same by rewards, each with its count. `told` says whether the scores tell which rewards are below and which are above a
 /// range.
 fn heavy(
-    rewards: impl Iterator<Item = (f64, f64)> + Clone,
+    rewards: &(impl Iterator<Item = (f64, f64)> + Clone),
     told: impl Fn(f64, f64) -> (bool, bool),
 ) -> Option<(f64, f64)> {
     let (mut total, mut mean) = (0.0, 0.0);
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn range_of(law: impl Fn(f64) -> f64) -> Option<(f64, f64)> {
-        heavy((0..1000).map(|i| (law((f64::from(i) + 0.5) / 1000.0), 1.0)), |_, _| (false, false))
+        heavy(&(0..1000).map(|i| (law((f64::from(i) + 0.5) / 1000.0), 1.0)), |_, _| (false, false))
     }
 
     #[test]
@@ -167,16 +167,16 @@ mod tests {
         let copies =
             rewards.iter().flat_map(|&(reward, count)| (0..count as usize).map(move |_| (reward, 1.0)));
         let untold = |_, _| (false, false);
-        assert_eq!(heavy(rewards.into_iter(), untold), heavy(copies, untold));
-        assert_eq!(heavy(std::iter::empty(), untold), None);
+        assert_eq!(heavy(&rewards.into_iter(), untold), heavy(&copies, untold));
+        assert_eq!(heavy(&std::iter::empty(), untold), None);
     }
 
     #[test]
     fn a_side_is_let_out_as_far_as_the_scores_tell() {
         let rewards = || (0..200).map(|i| (if i % 20 == 0 { 100.0 } else { f64::from(i % 7 - 3) }, 1.0));
-        assert_eq!(heavy(rewards(), |_, _| (false, false)), Some((-12.0, 12.0)));
-        assert_eq!(heavy(rewards(), |_, _| (false, true)), None); // the variance is back
+        assert_eq!(heavy(&rewards(), |_, _| (false, false)), Some((-12.0, 12.0)));
+        assert_eq!(heavy(&rewards(), |_, _| (false, true)), None); // the variance is back
         let untold_from_30_on = |_, high: f64| (false, high < 30.0);
-        assert_eq!(heavy(rewards(), untold_from_30_on), Some((-12.0, 48.0)));
+        assert_eq!(heavy(&rewards(), untold_from_30_on), Some((-12.0, 48.0)));
     }
 }
