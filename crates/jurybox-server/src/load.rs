@@ -37,7 +37,9 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<(Rep
     })?;
     let mut works: BTreeMap<u64, Work> = BTreeMap::new();
     for row in store.leases(queue)? {
-        works.entry(row.n).or_default().leases.push(row.lease);
+        let work = works.entry(row.n).or_default();
+        work.leases.reserve_exact(1);
+        work.leases.push(row.lease);
     }
     for row in store.verdicts_on_open(queue)? {
         works.entry(row.n).or_default().verdicts.push(row.earlier());

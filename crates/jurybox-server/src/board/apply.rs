@@ -172,6 +172,8 @@ impl Board {
         self.change(n, |work| {
             // Very many items can be out, and few of them to more than one.
             work.leases.reserve_exact(1);
+            // Nearly always the only one: a list would else make room for four.
+            work.leases.reserve_exact(1);
             work.leases.push(lease);
         })
     }
