@@ -215,13 +215,15 @@ fn fits() {
     }
 }
 
+/// What a kind of reward is called, the policy for it, and how a reward of it comes of a plain one.
+type Kind = (&'static str, &'static str, fn(f64) -> f64);
+
 /// Rewards of few levels: rounds with all their fits, one fit, and the value of an item.
 fn levels() {
     const J: usize = 10;
     const ROUNDS: usize = 2000;
     println!("\nrewards of few levels, {J} evaluators");
     println!("{:24} {:>16} {:>18} {:>10}", "", "us, 2000 rounds", "ms, fit of 200", "ns, item");
-    type Kind = (&'static str, &'static str, fn(f64) -> f64);
     let kinds: [Kind; 3] = [
         ("numbers", "adaptive", |reward| reward),
         ("one in six a yes", "adaptive(levels=true)", |reward| f64::from(reward > 1.0)),

@@ -181,6 +181,7 @@ fn file(seed: u64) -> (String, [f64; 3]) {
 /// The table of the book.
 #[test]
 #[ignore = "prints the book's table; a minute in release"]
+#[expect(clippy::print_stdout, reason = "a table to look at")]
 fn table_of_the_book() {
     println!("| rewards | looked at | by | holds the truth | a normal law's | width | normal | trusted |");
     println!("|---|---|---|---|---|---|---|---|");

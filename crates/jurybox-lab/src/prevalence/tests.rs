@@ -5,6 +5,7 @@ use super::{Period, PrevalenceOptions, prevalence};
 use crate::error::Error;
 use crate::range::Range;
 use jurybox_files::{Roles, Table};
+use std::fmt::Write;
 
 pub(super) const UNIT: Range = Range { low: 0.0, high: 1.0, from: "as declared", known: true };
 const NONE: f64 = f64::NAN;
@@ -13,7 +14,7 @@ const NONE: f64 = f64::NAN;
 fn sample(reward: impl Fn(f64, f64) -> f64) -> Vec<Row> {
     let row = |i: u32| {
         let (prediction, noise) = (f64::from(i * 37 % 101) / 100.0, f64::from(i * 53 % 97) / 97.0);
-        let reward = if i * 7 % 5 == 0 { reward(prediction, noise) } else { NONE };
+        let reward = if (i * 7).is_multiple_of(5) { reward(prediction, noise) } else { NONE };
         Row { reward, probability: 0.2, prediction }
     };
     (0..400).map(row).collect()
@@ -92,7 +93,7 @@ fn month() -> String {
         let harmful = u8::from(spam + abuse > if language == "de" { 1.6 } else { 1.2 });
         let verdict = if i * 7919 % 10 == 3 { harmful.to_string() } else { String::new() };
         let day = i / 100 + 1;
-        text += &format!("2026-11-{day:02},{language},{spam},{abuse},{verdict},0.1\n");
+        let _ = writeln!(text, "2026-11-{day:02},{language},{spam},{abuse},{verdict},0.1");
     }
     text
 }
@@ -158,8 +159,11 @@ fn what_cannot_be_weighed_is_refused() {
         let reason = refused(&format!("{head}2026-11-01,en,1,1,0,0.5\n{row}\n"));
         assert!(reason.starts_with(said), "{reason}");
     }
-    let only_looked_at: String = (0..50).map(|i| format!("2026-11-01,en,{i},1,0,0.05\n")).collect();
-    let reason = refused(&format!("{head}{only_looked_at}"));
+    let mut only_looked_at = head.to_owned();
+    for i in 0..50 {
+        let _ = writeln!(only_looked_at, "2026-11-01,en,{i},1,0,0.05");
+    }
+    let reason = refused(&only_looked_at);
     assert!(
         reason.starts_with("by their probabilities the 50 rewards stand for 1000 rows, and there are 50"),
         "{reason}"

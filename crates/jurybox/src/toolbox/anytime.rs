@@ -36,6 +36,7 @@ const BETS: [(f64, f64); 10] = [
 /// let most = greatest_mean(std::iter::repeat_n((1.0, 0.1), 50), 10_000.0, 0.1, 0.05);
 /// assert!(0.05 < most && most < 0.08);
 /// ```
+#[expect(clippy::needless_pass_by_value, reason = "so are iterators passed")]
 pub fn greatest_mean(
     found: impl Iterator<Item = (f64, f64)> + Clone,
     items: f64,
@@ -55,6 +56,7 @@ pub fn greatest_mean(
 /// assert!(0.025 < least && least < 0.05);
 /// assert_eq!(least_mean(std::iter::empty(), 10_000.0, 0.1, 0.05), 0.0);
 /// ```
+#[expect(clippy::needless_pass_by_value, reason = "so are iterators passed")]
 pub fn least_mean(
     found: impl Iterator<Item = (f64, f64)> + Clone,
     items: f64,
