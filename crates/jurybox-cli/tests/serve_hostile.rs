@@ -45,6 +45,9 @@ fn numbers_and_shapes_that_cannot_be() {
     }
     let rejected = server.post(ITEMS, &wide);
     assert!(rejected["rejected"][0]["why"].as_str().unwrap().contains("33 tags"));
+    let rejected = server.post(ITEMS, r#"{"id": "x", "scores": {"a": 1e200}}"#);
+    let why = rejected["rejected"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("evaluator `a`: score 1e200 is not usable"), "{why}");
     let verdict = r#"{"verdicts": [{"id": "v", "item": "x", "reviewer": "r", "reward": 1e300}]}"#;
     assert!(server.post("/v1/queues/q/verdicts", verdict)["rejected"][0]["why"].is_string());
     assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 0);
@@ -111,6 +114,9 @@ fn bodies_without_end() {
     head.extend(format!("X: {}\r\n", "y".repeat(200_000)).into_bytes());
     let answer = server.raw(&head);
     assert!([400, 431, 0].contains(&answer.status), "{}", answer.status);
+    // A little too long, and all at once.
+    let head = format!("GET /v1/queues HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(70_000));
+    assert_eq!(server.raw(head.as_bytes()).status, 431);
     // Clients that begin and then wait: one with its body, one with its head, one that says nothing.
     let waiting: Vec<TcpStream> = ["POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{", "GET / HTTP/1.1\r\nHo", ""]
         .iter()
@@ -207,6 +213,70 @@ fn lines_that_drip_are_cut_and_those_before_are_in() {
     assert_eq!(answer.problem(408), "too_slow");
     assert!(answer.body.contains("1 accepted"), "{answer:?}");
     assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 1);
+}
+
+#[test]
+fn lines_that_broke_off_are_sent_again_with_their_key() {
+    let server = started("broken", &["--patience", "2"]);
+    let lines: String = (0..5000).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect();
+    let head = format!(
+        "POST {ITEMS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIdempotency-Key: k\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        lines.len()
+    );
+    // It stops after three fifths.
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&lines.as_bytes()[..lines.len() * 3 / 5]).unwrap();
+    let answer = read(&mut stream);
+    assert_eq!(answer.problem(408), "too_slow");
+    assert!(answer.body.contains("lines up to 2000 were taken in: 2000 accepted"), "{answer:?}");
+    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 2000);
+    let headers = [("Content-Type", "application/x-ndjson"), ("Idempotency-Key", "k")];
+    for _ in 0..2 {
+        let answer = server.ask_with("POST", ITEMS, &headers, &lines).ok();
+        assert_eq!((&answer["accepted"], &answer["unchanged"]), (&json!(5000), &json!(0)));
+    }
+    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 5000);
+}
+
+#[test]
+fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
+    let server = started("strangers", &["--at-once", "2"]);
+    let key = format!("Bearer {}", server.key("ann", "admin", &[]));
+    let origin = format!("http://{}", server.address);
+    let form = [("Content-Type", "application/x-www-form-urlencoded"), ("Origin", origin.as_str())];
+    assert_eq!(server.ask_with("POST", "/login", &form, &format!("key={}", "x".repeat(20_000))).status, 413);
+    // Slow ones, more than there is room for.
+    let head = "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\nConnection: close\r\n\r\nkey=";
+    let slow: Vec<TcpStream> = (0..8)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    for _ in 0..5 {
+        assert_eq!(server.ask_with("GET", "/v1/queues", &[("Authorization", &key)], "").status, 200);
+    }
+    let began = std::time::Instant::now();
+    for mut stream in slow {
+        assert_eq!(read(&mut stream).status, 408);
+    }
+    assert!(began.elapsed().as_secs() < 20, "they are not waited for as others are: {:?}", began.elapsed());
+}
+
+#[test]
+fn an_evaluator_that_is_left_out_is_told_of() {
+    let server = started("left-out", &[]);
+    let with = |names: &str| {
+        let set_up = format!(r#"{{"evaluators": [{names}]}}"#);
+        server.ask("PUT", "/v1/queues/q", &set_up).ok()
+    };
+    assert_eq!(with(r#"{"name": "a"}, {"name": "b"}"#)["warnings"], json!(null));
+    let told = with(r#"{"name": "a"}"#);
+    assert!(told["warnings"][0].as_str().unwrap().starts_with("evaluator `b` was removed"), "{told}");
+    assert_eq!(server.get("/v1/queues/q")["warnings"], json!(null));
 }
 
 #[test]

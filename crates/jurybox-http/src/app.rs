@@ -21,6 +21,9 @@ const KNOWN_FOR: Duration = Duration::from_secs(1);
 /// A database that takes longer than this to say what queues there are is away.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
+/// Strangers at the door at once.
+const DOORSTEP: usize = 64;
+
 /// After this long, whoever waits for an answer asks whether the database is there at all.
 const LONG: Duration = Duration::from_secs(4);
 /// What is said of a database that is there and does not answer.
@@ -47,6 +50,8 @@ pub(crate) struct Inner {
     pub(crate) log: Writer,
     /// Room for requests that are answered at once.
     pub(crate) room: Semaphore,
+    /// The same for those who are not known yet and show a key at the door: they take no place from those who are.
+    pub(crate) doorstep: Semaphore,
     /// One preview at a time: each folds a whole log.
     pub(crate) previews: Semaphore,
     /// A few reports at a time: each reads all that was decided.
@@ -72,6 +77,7 @@ impl App {
             metrics: Metrics::new(),
             log: Writer::new(),
             room: Semaphore::new(settings.limits.at_once),
+            doorstep: Semaphore::new(DOORSTEP),
             previews: Semaphore::new(1),
             reports: Semaphore::new(4),
             exports: Arc::new(Semaphore::new(4)),

@@ -1,6 +1,7 @@
 //! Bodies: read within limits of size and time, and understood or refused.
 
 use crate::app::App;
+use crate::guard::Caller;
 use crate::problem::Problem;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
@@ -9,6 +10,7 @@ use axum::response::IntoResponse;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::time::Duration;
 
 /// A body of JSON: read from a request, or sent.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -131,18 +133,26 @@ pub(crate) fn too_slow() -> Problem {
     )
 }
 
+/// What somebody who is not known yet may send, and how long that may take: a key, and where to go with it.
+const FROM_STRANGERS: (usize, Duration) = (8 << 10, Duration::from_secs(5));
+
 /// The whole of a body.
 pub(crate) async fn whole(request: Request, app: &App) -> Result<Bytes, Problem> {
     let limits = &app.0.settings.limits;
+    let (most, patience) = if request.extensions().get::<Caller>().is_some() {
+        (limits.body, limits.patience)
+    } else {
+        (limits.body.min(FROM_STRANGERS.0), limits.patience.min(FROM_STRANGERS.1))
+    };
     let said = request.headers().get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse().ok());
-    if said.is_some_and(|said: u64| said > limits.body as u64) {
-        return Err(too_large(limits.body as u64));
+    if said.is_some_and(|said: u64| said > most as u64) {
+        return Err(too_large(most as u64));
     }
-    let body = Limited::new(request.into_body(), limits.body).collect();
-    match tokio::time::timeout(limits.patience, body).await {
+    let body = Limited::new(request.into_body(), most).collect();
+    match tokio::time::timeout(patience, body).await {
         Err(_) => Err(too_slow()),
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limits.body as u64)),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(most as u64)),
         Ok(Err(_)) => Err(Problem::malformed("the body broke off")),
     }
 }

@@ -21,7 +21,7 @@ use tower::ServiceExt;
 /// How long answers that are being made may take once the server is to end.
 const LAST_ANSWERS: Duration = Duration::from_secs(25);
 /// The largest head of a request.
-const HEAD: usize = 64 << 10;
+pub(crate) const HEAD: usize = 64 << 10;
 
 /// A server that has its port, and does not answer yet.
 pub struct Listening {

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::guard::{Caller, Peer};
+use crate::listen::HEAD;
 use crate::pages;
 use crate::problem::{Problem, RequestId};
 use crate::settings::Log;
@@ -53,9 +54,15 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     let person = pages::is_person(request.headers()).then(|| request.uri().path().to_string());
     let who = std::sync::Arc::new(std::sync::Mutex::new(None));
     request.extensions_mut().insert(Noted(who.clone()));
-    let room = app.0.room.try_acquire();
-    let mut response =
-        if room.is_ok() || route == "/healthz" { next.run(request).await } else { busy().into_response() };
+    let at_the_door = matches!(route.as_str(), "/login" | "/logout");
+    let room = if at_the_door { &app.0.doorstep } else { &app.0.room }.try_acquire();
+    let mut response = if head_of(&request) > HEAD {
+        too_long().into_response()
+    } else if room.is_ok() || route == "/healthz" {
+        next.run(request).await
+    } else {
+        busy().into_response()
+    };
     drop(room);
     let (mut code, mut cause) = (None, None);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
@@ -106,6 +113,21 @@ pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
         *who = Some(caller.actor.clone());
     }
     next.run(request).await
+}
+
+/// How long the head of a request is: who reads it lets more pass than it should where much comes at once.
+fn head_of(request: &Request) -> usize {
+    let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum::<usize>() + path
+}
+
+fn too_long() -> Problem {
+    Problem::new(
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        "head_too_large",
+        format!("the path and the headers have more than {HEAD} bytes"),
+        "Send what is long in the body.",
+    )
 }
 
 fn busy() -> Problem {

@@ -120,6 +120,48 @@ pub struct Proxy {
     pub roles: Vec<Role>,
 }
 
+/// Headers that say something else, to this server or to those between it and its clients.
+const TAKEN: [&str; 18] = [
+    "accept",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "cookie",
+    "expect",
+    "host",
+    "idempotency-key",
+    "last-event-id",
+    "origin",
+    "proxy-authorization",
+    "referer",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+    "x-request-id",
+];
+
+impl Proxy {
+    /// What is wrong with a header for a proxy to say in who is there, if anything is.
+    ///
+    /// ```
+    /// use jurybox_http::Proxy;
+    /// assert!(Proxy::refuses("X-Forwarded-User").is_none());
+    /// assert!(Proxy::refuses("X User").unwrap().contains("no name"));
+    /// assert!(Proxy::refuses("Cookie").unwrap().contains("something else"));
+    /// ```
+    pub fn refuses(header: &str) -> Option<String> {
+        match header.parse::<axum::http::HeaderName>() {
+            Err(_) => Some(format!("{header:?} is no name of a header")),
+            Ok(name) if TAKEN.contains(&name.as_str()) => {
+                Some(format!("the header `{name}` says something else than who is there"))
+            }
+            Ok(_) => None,
+        }
+    }
+}
+
 /// What is written about requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Log {

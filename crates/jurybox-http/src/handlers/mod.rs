@@ -98,6 +98,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Idempotency {
 }
 
 impl Idempotency {
+    pub(crate) fn is_there(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// A request with this key. Each caller has keys of its own; a request in several parts has one for each.
     pub(crate) fn call(&self, caller: &Caller, request: Request, part: Option<usize>) -> Call {
         let call = Call::new(caller.actor.clone(), request);

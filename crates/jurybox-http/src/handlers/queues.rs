@@ -43,11 +43,9 @@ pub(crate) async fn put(
         .await?;
     if made {
         app.forget(&name);
-    } else {
-        ask(&app, &name, &caller, &key, Request::Configure(Change::to(&config))).await?;
+        return Ok((StatusCode::CREATED, state(&app, name).await?).into_response());
     }
-    let status = if made { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, state(&app, name).await?).into_response())
+    Ok(changed(&app, name, &caller, &key, Change::to(&config)).await?.into_response())
 }
 
 /// Changes what the body names.
@@ -58,8 +56,21 @@ pub(crate) async fn patch(
     key: Idempotency,
     Json(change): Json<Change>,
 ) -> Result<Json<QueueState>, Problem> {
-    ask(&app, &name, &caller, &key, Request::Configure(change)).await?;
-    state(&app, name).await
+    changed(&app, name, &caller, &key, change).await
+}
+
+/// Changes a queue: how it stands then.
+async fn changed(
+    app: &App,
+    name: String,
+    caller: &Caller,
+    key: &Idempotency,
+    change: Change,
+) -> Result<Json<QueueState>, Problem> {
+    let before = look(app, &name, Queue::standing).await?.config;
+    ask(app, &name, caller, key, Request::Configure(change)).await?;
+    let Json(state) = state(app, name).await?;
+    Ok(Json(state.after(&before)))
 }
 
 pub(crate) async fn get(State(app): State<App>, OfQueue(name): OfQueue) -> Result<Json<QueueState>, Problem> {

@@ -29,6 +29,8 @@ struct Taking<'a> {
     key: &'a Idempotency,
     parts: usize,
     lines: u64,
+    /// Lines up to this one are done with.
+    done: u64,
     items: Vec<jurybox_server::NewItem>,
     bytes: usize,
     answer: ItemsAnswer,
@@ -42,19 +44,20 @@ pub(crate) async fn items(
     request: HttpRequest,
 ) -> Result<ItemsAnswer, Problem> {
     let queue = app.queue(queue).await?;
-    let (parts, lines, items, bytes) = (0, 0, Vec::new(), 0);
+    let (parts, lines, done, items, bytes) = (0, 0, 0, Vec::new(), 0);
     let answer = ItemsAnswer::default();
-    let mut taking = Taking { app, caller, queue, key, parts, lines, items, bytes, answer };
+    let mut taking = Taking { app, caller, queue, key, parts, lines, done, items, bytes, answer };
     let taken = taking.all(request).await;
-    // Whatever became of the rest, the lines before it are in.
-    let sent = taking.send_if(1, 1).await;
+    // Whatever became of the rest, the lines before it are in; unless they are to be sent again with their key, under which a part is
+    // always the same lines.
+    let sent = if taken.is_ok() || !key.is_there() { taking.send_if(1, 1).await } else { Ok(()) };
     match taken.and(sent) {
         Ok(()) => Ok(taking.answer),
         Err(problem) => {
             let ItemsAnswer { accepted, updated, unchanged, rejected, .. } = &taking.answer;
             Err(problem.after(&format!(
                 "lines up to {} were taken in: {accepted} accepted, {updated} updated, {unchanged} unchanged, {} rejected",
-                taking.lines,
+                taking.done,
                 rejected.len()
             )))
         }
@@ -102,6 +105,9 @@ impl Taking<'_> {
                 lines.add(&data[..end], limits.line);
                 data = &data[end + 1..];
                 self.line(&mut lines);
+                if self.items.is_empty() {
+                    self.done = self.lines;
+                }
                 if self.answer.rejected.len() > MOST_REJECTED {
                     return Err(Problem::unusable(format!(
                         "more than {MOST_REJECTED} lines cannot be taken"
@@ -153,6 +159,7 @@ impl Taking<'_> {
         let call = self.key.call(self.caller, Request::Items(items), Some(self.parts));
         self.parts += 1;
         let answer = answered(self.app.ask(&self.queue, call).await?)?;
+        self.done = self.lines;
         self.answer.accepted += answer.accepted;
         self.answer.updated += answer.updated;
         self.answer.unchanged += answer.unchanged;

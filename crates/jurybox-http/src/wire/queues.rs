@@ -159,6 +159,10 @@ pub(crate) struct QueueNow {
     model: u64,
     /// Checkpoints that were found to differ. Anything but zero is an alarm.
     mismatches: u64,
+    /// What somebody who has just changed it should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    warnings: Vec<String>,
 }
 
 /// How many there are of what.
@@ -180,7 +184,20 @@ impl QueueState {
         let Standing { config, counts, head, model, mismatches, .. } = standing;
         let Counts { items, pending, leased, closed, verdicts } = counts;
         let counts = QueueCounts { items, pending, leased, closed, verdicts };
-        QueueState { config, now: QueueNow { name, counts, head, model, mismatches } }
+        let warnings = Vec::new();
+        QueueState { config, now: QueueNow { name, counts, head, model, mismatches, warnings } }
+    }
+
+    /// With a word on evaluators that sat before and do not any more.
+    pub(crate) fn after(mut self, before: &Config) -> Self {
+        let left = before.evaluators.names().filter(|name| self.config.evaluators.position(name).is_none());
+        let warn = |name: &str| {
+            format!(
+                "evaluator `{name}` was removed, and its scores with it: added again, it begins without any, and open items need theirs sent again"
+            )
+        };
+        self.now.warnings = left.map(warn).collect();
+        self
     }
 }
 

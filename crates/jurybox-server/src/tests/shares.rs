@@ -62,6 +62,7 @@ fn a_claim_is_held_to_the_rule_that_its_entry_names() {
     let (with, without) = (seq_of(1), seq_of(0));
     // Without seals, which earlier programs had not either.
     life.home.change("UPDATE log SET body = json_remove(body, '$.seal', '$.rows')");
+    life.home.change("UPDATE queues SET sealed = head + 1");
     let rewrite = |words: &str, seq: u64| {
         assert_eq!(life.home.change(&format!("UPDATE log SET body = {words} WHERE seq = {seq}")), 1);
     };

@@ -73,11 +73,9 @@ impl Args {
             let mut claims = json!(claims);
             if self.held {
                 // At which place of its claim it came, and by what value, is in the answer to that claim alone.
-                for claim in
-                    claims.as_array_mut().into_iter().flatten().filter_map(|claim| claim.as_object_mut())
-                {
-                    claim.remove("rank");
-                    claim.remove("value");
+                for claim in claims.as_array_mut().into_iter().flatten() {
+                    claim["rank"] = serde_json::Value::Null;
+                    claim["value"] = serde_json::Value::Null;
                 }
             }
             return output::versioned(

@@ -175,7 +175,12 @@ impl Asked {
                 bail!("--proxy-header needs --proxy-from: from anywhere else the header is not believed")
             }
             Some(header) => Some(Proxy {
-                header,
+                header: match Proxy::refuses(&header) {
+                    Some(why) => {
+                        bail!("--proxy-header: {why}; choose one of its own, such as X-Forwarded-User")
+                    }
+                    None => header,
+                },
                 from: self.proxy_from.iter().map(IpAddr::to_canonical).collect(),
                 roles: if self.proxy_roles.is_empty() {
                     vec![Role::Read, Role::Review]
