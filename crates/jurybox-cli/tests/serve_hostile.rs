@@ -218,7 +218,8 @@ fn lines_that_drip_are_cut_and_those_before_are_in() {
 #[test]
 fn lines_that_broke_off_are_sent_again_with_their_key() {
     let server = started("broken", &["--patience", "2"]);
-    let lines: String = (0..5000).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect();
+    let lines: Vec<String> = (0..5000).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect();
+    let lines = lines.concat();
     let head = format!(
         "POST {ITEMS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIdempotency-Key: k\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
         lines.len()
