@@ -135,7 +135,9 @@ pub struct Standing {
 /// let mut demo = Demo::new(1)?;
 /// while demo.step()? {}
 /// let end = demo.standing();
-/// assert!(end.average < end.jurybox && end.jurybox <= end.oracle);
+/// assert!(2 * end.average < end.jurybox);
+/// // Who knows all there is to know of evaluators still has to be lucky with items.
+/// assert!(end.jurybox.abs_diff(end.oracle) < end.oracle / 50);
 /// assert!(demo.to_html("<p>The end.</p>").contains("<svg"));
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
