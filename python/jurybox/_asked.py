@@ -96,6 +96,18 @@ def whole(given: Any, name: str) -> int:
     return number
 
 
+def how_many(k: Any, worth: Any) -> tuple[int, float | None]:
+    """How many rows at the most, and what they must be worth: 100 where nothing is said, and as many as there are where only their worth is."""
+    if worth is not None:
+        try:
+            worth = float(worth)
+        except (TypeError, ValueError):
+            raise Error(f"worth = {worth!r}: it is a number, the least reward to expect", code="no-worth", value=worth) from None
+    if k is None:
+        return (100 if worth is None else (1 << 63) - 1), worth
+    return whole(k, "k"), worth
+
+
 def whole_or_none(given: Any, name: str) -> int | None:
     return None if given is None else whole(given, name)
 

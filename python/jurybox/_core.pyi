@@ -311,6 +311,7 @@ def rank(
     every_row: bool,
     watch: _Watch,
     first_row: int,
+    worth: float | None,
 ) -> dict[str, Any]: ...
 def pick(
     source: tuple[str, Any],
@@ -326,6 +327,7 @@ def pick(
     out: _Path | None,
     safe_csv: bool,
     watch: _Watch,
+    worth: float | None,
 ) -> tuple[dict[str, Any], Jury]: ...
 def learn(
     source: tuple[str, Any],

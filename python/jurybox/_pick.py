@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, out_path, tell, whole, whole_or_none
+from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, how_many, out_path, tell, whole, whole_or_none
 from ._core import Jury
 from ._frames import Given, given
 from ._progress import Bar, Watch
@@ -17,10 +17,11 @@ from ._states import turn
 
 def pick(
     data: Any,
-    k: int = 100,
+    k: int | None = None,
     *,
     id: str,
     state: Jury | Path,
+    worth: float | None = None,
     policy: str | None = None,
     at: int | None = None,
     observe: bool = True,
@@ -54,9 +55,10 @@ def pick(
     Parameters
     ----------
     data : as for `rank`
-    k : how many rows to pick
+    k : how many rows to pick; by default 100, and with ``worth`` as many as there are
     id : the column that names items
     state : a `Jury`, which then has seen the items; or a state file
+    worth : pick as many rows as have an expected reward of at least that, which may be none; the policy must expect rewards
     policy : where a state file is begun; its options are further keywords
     at : the time of the round; by default the number of rounds that the state has seen
     observe : whether to show the items to the state; False is ``--no-observe``
@@ -71,7 +73,7 @@ def pick(
     rows = given(data, long=written["long"])
     ask = asked(evaluators, None, ignore, invert, key=id, threads=threads, written=written)
     where = out_path(out, state)
-    k, seed, at = whole(k, "k"), whole(seed, "seed"), whole_or_none(at, "at")
+    (most, worth), seed, at = how_many(k, worth), whole(seed, "seed"), whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
     if rows.is_frame:
@@ -80,7 +82,7 @@ def pick(
         rows.rows(first, {"rank": first})
     with turn(state, wait, changes=observe) as (jury, write), Bar(progress) as bar:
         found, after = _core.pick(
-            rows.source(ask, jury, whole=where is not None), ask, jury, policy, options, k, seed, at, observe, all, where, safe_csv, bar.watch,
+            rows.source(ask, jury, whole=where is not None), ask, jury, policy, options, most, seed, at, observe, all, where, safe_csv, bar.watch, worth,
         )  # fmt: skip
         # Before a file is written: picks that cannot be handed over were not made.
         picked = _picked(rows, found, all) if rows.is_frame else rows.result(found["rows"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, named, names, out_path, tell, whole
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, how_many, named, names, out_path, tell, whole
 from ._core import Jury, Rows
 from ._errors import DataWarning, Error
 from ._frames import given
@@ -20,8 +20,9 @@ Frame = TypeVar("Frame")
 @overload
 def rank(
     data: Path | Sequence[Path],
-    k: int = 100,
+    k: int | None = None,
     *,
+    worth: float | None = None,
     policy: str | None = None,
     state: Jury | Path | None = None,
     sigma: Any = None,
@@ -52,8 +53,9 @@ def rank(
 @overload
 def rank(
     data: Frame,
-    k: int = 100,
+    k: int | None = None,
     *,
+    worth: float | None = None,
     policy: str | None = None,
     state: Jury | Path | None = None,
     sigma: Any = None,
@@ -83,8 +85,9 @@ def rank(
 ) -> Frame: ...
 def rank(
     data: Any,
-    k: int = 100,
+    k: int | None = None,
     *,
+    worth: float | None = None,
     policy: str | None = None,
     state: Jury | Path | None = None,
     sigma: Any = None,
@@ -124,7 +127,8 @@ def rank(
     Parameters
     ----------
     data : frame, relation, stream, or names of files
-    k : how many rows to keep; within each group where there is a ``group``
+    k : how many rows to keep; within each group where there is a ``group``. By default 100, and with ``worth`` as many as there are
+    worth : keep rows whose expected reward is at least that, however many they are; by the ``state`` of a policy that expects rewards
     policy : how to rank, such as ``"esag"``; see `jurybox.policies`. Its options are further keywords
     state : a `Jury`, or a state file as `learn` writes it
     sigma : noise levels of the evaluators, by name, for policies that take them; without a policy, ``esag`` then ranks
@@ -166,6 +170,8 @@ def rank(
         policy = default_policy()
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = given(data, long=written["long"])
+    if all and worth is not None:
+        raise Error("worth= is of some rows, and all= of every one", code="two-ways")
     if all and (explain or group is not None):
         raise Error("all= goes neither with explain= nor with group=", code="two-ways")
     if all and not rows.is_frame and out is None:
@@ -173,18 +179,18 @@ def rank(
     aside = [*names(ignore), *named(reward), *named(round)]
     ask = asked(evaluators, id, aside, invert, key=group, threads=threads, written=written)
     where = out_path(out, state)
-    k, seed = whole(k, "k"), whole(seed, "seed")
+    (most, worth), seed = how_many(k, worth), whole(seed, "seed")
     jury = read(state)
     with Bar(progress) as bar:
         found = _core.rank(
-            rows.source(ask, jury, whole=where is not None), ask, k, seed, explain, all, where, safe_csv, jury, policy, options,
-            dict(sigma or {}), dict(weights or {}), every_row, bar.watch, 0,
+            rows.source(ask, jury, whole=where is not None), ask, most, seed, explain, all, where, safe_csv, jury, policy, options,
+            dict(sigma or {}), dict(weights or {}), every_row, bar.watch, 0, worth,
         )  # fmt: skip
     tell(found, rows)
     if all:
         return rows.rows(None, {"score": found["score"]}) if "score" in found else None
-    if found["total"] < k and group is None:
-        warnings.warn(f"k = {k} is more than there are rows ({found['total']}): all of them are ranked", DataWarning, stacklevel=2)
+    if found["total"] < most and group is None and worth is None:
+        warnings.warn(f"k = {most} is more than there are rows ({found['total']}): all of them are ranked", DataWarning, stacklevel=2)
     if not rows.is_frame:
         return rows.result(found["rows"])
     front: dict[str, Any] = {"rank": found["rank"], "score": found["score"]}

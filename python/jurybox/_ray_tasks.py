@@ -130,7 +130,7 @@ def rank_part(
         if jury is not None:
             own.update(evaluators=[], id=[], ignore=[], invert=[])
         source = given.source(own, jury)
-        found = _core.rank(source, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, True, None, first)
+        found = _core.rank(source, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, True, None, first, None)
         if given.is_frame:
             table = given.rows(found["row"] - first, {"rank": found["rank"], "score": found["score"]})
         else:

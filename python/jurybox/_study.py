@@ -116,6 +116,7 @@ def report(
     data: Any,
     *,
     reward: str | None = None,
+    probability: str | None = None,
     round: str | None = None,
     state: Jury | Path | None = None,
     evaluators: Names = None,
@@ -140,6 +141,7 @@ def report(
     ----------
     data : as for `rank`
     reward : the column of rewards; empty where there is no verdict
+    probability : the column with the probability of each row to be looked at, as ``pick(all=True)`` gives it: what was missed is then bounded
     round : the column of rounds, where there is one: no evaluator
     state : a jury or a state file: its weights with their intervals, and what has changed
 
@@ -148,7 +150,7 @@ def report(
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = given(data, long=written["long"])
     aside = [*names(ignore), *named(round)]
-    ask = asked(evaluators, id, aside, invert, reward, threads=threads, written=written)
+    ask = asked(evaluators, id, aside, invert, reward, probability, threads=threads, written=written)
     jury = read(state)
     with Bar(progress) as bar:
         found = _core.report(rows.source(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)

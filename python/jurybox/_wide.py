@@ -67,7 +67,7 @@ def _grades(rows: Given, score: str) -> tuple[Any, list[str]]:
     """The grades as the library reads them, NaN where there is none."""
     ask = asked([score])
     found = _core.rank(
-        rows.source(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {score: 1.0}, False, None, 0
+        rows.source(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {score: 1.0}, False, None, 0, None
     )  # fmt: skip
     return found["score"], [*rows.warned, *found["warned"]]
 

@@ -252,6 +252,34 @@ fn a_request_repeated_with_its_key_happens_once() {
 }
 
 /// Asked to end, it lets a request out that is on its way, and another process finds everything.
+/// What a file of a quorum has: two people on one item, in one request, which is repeated.
+#[test]
+fn verdicts_of_several_on_one_item_come_in_one_request() {
+    let server = Server::start("several", &[]);
+    let set_up = r#"{"evaluators": [{"name": "a"}], "quorum": 2}"#;
+    assert_eq!(server.ask("PUT", Q, set_up).status, 201);
+    server.post(
+        "/v1/queues/q/items",
+        r#"{"items": [{"id": "x1", "scores": {"a": 1}}, {"id": "x2", "scores": {"a": 2}}]}"#,
+    );
+    let verdicts = r#"{"verdicts": [{"id": "1", "item": "x1", "reviewer": "ann", "reward": 1}, {"id": "2", "item": "x2", "reviewer": "ann", "reward": 0},
+                                     {"id": "3", "item": "x1", "reviewer": "bob", "reward": 1}]}"#;
+    for _ in 0..2 {
+        let headers = [("Content-Type", "application/json"), ("Idempotency-Key", "k")];
+        let answer = server.ask_with("POST", "/v1/queues/q/verdicts", &headers, verdicts).ok();
+        assert_eq!(
+            (&answer["accepted"], &answer["repeated"], &answer["rejected"]),
+            (&json!(3), &json!(0), &json!([]))
+        );
+    }
+    let counts = &server.get(Q)["counts"];
+    assert_eq!((&counts["verdicts"], &counts["closed"]), (&json!(3), &json!(1)));
+    let one = |i: usize| json!({"id": i.to_string(), "item": "x2", "reviewer": format!("r{i}"), "reward": 1});
+    let crowd = json!({"verdicts": (0..102).map(one).collect::<Vec<_>>()}).to_string();
+    let answer = server.ask("POST", "/v1/queues/q/verdicts", &crowd);
+    assert_eq!(answer.problem(422), "refused");
+}
+
 #[test]
 fn it_ends_well_and_begins_where_it_ended() {
     let mut server = started("end");

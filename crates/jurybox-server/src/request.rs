@@ -6,7 +6,7 @@ use crate::event::{Source, Tags};
 use crate::rewards::Rewards;
 use jurybox::{Evaluators, Spec};
 use serde::{Deserialize, Deserializer, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The most items, or verdicts, of one request.
 pub const MOST_AT_ONCE: usize = 10_000;
@@ -334,6 +334,23 @@ pub struct Claimed {
     /// What the reviewer is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<serde_json::Value>,
+}
+
+impl NewVerdict {
+    /// Verdicts in parts that can each be asked for at once, in their order: no more than so many, and none with two on one item, since what
+    /// the second means depends on what became of the first.
+    pub fn apart(verdicts: &[NewVerdict], most: usize) -> Vec<&[NewVerdict]> {
+        let (mut parts, mut from, mut items) = (Vec::new(), 0, HashSet::new());
+        for (at, verdict) in verdicts.iter().enumerate() {
+            if at - from == most || !items.insert(verdict.item.as_str()) {
+                parts.push(&verdicts[from..at]);
+                from = at;
+                items = HashSet::from([verdict.item.as_str()]);
+            }
+        }
+        parts.push(&verdicts[from..]);
+        parts
+    }
 }
 
 impl Rejected {

@@ -32,6 +32,7 @@ pub(crate) fn pick<'py>(
     out: Option<PathBuf>,
     safe_csv: bool,
     watch: Option<&Bound<'py, PyAny>>,
+    worth: Option<f64>,
 ) -> Result<(Bound<'py, PyDict>, Bound<'py, Jury>)> {
     let source = Source::from_python(source)?;
     let seated = seated(py, state);
@@ -47,7 +48,7 @@ pub(crate) fn pick<'py>(
         let last = out.as_ref().is_none_or(|out| out.is_file() || !out.exists());
         change_or_begin(jury.as_deref(), reins, last, |before| {
             let mut told = Told::of(&table);
-            let options = PickOptions { k, seed, at, only_choose: !observe, ..PickOptions::default() };
+            let options = PickOptions { k, worth, seed, at, only_choose: !observe };
             let round = pick_rows(before, &table, spec.as_ref(), options)?;
             for remark in round.remarks() {
                 if remark.is_warning() { &mut told.warned } else { &mut told.said }.push(remark.to_string());

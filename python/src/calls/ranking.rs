@@ -108,8 +108,9 @@ pub(crate) fn rank<'py>(
     every_row: bool,
     watch: Option<&Bound<'py, PyAny>>,
     first_row: u64,
+    worth: Option<f64>,
 ) -> Result<Bound<'py, PyDict>> {
-    let options_of = RankOptions { k, seed, explain, grouped: asked.key.is_some(), ..RankOptions::default() };
+    let options_of = RankOptions { k, worth, seed, explain, grouped: asked.key.is_some() };
     options_of.check()?;
     let source = Source::from_python(source)?;
     let by_weights = pairs(weights)?;

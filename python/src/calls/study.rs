@@ -29,7 +29,8 @@ pub(crate) fn report<'py>(
     let source = Source::from_python(source)?;
     let (known, seated) = (state_of(py, state), seated(py, state));
     let work = move |reins: &Reins| -> std::result::Result<_, Error> {
-        let table = source.open(&asked, &seated, false, reins)?;
+        // What was missed takes a pass of its own.
+        let table = source.open(&asked, &seated, asked.is_logged(), reins)?;
         let told = Told::of(&table);
         let jury = known
             .map(|State { mut jury, .. }| {

@@ -8,7 +8,10 @@ use crate::problem::Problem;
 use crate::time::Time;
 use crate::wire::{RejectedItem, Source, Undo, Undone, Verdicts, VerdictsAnswer};
 use axum::extract::{Request as HttpRequest, State};
-use jurybox_server::{Answer, Request, Role};
+use jurybox_server::{Answer, MOST_AT_ONCE, NewVerdict, Request, Role};
+
+/// How often a request may come back to an item that it has a verdict on already.
+const MOST_PARTS: usize = 100;
 
 /// Takes in verdicts; one that names another in `revises` takes its place.
 pub(crate) async fn post(
@@ -31,13 +34,31 @@ pub(crate) async fn post(
             Source::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
         }
     }
-    let request = Request::Verdicts(verdicts.into_iter().map(Into::into).collect());
-    let Answer::Verdicts { accepted, repeated, rejected } = ask(&app, &name, &caller, &key, request).await?
-    else {
-        return Err(unexpected());
-    };
-    let rejected = rejected.into_iter().map(RejectedItem::from).chain(unread).collect();
-    Ok(Json(VerdictsAnswer { accepted, repeated, rejected }))
+    let verdicts: Vec<NewVerdict> = verdicts.into_iter().map(Into::into).collect();
+    let queue = app.queue(&name).await?;
+    let mut answer = VerdictsAnswer { accepted: 0, repeated: 0, rejected: Vec::new() };
+    if verdicts.len() > MOST_AT_ONCE {
+        return Err(Problem::unusable(format!(
+            "{} verdicts at once, more than {MOST_AT_ONCE}",
+            verdicts.len()
+        )));
+    }
+    // Several on one item, as of a file of a quorum, are asked for one after the other, each part with a key of its own.
+    let parts = NewVerdict::apart(&verdicts, MOST_AT_ONCE);
+    if parts.len() > MOST_PARTS {
+        return Err(Problem::unusable(format!("more than {MOST_PARTS} verdicts on one item at once")));
+    }
+    for (at, part) in parts.into_iter().enumerate() {
+        let call = key.call(&caller, Request::Verdicts(part.to_vec()), (at > 0).then_some(at));
+        let Answer::Verdicts { accepted, repeated, rejected } = app.ask(&queue, call).await? else {
+            return Err(unexpected());
+        };
+        answer.accepted += accepted;
+        answer.repeated += repeated;
+        answer.rejected.extend(rejected.into_iter().map(RejectedItem::from));
+    }
+    answer.rejected.extend(unread);
+    Ok(Json(answer))
 }
 
 /// Takes back a verdict that was just given.

@@ -8,7 +8,7 @@ use anyhow::{bail, ensure};
 use jurybox_files::{Records, Roles, Table, Want, expand};
 use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, Source};
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Verdicts that go into one entry of the log.
 const TOGETHER: usize = 5000;
@@ -133,7 +133,7 @@ impl Args {
             });
         }
         let actor = self.reviewer.as_deref().unwrap_or("desk");
-        for some in apart(&verdicts) {
+        for some in NewVerdict::apart(&verdicts, TOGETHER) {
             let answer = desk.ask(&Call::new(actor, Request::Verdicts(some.to_vec())))?;
             let Answer::Verdicts { accepted: new, repeated: old, rejected: refused } = answer else {
                 continue;
@@ -244,24 +244,10 @@ fn next_id(first: &str, last: &str) -> String {
     format!("{first}~r{}", turn.unwrap_or(1) + 1)
 }
 
-/// Verdicts in parts that can each be sent at once: not too many, and none with two on one item, which a file of several reviewers has.
-fn apart(verdicts: &[NewVerdict]) -> Vec<&[NewVerdict]> {
-    let (mut parts, mut from, mut items) = (Vec::new(), 0, HashSet::new());
-    for (at, verdict) in verdicts.iter().enumerate() {
-        if at - from == TOGETHER || !items.insert(verdict.item.as_str()) {
-            parts.push(&verdicts[from..at]);
-            from = at;
-            items = HashSet::from([verdict.item.as_str()]);
-        }
-    }
-    parts.push(&verdicts[from..]);
-    parts.retain(|part| !part.is_empty());
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn no_two_verdicts_have_one_id() {
