@@ -76,7 +76,7 @@ impl Queue {
             Asked::Call(call) => told(self.ask(*call)?),
             Asked::Held { reviewer } => told(self.held(&reviewer)?),
             Asked::LastVerdict { item, reviewer } => {
-                told(self.read(move |clerk| clerk.last_verdict(&item, &reviewer))??)
+                told(self.read(move |clerk| clerk.look_up(|clerk| clerk.last_verdict(&item, &reviewer)))??)
             }
             Asked::Status => told(self.read(Clerk::status)??),
             Asked::Jury => told(self.read(|clerk| clerk.replica.learner.jury().to_json())?),

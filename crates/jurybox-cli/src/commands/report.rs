@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// The column of rewards; empty where there is no verdict
     #[arg(long, value_name = "COLUMN")]
     reward: Option<String>,
-    /// The column with the probability of each row to be looked at, as `pick --all` writes it: what was missed is then bounded
+    /// The column with the probability of each row to be looked at, as `pick` writes it of all: what was missed is then bounded
     #[arg(long, value_name = "COLUMN", requires = "reward")]
     probability: Option<String>,
     /// The column of rounds, where there is one: no evaluator

@@ -9,6 +9,14 @@ use crate::rows::VerdictRow;
 use crate::store::Store;
 
 impl Clerk {
+    /// Looks something up; once more over a new connection where the one there is was lost while nobody asked.
+    pub(crate) fn look_up<T>(&mut self, look: impl Fn(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        match look(self) {
+            Err(Error::Database(_)) => self.store.reconnect().and_then(|()| look(self)),
+            told => told,
+        }
+    }
+
     /// Refuses what would be refused if it were asked for now; nothing is done.
     pub(crate) fn would(&mut self, request: Request) -> Result<(), Error> {
         let (at, call) = (self.now(), Call::new("", request));

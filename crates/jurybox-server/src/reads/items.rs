@@ -116,7 +116,7 @@ impl Queue {
     /// An item by its id, with the reasons for its place.
     pub fn explained(&self, id: &str) -> Result<Option<Explained>, Error> {
         let id = id.to_string();
-        self.read(move |clerk| clerk.explained(&id))?
+        self.read(move |clerk| clerk.look_up(|clerk| clerk.explained(&id)))?
     }
 }
 

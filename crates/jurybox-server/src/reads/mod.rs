@@ -33,13 +33,13 @@ impl Queue {
     /// What a reviewer holds now, oldest claim first.
     pub fn held(&self, reviewer: &str) -> Result<Vec<Claimed>, Error> {
         let reviewer = reviewer.to_string();
-        self.read(move |clerk| clerk.held(&reviewer))?
+        self.read(move |clerk| clerk.look_up(|clerk| clerk.held(&reviewer)))?
     }
 
     /// Whether there is an item of that id.
     pub fn knows(&self, id: &str) -> Result<bool, Error> {
         let id = id.to_string();
-        self.read(move |clerk| Ok(clerk.number_of(&id)?.is_some()))?
+        self.read(move |clerk| clerk.look_up(|clerk| Ok(clerk.number_of(&id)?.is_some())))?
     }
 
     /// Reads from the database as it is at one moment, over the connection for those who look, on the caller's thread.
