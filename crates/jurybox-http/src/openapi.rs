@@ -125,7 +125,7 @@ fn described() -> Value {
 }
 
 /// What the state of a queue says only where it is set.
-const MAY_BE_ABSENT: [&str; 4] = ["payload_days", "reward", "muted", "weights"];
+const MAY_BE_ABSENT: [&str; 5] = ["payload_days", "reward", "muted", "weights", "warnings"];
 
 /// The schemas that are others with a little more.
 fn put_together(named: &mut Map<String, Value>) {

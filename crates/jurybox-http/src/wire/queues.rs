@@ -161,7 +161,6 @@ pub(crate) struct QueueNow {
     mismatches: u64,
     /// What somebody who has just changed it should know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
     warnings: Vec<String>,
 }
 
