@@ -166,9 +166,18 @@ impl Service {
     /// Opens a folder, which is made where it is not there, or a database. Waits so long for a folder that another process has, or for
     /// a database that cannot be reached: now, and whenever it goes away later; then callers are refused until it is back.
     pub fn open(place: impl Into<Place>, wait: Duration) -> Result<Self, Error> {
+        let patience = Instant::now();
         let store = place.into().open(wait)?;
         let seats = Arc::<Seats>::default();
-        let watch = Watch::over(store.another()?, seats.clone())?;
+        let watch = loop {
+            match store.another().and_then(|another| Watch::over(another, seats.clone())) {
+                // It may go away again right after it was there.
+                Err(Error::Database(_)) if patience.elapsed() < wait => {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                watch => break watch?,
+            }
+        };
         Ok(Service { store: Mutex::new(store), seats, helpers: Arc::new(Helpers::new()), watch })
     }
 
