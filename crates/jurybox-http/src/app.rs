@@ -22,7 +22,7 @@ const KNOWN_FOR: Duration = Duration::from_secs(1);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Strangers at the door at once.
-const DOORSTEP: usize = 64;
+const DOORSTEP: usize = 512;
 
 /// After this long, whoever waits for an answer asks whether the database is there at all.
 const LONG: Duration = Duration::from_secs(4);

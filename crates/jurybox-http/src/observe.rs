@@ -54,7 +54,7 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
     let person = pages::is_person(request.headers()).then(|| request.uri().path().to_string());
     let who = std::sync::Arc::new(std::sync::Mutex::new(None));
     request.extensions_mut().insert(Noted(who.clone()));
-    let at_the_door = matches!(route.as_str(), "/login" | "/logout");
+    let at_the_door = route == "/login" && request.method() == axum::http::Method::POST;
     let room = if at_the_door { &app.0.doorstep } else { &app.0.room }.try_acquire();
     let mut response = if head_of(&request) > HEAD {
         too_long().into_response()

@@ -6,7 +6,7 @@ use crate::event::{Source, Tags};
 use crate::rewards::Rewards;
 use jurybox::{Evaluators, Spec};
 use serde::{Deserialize, Deserializer, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// The most items, or verdicts, of one request.
 pub const MOST_AT_ONCE: usize = 10_000;
@@ -337,18 +337,27 @@ pub struct Claimed {
 }
 
 impl NewVerdict {
-    /// Verdicts in parts that can each be asked for at once, in their order: no more than so many, and none with two on one item, since what
-    /// the second means depends on what became of the first.
-    pub fn apart(verdicts: &[NewVerdict], most: usize) -> Vec<&[NewVerdict]> {
-        let (mut parts, mut from, mut items) = (Vec::new(), 0, HashSet::new());
-        for (at, verdict) in verdicts.iter().enumerate() {
-            if at - from == most || !items.insert(verdict.item.as_str()) {
-                parts.push(&verdicts[from..at]);
-                from = at;
-                items = HashSet::from([verdict.item.as_str()]);
+    /// Verdicts in parts that can each be asked for at once, one part after the other: no more than so many, and none with two on one item,
+    /// since what the second means depends on what became of the first. The first on each item come first, then the second ones, and so on.
+    pub fn apart(verdicts: Vec<NewVerdict>, most: usize) -> Vec<Vec<NewVerdict>> {
+        let mut turns: Vec<Vec<NewVerdict>> = vec![Vec::new()];
+        let mut on: HashMap<String, usize> = HashMap::new();
+        for verdict in verdicts {
+            let turn = on.entry(verdict.item.clone()).or_default();
+            if turns.len() == *turn {
+                turns.push(Vec::new());
             }
+            turns[*turn].push(verdict);
+            *turn += 1;
         }
-        parts.push(&verdicts[from..]);
+        let mut parts = Vec::new();
+        for mut turn in turns {
+            while turn.len() > most {
+                let rest = turn.split_off(most);
+                parts.push(std::mem::replace(&mut turn, rest));
+            }
+            parts.push(turn);
+        }
         parts
     }
 }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 ///
 /// Rows are all items, with a reward where somebody looked and the probability with which somebody would. Rewards are weighed by one over
 /// their probability, and what a jury expects of the other rows makes the interval narrower: it learns from the rewards at hand, for each
-/// fifth of the rows from the other four (prediction-powered inference). Intervals hold the mean in 95 of 100 files or more, however few
-/// rewards there are, where the range of rewards is known: 0 and 1, or as declared with --reward-range.
+/// fifth of the rows from the other four (prediction-powered inference). Intervals hold the mean in 95 of 100 files or more where
+/// the range of rewards is known (0 and 1, or as declared with --reward-range) and probabilities are not steep; others have a `?`.
 ///
 ///   jurybox prevalence month.csv --id post_id --reward harmful --probability p --by language --period created/week
 ///
@@ -50,6 +50,12 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
+        if let (Some(by), Some(period)) = (&self.by, &self.period) {
+            anyhow::ensure!(
+                *by != period.column,
+                "--by {by}: the same column as of --period; leave one of them out"
+            );
+        }
         let mut state = self.state.as_deref().map(read_jury).transpose()?;
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {

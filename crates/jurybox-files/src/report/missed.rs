@@ -56,17 +56,30 @@ impl Missed {
     /// One pass over a table with rewards and probabilities.
     pub(super) fn of(table: &Table) -> Result<Missed, Error> {
         let mut sums = Sums { least: 1.0, ..Sums::default() };
+        let mut last = At::default();
         let want = Want { reward: true, probability: true, ..Want::default() };
         table.scan(
             want,
             |part| Ok((part.batch.rewards().to_vec(), part.batch.probabilities().to_vec())),
             |at, (rewards, probabilities)| {
+                last = at;
                 for (row, (reward, probability)) in rewards.into_iter().zip(probabilities).enumerate() {
                     sums.take(reward, probability).map_err(|reason| bad(table, at, row, reason))?;
                 }
                 Ok(())
             },
         )?;
+        // A file of what was looked at alone would have missed nothing.
+        let most = sums.expected + CHANCE * sums.variance.sqrt() + 0.01 * sums.expected;
+        if sums.looked_at_by_lot as f64 > most {
+            let reason = format!(
+                "{} by lot, where the probabilities say about {:.0}: rows that nobody looked at were left out of the file, and what was \
+                 missed is among those; put them in",
+                counted(sums.looked_at_by_lot, "reward"),
+                sums.expected
+            );
+            return Err(bad(table, last, 0, reason));
+        }
         Ok(sums.missed())
     }
 

@@ -44,12 +44,12 @@ pub(crate) async fn post(
         )));
     }
     // Several on one item, as of a file of a quorum, are asked for one after the other, each part with a key of its own.
-    let parts = NewVerdict::apart(&verdicts, MOST_AT_ONCE);
+    let parts = NewVerdict::apart(verdicts, MOST_AT_ONCE);
     if parts.len() > MOST_PARTS {
         return Err(Problem::unusable(format!("more than {MOST_PARTS} verdicts on one item at once")));
     }
     for (at, part) in parts.into_iter().enumerate() {
-        let call = key.call(&caller, Request::Verdicts(part.to_vec()), (at > 0).then_some(at));
+        let call = key.call(&caller, Request::Verdicts(part), (at > 0).then_some(at));
         let Answer::Verdicts { accepted, repeated, rejected } = app.ask(&queue, call).await? else {
             return Err(unexpected());
         };

@@ -63,7 +63,8 @@ pub struct PrevalenceLine {
     /// The interval that a normal law would give: where probabilities are equal, that of `ppi_mean_ci` in PyPI's `ppi-python`. With few
     /// rewards, or rare ones, it holds less often than it says.
     pub normal: Option<Ends>,
-    /// Whether the interval can be believed: nothing is known of rewards larger than those seen, and too few were.
+    /// Whether the interval can be believed. Not so where rewards may be larger than those seen, and too few were; where probabilities differ
+    /// by more than tenfold; and where nobody was drawn among rows that were left to chance.
     pub trusted: bool,
 }
 
@@ -96,9 +97,21 @@ impl PrevalenceLine {
             standard_error: estimate.map(|estimate| estimate.standard_error),
             lambda: estimate.map(|estimate| estimate.lambda),
             normal: estimate.map(|estimate| estimate.normal()).map(|(low, high)| Ends { low, high }),
-            trusted: range.known || estimate.is_some_and(|estimate| estimate.settled),
+            trusted: (range.known || estimate.is_some_and(|estimate| estimate.settled)) && !is_uneven(rows),
         }
     }
+}
+
+/// Whether few rows stand for many, or none for some: of those that were left to chance.
+fn is_uneven(rows: &[Row]) -> bool {
+    /// How many times the least probability the largest may be.
+    const STEEPEST: f64 = 10.0;
+    let by_lot = || rows.iter().filter(|row| row.probability < 1.0);
+    let ends = by_lot().fold((f64::INFINITY, 0.0_f64), |(least, most), row| {
+        (least.min(row.probability), most.max(row.probability))
+    });
+    let is_blind = by_lot().next().is_some() && by_lot().all(|row| row.reward.is_nan());
+    is_blind || ends.1 > STEEPEST * ends.0
 }
 
 impl Prevalence {
@@ -114,8 +127,9 @@ impl Prevalence {
         let all = PrevalenceLine::of(None, None, all, range);
         if lines.iter().chain([&all]).any(|line| !line.trusted && line.mean.is_some()) {
             warnings.push(format!(
-                "intervals with a `?` cannot be trusted: rewards may be larger or smaller than the {} to {} that were seen, and too few \
-                 were to tell. Declare what they can be (--reward-range), or look at more",
+                "intervals with a `?` cannot be trusted: rewards may be larger or smaller than the {} to {} that were seen and too few \
+                 were to tell (declare what they can be: --reward-range); or probabilities differ by more than tenfold, so that a few \
+                 rows stand for most; or none was drawn of those that were left to chance. Look at more",
                 short(range.low),
                 short(range.high)
             ));

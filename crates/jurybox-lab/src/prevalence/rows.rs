@@ -173,7 +173,7 @@ fn unlikely(reward: f64, probability: f64) -> Option<String> {
              or leave such rows out and speak of the others"
                 .into(),
         )
-    } else if !(0.0..=1.0).contains(&probability) {
+    } else if !probability.is_nan() && !(0.0..=1.0).contains(&probability) {
         Some(format!("{probability} is not the probability of a pick; {RULE}"))
     } else {
         None

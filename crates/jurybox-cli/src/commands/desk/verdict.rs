@@ -133,8 +133,8 @@ impl Args {
             });
         }
         let actor = self.reviewer.as_deref().unwrap_or("desk");
-        for some in NewVerdict::apart(&verdicts, TOGETHER) {
-            let answer = desk.ask(&Call::new(actor, Request::Verdicts(some.to_vec())))?;
+        for some in NewVerdict::apart(verdicts, TOGETHER) {
+            let answer = desk.ask(&Call::new(actor, Request::Verdicts(some)))?;
             let Answer::Verdicts { accepted: new, repeated: old, rejected: refused } = answer else {
                 continue;
             };

@@ -79,9 +79,7 @@ pub(crate) async fn serve(
     let listening = listening.with_context(|| format!("cannot listen at {}", settings.listen))?;
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let address = listening.address()?;
-    if let Some(certificate) = listening.certificate() {
-        renew_when_asked(certificate)?;
-    }
+    renew_when_asked(listening.certificate())?;
     // It answers while it loads: those who watch over it can see that it does.
     let answering = tokio::spawn(listening.run(async move { drop(ended.await) }));
     let stop = stopped()?;
@@ -148,16 +146,17 @@ fn say_what_next(app: &App, url: &str, flag: &str) {
     }
 }
 
-/// Reads the certificate again whenever SIGHUP comes, so that one can be renewed without an interruption.
+/// Reads the certificate again whenever SIGHUP comes, so that one can be renewed without an interruption. Without one it goes on all the same.
 #[cfg(unix)]
-fn renew_when_asked(certificate: Certificate) -> std::io::Result<()> {
+fn renew_when_asked(certificate: Option<Certificate>) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
-            match certificate.renew() {
-                Ok(()) => say(format_args!("the certificate was read again")),
-                Err(error) => say(format_args!("the certificate stays as it was: {error}")),
+            match certificate.as_ref().map(Certificate::renew) {
+                None => say(format_args!("there is no certificate to be read again")),
+                Some(Ok(())) => say(format_args!("the certificate was read again")),
+                Some(Err(error)) => say(format_args!("the certificate stays as it was: {error}")),
             }
         }
     });
@@ -166,7 +165,7 @@ fn renew_when_asked(certificate: Certificate) -> std::io::Result<()> {
 
 /// Reads the certificate again whenever it is asked to; here nobody can.
 #[cfg(not(unix))]
-fn renew_when_asked(_: Certificate) -> std::io::Result<()> {
+fn renew_when_asked(_: Option<Certificate>) -> std::io::Result<()> {
     Ok(())
 }
 
