@@ -54,7 +54,8 @@ fn moment(text: &[u8]) -> Option<String> {
         rest = &after[end..];
     }
     let (zoned, offset) = zone(rest)?;
-    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset * 60;
+    let seconds =
+        crate::days_from(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset * 60;
     let (day, time) = (date(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
     if !zoned && time == 0 && parts == 0 {
         return Some(day);
@@ -90,15 +91,6 @@ fn digits(text: &[u8]) -> Option<i64> {
         return None;
     }
     std::str::from_utf8(text).ok()?.parse().ok()
-}
-
-/// Days since 1970-01-01 of a date (proleptic Gregorian calendar).
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years are counted from March, so that the day that comes and goes is the last of its year.
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719_468
 }
 
 #[cfg(test)]

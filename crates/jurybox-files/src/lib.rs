@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+mod calendar;
 mod choose;
 mod column;
 mod content;
@@ -66,6 +67,7 @@ mod watch;
 mod write;
 
 pub use ask::Batch;
+pub use calendar::{date_of, days_from};
 pub use choose::{PickOptions, PickedRow, Picking, choose, was_picked_from};
 pub use content::Content;
 pub use destination::{followed, refuse_overwriting};

@@ -1,5 +1,6 @@
 //! Times as clients write them (RFC 3339) and as the log has them (microseconds since 1970).
 
+use jurybox_files::{date_of, days_from};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -13,7 +14,7 @@ impl std::fmt::Display for Time {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (seconds, micros) = (self.0.div_euclid(1_000_000), self.0.rem_euclid(1_000_000));
         let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-        let (year, month, day) = civil(days);
+        let (year, month, day) = date_of(days);
         let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
         if micros > 0 {
@@ -21,28 +22,6 @@ impl std::fmt::Display for Time {
         }
         f.write_str("Z")
     }
-}
-
-/// The date of a day since 1970, in the calendar of the day (Hinnant's `civil_from_days`).
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, day)
-}
-
-/// The day since 1970 of a date.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 impl std::str::FromStr for Time {
@@ -94,10 +73,10 @@ fn parsed(text: &str) -> Option<Time> {
     };
     // A leap second is the next one.
     let fits = (1..=12).contains(&month) && hour < 24 && minute < 60 && second <= 60;
-    if !fits || civil(days(year, month, day)) != (year, month, day) {
+    if !fits || date_of(days_from(year, month, day)) != (year, month, day) {
         return None;
     }
-    let seconds = days(year, month, day) * DAY + hour * 3600 + minute * 60 + second - east;
+    let seconds = days_from(year, month, day) * DAY + hour * 3600 + minute * 60 + second - east;
     Some(Time(seconds * 1_000_000 + micros))
 }
 
@@ -149,8 +128,8 @@ mod tests {
     #[test]
     fn every_day_of_four_centuries_comes_back() {
         for day in -1000..146_097 + 1000 {
-            let (year, month, date) = civil(day);
-            assert_eq!(days(year, month, date), day);
+            let (year, month, date) = date_of(day);
+            assert_eq!(days_from(year, month, date), day);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Days, weeks and months, out of dates as files have them.
 
+use jurybox_files::{date_of, days_from};
 use std::fmt;
 use std::str::FromStr;
 
@@ -63,14 +64,14 @@ impl Period {
     /// second since 1970.
     pub(super) fn of(&self, cell: &str) -> Option<String> {
         let days = written(cell).or_else(|| counted(cell))?;
-        let (year, month, day) = civil(days);
+        let (year, month, day) = date_of(days);
         Some(match self.length {
             Length::Day => format!("{year:04}-{month:02}-{day:02}"),
             Length::Month => format!("{year:04}-{month:02}"),
             Length::Week => {
                 // A week is of the year that its Thursday is in; 1970 began on one.
                 let thursday = days - (days + 3).rem_euclid(7) + 3;
-                let (year, _, _) = civil(thursday);
+                let (year, _, _) = date_of(thursday);
                 format!("{year:04}-W{:02}", (thursday - days_from(year, 1, 1)) / 7 + 1)
             }
         })
@@ -89,7 +90,7 @@ fn written(cell: &str) -> Option<i64> {
     let ends = cell.get(10).is_none_or(|next| !next.is_ascii_digit());
     let days = days_from(year, month, day);
     // The 31st of June is the first of July, which is not what was written.
-    (apart && ends && civil(days) == (year, month, day)).then_some(days)
+    (apart && ends && date_of(days) == (year, month, day)).then_some(days)
 }
 
 /// Days since 1970 of a number of seconds, or of a finer count, which is told by its size.
@@ -105,26 +106,6 @@ fn counted(cell: &str) -> Option<i64> {
         _ => return None,
     };
     Some((seconds / per_second / 86_400.0).floor() as i64)
-}
-
-/// Days from the first of January 1970 to a day: Howard Hinnant's `days_from_civil`.
-fn days_from(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// And back: his `civil_from_days`.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let of_month = day - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (year + 400 * era + later, month, of_month)
 }
 
 #[cfg(test)]

@@ -237,18 +237,9 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// Days since 1970-01-01 as a date (proleptic Gregorian calendar).
+/// Days since 1970-01-01 as a date.
 pub(crate) fn date(days: i64) -> String {
-    // Years are counted from March, so that the day that comes and goes is the last of its year.
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let day_of_era = z.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = crate::date_of(days);
     format!("{year:04}-{month:02}-{day:02}")
 }
 

@@ -1,0 +1,47 @@
+//! Days and dates: the proleptic Gregorian calendar, by Howard Hinnant's `days_from_civil` and `civil_from_days`.
+
+/// Days from the first of January 1970 to a date.
+///
+/// ```
+/// assert_eq!(jurybox_files::days_from(1970, 1, 1), 0);
+/// assert_eq!(jurybox_files::days_from(2024, 2, 29), 19_782);
+/// ```
+pub fn days_from(year: i64, month: i64, day: i64) -> i64 {
+    // Years are counted from March, so that the day that comes and goes is the last of its year; eras are 400 years.
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// Year, month and day, so many days after the first of January 1970.
+///
+/// ```
+/// assert_eq!(jurybox_files::date_of(19_782), (2024, 2, 29));
+/// ```
+pub fn date_of(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (year + 400 * era + later, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_day_of_an_era_has_its_date_and_comes_after_the_one_before() {
+        let mut before = date_of(-1001);
+        for days in -1000..146_097 + 1000 {
+            let (year, month, day) = date_of(days);
+            assert_eq!(days_from(year, month, day), days);
+            assert!((year, month, day) > before);
+            before = (year, month, day);
+        }
+    }
+}
