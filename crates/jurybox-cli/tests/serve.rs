@@ -274,6 +274,12 @@ fn verdicts_of_several_on_one_item_come_in_one_request() {
     }
     let counts = &server.get(Q)["counts"];
     assert_eq!((&counts["verdicts"], &counts["closed"]), (&json!(3), &json!(1)));
+    // A key stands for all of a request, also where it begins like another.
+    let first = r#"{"verdicts": [{"id": "9", "item": "x2", "reviewer": "cyd", "reward": 0}]}"#;
+    let more = r#"{"verdicts": [{"id": "9", "item": "x2", "reviewer": "cyd", "reward": 0}, {"id": "10", "item": "x2", "reviewer": "dan", "reward": 0}]}"#;
+    let headers = [("Content-Type", "application/json"), ("Idempotency-Key", "other")];
+    assert_eq!(server.ask_with("POST", "/v1/queues/q/verdicts", &headers, first).ok()["accepted"], 1);
+    assert_eq!(server.ask_with("POST", "/v1/queues/q/verdicts", &headers, more).problem(422), "key_reused");
     let one = |i: usize| json!({"id": i.to_string(), "item": "x2", "reviewer": format!("r{i}"), "reward": 1});
     let crowd = json!({"verdicts": (0..102).map(one).collect::<Vec<_>>()}).to_string();
     let answer = server.ask("POST", "/v1/queues/q/verdicts", &crowd);

@@ -6,7 +6,6 @@ use crate::event::Body;
 use crate::request::{Answer, Call};
 use crate::rows::{Remembered, Write};
 use crate::store::Store;
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
 /// A call being answered.
@@ -65,19 +64,15 @@ pub(crate) fn name_items(
     Ok(())
 }
 
-fn hash_of(call: &Call) -> Vec<u8> {
-    Sha256::digest(serde_json::to_vec(&call.request).unwrap_or_default()).to_vec()
-}
-
 /// What is to be remembered of an answer, where the call has a key.
 pub(crate) fn remember(call: &Call, answer: &Answer) -> Option<Remembered> {
     let (key, answer) = (call.idempotency.clone()?, serde_json::to_string(answer).ok()?);
-    Some(Remembered { key, hash: hash_of(call), answer })
+    Some(Remembered { key, hash: call.fingerprint(), answer })
 }
 
 /// The answer that was given before.
 pub(crate) fn repeated(there: &Remembered, call: &Call) -> Result<Answer, Error> {
-    if there.hash != hash_of(call) {
+    if there.hash != call.fingerprint() {
         return Err(Error::KeyReused { key: there.key.clone() });
     }
     if there.answer.is_empty() {

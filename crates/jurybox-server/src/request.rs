@@ -6,6 +6,7 @@ use crate::event::{Source, Tags};
 use crate::rewards::Rewards;
 use jurybox::{Evaluators, Spec};
 use serde::{Deserialize, Deserializer, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 
 /// The most items, or verdicts, of one request.
@@ -26,12 +27,15 @@ pub struct Call {
     pub idempotency: Option<String>,
     /// What is asked.
     pub request: Request,
+    /// Where it is one part of something that was asked for with one key: all of it, so that the key stands for that and nothing else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    whole: Vec<u8>,
 }
 
 impl Call {
     /// Without an idempotency key.
     pub fn new(actor: impl Into<String>, request: Request) -> Self {
-        Call { actor: actor.into(), idempotency: None, request }
+        Call { actor: actor.into(), idempotency: None, request, whole: Vec::new() }
     }
 
     /// The same with an idempotency key.
@@ -40,6 +44,27 @@ impl Call {
         self.idempotency = Some(key.into());
         self
     }
+
+    /// The same as a part of this.
+    #[must_use]
+    pub fn part_of(mut self, whole: &Request) -> Self {
+        self.whole = fingerprint(whole);
+        self
+    }
+
+    /// What tells whether a key is used for the same again.
+    pub(crate) fn fingerprint(&self) -> Vec<u8> {
+        let mut own = fingerprint(&self.request);
+        if !self.whole.is_empty() {
+            own.extend(&self.whole);
+            own = Sha256::digest(own).to_vec();
+        }
+        own
+    }
+}
+
+fn fingerprint(request: &Request) -> Vec<u8> {
+    Sha256::digest(serde_json::to_vec(request).unwrap_or_default()).to_vec()
 }
 
 /// What can be asked of a queue.

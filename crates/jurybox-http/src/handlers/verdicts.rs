@@ -44,12 +44,17 @@ pub(crate) async fn post(
         )));
     }
     // Several on one item, as of a file of a quorum, are asked for one after the other, each part with a key of its own.
+    let whole = Request::Verdicts(verdicts.clone());
     let parts = NewVerdict::apart(verdicts, MOST_AT_ONCE);
+    let is_parted = parts.len() > 1;
     if parts.len() > MOST_PARTS {
         return Err(Problem::unusable(format!("more than {MOST_PARTS} verdicts on one item at once")));
     }
     for (at, part) in parts.into_iter().enumerate() {
-        let call = key.call(&caller, Request::Verdicts(part), (at > 0).then_some(at));
+        let mut call = key.call(&caller, Request::Verdicts(part), (at > 0).then_some(at));
+        if is_parted {
+            call = call.part_of(&whole);
+        }
         let Answer::Verdicts { accepted, repeated, rejected } = app.ask(&queue, call).await? else {
             return Err(unexpected());
         };
