@@ -1,4 +1,5 @@
-//! HTML that somebody else wrote, reduced to the structure of its text: no attributes, no elements but those that set text.
+//! HTML that somebody else wrote, reduced to the structure of its text: no attributes, no elements but those that set text. What a reader of the
+//! page would see, the reviewer must see: tags and comments end where browsers end them, and words within attributes are written out.
 
 use jurybox_draw::escaped;
 
@@ -47,11 +48,12 @@ const KEPT: [&str; 40] = [
 ];
 /// These as well: a list has its marks by it.
 const LISTS: [&str; 3] = ["ul", "tbody", "thead"];
-/// Elements whose content is not text.
-const DROPPED: [&str; 12] = [
-    "script", "style", "template", "noscript", "iframe", "object", "svg", "math", "title", "textarea",
-    "select", "head",
-];
+/// Elements whose content nobody is shown.
+const DROPPED: [&str; 5] = ["script", "style", "template", "iframe", "title"];
+/// Attributes that readers see, or are led to.
+const SEEN: [&str; 6] = ["alt", "href", "label", "placeholder", "src", "value"];
+/// How much of one is written out.
+const LONGEST: usize = 300;
 /// Elements that are never closed.
 const SINGLE: [&str; 2] = ["br", "hr"];
 
@@ -72,14 +74,19 @@ pub(super) fn cleaned(text: &str) -> String {
             continue;
         };
         rest = after;
-        let Tag::Element { name, closes } = tag else { continue };
+        let Tag::Element { name, closes, words } = tag else { continue };
         if let Some(dropped) = DROPPED.iter().find(|other| **other == name) {
             if !closes {
                 rest = past(rest, dropped);
             }
             continue;
         }
-        let Some(kept) = KEPT.iter().chain(&LISTS).find(|other| **other == name) else { continue };
+        let words =
+            words.iter().fold(String::new(), |all, word| all + "<small>[" + &plain(word) + "]</small>");
+        let Some(kept) = KEPT.iter().chain(&LISTS).find(|other| **other == name) else {
+            html.push_str(&words);
+            continue;
+        };
         match (closes, SINGLE.contains(kept)) {
             (false, true) => html = html + "<" + kept + ">",
             (false, false) if open.len() == DEEPEST => {}
@@ -97,6 +104,7 @@ pub(super) fn cleaned(text: &str) -> String {
                 }
             }
         }
+        html.push_str(&words);
     }
     html.push_str(&plain(rest));
     for name in open.into_iter().rev() {
@@ -124,6 +132,8 @@ enum Tag {
     Element {
         name: String,
         closes: bool,
+        /// What its attributes say to readers.
+        words: Vec<String>,
     },
     /// A comment, a declaration.
     Other,
@@ -132,7 +142,7 @@ enum Tag {
 /// The tag that a text begins with, and what follows it. None where it is a sign in a text.
 fn tag(text: &str) -> Option<(Tag, &str)> {
     if let Some(comment) = text.strip_prefix("<!--") {
-        return Some((Tag::Other, comment.find("-->").map_or("", |at| &comment[at + 3..])));
+        return Some((Tag::Other, after_comment(comment)));
     }
     let inner = &text[1..];
     if inner.starts_with(['!', '?']) {
@@ -147,21 +157,60 @@ fn tag(text: &str) -> Option<(Tag, &str)> {
     }
     let end = named.find(|c: char| c.is_ascii_whitespace() || c == '/' || c == '>').unwrap_or(named.len());
     let name = named[..end].to_ascii_lowercase();
-    Some((Tag::Element { name, closes }, after_tag(&named[end..])))
+    let (words, after) = attributes(&named[end..]);
+    Some((Tag::Element { name, closes, words }, after))
 }
 
-/// What follows the end of a tag; a sign within quotes does not end it.
-fn after_tag(text: &str) -> &str {
-    let mut quote = None;
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
-            (None, '>') => return &text[at + 1..],
-            (None, '"' | '\'') => quote = Some(c),
-            (Some(open), c) if open == c => quote = None,
-            _ => {}
+/// What follows the end of a comment, by the rules of HTML: `<!-->` is one, and `--!>` ends one.
+fn after_comment(text: &str) -> &str {
+    for short in [">", "->"] {
+        if let Some(after) = text.strip_prefix(short) {
+            return after;
         }
     }
-    ""
+    let ends = ["-->", "--!>"].map(|end| text.find(end).map(|at| at + end.len()));
+    ends.into_iter().flatten().min().map_or("", |at| &text[at..])
+}
+
+/// What the attributes of a tag say to readers, and what follows the end of the tag. A quote means something at the beginning of a value
+/// alone, and a sign within such a value does not end the tag.
+fn attributes(text: &str) -> (Vec<String>, &str) {
+    let mut words = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
+        let Some(first) = rest.chars().next() else { return (words, "") };
+        if first == '>' {
+            return (words, &rest[1..]);
+        }
+        // A name may begin with anything, an equals sign too.
+        let is_end = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>' | '=');
+        let begun = first.len_utf8();
+        let end = rest[begun..].find(is_end).map_or(rest.len(), |at| begun + at);
+        let name = rest[..end].to_ascii_lowercase();
+        rest = rest[end..].trim_start_matches(|c: char| c.is_ascii_whitespace());
+        let Some(value) = rest.strip_prefix('=') else { continue };
+        let value = value.trim_start_matches(|c: char| c.is_ascii_whitespace());
+        let (said, after) = match value.chars().next() {
+            Some(quote @ ('"' | '\'')) => match value[1..].find(quote) {
+                Some(at) => (&value[1..=at], &value[at + 2..]),
+                // A browser shows nothing of a tag that never ends.
+                None => return (words, ""),
+            },
+            _ => value
+                .split_at(value.find(|c: char| c.is_ascii_whitespace() || c == '>').unwrap_or(value.len())),
+        };
+        if SEEN.contains(&name.as_str()) && !said.trim().is_empty() {
+            // A picture within its address has no end.
+            let (begins, goes_on) = said
+                .trim()
+                .char_indices()
+                .nth(LONGEST)
+                .map_or((said.trim(), ""), |(at, _)| (&said.trim()[..at], "…"));
+            words.push(format!("{begins}{goes_on}"));
+        }
+        rest = after;
+    }
 }
 
 /// What follows the end of an element whose content is not text.
@@ -171,7 +220,7 @@ fn past<'a>(text: &'a str, name: &str) -> &'a str {
         from += at + 2;
         let end = from + name.len();
         if text.get(from..end).is_some_and(|other| other.eq_ignore_ascii_case(name)) {
-            return after_tag(&text[end..]);
+            return attributes(&text[end..]).1;
         }
     }
     ""
@@ -187,18 +236,44 @@ mod tests {
             ("<p class=x>a <b>b</b></p>", "<p>a <b>b</b></p>"),
             ("<script>alert('</p>')</script>after", "after"),
             ("<style>p{}</style><h1 onclick='x>y'>t</h1>", "<h1>t</h1>"),
-            ("<img src=x onerror=alert(1)>text", "text"),
+            ("<img src=x onerror=alert(1)>text", "<small>[x]</small>text"),
             ("a < b &amp; c > d", "a &lt; b &amp; c &gt; d"),
             ("<ul><li>one<li>two</ul>", "<ul><li>one<li>two</li></li></ul>"),
             ("</p>late<p>open", "late<p>open</p>"),
-            ("<!-- <script> --><a href='javascript:x'>link</a>", "<a>link</a>"),
-            ("<svg><p>inner</p></svg>x<br/>y", "x<br>y"),
+            ("<!-- <script> --><a href='javascript:x'>link</a>", "<a><small>[javascript:x]</small>link</a>"),
+            ("<svg><text>inner</text></svg>x<br/>y", "innerx<br>y"),
             ("<p title=\"a>b\">t", "<p>t</p>"),
             ("<scr<script>ipt>alert(1)</script>", "ipt&gt;alert(1)"),
             ("<", "&lt;"),
             ("</", "&lt;/"),
         ] {
             assert_eq!(cleaned(text), clean, "{text}");
+        }
+    }
+
+    /// What a browser would show of it, as Chromium does.
+    #[test]
+    fn nothing_that_readers_see_is_hidden() {
+        for text in [
+            "<p>A cat.</p><p x=a\">THREAT</p>",
+            "<p x='\">THREAT</p>'>THREAT</p>",
+            "<!-->THREAT",
+            "<!--->THREAT",
+            "<!--x--!>THREAT",
+            "<textarea>THREAT</textarea>",
+            "<object>THREAT</object>",
+            "<noscript>THREAT</noscript>",
+            "<select><option>THREAT</select>",
+            "<math><mtext>THREAT</mtext></math>",
+            "<svg><text>THREAT</text></svg>",
+            "<input value=THREAT>",
+            "<img alt='THREAT'>",
+            "<head><p>THREAT",
+            "<a href=\"https://example.org/THREAT\">your bank</a>",
+            "<p =\">THREAT</p>",
+            "<p a=b/>THREAT",
+        ] {
+            assert!(cleaned(text).contains("THREAT"), "{text} became {}", cleaned(text));
         }
     }
 
