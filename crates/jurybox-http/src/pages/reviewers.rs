@@ -12,7 +12,7 @@ use crate::wire::GOLDEN;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use jurybox::Interval;
-use jurybox_server::{Rewards, Source};
+use jurybox_server::{Rewards, Source, Worked};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashMap};
 
@@ -89,7 +89,7 @@ pub(super) async fn page(
             section class="panel" {
                 h2 { "How to read it" }
                 p class="small" { b { "Pace" } " is the middle time between two verdicts, pauses of more than ten minutes left out." }
-                p class="small" { b { "With others" } " is about items that several have judged (" code { "quorum" } "): how often a reviewer says what each of the others says of the same item, one's own vote left out, with its 95% interval and the number of items. " b { "By chance" } " is how often that would be so if nobody looked and everybody said each label as often as now: agreement is worth what it is above that." }
+                p class="small" { b { "With others" } " is about items that several have judged (" code { "quorum" } "): how often a reviewer says what each of the others says of the same item, one's own vote left out, and those who are asked only because others differ, with its 95% interval and the number of items. " b { "By chance" } " is how often that would be so if nobody looked and everybody said each label as often as now: agreement is worth what it is above that." }
                 p class="small" { b { "Golden" } " items have a known label, which the desk does not show; the table says how often a reviewer found it. Make one by saying so when it is sent: " code { "{\"id\": \"p1\", \"scores\": {…}, \"golden\": \"harmful\"}" } ", or by a column of a file: " code { "jurybox serve --import scores.csv --id id --golden known" } "." }
                 p class="small" { "Only blind verdicts are compared: who takes a verdict back has seen what the jury thought, and the next one on that item is counted apart." }
                 p class="small" { "A figure of few verdicts says little: the number behind it is beside it." }
@@ -110,14 +110,27 @@ fn known(right: &str, scale: Option<&Rewards>) -> Option<f64> {
     labelled.or_else(plain)
 }
 
+/// What was said of each item by those who were asked whatever the others said: as many as the quorum, in the order of time. Whoever comes after
+/// them comes because they differed, and would agree with half of them by that alone.
+fn independent<'a>(
+    blind: impl Iterator<Item = &'a Worked>,
+    quorum: usize,
+) -> HashMap<u64, Vec<(i64, &'a str, f64)>> {
+    let mut said: HashMap<u64, Vec<(i64, &str, f64)>> = HashMap::new();
+    for work in blind {
+        said.entry(work.n).or_default().push((work.at, &work.reviewer, work.reward));
+    }
+    for first in said.values_mut() {
+        first.sort_by_key(|(at, ..)| *at);
+        first.truncate(quorum);
+    }
+    said
+}
+
 /// The reviewers by name.
 fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
     let people = || seen.worked.iter().filter(|work| work.source == Source::Reviewer);
-    // What was said of each item by those who had seen nothing but the item.
-    let mut said: HashMap<u64, Vec<(&str, f64)>> = HashMap::new();
-    for work in people().filter(|work| !work.seen) {
-        said.entry(work.n).or_default().push((&work.reviewer, work.reward));
-    }
+    let said = independent(people().filter(|work| !work.seen), seen.config.quorum as usize);
     let mut all: BTreeMap<&str, Reviewer> = BTreeMap::new();
     for work in people() {
         let of = all.entry(&work.reviewer).or_default();
@@ -131,12 +144,10 @@ fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
         if work.seen {
             continue;
         }
-        let there: Vec<f64> = said[&work.n]
-            .iter()
-            .filter(|(who, _)| *who != work.reviewer)
-            .map(|(_, reward)| *reward)
-            .collect();
-        if !there.is_empty() {
+        let first = &said[&work.n];
+        let there: Vec<f64> =
+            first.iter().filter(|(_, who, _)| *who != work.reviewer).map(|(_, _, reward)| *reward).collect();
+        if !there.is_empty() && there.len() < first.len() {
             of.others.add(work.reward, &there);
         }
         let right = work.tags.get(GOLDEN).and_then(|right| known(right, seen.config.reward.as_ref()));
@@ -214,6 +225,31 @@ mod tests {
         split.add(1.0, &[1.0, 0.0]);
         assert_eq!((split.items, split.agreed, split.by_chance()), (1, 0.5, 0.5));
         assert_eq!(Met::default().agreement(), None);
+    }
+
+    /// Three who toss coins, the third asked where the first two differ: those two agree in half of the items, and the third with nobody.
+    #[test]
+    fn whoever_breaks_a_tie_is_not_compared() {
+        let work = |n: u64, at: i64, reviewer: &str, reward: f64| Worked {
+            at,
+            claimed: None,
+            arrived: 0,
+            n,
+            reviewer: reviewer.into(),
+            source: Source::Reviewer,
+            label: None,
+            reward,
+            decides: None,
+            explored: false,
+            seen: false,
+            scores: Vec::new(),
+            tags: [].into(),
+        };
+        let all =
+            [work(1, 5, "cyd", 1.0), work(1, 3, "bob", 0.0), work(1, 2, "ann", 1.0), work(2, 4, "ann", 1.0)];
+        let said = independent(all.iter(), 2);
+        assert_eq!(said[&1], [(2, "ann", 1.0), (3, "bob", 0.0)]);
+        assert_eq!(said[&2], [(4, "ann", 1.0)]);
     }
 
     #[test]
