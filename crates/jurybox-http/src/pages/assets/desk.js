@@ -17,6 +17,8 @@ function begin() {
 
   const outbox = new Outbox(queue, reviewer, (state, entry, said) => {
     if (state === "sent") {
+      // An answer to `fill` that is older than this one may still offer the item, and what was said before a reload is not known here.
+      done.add(mark(entry.body));
       bar();
       if (before?.id === entry.id && said.jury) {
         before.thought = true;

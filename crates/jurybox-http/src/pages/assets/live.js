@@ -8,9 +8,10 @@ let read = Number(fresh?.dataset.at), changed = read;
 const skew = read + Number(fresh?.dataset.age) - Date.now();
 
 if (fresh && panels().length) {
-  const stream = new EventSource("/live");
+  // A browser has few connections to a server: pages that nobody sees hold none.
+  let stream = null;
   const pulse = document.getElementById("pulse");
-  stream.onmessage = (event) => {
+  const hear = (event) => {
     const { queue, at } = JSON.parse(event.data);
     const concerned = panels().filter((panel) => !panel.dataset.queue || panel.dataset.queue === queue);
     if (!concerned.length) return;
@@ -19,16 +20,31 @@ if (fresh && panels().length) {
     work();
   };
   const tell = () => {
-    const live = stream.readyState === EventSource.OPEN;
+    const live = stream?.readyState === EventSource.OPEN;
     pulse.classList.toggle("on", live);
     const seconds = Math.max(0, Math.round((Date.now() + skew - read) / 1000));
     const long = seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
-    const closed = stream.readyState === EventSource.CLOSED ? ", live no more: reload" : ", not live";
+    const closed = stream?.readyState === EventSource.CLOSED ? ", live no more: reload" : ", not live";
     if (!live) fresh.textContent = `as of ${long} ago${closed}`;
     else if (seconds < 2) fresh.textContent = "as of now";
     else fresh.textContent = changed > read ? `as of ${long} ago` : `no change for ${long}`;
   };
-  stream.onopen = stream.onerror = tell;
+  const listen = () => {
+    if (document.hidden) {
+      stream?.close();
+      stream = null;
+    } else if (!stream) {
+      stream = new EventSource("/live");
+      stream.onmessage = hear;
+      stream.onopen = stream.onerror = tell;
+    }
+  };
+  listen();
+  document.addEventListener("visibilitychange", () => {
+    // Nobody has heard what changed meanwhile.
+    if (!document.hidden && !stream) for (const panel of panels()) stale.add(panel.dataset.panel);
+    listen();
+  });
   setInterval(tell, 1000);
 }
 
