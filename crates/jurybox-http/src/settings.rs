@@ -121,25 +121,52 @@ pub struct Proxy {
 }
 
 /// Headers that say something else, to this server or to those between it and its clients.
-const TAKEN: [&str; 18] = [
+const TAKEN: [&str; 45] = [
     "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
     "authorization",
+    "cache-control",
     "connection",
     "content-encoding",
     "content-length",
     "content-type",
     "cookie",
+    "date",
+    "dnt",
     "expect",
+    "forwarded",
+    "from",
     "host",
     "idempotency-key",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
     "last-event-id",
     "origin",
+    "pragma",
+    "priority",
     "proxy-authorization",
+    "range",
     "referer",
     "te",
+    "trailer",
     "transfer-encoding",
     "upgrade",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-proto",
+    "x-real-ip",
     "x-request-id",
+    "x-requested-with",
 ];
 
 impl Proxy {
@@ -149,12 +176,12 @@ impl Proxy {
     /// use jurybox_http::Proxy;
     /// assert!(Proxy::refuses("X-Forwarded-User").is_none());
     /// assert!(Proxy::refuses("X User").unwrap().contains("no name"));
-    /// assert!(Proxy::refuses("Cookie").unwrap().contains("something else"));
+    /// assert!(Proxy::refuses("User-Agent").unwrap().contains("something else"));
     /// ```
     pub fn refuses(header: &str) -> Option<String> {
         match header.parse::<axum::http::HeaderName>() {
             Err(_) => Some(format!("{header:?} is no name of a header")),
-            Ok(name) if TAKEN.contains(&name.as_str()) => {
+            Ok(name) if TAKEN.contains(&name.as_str()) || name.as_str().starts_with("sec-") => {
                 Some(format!("the header `{name}` says something else than who is there"))
             }
             Ok(_) => None,

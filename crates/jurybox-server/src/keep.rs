@@ -107,8 +107,8 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
 /// Makes a folder of a copy. A folder that has a database is refused, and so is a copy that is not sound: then nothing is left behind.
 ///
 /// Keys are among what was copied: those that were revoked since open again. Its webhooks rest, since the original may go on sending to the
-/// same receivers under the same numbers, unless `webhooks` says that this takes the original's place.
-pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<(), Error> {
+/// same receivers under the same numbers, unless `webhooks` says that this takes the original's place. Returns how many rest.
+pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     if folder.join(FILE).exists() {
         return Err(Error::Open(format!("{}: there is a desk already", folder.display())));
@@ -127,9 +127,9 @@ pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<(), Error> 
         // One of an earlier version is brought up to date, one of a later refused.
         let mut store = Sqlite::open(folder, Duration::ZERO)?;
         store.queues()?;
-        if webhooks { Ok(()) } else { store.rest_hooks("restored from a copy: PUT it again to go on") }
+        if webhooks { Ok(0) } else { store.rest_hooks("restored from a copy: PUT it again to go on") }
     };
-    if let Err(error) = put_back() {
+    put_back().inspect_err(|_| {
         let beside = ["-wal", "-shm", "-journal"];
         for name in ["restoring.sqlite", FILE] {
             let _ = std::fs::remove_file(folder.join(name));
@@ -140,7 +140,5 @@ pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<(), Error> 
         if made {
             let _ = std::fs::remove_dir_all(folder);
         }
-        return Err(error);
-    }
-    Ok(())
+    })
 }

@@ -53,13 +53,17 @@ enum Command {
     /// Write a copy of a desk into one file, while it is in use
     ///
     /// A desk in PostgreSQL is copied by pg_dump and put back by pg_restore: its schema is `jurybox`.
+    #[command(allow_missing_positional = true)]
     Backup {
         /// The folder of the desk
-        #[arg(value_name = "DIR", value_parser = place::parser())]
-        place: Place,
+        #[arg(value_name = "DIR", value_parser = place::parser(), required_unless_present = "data")]
+        place: Option<Place>,
         /// The file to write; there must be none
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// The folder of a server, where no DIR is given
+        #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = place::parser())]
+        data: Option<Place>,
     },
     /// Make, show and take away the keys with which a server is asked
     Key(super::key::Args),
@@ -135,15 +139,21 @@ impl Args {
                 }
                 Ok(())
             }
-            Command::Backup { place, file } => {
+            Command::Backup { place, file, data } => {
+                let place = place.as_ref().or(data.as_ref()).context("say which desk: pass its folder")?;
                 backup(folder(place)?, file)?;
                 say(format_args!("{}: a copy of {place}", file.display()));
                 Ok(())
             }
             Command::Key(args) => args.run(),
             Command::Restore { file, place, webhooks } => {
-                restore(file, folder(place)?, *webhooks)?;
+                let resting = restore(file, folder(place)?, *webhooks)?;
                 say(format_args!("{place}: the desk that was copied to {}", file.display()));
+                if resting > 0 {
+                    say(format_args!(
+                        "its webhooks rest ({resting}): the original may still send; PUT one again to have it go on, or restore with --webhooks where this takes its place"
+                    ));
+                }
                 let keys: Vec<String> =
                     Keyring::open(place)?.list()?.into_iter().map(|key| key.name).collect();
                 if !keys.is_empty() {
@@ -187,8 +197,8 @@ fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
             if queue.unsealed > 0 {
                 writeln!(
                     text,
-                    "{name}: {} entries have no seal, written by an earlier program or with a reason that was erased: what nothing was learnt from in them is not proved",
-                    queue.unsealed
+                    "{name}: {} entries have no seal, written by an earlier program or with a reason that was erased: what nothing was learnt from in them is not proved; from entry {} on every one must have it",
+                    queue.unsealed, queue.sealed_from
                 )?;
             }
             if queue.unprovable > 0 {

@@ -102,8 +102,7 @@ impl HookStore for Sqlite {
 
 impl Sqlite {
     /// Leaves all webhooks alone until each is put again.
-    pub(crate) fn rest_hooks(&mut self, why: &str) -> Result<(), Error> {
-        self.execute(REST, params![why])?;
-        Ok(())
+    pub(crate) fn rest_hooks(&mut self, why: &str) -> Result<usize, Error> {
+        self.execute(REST, params![why])
     }
 }

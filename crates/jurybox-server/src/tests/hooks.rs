@@ -118,7 +118,7 @@ fn webhooks_of_a_copy_rest_unless_it_takes_the_place_of_the_original() {
     crate::backup(home.folder(), &copy).unwrap();
     for goes_on in [false, true] {
         let folder = aside.path().join(format!("goes on {goes_on}"));
-        crate::restore(&copy, &folder, goes_on).unwrap();
+        assert_eq!(crate::restore(&copy, &folder, goes_on).unwrap(), usize::from(!goes_on));
         let service = Service::open(&folder, Duration::ZERO).unwrap();
         let hook = service.webhooks(None).unwrap().remove(0);
         assert_eq!(hook.off, !goes_on);
