@@ -1,7 +1,7 @@
 //! How large a share can be of which so many were looked at: an interval that holds for every share and every number.
 
 /// What each end may miss: together 5 %.
-const EACH_END: f64 = 0.025;
+pub(super) const EACH_END: f64 = 0.025;
 
 /// The interval of 95 % for a mean of values within 0 and 1, of which `n` independent ones had a mean between `low` and `high`.
 ///

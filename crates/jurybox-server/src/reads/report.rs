@@ -2,7 +2,7 @@
 
 use super::bound::bounds;
 use super::model::oriented;
-use super::sample::{Scale, Stratum, for_the_others, total};
+use super::sample::{Scale, Stratum, others, total};
 use crate::Error;
 use crate::event::Source;
 use crate::rows::ItemRow;
@@ -29,14 +29,14 @@ pub struct Found {
     pub picked: Share,
     /// The mean worth of those that people decided without having been given them.
     pub unasked: Share,
-    /// The mean worth of all items by those that were drawn on arrival: what random picks would find. As with `missed`, there is not always a
-    /// single number.
+    /// The mean worth of all items by those that were drawn on arrival: what random picks would find. As with `missed`, the interval holds
+    /// at every moment at once, and there is not always a single number.
     pub random: Share,
     /// The mean worth of the drawn items that the plain mean of the scores would have picked, as large a share of all as was picked here.
     pub plain_mean: Share,
-    /// What those items are worth together that nobody has decided: an interval of 95 %. Its mean is NaN where people have not decided all
-    /// drawn items (those that they have may be the better ones), or items came in while nothing was drawn: the ends allow for that, and a
-    /// single number cannot.
+    /// What those items are worth together that nobody has decided: an interval of 95 %, at every moment at once, so that it can be looked
+    /// at all day. Its mean is NaN where people have not decided all drawn items (those that they have may be the better ones), or items
+    /// came in while nothing was drawn: the ends allow for that, and a single number cannot.
     pub missed: Option<Interval>,
     /// Why nothing is said of what was missed, nor of what random picks would find.
     pub unknown: Option<&'static str>,
@@ -314,7 +314,7 @@ impl Gathered {
         let came: u64 = self.strata.iter().map(|stratum| stratum.came).sum();
         let items = came - self.erased;
         let by_drawn: f64 = self.strata.iter().map(|stratum| stratum.sum).sum();
-        let random = total(&self.strata, scale, |s| s.came as f64, |s| s.drawn as f64);
+        let random = total(&self.strata, scale);
         let random = random.map(|sum| {
             let mean = clamped(sum, 0.0, came as f64).times(1.0 / came as f64);
             self.without_point(scale.rewards(mean, 1.0))
@@ -345,7 +345,7 @@ impl Gathered {
     /// and the drawn ones that wait.
     fn missed(&self, items: u64) -> Option<Interval> {
         let scale = self.scale;
-        let others = total(&self.strata, scale, |s| s.others() as f64, for_the_others)?;
+        let others = others(&self.strata, scale)?;
         let not_drawn: u64 = self.strata.iter().map(Stratum::others).sum();
         let decided = scale.share(self.picked.sum, self.picked.items)
             + scale.share(self.unasked.sum, self.unasked.items);

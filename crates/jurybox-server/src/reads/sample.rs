@@ -4,8 +4,9 @@
 //! together: those that were decided and those that were not. So one that no person has decided (nobody could be given it, a rule
 //! closed it, it was erased, its turn has not come) is counted at the worst it could be worth, at each end.
 
-use super::bound::bounds;
+use super::bound::EACH_END;
 use jurybox::Interval;
+use jurybox::toolbox::{greatest_mean, least_mean};
 
 /// What rewards lie within.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,51 +57,70 @@ impl Stratum {
         self.came.saturating_sub(self.drawn)
     }
 
+    /// What those that were drawn are worth at the least, in shares of the scale: what nobody has decided is worth nothing.
+    fn least(&self, scale: Scale) -> f64 {
+        scale.share(self.sum, self.decided)
+    }
+
+    /// And at the most.
+    fn most(&self, scale: Scale) -> f64 {
+        self.least(scale) + (self.drawn - self.decided) as f64
+    }
+
     /// For how many items each drawn one stands.
     pub(super) fn weight(&self) -> f64 {
         self.came as f64 / self.drawn as f64
     }
 }
 
-/// The sum of shares over so many items of each stratum, with an interval of 95 %; `n` says how many independent items an interval
-/// for a stratum's mean may be taken from. None where nothing that was drawn is decided.
-pub(super) fn total(
-    strata: &[Stratum],
-    scale: Scale,
-    many: impl Fn(&Stratum) -> f64,
-    n: impl Fn(&Stratum) -> f64,
-) -> Option<Interval> {
-    let known = |stratum: &&Stratum| stratum.decided > 0;
-    let of = |stratum: &Stratum| scale.share(stratum.sum, stratum.decided);
-    let weight: f64 = strata.iter().filter(known).map(|s| s.weight() * s.decided as f64).sum();
-    // For strata of which nothing is known.
-    let usual = strata.iter().filter(known).map(|s| s.weight() * of(s)).sum::<f64>() / weight;
-    if weight.is_nan() || weight <= 0.0 {
-        return None;
-    }
-    let mut all = Interval { mean: 0.0, low: 0.0, high: 0.0 };
-    let (mut below, mut above) = (0.0, 0.0);
-    for stratum in strata {
-        let (many, n) = (many(stratum), n(stratum));
-        all.mean += many * if stratum.decided > 0 { of(stratum) / stratum.decided as f64 } else { usual };
-        if stratum.drawn == 0 || n <= 0.0 {
-            all.high += many;
-            continue;
-        }
-        let drawn = stratum.drawn as f64;
-        let fewest = of(stratum) / drawn;
-        let most = fewest + (stratum.drawn - stratum.decided) as f64 / drawn;
-        let (low, high) = bounds(fewest, most, n);
-        (all.low, all.high) = (all.low + many * fewest, all.high + many * most);
-        // Strata miss apart from each other: their distances add up as sides of a right angle do (Zou and Donner 2008).
-        below += (many * (fewest - low)).powi(2);
-        above += (many * (high - most)).powi(2);
-    }
-    Some(Interval { low: all.low - below.sqrt(), high: all.high + above.sqrt(), ..all })
+/// The sum of shares over all items that came in, with an interval of 95 % that holds at every moment at once: a queue is looked at all
+/// day, and a sequence of intervals each of which holds at its own moment alone would be wrong at some moment far more often. None
+/// where nothing that was drawn is decided.
+pub(super) fn total(strata: &[Stratum], scale: Scale) -> Option<Interval> {
+    let mean = mean(strata, scale, |stratum| stratum.came as f64)?;
+    let (low, high) = ends(strata, scale);
+    Some(Interval { mean, low, high })
 }
 
-/// The items that were not drawn are so many, and were not drawn from endlessly many: how many independent draws a drawn mean is
-/// worth as a forecast of theirs.
-pub(super) fn for_the_others(stratum: &Stratum) -> f64 {
-    stratum.drawn as f64 * stratum.others() as f64 / stratum.came as f64
+/// The same over those that were not drawn: what all are worth, less those that were.
+pub(super) fn others(strata: &[Stratum], scale: Scale) -> Option<Interval> {
+    let mean = mean(strata, scale, |stratum| stratum.others() as f64)?;
+    let (low, high) = ends(strata, scale);
+    let drawn = |of: fn(&Stratum, Scale) -> f64| strata.iter().map(|stratum| of(stratum, scale)).sum::<f64>();
+    let many: u64 = strata.iter().map(Stratum::others).sum();
+    let within = |end: f64| end.clamp(0.0, many as f64);
+    Some(Interval {
+        mean,
+        low: within(low - drawn(Stratum::least)),
+        high: within(high - drawn(Stratum::most)),
+    })
+}
+
+/// So many items of each stratum at the mean of those that were drawn and decided; where there are none, at the mean of all of these.
+fn mean(strata: &[Stratum], scale: Scale, many: impl Fn(&Stratum) -> f64) -> Option<f64> {
+    let known = |stratum: &&Stratum| stratum.decided > 0;
+    let weight: f64 = strata.iter().filter(known).map(|s| s.weight() * s.decided as f64).sum();
+    let usual = strata.iter().filter(known).map(|s| s.weight() * s.least(scale)).sum::<f64>() / weight;
+    let of = |s: &Stratum| if s.decided > 0 { s.least(scale) / s.decided as f64 } else { usual };
+    (weight > 0.0).then(|| strata.iter().map(|stratum| many(stratum) * of(stratum)).sum())
+}
+
+/// The least and the most that all items can be worth together.
+fn ends(strata: &[Stratum], scale: Scale) -> (f64, f64) {
+    // What is drawn for certain is known, and of what never is, nothing is.
+    let by_lot = || strata.iter().filter(|stratum| stratum.rate > 0.0 && stratum.rate < 1.0);
+    let (mut low, mut high) = (0.0, 0.0);
+    for stratum in strata.iter().filter(|stratum| stratum.rate >= 1.0) {
+        (low, high) = (low + stratum.least(scale), high + stratum.most(scale));
+    }
+    high +=
+        strata.iter().filter(|stratum| stratum.rate <= 0.0).map(|stratum| stratum.came as f64).sum::<f64>();
+    let items: f64 = by_lot().map(|stratum| stratum.came as f64).sum();
+    let rate = by_lot().map(|stratum| stratum.rate).fold(1.0, f64::min);
+    let fewest = by_lot().map(|stratum| (stratum.least(scale), stratum.rate));
+    let most = by_lot().map(|stratum| (stratum.most(scale), stratum.rate));
+    (
+        low + items * least_mean(fewest, items, rate, EACH_END),
+        high + items * greatest_mean(most, items, rate, EACH_END),
+    )
 }
