@@ -1,7 +1,8 @@
 //! What a queue has learnt: a pure fold of its log.
 //!
 //! The model at entry m is what a jury learns from the facts *as they are known at m*: items in the order in which they were
-//! ripe, in rounds of 64; until there is a whole round, the items that have come in so far; lessons in the order in which their time to be taken back ran out; verdicts that were revised later by
+//! ripe, and again whenever they are given other scores after that, in rounds of 64; until there is a whole round, the items that have
+//! come in so far; lessons in the order in which their time to be taken back ran out; verdicts that were revised later by
 //! their last word; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
 //!
 //! As long as nothing is revised that was learnt already, the next model is the last one and a little more. Otherwise the learner
@@ -214,8 +215,10 @@ impl Learner {
                     self.arrived(item.n, &item.scores, event.at)?;
                 }
                 for item in rescored {
-                    if self.state.unripe.contains_key(&item.n) && !item.scores.is_empty() {
+                    if self.state.unripe.contains_key(&item.n) {
                         self.arrived(item.n, &item.scores, event.at)?;
+                    } else {
+                        self.again(item.n, &item.scores, event.at)?;
                     }
                 }
             }
@@ -289,7 +292,20 @@ impl Learner {
     fn ripe(&mut self, n: u64, at: i64) -> Result<(), Error> {
         let Some(unripe) = self.state.unripe.remove(&n) else { return Ok(()) };
         self.ripe_at.remove(&(unripe.due, n));
-        self.state.round.push((n, unripe.scores));
+        self.show(n, unripe.scores, at)
+    }
+
+    /// An item that was seen has other scores, which may be the first of an evaluator: it is seen again, as it is now.
+    fn again(&mut self, n: u64, scores: &[f64], at: i64) -> Result<(), Error> {
+        if scores.is_empty() || self.known.erased.contains(&n) {
+            return Ok(());
+        }
+        let scores = self.carried(scores);
+        self.show(n, scores, at)
+    }
+
+    fn show(&mut self, n: u64, scores: Vec<f64>, at: i64) -> Result<(), Error> {
+        self.state.round.push((n, scores));
         if self.state.round.len() == ROUND {
             if self.jury.seen().rounds == 0 {
                 self.sighted = self.state.seq + 1;

@@ -18,6 +18,7 @@ on_both!(
     verdicts_are_learnt_when_they_stand_though_nothing_else_happens,
     what_was_folded_again_is_not_folded_again_on_opening,
     tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found,
+    an_evaluator_whose_scores_come_after_the_items_were_seen_is_learnt_from,
 );
 
 fn quiet() -> Config {
@@ -83,6 +84,25 @@ fn what_few_scores_there_are_count_before_anything_is_ripe(kind: Kind) {
     life.pass(100);
     life.ask(Request::Items(vec![all(4, 0.0)])).unwrap();
     assert_eq!(names(life.ask(claim("cid", 9)).unwrap()).len(), 5);
+    sound(&life);
+}
+
+/// A new evaluator scores the backlog, of which the jury has seen everything long since: `c` tells all, the others nothing.
+fn an_evaluator_whose_scores_come_after_the_items_were_seen_is_learnt_from(kind: Kind) {
+    let mut life = Life::new(kind, 1, &Config { settle_seconds: 0, ..quiet() });
+    let dull = |i: u32| f64::from(i * 37 % 100);
+    let bright = |i: u32| f64::from(u8::from(i * 61 % 200 >= 140));
+    life.ask(Request::Items((0..200).map(|i| item(i, &[("a", dull(i)), ("b", dull(i + 50))])).collect()))
+        .unwrap();
+    life.ask(Request::Items((0..200).map(|i| item(i, &[("c", bright(i) + dull(i) / 200.0)])).collect())).unwrap();
+    let said = (0..100).map(|i| verdict(&format!("v{i}"), &format!("x{i}"), "ann", bright(i)));
+    life.ask(Request::Verdicts(said.collect())).unwrap();
+    life.pass(100);
+    life.ask(Request::Items(vec![all(200, 0.0)])).unwrap();
+    life.clerk.freshen().unwrap();
+    let found = names(life.ask(claim("bob", 20)).unwrap());
+    assert!(found.iter().all(|name| bright(name[1..].parse().unwrap()) > 0.0), "{found:?}");
+    assert_eq!(found.len(), 20);
     sound(&life);
 }
 
