@@ -14,6 +14,14 @@ fn word(row: &Exported) -> Option<&ExportedVerdict> {
     row.verdicts.iter().find(|verdict| verdict.decides).or(row.verdicts.last())
 }
 
+/// The label of what was decided. Of several verdicts the middle one decides, and the last may have said something else; where nobody said just
+/// that, there is none.
+fn label(row: &Exported) -> Option<String> {
+    let last = word(row)?;
+    let says = |verdict: &&ExportedVerdict| row.reward.is_none_or(|reward| verdict.reward == reward);
+    Some(last).filter(says).or_else(|| row.verdicts.iter().rev().find(says))?.label.clone()
+}
+
 fn pick(row: &Exported) -> Option<ExportedPick> {
     word(row)?.pick
 }
@@ -59,7 +67,7 @@ fn free(name: &str, taken: &[&String]) -> String {
 }
 
 /// The columns of the table of a queue with these evaluators and tags. `reward` is what people decided, and empty where only a rule did: what is
-/// learnt from the table is what the queue has learnt from. The flat columns are those of the verdict that decided; `verdicts` has all of them.
+/// learnt from the table is what the queue has learnt from. The flat columns are those of the verdict that came last of those that decided, `label` that of the reward; `verdicts` has all of them.
 /// With `drawn`, only items that were drawn on arrival have a reward, and the probability of that: whoever weighs rewards by probabilities can
 /// use no others. A good item is looked at whether it is drawn or not, and would count twice; and what came unasked has none at all.
 pub fn columns(evaluators: &[String], tags: &[String], drawn: bool) -> Vec<(String, Cell<Exported>)> {
@@ -85,7 +93,7 @@ pub fn columns(evaluators: &[String], tags: &[String], drawn: bool) -> Vec<(Stri
                 row.reward.filter(|_| !drawn || row.audit.is_some())
             })),
         ),
-        ours("label", Cell::Text(Box::new(|row| word(row)?.label.clone()))),
+        ours("label", Cell::Text(Box::new(label))),
         ours("reviewer", Cell::Text(Box::new(|row| Some(word(row)?.reviewer.clone())))),
         ours("source", Cell::Text(Box::new(|row| Some(source(word(row)?).into())))),
         ours(
@@ -172,6 +180,32 @@ mod tests {
         .unwrap();
         assert_eq!(seen, 5000);
         assert_eq!(asked[..2], [1000, 64]);
+    }
+
+    /// Three said no, yes, no, and the last of them changed his mind twice: the label is that of the reward.
+    #[test]
+    fn the_label_is_that_of_what_was_decided() {
+        let said = |label: &str, reward: f64, decides: bool| ExportedVerdict {
+            id: label.into(),
+            reviewer: label.into(),
+            source: Source::Reviewer,
+            label: Some(label.into()),
+            note: None,
+            reward,
+            decides,
+            seen: false,
+            pick: None,
+            given: 0,
+            observed: None,
+        };
+        let decided = |reward: Option<f64>| {
+            let row = page(0, 1, 0, 1).items.remove(0);
+            label(&Exported { reward, verdicts: vec![said("no", 0.0, false), said("yes", 1.0, true)], ..row })
+        };
+        assert_eq!(decided(Some(0.0)).as_deref(), Some("no"));
+        assert_eq!(decided(Some(1.0)).as_deref(), Some("yes"));
+        assert_eq!(decided(Some(0.5)), None, "nobody said maybe");
+        assert_eq!(decided(None).as_deref(), Some("yes"));
     }
 
     #[test]

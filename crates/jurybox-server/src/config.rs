@@ -111,6 +111,18 @@ const LONGEST_DAYS: u32 = 36_500;
 const FASTEST_AGEING: f64 = 1e6;
 
 impl Config {
+    /// What to say to whoever set a queue up like this that was set up otherwise before: evaluators that sat and do not any more.
+    #[must_use]
+    pub fn warnings_after(&self, before: &Config) -> Vec<String> {
+        let left = before.evaluators.names().filter(|name| self.evaluators.position(name).is_none());
+        let warn = |name: &str| {
+            format!(
+                "evaluator `{name}` was removed, and its scores with it: added again, it begins without any, and open items need theirs sent again"
+            )
+        };
+        left.map(warn).collect()
+    }
+
     /// A queue with these evaluators, and defaults for the rest.
     pub fn new(evaluators: Evaluators) -> Self {
         Config {

@@ -104,10 +104,7 @@ impl Desk {
         if clerk.replica.learner.is_stale() {
             clerk.freshen()?;
         }
-        if matches!(call.request, Request::Claim { .. })
-            && clerk.lesson_is_due(Duration::ZERO)
-            && clerk.settle()?
-        {
+        if matches!(call.request, Request::Claim { .. }) && settle(clerk)? {
             clerk.freshen()?;
         }
         clerk.answer(std::slice::from_ref(call)).pop().unwrap_or(Err(Error::Closed))
@@ -142,7 +139,10 @@ impl Desk {
     /// How the queue stands.
     pub fn status(&mut self) -> Result<Status, Error> {
         match &mut self.at {
-            At::Here(clerk) => clerk.status(),
+            At::Here(clerk) => {
+                settle(clerk)?;
+                clerk.status()
+            }
             At::There(there) => there.ask(&Asked::Status),
         }
     }
@@ -150,7 +150,10 @@ impl Desk {
     /// What was learnt, as the jury that a state file would hold.
     pub fn jury(&mut self) -> Result<jurybox::Jury, Error> {
         match &mut self.at {
-            At::Here(clerk) => Ok(clerk.replica.learner.jury().clone()),
+            At::Here(clerk) => {
+                settle(clerk)?;
+                Ok(clerk.replica.learner.jury().clone())
+            }
             At::There(there) => Ok(jurybox::Jury::from_json(&there.ask::<String>(&Asked::Jury)?)?),
         }
     }
@@ -170,6 +173,11 @@ impl Desk {
             At::There(there) => there.ask(&Asked::TagNames),
         }
     }
+}
+
+/// Has verdicts learnt that can no longer be taken back: nobody else sees to that where there is no server. True if there were any.
+fn settle(clerk: &mut Clerk) -> Result<bool, Error> {
+    Ok(clerk.lesson_is_due(Duration::ZERO) && clerk.settle()?)
 }
 
 /// Asks whether a server has the folder.

@@ -125,7 +125,7 @@ impl Seen {
     /// How much more is found for each item that is looked at than the plain mean of the scores would.
     pub(super) fn times_plain_mean(&self) -> Option<f64> {
         let (ours, plain) = (self.found.picked.mean?, self.found.plain_mean.mean?);
-        (plain.mean > 0.0 && ours.low > plain.high).then(|| ours.mean / plain.mean)
+        (plain.mean > 0.0 && ours.mean > 0.0 && ours.low > plain.high).then(|| ours.mean / plain.mean)
     }
 
     /// Each item that people have decided, by the verdict that did so first, with what the last word says that it is worth.

@@ -316,12 +316,17 @@ pub(crate) struct Previewed {
 pub(crate) struct Report {
     /// Items that came in.
     items: u64,
-    /// Items that people have decided.
+    /// Items that people have decided, golden ones aside.
     looked_at: u64,
     /// The sum of what they were found to be worth.
     caught: f64,
-    /// The mean worth of the items that were given out for their value or their date, and not drawn.
+    /// The mean worth of the items that were given out for their value or their date, not drawn and not golden. Those that came back undecided
+    /// (`given_back`) count at the worst they could be worth, at each end, and then `mean` is null: people may have judged the better ones.
     picked: MeanOf,
+    /// How many of those came back undecided: skipped, given back, held until the lease ran out, or closed.
+    given_back: u64,
+    /// How many golden items people have decided: what they are was known before, and is not caught.
+    golden: u64,
     /// The mean worth of those that people decided without having been given them.
     unasked: MeanOf,
     /// The mean worth of all items by those that were drawn on arrival (`audit_rate`): what random picks would find.
@@ -379,6 +384,8 @@ impl From<Found> for Report {
             looked_at: found.looked_at,
             caught: found.caught,
             picked: mean(found.picked),
+            given_back: found.given_back,
+            golden: found.golden,
             unasked: mean(found.unasked),
             random: mean(found.random),
             plain_mean: mean(found.plain_mean),

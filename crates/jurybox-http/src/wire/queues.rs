@@ -189,13 +189,7 @@ impl QueueState {
 
     /// With a word on evaluators that sat before and do not any more.
     pub(crate) fn after(mut self, before: &Config) -> Self {
-        let left = before.evaluators.names().filter(|name| self.config.evaluators.position(name).is_none());
-        let warn = |name: &str| {
-            format!(
-                "evaluator `{name}` was removed, and its scores with it: added again, it begins without any, and open items need theirs sent again"
-            )
-        };
-        self.now.warnings = left.map(warn).collect();
+        self.now.warnings = self.config.warnings_after(before);
         self
     }
 }

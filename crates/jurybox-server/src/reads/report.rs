@@ -8,25 +8,33 @@ use crate::event::Source;
 use crate::rows::ItemRow;
 use crate::seatings::Seatings;
 use crate::service::Queue;
-use crate::store::Store;
 use crate::store::lookups::Said;
+use crate::store::{Head, Store};
 use crate::stub::Stub;
 use jurybox::toolbox::Standard;
 use jurybox::{Evaluators, Interval};
 use std::collections::{HashMap, HashSet};
+
+/// The tag of items whose worth is known beforehand, to see how well reviewers judge.
+const GOLDEN: &str = "golden";
 
 /// What a queue has found. Erased items are left out, save that they may have been worth anything.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// Items that came in.
     pub items: u64,
-    /// Items that people have decided.
+    /// Items that people have decided, golden ones aside: what those are was known before.
     pub looked_at: u64,
     /// The sum of what they were found to be worth.
     pub caught: f64,
-    /// The mean worth of the items that were given out for their value or their date, and not drawn. Without a scale it is the mean of what
-    /// was seen and no more: its ends are NaN, as with `unasked`.
+    /// The mean worth of the items that were given out for their value or their date, not drawn, and not golden. Those that came back undecided
+    /// count at the worst they could be worth, at each end, and leave no single number: people may have judged the better ones. Without a
+    /// scale it is the mean of what was seen and no more: its ends are NaN, as with `unasked`.
     pub picked: Share,
+    /// How many of those came back undecided: they were skipped, given back, held until the lease ran out, or closed.
+    pub given_back: u64,
+    /// How many golden ones people have decided.
+    pub golden: u64,
     /// The mean worth of those that people decided without having been given them.
     pub unasked: Share,
     /// The mean worth of all items by those that were drawn on arrival: what random picks would find. As with `missed`, the interval holds
@@ -52,8 +60,9 @@ impl Found {
     /// is said of it. What was seen has its mean, and no interval either: the next pick may be worth anything too.
     fn without_scale(mut self) -> Self {
         (self.random.mean, self.plain_mean.mean, self.missed) = (None, None, None);
-        for mean in [&mut self.picked.mean, &mut self.unasked.mean].into_iter().flatten() {
-            (mean.low, mean.high) = (f64::NAN, f64::NAN);
+        for share in [&mut self.picked, &mut self.unasked] {
+            let seen = Interval { mean: share.sum / share.items as f64, low: f64::NAN, high: f64::NAN };
+            share.mean = share.mean.map(|_| seen);
         }
         let why = "rewards have no scale, and what nobody has looked at may be worth anything: set `reward`, such as from 0 to 1";
         self.unknown = self.unknown.or(Some(why));
@@ -66,6 +75,8 @@ impl Found {
 pub struct Share {
     /// Of how many.
     pub items: u64,
+    /// What those are worth together.
+    pub sum: f64,
     /// The mean; none where there is nothing to take it from.
     pub mean: Option<Interval>,
 }
@@ -101,11 +112,20 @@ struct Tally {
 }
 
 impl Tally {
-    fn mean(&self, scale: Scale) -> Share {
-        let share = scale.share(self.sum, self.items) / self.items as f64;
+    fn add(&mut self, worth: f64) {
+        (self.items, self.sum) = (self.items + 1, self.sum + worth);
+    }
+
+    /// The mean of these, and of so many more of which nothing is known.
+    fn mean(&self, scale: Scale, unknown: u64) -> Share {
+        let all = (self.items + unknown) as f64;
+        let fewest = scale.share(self.sum, self.items) / all;
+        let most = fewest + unknown as f64 / all;
+        let mean = if unknown > 0 { f64::NAN } else { fewest };
         Share {
             items: self.items,
-            mean: (self.items > 0).then(|| of_share(share, share, self.items as f64, share, scale)),
+            sum: self.sum,
+            mean: (self.items > 0).then(|| of_share(fewest, most, all, mean, scale)),
         }
     }
 }
@@ -124,16 +144,23 @@ struct Gathered {
     each: Vec<One>,
     picked: Tally,
     unasked: Tally,
+    /// Golden ones that were decided, and those of them that were drawn.
+    golden: Tally,
+    golden_drawn: Tally,
+    given_back: u64,
     scale: Scale,
 }
 
 /// An item with what people say of it.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with one another")]
 struct Seen {
     n: u64,
     audit: Option<f64>,
     erased: bool,
     open: bool,
+    /// Whether its worth was known before.
+    golden: bool,
     scores: Vec<f64>,
     /// What it is worth by the last word of people, where they have decided it.
     worth: Option<f64>,
@@ -156,7 +183,7 @@ impl Queue {
             store.rollback();
             return Ok(found.clone());
         }
-        let found = read(store.as_mut(), queue, head.seq);
+        let found = read(store.as_mut(), queue, &head);
         store.rollback();
         let found = found?;
         *last = Some((head.seq, found.clone()));
@@ -164,13 +191,15 @@ impl Queue {
     }
 }
 
-fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Found, Error> {
+fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<Found, Error> {
+    let (head, at) = (head.seq, head.at);
     let (seatings, config) = crate::store::set_up(store, queue, head)?;
     let past = Past::read(store, queue, head)?;
     let mut gathered = Gathered::of(&past.arrivals(store, queue)?);
     if let Some(scale) = &config.reward {
         gathered.scale = Scale { low: scale.lowest, high: scale.highest };
     }
+    gathered.given_back = store.given_back(queue, at)?;
     let asked: HashSet<u64> = store.asked_before(queue)?.into_iter().collect();
     let mut last: Option<Seen> = None;
     store.looked_at(queue, &mut |item, said| {
@@ -241,9 +270,10 @@ impl Seen {
         let worth = past.enough(&item);
         let (n, audit, open) = (item.n, item.audit, item.closed.is_none());
         let erased = item.scores.is_empty();
+        let golden = item.tags.contains_key(GOLDEN);
         // Others' scores are not asked for.
         let scores = if audit.is_some() { item.into_added(seatings, head + 1).scores } else { Vec::new() };
-        Seen { n, audit, erased, open, scores, worth, asked: asked.contains(&n) }
+        Seen { n, audit, erased, open, golden, scores, worth, asked: asked.contains(&n) }
     }
 
     /// A verdict that stands, in the order of the log.
@@ -265,6 +295,9 @@ impl Gathered {
             each: Vec::new(),
             picked: Tally::default(),
             unasked: Tally::default(),
+            golden: Tally::default(),
+            golden_drawn: Tally::default(),
+            given_back: 0,
             scale: Scale::USUAL,
         };
         for (rate, came, kept) in arrivals {
@@ -286,9 +319,13 @@ impl Gathered {
     fn take(&mut self, seen: Seen) {
         let worth = seen.worth.filter(|_| !seen.erased);
         let Some(rate) = seen.audit else {
-            let Some(worth) = worth else { return };
-            let tally = if seen.asked { &mut self.picked } else { &mut self.unasked };
-            (tally.items, tally.sum) = (tally.items + 1, tally.sum + worth);
+            match worth {
+                Some(worth) if seen.golden => self.golden.add(worth),
+                Some(worth) if seen.asked => self.picked.add(worth),
+                Some(worth) => self.unasked.add(worth),
+                // One that waits for a further verdict is on its way.
+                None => self.given_back += u64::from(seen.asked && !seen.open && !seen.erased),
+            }
             return;
         };
         let at = self.stratum(rate);
@@ -299,6 +336,9 @@ impl Gathered {
             Some(worth) => {
                 (stratum.decided, stratum.sum) = (stratum.decided + 1, stratum.sum + worth);
                 self.drawn.decided += 1;
+                if seen.golden {
+                    self.golden_drawn.add(worth);
+                }
             }
             None if seen.erased => self.drawn.erased += 1,
             None if seen.open => self.drawn.waiting += 1,
@@ -328,11 +368,13 @@ impl Gathered {
         };
         Found {
             items,
-            looked_at: self.picked.items + self.unasked.items + self.drawn.decided,
-            caught: self.picked.sum + self.unasked.sum + by_drawn,
-            picked: self.picked.mean(scale),
-            unasked: self.unasked.mean(scale),
-            random: Share { items: self.drawn.decided, mean: random },
+            looked_at: self.picked.items + self.unasked.items + self.drawn.decided - self.golden_drawn.items,
+            caught: self.picked.sum + self.unasked.sum + by_drawn - self.golden_drawn.sum,
+            picked: self.picked.mean(scale, self.given_back),
+            given_back: self.given_back,
+            golden: self.golden.items + self.golden_drawn.items,
+            unasked: self.unasked.mean(scale, 0),
+            random: Share { items: self.drawn.decided, sum: by_drawn, mean: random },
             plain_mean: self.plain_mean(evaluators, items),
             missed: self.missed(items),
             unknown,
@@ -347,8 +389,9 @@ impl Gathered {
         let scale = self.scale;
         let others = others(&self.strata, scale)?;
         let not_drawn: u64 = self.strata.iter().map(Stratum::others).sum();
-        let decided = scale.share(self.picked.sum, self.picked.items)
-            + scale.share(self.unasked.sum, self.unasked.items);
+        let apart = [&self.picked, &self.unasked, &self.golden];
+        let decided: f64 = apart.iter().map(|tally| scale.share(tally.sum, tally.items)).sum();
+        let looked_at: u64 = apart.iter().map(|tally| tally.items).sum::<u64>() + self.drawn.decided;
         let erased = (self.erased - self.drawn.erased) as f64;
         let undecided = (self.drawn.waiting + self.drawn.closed) as f64;
         let mean = others.mean / not_drawn.max(1) as f64;
@@ -358,7 +401,7 @@ impl Gathered {
             low: others.low - erased - decided,
             high: others.high + undecided - decided,
         };
-        let left = (items - self.picked.items - self.unasked.items - self.drawn.decided) as f64;
+        let left = (items - looked_at) as f64;
         Some(self.without_point(scale.rewards(clamped(missed, 0.0, left), left)))
     }
 
@@ -390,7 +433,8 @@ impl Gathered {
         order.sort_by(|a, b| b.0.total_cmp(&a.0));
         let weight = |one: &One| self.strata[one.stratum].weight();
         let all: f64 = order.iter().map(|(_, one)| weight(one)).sum();
-        let (mut taken, mut squares, mut decided, mut worth, mut many) = (0.0, 0.0, 0.0, 0.0, 0);
+        let (mut taken, mut squares, mut decided, mut worth, mut many, mut sum) =
+            (0.0, 0.0, 0.0, 0.0, 0, 0.0);
         for (_, one) in order {
             let weight = weight(one);
             // Half of the last one may stand out.
@@ -400,15 +444,16 @@ impl Gathered {
             (taken, squares) = (taken + weight, squares + weight * weight);
             if let Some(found) = one.worth {
                 (decided, worth) = (decided + weight, worth + weight * self.scale.share(found, 1));
-                many += 1;
+                (many, sum) = (many + 1, sum + found);
             }
         }
         let mean = (many > 0).then(|| {
             let fewest = worth / taken;
             let most = (fewest + (taken - decided) / taken).min(1.0);
-            of_share(fewest, most, taken * taken / squares, worth / decided, self.scale)
+            let mean = if decided < taken { f64::NAN } else { fewest };
+            of_share(fewest, most, taken * taken / squares, mean, self.scale)
         });
-        Share { items: many, mean }
+        Share { items: many, sum, mean }
     }
 }
 

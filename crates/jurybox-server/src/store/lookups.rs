@@ -51,6 +51,8 @@ pub(crate) trait Lookups {
     fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error>;
     /// Items with a verdict that names no claim, by somebody who had been given the item before.
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error>;
+    /// How many items were given out for their value or their date, that are in nobody's hands at a time, and have no verdict that stands.
+    fn given_back(&mut self, queue: i64, at: i64) -> Result<u64, Error>;
     /// The labels of verdicts that stand, with the lowest and the highest reward of each.
     fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error>;
     /// The last verdicts that stand, so many at the most, newest first.
@@ -210,6 +212,11 @@ impl Lookups for Sqlite {
 
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error> {
         self.rows(&by_item(sql::ASKED_BEFORE), [queue], |row| get(row, 0))
+    }
+
+    fn given_back(&mut self, queue: i64, at: i64) -> Result<u64, Error> {
+        let counts = self.rows(&by_item(sql::GIVEN_BACK), (queue, at), |row| get(row, 0))?;
+        Ok(counts.first().copied().unwrap_or(0))
     }
 
     fn every(

@@ -94,7 +94,8 @@ fn an_evaluator_whose_scores_come_after_the_items_were_seen_is_learnt_from(kind:
     let bright = |i: u32| f64::from(u8::from(i * 61 % 200 >= 140));
     life.ask(Request::Items((0..200).map(|i| item(i, &[("a", dull(i)), ("b", dull(i + 50))])).collect()))
         .unwrap();
-    life.ask(Request::Items((0..200).map(|i| item(i, &[("c", bright(i) + dull(i) / 200.0)])).collect())).unwrap();
+    life.ask(Request::Items((0..200).map(|i| item(i, &[("c", bright(i) + dull(i) / 200.0)])).collect()))
+        .unwrap();
     let said = (0..100).map(|i| verdict(&format!("v{i}"), &format!("x{i}"), "ann", bright(i)));
     life.ask(Request::Verdicts(said.collect())).unwrap();
     life.pass(100);

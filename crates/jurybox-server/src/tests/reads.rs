@@ -12,6 +12,7 @@ on_both!(
     a_queue_is_shown_as_it_is,
     a_report_is_about_all_that_was_drawn,
     a_report_counts_what_a_lower_quorum_decided,
+    what_comes_back_undecided_and_what_was_known_before_does_not_flatter,
     who_says_the_same_is_asked_of_all_that_came_in,
     a_preview_is_what_the_change_then_does,
     keys_are_kept_and_taken_away,
@@ -234,6 +235,44 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     assert!(found.unknown.unwrap().contains("scale"), "{found:?}");
     let picked = found.picked.mean.unwrap();
     assert!(picked.mean == 0.5 && picked.low.is_nan() && picked.high.is_nan(), "{found:?}");
+}
+
+/// Somebody judges what is worth something and passes over the rest; and golden items are found, as they should be.
+fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let scale = crate::Rewards { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
+    let start = Config { audit_rate: 0.0, reward: Some(scale), ..config() };
+    let queue = service.create_for("ann", "q", &start).unwrap();
+    let golden = |id: &str| {
+        let tags = [("golden".to_string(), "1".to_string())].into();
+        NewItem { tags, ..item(id, 99.0, None) }
+    };
+    let items = (0..20).map(|n| item(&format!("i{n}"), f64::from(n), None)).chain([golden("g")]).collect();
+    queue.ask(Call::new("ann", Request::Items(items))).unwrap();
+    assert_eq!(claim(&queue, "ann", 11).len(), 11);
+    say(
+        &queue,
+        vec![verdict("a", "i19", "ann", 1.0), verdict("b", "i18", "ann", 1.0), verdict("g", "g", "ann", 1.0)],
+    );
+    let found = queue.found().unwrap();
+    assert_eq!((found.looked_at, found.caught, found.golden), (2, 2.0, 1));
+    // What is in somebody's hands has not come back.
+    assert_eq!((found.picked.items, found.given_back, found.picked.mean.unwrap().mean), (2, 0, 1.0));
+    let dull = |from: u32, to: u32| -> Vec<String> { (from..to).map(|n| format!("i{n}")).collect() };
+    for item in dull(14, 18) {
+        let skip = Request::Skip { reviewer: "ann".into(), item, reason: "dull".into() };
+        queue.ask(Call::new("ann", skip)).unwrap();
+    }
+    queue.ask(Call::new("ann", Request::Release { reviewer: "ann".into(), items: dull(12, 14) })).unwrap();
+    let found = queue.found().unwrap();
+    assert_eq!((found.picked.items, found.given_back, found.caught), (2, 6, 2.0));
+    let picked = found.picked.mean.unwrap();
+    assert!(picked.mean.is_nan() && picked.low < 0.25 && picked.high == 1.0, "{picked:?}");
+    // Somebody else decides one of them.
+    say(&queue, vec![verdict("c", "i17", "bob", 0.0)]);
+    let found = queue.found().unwrap();
+    assert_eq!((found.given_back, found.unasked.items), (5, 1));
 }
 
 /// Two evaluators that have nothing to do with each other still have nothing, once the best by both are gone.

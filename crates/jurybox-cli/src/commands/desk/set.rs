@@ -100,6 +100,9 @@ impl Args {
             status.queue,
             if same { "it is set up so already" } else { "it is set up so from now on" }
         ));
+        for warning in status.config.warnings_after(&now) {
+            say(format_args!("warning: {warning}"));
+        }
         if self.json { output::versioned("desk-status", &status) } else { Ok(()) }
     }
 }

@@ -36,10 +36,7 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
     let all = seen.found.picked;
     let before = all.items.saturating_sub(worths.len() as u64);
     let first = before as f64;
-    let mut sum = match all.mean {
-        Some(mean) if before > 0 => mean.mean * all.items as f64 - worths.iter().sum::<f64>(),
-        _ => 0.0,
-    };
+    let mut sum = if before > 0 { all.sum - worths.iter().sum::<f64>() } else { 0.0 };
     let step = worths.len().div_ceil(POINTS);
     let mut ours = vec![(first, sum)];
     for (at, worth) in worths.iter().enumerate() {

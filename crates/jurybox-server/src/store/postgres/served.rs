@@ -157,6 +157,11 @@ impl Lookups for Postgres {
         rows.iter().map(|row| get(row, 0)).collect()
     }
 
+    fn given_back(&mut self, queue: i64, at: i64) -> Result<u64, Error> {
+        let rows = self.ask(sql::GIVEN_BACK, values![queue, at])?;
+        rows.first().map_or(Ok(0), |row| get(row, 0))
+    }
+
     fn every(
         &mut self,
         queue: i64,
