@@ -12,6 +12,7 @@ mod reach;
 use crate::Error;
 use crate::answers::{Open, name_items, remember, repeated};
 use crate::board::{Board, Counts};
+use crate::clock::Clock;
 use crate::decide::{Decision, Desk, Facts, check_call, foreseen};
 use crate::event::{Body, Event, Source};
 use crate::load::{checkpoint_of, load};
@@ -32,10 +33,8 @@ pub(crate) struct Clerk {
     store: Box<dyn Store>,
     queue: i64,
     pub(crate) replica: Replica,
-    /// The database's clock when it was last read, and ours then.
-    clock: Option<(i64, Instant)>,
-    /// The same since it jumped: one that goes on from there as it should was set right.
-    jumped: Option<(i64, Instant)>,
+    /// The database's clock.
+    clock: Clock,
     /// Something was erased that may still be in the database's journal.
     unscrubbed: bool,
     /// What was written and answered, and is not learnt yet.
@@ -60,8 +59,7 @@ impl Clerk {
             store,
             queue,
             replica,
-            clock: None,
-            jumped: None,
+            clock: Clock::default(),
             unscrubbed: false,
             unlearnt: Vec::new(),
             due: Vec::new(),
@@ -91,12 +89,8 @@ impl Clerk {
 
     /// The time, without a journey for it where the clock was read before.
     pub(crate) fn now(&mut self) -> i64 {
-        match self.clock {
-            Some((then, at)) if self.store.is_shared() => {
-                then + i64::try_from(at.elapsed().as_micros()).unwrap_or(0)
-            }
-            _ => self.store.now().unwrap_or(0),
-        }
+        let reckoned = self.clock.reckoned().filter(|_| self.store.is_shared());
+        reckoned.unwrap_or_else(|| self.store.now().unwrap_or(0))
     }
 
     /// How many there are of what, now.
@@ -383,18 +377,13 @@ impl Clerk {
     /// The clock is right, however far it jumped.
     #[cfg(test)]
     pub(crate) fn trust_clock(&mut self) {
-        self.clock = None;
+        self.clock = Clock::default();
     }
 
     /// So many seconds pass after the clock has jumped.
     #[cfg(test)]
     pub(crate) fn wait_after_jump(&mut self, seconds: u32) {
-        let passed = Duration::from_secs(seconds.into());
-        if let Some((at, then)) = &mut self.jumped
-            && let Some(earlier) = then.checked_sub(passed)
-        {
-            (*at, *then) = (*at - crate::config::micros(seconds), earlier);
-        }
+        self.clock.wait_after_jump(seconds);
     }
 
     #[cfg(test)]

@@ -76,9 +76,9 @@ impl Store for Postgres {
         all(&rows, |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
     }
 
-    fn heads(&mut self) -> Result<Vec<(i64, u64)>, Error> {
+    fn heads(&mut self) -> Result<Vec<(i64, u64, i64)>, Error> {
         let rows = self.ask(sql::HEADS, Vec::new())?;
-        all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
+        all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
     fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
@@ -365,8 +365,8 @@ impl Store for Postgres {
         all(&rows, checkpoint)
     }
 
-    fn tidy(&mut self, now: i64) -> Result<(), Error> {
-        let said: Vec<Said> = sql::TIDY.iter().map(|sql| Said::new(sql, values![now])).collect();
+    fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error> {
+        let said: Vec<Said> = sql::TIDY.iter().map(|sql| Said::new(sql, values![queue, by])).collect();
         self.ask_all(&said).map(|_| ())
     }
 }
