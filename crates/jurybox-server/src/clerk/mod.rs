@@ -220,12 +220,17 @@ impl Clerk {
         }
         let batch = name_of_batch();
         match self.decide(calls, all_new, head, batch) {
-            Ok((answers, events)) if events.is_empty() => {
+            Ok(Decided { answers, events, keys }) if events.is_empty() => {
                 self.replica.board.rollback();
-                self.store.rollback();
-                answers
+                let kept = if keys {
+                    self.store.commit()
+                } else {
+                    self.store.rollback();
+                    Ok(())
+                };
+                kept.map_or_else(|error| all(&error), |()| answers)
             }
-            Ok((answers, events)) => match self.commit(events, batch) {
+            Ok(Decided { answers, events, .. }) => match self.commit(events, batch) {
                 Ok(()) => answers,
                 Err(error) => self.blame(calls, all_new, &error),
             },
@@ -267,14 +272,7 @@ impl Clerk {
         }
     }
 
-    #[expect(clippy::type_complexity, reason = "the answers, and what is to be so")]
-    fn decide(
-        &mut self,
-        calls: &[Call],
-        all_new: bool,
-        head: Head,
-        batch: i64,
-    ) -> Result<(Vec<Result<Answer, Error>>, Vec<Event>), Error> {
+    fn decide(&mut self, calls: &[Call], all_new: bool, head: Head, batch: i64) -> Result<Decided, Error> {
         let (store, queue) = (self.store.as_mut(), self.queue);
         let at = head.now.max(head.at);
         let board = &mut self.replica.board;
@@ -287,14 +285,17 @@ impl Clerk {
         for (call, answer) in calls.iter().zip(&mut answers) {
             *answer = match (check_call(call), &call.idempotency) {
                 (Err(error), _) => Some(Err(error)),
-                (Ok(()), Some(key)) => known.get(key.as_str()).map(|there| repeated(there, call)),
+                (Ok(()), Some(key)) => {
+                    known.get(key.as_str()).and_then(|there| repeated(there, call).transpose())
+                }
                 (Ok(()), None) => None,
             };
         }
         let waiting = calls.iter().zip(&answers).filter(|(_, answer)| answer.is_none()).map(|(call, _)| call);
         let mut facts = Facts::of(waiting, all_new, board, store, queue)?;
-        let (mut writes, mut open, mut here): (Vec<Write>, Vec<Open>, HashMap<&str, usize>) =
-            Default::default();
+        let (mut writes, mut open): (Vec<Write>, Vec<Open>) = Default::default();
+        // The first call of each key, and whether something came of it.
+        let mut here: HashMap<&str, (usize, bool)> = HashMap::new();
         // Calls that came again before the first was answered.
         let mut twins: Vec<(usize, usize)> = Vec::new();
         // The last entry is taken in while the database writes its rows.
@@ -303,7 +304,7 @@ impl Clerk {
             if answers[place].is_some() {
                 continue;
             }
-            if let Some(first) = call.idempotency.as_deref().and_then(|key| here.get(key)) {
+            if let Some((first, _)) = call.idempotency.as_deref().and_then(|key| here.get(key)) {
                 twins.push((place, *first));
                 continue;
             }
@@ -317,13 +318,15 @@ impl Clerk {
                     continue;
                 }
             };
+            // Whoever asks a queue in which there is nothing for them asks often, and would leave a row each time.
+            let found_nothing = body.is_none() && matches!(call.request, Request::Claim { .. });
+            if let Some(key) = call.idempotency.as_deref().filter(|_| !found_nothing) {
+                here.insert(key, (place, body.is_some()));
+            }
             if let Some(body) = body {
                 let event = Event { seq: board.seq + 1, at, actor: call.actor.clone(), body };
                 let stands_from = at + crate::config::micros(board.config.undo_seconds);
                 writes.push(Write { event, keys, payloads, notes, stands_from });
-                if let Some(key) = &call.idempotency {
-                    here.insert(key, place);
-                }
             }
             open.push(Open { at: place, answer });
         }
@@ -334,11 +337,15 @@ impl Clerk {
         name_items(store, queue, &mut open, &writes)?;
         let remembered: Vec<Remembered> = open
             .iter()
-            // The same key may have come before, when there was nothing to be done.
-            .filter(|open| {
-                calls[open.at].idempotency.as_deref().and_then(|key| here.get(key)) == Some(&open.at)
+            .filter_map(|open| {
+                let key = calls[open.at].idempotency.as_deref()?;
+                // A claim with the same key may have come before, and found nothing.
+                let (_, came_of_it) = *here.get(key).filter(|(first, _)| *first == open.at)?;
+                if !came_of_it && known.contains_key(key) {
+                    return None;
+                }
+                remember(&calls[open.at], came_of_it.then_some(&open.answer))
             })
-            .filter_map(|open| remember(&calls[open.at], &open.answer))
             .collect();
         if !remembered.is_empty() {
             store.write(queue, batch, &[], &remembered, at)?;
@@ -347,12 +354,13 @@ impl Clerk {
             answers[at] = Some(Ok(answer));
         }
         for (place, first) in twins {
-            let same = calls[first].request == calls[place].request;
+            let same = calls[first].fingerprint() == calls[place].fingerprint();
             let key = calls[place].idempotency.clone().unwrap_or_default();
             answers[place] = if same { answers[first].clone() } else { Some(Err(Error::KeyReused { key })) };
         }
         let events = writes.into_iter().map(|write| write.event).collect();
-        Ok((answers.into_iter().map(|answer| answer.unwrap_or(Err(Error::Closed))).collect(), events))
+        let answers = answers.into_iter().map(|answer| answer.unwrap_or(Err(Error::Closed))).collect();
+        Ok(Decided { answers, events, keys: !remembered.is_empty() })
     }
 
     /// Makes it so, in the database and then in memory.
@@ -390,6 +398,15 @@ impl Clerk {
     pub(crate) fn store(&mut self) -> &mut dyn Store {
         self.store.as_mut()
     }
+}
+
+/// What calls come to.
+struct Decided {
+    answers: Vec<Result<Answer, Error>>,
+    /// What is to be so.
+    events: Vec<Event>,
+    /// Whether there are keys to be kept, also where nothing else is.
+    keys: bool,
 }
 
 /// Takes entries in, and notes what those who are decided after them must know.

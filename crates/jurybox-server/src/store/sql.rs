@@ -44,8 +44,8 @@ pub(crate) const ERASE_ANSWERS: &str = "UPDATE idempotency SET answer = '' WHERE
 pub(crate) const TAKE_BACK: &str = "UPDATE verdicts SET superseded_by = ?4, id = id || ' (taken back by ' || ?4 || ')' WHERE queue = ?1 AND seq = ?2 AND i = ?3";
 /// States hold rows of scores that they have drawn: what was learnt from the erased goes too.
 pub(crate) const FORGET_CHECKPOINTS: &str = "DELETE FROM checkpoints WHERE queue = ?1 AND seq <= ?2";
-pub(crate) const REMEMBER: &str =
-    "INSERT INTO idempotency(queue, key, hash, answer, at) VALUES (?1, ?2, ?3, ?4, ?5)";
+/// Something may come of a request that came before, and nothing came of it then.
+pub(crate) const REMEMBER: &str = "INSERT INTO idempotency(queue, key, hash, answer, at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(queue, key) DO UPDATE SET answer = excluded.answer, at = excluded.at";
 pub(crate) const REMEMBERED: &str = "SELECT key, hash, answer FROM idempotency WHERE queue = ?1 AND key = ?2";
 pub(crate) const BATCH_OF: &str = "SELECT batch FROM log WHERE queue = ?1 AND seq = ?2";
 pub(crate) const KIND_OF: &str = "SELECT kind FROM log WHERE queue = ?1 AND seq = ?2";

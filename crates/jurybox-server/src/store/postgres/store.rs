@@ -195,8 +195,11 @@ impl Store for Postgres {
         answers: &[Remembered],
         at: i64,
     ) -> Result<(), Error> {
-        // In this order: what has run out must be gone before it is given out again.
-        let mut said = vec![Said::new(sql::EXPIRE, values![queue, at])];
+        let mut said = Vec::new();
+        // In this order: what has run out must be gone before it is given out again. Without an entry nothing has run out yet.
+        if !writes.is_empty() {
+            said.push(Said::new(sql::EXPIRE, values![queue, at]));
+        }
         let mut ops = Vec::new();
         for write in writes {
             ops_of(queue, batch, write, &mut ops)?;

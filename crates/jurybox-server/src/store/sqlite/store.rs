@@ -122,7 +122,10 @@ impl Store for Sqlite {
         answers: &[Remembered],
         at: i64,
     ) -> Result<(), Error> {
-        self.execute(sql::EXPIRE, params![queue, at])?;
+        // Without an entry nothing has run out yet.
+        if !writes.is_empty() {
+            self.execute(sql::EXPIRE, params![queue, at])?;
+        }
         let mut ops = Vec::new();
         for write in writes {
             ops_of(queue, batch, write, &mut ops)?;
