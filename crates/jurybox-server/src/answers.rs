@@ -64,14 +64,14 @@ pub(crate) fn name_items(
     Ok(())
 }
 
-/// What is to be remembered of an answer, where the call has a key.
-pub(crate) fn remember(call: &Call, answer: &Answer) -> Option<Remembered> {
-    let (key, answer) = (call.idempotency.clone()?, serde_json::to_string(answer).ok()?);
+/// What is to be remembered of a call that has a key: its answer; none where nothing came of it, and only what the key stands for is kept.
+pub(crate) fn remember(call: &Call, answer: Option<&Answer>) -> Option<Remembered> {
+    let (key, answer) = (call.idempotency.clone()?, serde_json::to_string(&answer).ok()?);
     Some(Remembered { key, hash: call.fingerprint(), answer })
 }
 
-/// The answer that was given before.
-pub(crate) fn repeated(there: &Remembered, call: &Call) -> Result<Answer, Error> {
+/// The answer that was given before; none where nothing came of it, so that it is to be decided anew.
+pub(crate) fn repeated(there: &Remembered, call: &Call) -> Result<Option<Answer>, Error> {
     if there.hash != call.fingerprint() {
         return Err(Error::KeyReused { key: there.key.clone() });
     }

@@ -98,9 +98,17 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     }
     let aside = to.with_extension("unfinished");
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", to.display()));
-    Sqlite::open_to_read(folder)?.copy_to(&aside).inspect_err(|_| {
-        let _ = std::fs::remove_file(&aside);
-    })?;
+    // Whoever was killed while they wrote one has left a part of it, and perhaps a journal that would be taken for this one's.
+    let clear = || {
+        for end in ["", "-wal", "-shm", "-journal"] {
+            let mut file = aside.clone().into_os_string();
+            file.push(end);
+            let _ = std::fs::remove_file(file);
+        }
+    };
+    let from = Sqlite::open_to_read(folder)?;
+    clear();
+    from.copy_to(&aside).inspect_err(|_| clear())?;
     std::fs::rename(&aside, to).map_err(io)
 }
 
@@ -117,28 +125,40 @@ pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Erro
         std::fs::File::open(from).map_err(|error| Error::Open(format!("{}: {error}", from.display())))?;
     let made = !folder.exists();
     make_folder(folder).map_err(io)?;
-    let aside = folder.join("restoring.sqlite");
-    let mut put_back = || {
-        let mut file = for_us_alone(&aside).map_err(io)?;
-        file.set_len(0).and_then(|()| std::io::copy(&mut copy, &mut file)).map_err(io)?;
-        file.sync_all().map_err(io)?;
-        check_copy(&aside)?;
-        std::fs::rename(&aside, folder.join(FILE)).map_err(io)?;
-        // One of an earlier version is brought up to date, one of a later refused.
-        let mut store = Sqlite::open(folder, Duration::ZERO)?;
-        store.queues()?;
-        if webhooks { Ok(0) } else { store.rest_hooks("restored from a copy: PUT it again to go on") }
-    };
-    put_back().inspect_err(|_| {
-        let beside = ["-wal", "-shm", "-journal"];
-        for name in ["restoring.sqlite", FILE] {
-            let _ = std::fs::remove_file(folder.join(name));
-            for end in beside {
-                let _ = std::fs::remove_file(folder.join(format!("{name}{end}")));
-            }
-        }
-        if made {
-            let _ = std::fs::remove_dir_all(folder);
-        }
-    })
+    // All that is to be done to it is done aside, before it is a desk: whoever is killed meanwhile leaves none whose webhooks go on.
+    let aside = folder.join("restoring");
+    let resting = put_back(&mut copy, &aside, webhooks).and_then(|resting| {
+        std::fs::rename(aside.join(FILE), folder.join(FILE)).map_err(io).map(|()| resting)
+    });
+    let _ = std::fs::remove_dir_all(&aside);
+    if made && resting.is_err() {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    resting
+}
+
+/// Makes a desk of a copy in a folder that is there for nothing else.
+pub(crate) fn put_back(copy: &mut std::fs::File, folder: &Path, webhooks: bool) -> Result<usize, Error> {
+    let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
+    if folder.exists() {
+        // Somebody was killed: a journal that is left there would be taken for that of the copy.
+        std::fs::remove_dir_all(folder).map_err(io)?;
+    }
+    make_folder(folder).map_err(io)?;
+    let file = folder.join(FILE);
+    let mut bytes = for_us_alone(&file).map_err(io)?;
+    std::io::copy(copy, &mut bytes).map_err(io)?;
+    bytes.sync_all().map_err(io)?;
+    check_copy(&file)?;
+    // One of an earlier version is brought up to date, one of a later refused.
+    let mut store = Sqlite::open(folder, Duration::ZERO)?;
+    store.queues()?;
+    let resting =
+        if webhooks { 0 } else { store.rest_hooks("restored from a copy: PUT it again to go on")? };
+    // The file alone is moved from here, without a journal beside it.
+    if store.scrub()? {
+        Ok(resting)
+    } else {
+        Err(Error::Open(format!("{}: somebody reads it", file.display())))
+    }
 }

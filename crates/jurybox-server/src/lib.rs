@@ -16,6 +16,7 @@ mod aside;
 mod board;
 mod checker;
 mod clerk;
+mod clock;
 mod config;
 mod create;
 mod decide;

@@ -1,8 +1,9 @@
 //! One look for all queues of a node: what other nodes have written, what was written and is to be flushed, rows whose time has come.
 
 use crate::Error;
+use crate::clock::Steady;
 use crate::service::{Seat, Seats, held};
-use crate::store::Store;
+use crate::store::{Store, tidy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -50,21 +51,36 @@ impl Watch {
     }
 }
 
-/// Deletes what has reached its end, now and then. What cannot be deleted now is deleted in an hour.
-fn tidy(store: &mut dyn Store, last: &mut Option<Instant>) {
-    if last.is_none_or(|last| last.elapsed() >= TIDY) {
-        *last = Some(Instant::now());
-        let _ = store.now().and_then(|now| store.tidy(now));
+/// Deletes what has reached its end, now and then.
+#[derive(Default)]
+pub(crate) struct Tidying {
+    last: Option<Instant>,
+    pub(crate) clock: Steady,
+}
+
+impl Tidying {
+    /// What cannot be deleted now is deleted in an hour. At first that is what has had its time by the log: the clock may be wrong, and is
+    /// believed when it has gone steadily since.
+    pub(crate) fn tidy(&mut self, store: &mut dyn Store) {
+        if self.last.is_none_or(|last| last.elapsed() >= TIDY) {
+            self.last = Some(Instant::now());
+            let _ = self.tidy_now(store);
+        }
+    }
+
+    pub(crate) fn tidy_now(&mut self, store: &mut dyn Store) -> Result<(), Error> {
+        let clock = self.clock.seen(store.now()?);
+        tidy(store, clock)
     }
 }
 
 /// Looks what other nodes have written. A database that they share sees to its journal itself.
 fn look(store: &mut dyn Store, seats: &Seats, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
-    let mut tidied = None;
+    let mut tidying = Tidying::default();
     while goes_on() {
         let looked = look_once(store, seats);
         if looked.is_ok() {
-            tidy(store, &mut tidied);
+            tidying.tidy(store);
         }
         // What cannot be read now is read before the next answer, or with the next look.
         let away = looked.is_err() && store.reconnect().is_err();
@@ -77,7 +93,7 @@ fn look_once(store: &mut dyn Store, seats: &Seats) -> Result<(), Error> {
     if held(seats).is_empty() {
         return Ok(());
     }
-    for (queue, head) in store.heads()? {
+    for (queue, head, _) in store.heads()? {
         let seat = held(seats).get(&queue).cloned();
         if let Some(seat) = seat {
             Seat::note_head(&seat, head);
@@ -88,9 +104,9 @@ fn look_once(store: &mut dyn Store, seats: &Seats) -> Result<(), Error> {
 
 /// Flushes what was written, so that nobody who waits for a commit has to.
 fn flush(store: &mut dyn Store, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
-    let (mut tidied, mut flushed) = (None, Instant::now());
+    let (mut tidying, mut flushed) = (Tidying::default(), Instant::now());
     while goes_on() {
-        tidy(store, &mut tidied);
+        tidying.tidy(store);
         if rung.recv_timeout(TIDY) == Err(RecvTimeoutError::Timeout) {
             continue;
         }

@@ -156,7 +156,7 @@ impl Taking<'_> {
         }
         let items = std::mem::take(&mut self.items);
         self.bytes = 0;
-        let call = self.key.call(self.caller, Request::Items(items), Some(self.parts));
+        let call = self.key.call(self.caller, Request::Items(items), (self.parts > 0).then_some(self.parts));
         self.parts += 1;
         let answer = answered(self.app.ask(&self.queue, call).await?)?;
         self.done = self.lines;

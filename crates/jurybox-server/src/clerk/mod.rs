@@ -12,6 +12,7 @@ mod reach;
 use crate::Error;
 use crate::answers::{Open, name_items, remember, repeated};
 use crate::board::{Board, Counts};
+use crate::clock::Clock;
 use crate::decide::{Decision, Desk, Facts, check_call, foreseen};
 use crate::event::{Body, Event, Source};
 use crate::load::{checkpoint_of, load};
@@ -32,10 +33,8 @@ pub(crate) struct Clerk {
     store: Box<dyn Store>,
     queue: i64,
     pub(crate) replica: Replica,
-    /// The database's clock when it was last read, and ours then.
-    clock: Option<(i64, Instant)>,
-    /// The same since it jumped: one that goes on from there as it should was set right.
-    jumped: Option<(i64, Instant)>,
+    /// The database's clock.
+    clock: Clock,
     /// Something was erased that may still be in the database's journal.
     unscrubbed: bool,
     /// What was written and answered, and is not learnt yet.
@@ -60,8 +59,7 @@ impl Clerk {
             store,
             queue,
             replica,
-            clock: None,
-            jumped: None,
+            clock: Clock::default(),
             unscrubbed: false,
             unlearnt: Vec::new(),
             due: Vec::new(),
@@ -91,12 +89,8 @@ impl Clerk {
 
     /// The time, without a journey for it where the clock was read before.
     pub(crate) fn now(&mut self) -> i64 {
-        match self.clock {
-            Some((then, at)) if self.store.is_shared() => {
-                then + i64::try_from(at.elapsed().as_micros()).unwrap_or(0)
-            }
-            _ => self.store.now().unwrap_or(0),
-        }
+        let reckoned = self.clock.reckoned().filter(|_| self.store.is_shared());
+        reckoned.unwrap_or_else(|| self.store.now().unwrap_or(0))
     }
 
     /// How many there are of what, now.
@@ -226,12 +220,17 @@ impl Clerk {
         }
         let batch = name_of_batch();
         match self.decide(calls, all_new, head, batch) {
-            Ok((answers, events)) if events.is_empty() => {
+            Ok(Decided { answers, events, keys }) if events.is_empty() => {
                 self.replica.board.rollback();
-                self.store.rollback();
-                answers
+                let kept = if keys {
+                    self.store.commit()
+                } else {
+                    self.store.rollback();
+                    Ok(())
+                };
+                kept.map_or_else(|error| all(&error), |()| answers)
             }
-            Ok((answers, events)) => match self.commit(events, batch) {
+            Ok(Decided { answers, events, .. }) => match self.commit(events, batch) {
                 Ok(()) => answers,
                 Err(error) => self.blame(calls, all_new, &error),
             },
@@ -273,14 +272,7 @@ impl Clerk {
         }
     }
 
-    #[expect(clippy::type_complexity, reason = "the answers, and what is to be so")]
-    fn decide(
-        &mut self,
-        calls: &[Call],
-        all_new: bool,
-        head: Head,
-        batch: i64,
-    ) -> Result<(Vec<Result<Answer, Error>>, Vec<Event>), Error> {
+    fn decide(&mut self, calls: &[Call], all_new: bool, head: Head, batch: i64) -> Result<Decided, Error> {
         let (store, queue) = (self.store.as_mut(), self.queue);
         let at = head.now.max(head.at);
         let board = &mut self.replica.board;
@@ -293,14 +285,17 @@ impl Clerk {
         for (call, answer) in calls.iter().zip(&mut answers) {
             *answer = match (check_call(call), &call.idempotency) {
                 (Err(error), _) => Some(Err(error)),
-                (Ok(()), Some(key)) => known.get(key.as_str()).map(|there| repeated(there, call)),
+                (Ok(()), Some(key)) => {
+                    known.get(key.as_str()).and_then(|there| repeated(there, call).transpose())
+                }
                 (Ok(()), None) => None,
             };
         }
         let waiting = calls.iter().zip(&answers).filter(|(_, answer)| answer.is_none()).map(|(call, _)| call);
         let mut facts = Facts::of(waiting, all_new, board, store, queue)?;
-        let (mut writes, mut open, mut here): (Vec<Write>, Vec<Open>, HashMap<&str, usize>) =
-            Default::default();
+        let (mut writes, mut open): (Vec<Write>, Vec<Open>) = Default::default();
+        // The first call of each key, and whether something came of it.
+        let mut here: HashMap<&str, (usize, bool)> = HashMap::new();
         // Calls that came again before the first was answered.
         let mut twins: Vec<(usize, usize)> = Vec::new();
         // The last entry is taken in while the database writes its rows.
@@ -309,7 +304,7 @@ impl Clerk {
             if answers[place].is_some() {
                 continue;
             }
-            if let Some(first) = call.idempotency.as_deref().and_then(|key| here.get(key)) {
+            if let Some((first, _)) = call.idempotency.as_deref().and_then(|key| here.get(key)) {
                 twins.push((place, *first));
                 continue;
             }
@@ -323,13 +318,15 @@ impl Clerk {
                     continue;
                 }
             };
+            // Whoever asks a queue in which there is nothing for them asks often, and would leave a row each time.
+            let found_nothing = body.is_none() && matches!(call.request, Request::Claim { .. });
+            if let Some(key) = call.idempotency.as_deref().filter(|_| !found_nothing) {
+                here.insert(key, (place, body.is_some()));
+            }
             if let Some(body) = body {
                 let event = Event { seq: board.seq + 1, at, actor: call.actor.clone(), body };
                 let stands_from = at + crate::config::micros(board.config.undo_seconds);
                 writes.push(Write { event, keys, payloads, notes, stands_from });
-                if let Some(key) = &call.idempotency {
-                    here.insert(key, place);
-                }
             }
             open.push(Open { at: place, answer });
         }
@@ -340,11 +337,15 @@ impl Clerk {
         name_items(store, queue, &mut open, &writes)?;
         let remembered: Vec<Remembered> = open
             .iter()
-            // The same key may have come before, when there was nothing to be done.
-            .filter(|open| {
-                calls[open.at].idempotency.as_deref().and_then(|key| here.get(key)) == Some(&open.at)
+            .filter_map(|open| {
+                let key = calls[open.at].idempotency.as_deref()?;
+                // A claim with the same key may have come before, and found nothing.
+                let (_, came_of_it) = *here.get(key).filter(|(first, _)| *first == open.at)?;
+                if !came_of_it && known.contains_key(key) {
+                    return None;
+                }
+                remember(&calls[open.at], came_of_it.then_some(&open.answer))
             })
-            .filter_map(|open| remember(&calls[open.at], &open.answer))
             .collect();
         if !remembered.is_empty() {
             store.write(queue, batch, &[], &remembered, at)?;
@@ -353,12 +354,13 @@ impl Clerk {
             answers[at] = Some(Ok(answer));
         }
         for (place, first) in twins {
-            let same = calls[first].request == calls[place].request;
+            let same = calls[first].fingerprint() == calls[place].fingerprint();
             let key = calls[place].idempotency.clone().unwrap_or_default();
             answers[place] = if same { answers[first].clone() } else { Some(Err(Error::KeyReused { key })) };
         }
         let events = writes.into_iter().map(|write| write.event).collect();
-        Ok((answers.into_iter().map(|answer| answer.unwrap_or(Err(Error::Closed))).collect(), events))
+        let answers = answers.into_iter().map(|answer| answer.unwrap_or(Err(Error::Closed))).collect();
+        Ok(Decided { answers, events, keys: !remembered.is_empty() })
     }
 
     /// Makes it so, in the database and then in memory.
@@ -383,24 +385,28 @@ impl Clerk {
     /// The clock is right, however far it jumped.
     #[cfg(test)]
     pub(crate) fn trust_clock(&mut self) {
-        self.clock = None;
+        self.clock = Clock::default();
     }
 
     /// So many seconds pass after the clock has jumped.
     #[cfg(test)]
     pub(crate) fn wait_after_jump(&mut self, seconds: u32) {
-        let passed = Duration::from_secs(seconds.into());
-        if let Some((at, then)) = &mut self.jumped
-            && let Some(earlier) = then.checked_sub(passed)
-        {
-            (*at, *then) = (*at - crate::config::micros(seconds), earlier);
-        }
+        self.clock.wait_after_jump(seconds);
     }
 
     #[cfg(test)]
     pub(crate) fn store(&mut self) -> &mut dyn Store {
         self.store.as_mut()
     }
+}
+
+/// What calls come to.
+struct Decided {
+    answers: Vec<Result<Answer, Error>>,
+    /// What is to be so.
+    events: Vec<Event>,
+    /// Whether there are keys to be kept, also where nothing else is.
+    keys: bool,
 }
 
 /// Takes entries in, and notes what those who are decided after them must know.

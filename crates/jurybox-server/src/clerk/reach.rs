@@ -7,10 +7,6 @@ use crate::load::refold;
 use crate::store::{Head, Store, set_up};
 use std::time::{Duration, Instant};
 
-/// How far the clock may be from where it should be, in microseconds.
-const TOLERANCE: i64 = 60_000_000;
-/// How long a clock that jumped must go on from there as it should before it is believed.
-const BELIEVED: Duration = Duration::from_secs(30);
 /// How often a database that is away is tried while who asks is refused.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -18,7 +14,7 @@ impl Clerk {
     /// Begins a transaction that is up to date.
     pub(super) fn begin(&mut self) -> Result<Head, Error> {
         let head = self.reach(self.store.patience(), |store, queue| store.begin(queue))?;
-        let ready = self.check_clock(head).and_then(|()| self.catch_up(head));
+        let ready = self.clock.check(head.now, head.at).and_then(|()| self.catch_up(head));
         if let Err(error) = ready {
             self.store.rollback();
             return Err(error);
@@ -134,46 +130,6 @@ impl Clerk {
         }
     }
 
-    /// Refuses to act by a clock that cannot be right: leases would run out all at once, or never. One that has jumped while the
-    /// program ran may have been set right, or the machine was asleep: if it goes on from there as it should, it is believed.
-    fn check_clock(&mut self, head: Head) -> Result<(), Error> {
-        if head.now + TOLERANCE < head.at {
-            let behind = head.at - head.now;
-            return Err(Error::Clock {
-                why: format!(
-                    "it is {} behind the last entry of the log; nothing is done until it has caught up or is set right",
-                    said(behind)
-                ),
-                seconds: (behind / 1_000_000).cast_unsigned(),
-            });
-        }
-        if let Some(jumped) = self.clock.map(|from| off(head.now, from))
-            && jumped.abs() > TOLERANCE
-        {
-            let since = *self.jumped.get_or_insert((head.now, Instant::now()));
-            if off(head.now, since).abs() > TOLERANCE {
-                // It is not where it was after the jump either.
-                self.jumped = Some((head.now, Instant::now()));
-            }
-            let steady = self.jumped.map_or(Duration::ZERO, |(_, then)| then.elapsed());
-            if let Some(left) = BELIEVED.checked_sub(steady).filter(|left| !left.is_zero()) {
-                let seconds = left.as_secs() + 1;
-                return Err(Error::Clock {
-                    why: format!(
-                        "it has jumped {} by {} while the program ran; if it goes on steadily from there, it is believed in {} seconds",
-                        if jumped > 0 { "ahead" } else { "back" },
-                        said(jumped.abs()),
-                        seconds
-                    ),
-                    seconds,
-                });
-            }
-        }
-        // From the last time that it was right: clocks drift apart over days.
-        (self.clock, self.jumped) = (Some((head.now, Instant::now())), None);
-        Ok(())
-    }
-
     /// Whether a transaction happened whose commit was not answered. Asked with the queue locked: as long as the database has not
     /// done with that transaction, the lock is its, and to look without it would be to look too early.
     pub(super) fn find_out(&mut self, seq: u64, batch: i64, why: &str) -> Result<(), Error> {
@@ -233,21 +189,5 @@ impl Clerk {
         self.replica.learner = learner;
         self.keep_folded(self.replica.learner.weight());
         Ok(())
-    }
-}
-
-/// How far a clock is from where it should be, if it was right once.
-fn off(now: i64, (before, then): (i64, Instant)) -> i64 {
-    now - before - i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX)
-}
-
-/// A time as a person says it.
-fn said(micros: i64) -> String {
-    let seconds = micros / 1_000_000;
-    match seconds {
-        0..=119 => format!("{seconds} seconds"),
-        120..=7199 => format!("{} minutes", seconds / 60),
-        7200..=172_799 => format!("{} hours", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
     }
 }

@@ -83,8 +83,8 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
 
     /// All queues.
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error>;
-    /// Where the log of every queue ends.
-    fn heads(&mut self) -> Result<Vec<(i64, u64)>, Error>;
+    /// Where the log of every queue ends, and the time of that entry.
+    fn heads(&mut self) -> Result<Vec<(i64, u64, i64)>, Error>;
     /// Makes a queue with its first entry; none if there is one of that name.
     fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error>;
     /// The database's clock.
@@ -191,8 +191,16 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn flush(&mut self) -> Result<(), Error> {
         Ok(())
     }
-    /// Deletes payloads and answers whose time has come.
-    fn tidy(&mut self, now: i64) -> Result<(), Error>;
+    /// Deletes a queue's payloads and answers whose time has come by then.
+    fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error>;
+}
+
+/// Deletes payloads and answers whose time has come: by the time of each queue's last entry, or by a clock that is known to be right.
+pub(crate) fn tidy(store: &mut dyn Store, clock: Option<i64>) -> Result<(), Error> {
+    for (queue, _, at) in store.heads()? {
+        store.tidy(queue, clock.map_or(at, |now| now.max(at)))?;
+    }
+    Ok(())
 }
 
 /// How a commit goes wrong, in tests.

@@ -2,7 +2,7 @@
 
 pub(crate) const HEAD: &str = "SELECT head, at FROM queues WHERE id = ?1";
 pub(crate) const QUEUES: &str = "SELECT id, name FROM queues ORDER BY id";
-pub(crate) const HEADS: &str = "SELECT id, head FROM queues";
+pub(crate) const HEADS: &str = "SELECT id, head, at FROM queues";
 pub(crate) const MOVE_HEAD: &str = "UPDATE queues SET head = ?2, at = ?3 WHERE id = ?1";
 pub(crate) const EXPIRE: &str = "DELETE FROM leases WHERE queue = ?1 AND until <= ?2";
 
@@ -44,8 +44,8 @@ pub(crate) const ERASE_ANSWERS: &str = "UPDATE idempotency SET answer = '' WHERE
 pub(crate) const TAKE_BACK: &str = "UPDATE verdicts SET superseded_by = ?4, id = id || ' (taken back by ' || ?4 || ')' WHERE queue = ?1 AND seq = ?2 AND i = ?3";
 /// States hold rows of scores that they have drawn: what was learnt from the erased goes too.
 pub(crate) const FORGET_CHECKPOINTS: &str = "DELETE FROM checkpoints WHERE queue = ?1 AND seq <= ?2";
-pub(crate) const REMEMBER: &str =
-    "INSERT INTO idempotency(queue, key, hash, answer, at) VALUES (?1, ?2, ?3, ?4, ?5)";
+/// Something may come of a request that came before, and nothing came of it then.
+pub(crate) const REMEMBER: &str = "INSERT INTO idempotency(queue, key, hash, answer, at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(queue, key) DO UPDATE SET answer = excluded.answer, at = excluded.at";
 pub(crate) const REMEMBERED: &str = "SELECT key, hash, answer FROM idempotency WHERE queue = ?1 AND key = ?2";
 pub(crate) const BATCH_OF: &str = "SELECT batch FROM log WHERE queue = ?1 AND seq = ?2";
 pub(crate) const KIND_OF: &str = "SELECT kind FROM log WHERE queue = ?1 AND seq = ?2";
@@ -212,8 +212,9 @@ pub(crate) const REPLACE: &str =
 pub(crate) const CHECKPOINT: &str = "SELECT seq, epoch, state, sha256 FROM checkpoints WHERE queue = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1";
 pub(crate) const CHECKPOINTS: &str =
     "SELECT seq, epoch, state, sha256 FROM checkpoints WHERE queue = ?1 ORDER BY seq";
+/// The sign keeps SQLite from reading all rows of a queue: those whose time has come have an index.
 pub(crate) const TIDY: [&str; 2] = [
-    "DELETE FROM payloads WHERE expires IS NOT NULL AND expires <= ?1",
+    "DELETE FROM payloads WHERE +queue = ?1 AND expires IS NOT NULL AND expires <= ?2",
     // A client that asks again after a day asks anew.
-    "DELETE FROM idempotency WHERE at <= ?1 - 86400000000",
+    "DELETE FROM idempotency WHERE +queue = ?1 AND at <= ?2 - 86400000000",
 ];

@@ -213,7 +213,7 @@ mod postgres {
         let queue = crate::create::create(&mut store, "q", &plain(), "test").unwrap();
         store.begin(queue.id).unwrap();
         // The database refuses a time that is no time.
-        assert!(store.tidy(i64::MIN).is_err());
+        assert!(store.tidy(queue.id, i64::MIN).is_err());
         let error = store.commit().unwrap_err();
         assert!(matches!(error, Error::Database(_)), "{error}");
         assert!(store.begin(queue.id).is_ok());

@@ -4,6 +4,7 @@ use super::home::{Kind, on_both};
 use super::life::{Life, config};
 use crate::store::schema;
 use crate::store::sqlite::{FILE, Sqlite};
+use crate::watch::Tidying;
 use crate::{
     Answer, Call, Config, Desk, Error, Filter, NewItem, NewVerdict, Request, Service, Source, verify,
 };
@@ -15,6 +16,7 @@ use std::time::Duration;
 on_both!(
     a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out,
     payloads_go_when_their_time_has_come_and_nothing_else_does,
+    a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key,
     a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick,
     what_an_appeal_has_decided_cannot_be_taken_back_by_the_first_reviewer,
 );
@@ -95,6 +97,11 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     assert!(claimed(life.ask(claim("bob", 7))).iter().all(|claim| claim.payload.is_some()), "not yet");
     life.pass(2 * 86_400);
     life.clerk.tidy().unwrap();
+    let held = |life: &mut Life| life.home.change("UPDATE payloads SET n = n");
+    assert_eq!(held(&mut life), 7, "whoever looks once cannot know what time it is: the log must say so");
+    life.ask(claim("dan", 1)).unwrap();
+    life.clerk.tidy().unwrap();
+    life.pass(60);
     let shown: Vec<(String, bool)> = claimed(life.ask(claim("cid", 7)))
         .into_iter()
         .map(|claim| (claim.item, claim.payload.is_some()))
@@ -105,6 +112,35 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     assert_eq!((by_name("x3"), by_name("x5")), (Some(false), Some(false)));
     assert_sound(&life);
     assert_eq!(life.home.change("DELETE FROM payloads"), 2, "what was deleted is in the database no more");
+}
+
+/// It was seen once, by a command or by a server that was opened and closed again.
+fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind) {
+    let mut life = plain(kind, Config { payload_days: Some(1), audit_rate: 0.0, ..config() });
+    let keyed = Call::new("ann", claim("ann", 2)).with_key("K");
+    let first = claimed(life.clerk.answer(std::slice::from_ref(&keyed)).remove(0));
+    life.ahead.fetch_add(2 * DAY, Ordering::Relaxed);
+    life.clerk.trust_clock();
+    life.clerk.tidy().unwrap();
+    let mut served = Tidying::default();
+    served.tidy_now(life.clerk.store()).unwrap();
+    life.ahead.fetch_sub(2 * DAY, Ordering::Relaxed);
+    life.clerk.trust_clock();
+    served.clock.wait(3601);
+    served.tidy_now(life.clerk.store()).unwrap();
+    let again = claimed(life.clerk.answer(std::slice::from_ref(&keyed)).remove(0));
+    let told = |claims: Vec<crate::Claimed>| {
+        claims.into_iter().map(|claim| (claim.item, claim.token, claim.payload)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(again), told(first), "it happened once, and all is there that is shown");
+    // A queue at rest: after an hour in which the clock went on as it should, the server takes it at its word.
+    life.ahead.fetch_add(2 * DAY, Ordering::Relaxed);
+    served.tidy_now(life.clerk.store()).unwrap();
+    assert_eq!(life.home.change("UPDATE payloads SET n = n"), 6);
+    served.clock.wait(3601);
+    served.tidy_now(life.clerk.store()).unwrap();
+    assert_eq!(life.home.change("UPDATE payloads SET n = n"), 0);
+    assert_eq!(life.home.change("UPDATE idempotency SET at = at"), 0);
 }
 
 #[test]

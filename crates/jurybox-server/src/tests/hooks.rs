@@ -125,3 +125,24 @@ fn webhooks_of_a_copy_rest_unless_it_takes_the_place_of_the_original() {
         assert_eq!(service.take_webhook(&hook, 1).unwrap().is_some(), goes_on);
     }
 }
+
+/// Whatever is there when the copy becomes a desk, by one rename, is all that is ever there for whoever is killed right after it.
+#[test]
+fn webhooks_of_a_copy_rest_before_it_is_a_desk() {
+    let home = Home::new(Kind::Sqlite);
+    made(&service(&home));
+    let aside = tempfile::tempdir().unwrap();
+    let (copy, folder) = (aside.path().join("copy.sqlite"), aside.path().join("desk"));
+    crate::backup(home.folder(), &copy).unwrap();
+    let ready = folder.join("restoring");
+    std::fs::create_dir_all(&ready).unwrap();
+    // Somebody was killed before.
+    std::fs::write(ready.join("jurybox.sqlite-wal"), "a part of another journal").unwrap();
+    let mut bytes = std::fs::File::open(&copy).unwrap();
+    assert_eq!(crate::keep::put_back(&mut bytes, &ready, false).unwrap(), 1);
+    let file = rusqlite::Connection::open(ready.join("jurybox.sqlite")).unwrap();
+    assert_eq!(file.query_row("SELECT SUM(off) FROM webhooks", [], |row| row.get::<_, i64>(0)), Ok(1));
+    assert_eq!(crate::restore(&copy, &folder, false).unwrap(), 1);
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["jurybox.sqlite"]);
+}

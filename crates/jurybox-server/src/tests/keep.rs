@@ -190,6 +190,11 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     let (copy, put_back) = (aside.path().join("copy.sqlite"), aside.path().join("put back"));
     backup(life.home.folder(), &copy).unwrap();
     assert!(matches!(backup(life.home.folder(), &copy), Err(Error::Open(_))), "nothing is written over");
+    // Somebody was killed while they made one.
+    let left = ["", "-wal", "-shm"].map(|end| aside.path().join(format!("other.unfinished{end}")));
+    left.iter().for_each(|file| std::fs::write(file, "a part of another copy").unwrap());
+    backup(life.home.folder(), &aside.path().join("other.sqlite")).unwrap();
+    assert!(left.iter().all(|file| !file.exists()), "what they left is gone");
     let then = verify(life.home.folder()).unwrap();
     life.live(60);
     restore(&copy, &put_back, false).unwrap();

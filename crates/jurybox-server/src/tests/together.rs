@@ -8,6 +8,8 @@ on_both!(
     an_id_on_two_items_of_a_request_is_the_first_ones,
     what_the_tables_do_not_take_fails_alone,
     a_key_that_comes_twice_is_that_of_the_call_that_did_something,
+    a_key_stands_for_all_of_what_was_asked_with_it,
+    a_key_stands_for_what_was_asked_though_nothing_came_of_it,
     a_verdict_after_a_refused_one_on_its_item_counts,
     no_id_stands_in_the_way_of_taking_a_verdict_back,
     an_item_with_the_name_of_a_field_is_erased_without_other_answers,
@@ -99,6 +101,52 @@ fn a_key_that_comes_twice_is_that_of_the_call_that_did_something(kind: Kind) {
     };
     assert_eq!((many(&answers[0]), many(&answers[2]), many(&answers[3])), (0, 1, 1));
     assert_eq!(many(&life.clerk.answer(&[rare()]).remove(0)), 1, "it is remembered");
+    assert_sound(&life);
+}
+
+/// Parts that are alike, of requests that are not, in one transaction and one after the other.
+fn a_key_stands_for_all_of_what_was_asked_with_it(kind: Kind) {
+    for together in [true, false] {
+        let mut life = plain(kind);
+        let (first, second) = (verdict("v1", "x1", "ann", 1.0), verdict("v2", "x1", "bob", 1.0));
+        let part = || Call::new("test", Request::Verdicts(vec![first.clone()])).with_key("key");
+        let of_two = part().part_of(&Request::Verdicts(vec![first.clone(), second]));
+        let calls = [part(), of_two, part()];
+        let answers = if together {
+            life.clerk.answer(&calls)
+        } else {
+            calls.map(|call| life.clerk.answer(&[call]).remove(0)).into()
+        };
+        assert!(matches!(&answers[1], Err(Error::KeyReused { key }) if key == "key"), "{answers:?}");
+        assert!(matches!(&answers[0], Ok(Answer::Verdicts { accepted: 1, .. })), "{answers:?}");
+        assert_eq!(answers[0].as_ref().unwrap(), answers[2].as_ref().unwrap());
+    }
+}
+
+fn a_key_stands_for_what_was_asked_though_nothing_came_of_it(kind: Kind) {
+    let mut life = plain(kind);
+    let call = |id: &str, item: &str| {
+        Call::new("test", Request::Verdicts(vec![verdict(id, item, "ann", 1.0)])).with_key("key")
+    };
+    let accepted = |answer: Result<Answer, Error>| match answer.unwrap() {
+        Answer::Verdicts { accepted, rejected, .. } => (accepted, rejected.len()),
+        other => panic!("{other:?}"),
+    };
+    // Somebody's time runs out, which is for the next entry to say.
+    life.clerk.answer(&[claim("bob")]).remove(0).unwrap();
+    life.pass(31);
+    let answers = life.clerk.answer(&[call("v", "late"), call("w", "x1")]);
+    assert!(matches!(&answers[1], Err(Error::KeyReused { .. })), "{answers:?}");
+    let head = life.clerk.replica.board.seq;
+    assert_eq!(accepted(life.clerk.answer(&[call("v", "late")]).remove(0)), (0, 1));
+    assert!(matches!(life.clerk.answer(&[call("w", "x1")]).remove(0), Err(Error::KeyReused { .. })));
+    assert_eq!(life.clerk.replica.board.seq, head, "nothing came of all that");
+    assert_sound(&life);
+    // The same may still come to something, and is then remembered.
+    life.ask(Request::Items(vec![item("late", 1)])).unwrap();
+    assert_eq!(accepted(life.clerk.answer(&[call("v", "late")]).remove(0)), (1, 0));
+    assert_eq!(accepted(life.clerk.answer(&[call("v", "late")]).remove(0)), (1, 0));
+    assert!(matches!(life.clerk.answer(&[call("w", "x1")]).remove(0), Err(Error::KeyReused { .. })));
     assert_sound(&life);
 }
 

@@ -76,9 +76,9 @@ impl Store for Postgres {
         all(&rows, |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
     }
 
-    fn heads(&mut self) -> Result<Vec<(i64, u64)>, Error> {
+    fn heads(&mut self) -> Result<Vec<(i64, u64, i64)>, Error> {
         let rows = self.ask(sql::HEADS, Vec::new())?;
-        all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
+        all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
     fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
@@ -195,8 +195,11 @@ impl Store for Postgres {
         answers: &[Remembered],
         at: i64,
     ) -> Result<(), Error> {
-        // In this order: what has run out must be gone before it is given out again.
-        let mut said = vec![Said::new(sql::EXPIRE, values![queue, at])];
+        let mut said = Vec::new();
+        // In this order: what has run out must be gone before it is given out again. Without an entry nothing has run out yet.
+        if !writes.is_empty() {
+            said.push(Said::new(sql::EXPIRE, values![queue, at]));
+        }
         let mut ops = Vec::new();
         for write in writes {
             ops_of(queue, batch, write, &mut ops)?;
@@ -365,8 +368,8 @@ impl Store for Postgres {
         all(&rows, checkpoint)
     }
 
-    fn tidy(&mut self, now: i64) -> Result<(), Error> {
-        let said: Vec<Said> = sql::TIDY.iter().map(|sql| Said::new(sql, values![now])).collect();
+    fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error> {
+        let said: Vec<Said> = sql::TIDY.iter().map(|sql| Said::new(sql, values![queue, by])).collect();
         self.ask_all(&said).map(|_| ())
     }
 }

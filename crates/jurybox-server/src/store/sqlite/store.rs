@@ -21,8 +21,8 @@ impl Store for Sqlite {
         self.rows(sql::QUEUES, [], |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
     }
 
-    fn heads(&mut self) -> Result<Vec<(i64, u64)>, Error> {
-        self.rows(sql::HEADS, [], |row| Ok((get(row, 0)?, get(row, 1)?)))
+    fn heads(&mut self) -> Result<Vec<(i64, u64, i64)>, Error> {
+        self.rows(sql::HEADS, [], |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
     fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
@@ -122,7 +122,10 @@ impl Store for Sqlite {
         answers: &[Remembered],
         at: i64,
     ) -> Result<(), Error> {
-        self.execute(sql::EXPIRE, params![queue, at])?;
+        // Without an entry nothing has run out yet.
+        if !writes.is_empty() {
+            self.execute(sql::EXPIRE, params![queue, at])?;
+        }
         let mut ops = Vec::new();
         for write in writes {
             ops_of(queue, batch, write, &mut ops)?;
@@ -363,9 +366,9 @@ impl Store for Sqlite {
         Ok(())
     }
 
-    fn tidy(&mut self, now: i64) -> Result<(), Error> {
+    fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error> {
         for statement in sql::TIDY {
-            self.execute(statement, [now])?;
+            self.execute(statement, [queue, by])?;
         }
         Ok(())
     }
