@@ -5,7 +5,6 @@ use crate::Error;
 use crate::board::Board;
 use crate::decide::{Desk, Facts};
 use crate::request::{Call, Request};
-use crate::rows::VerdictRow;
 use crate::store::Store;
 
 impl Clerk {
@@ -44,11 +43,6 @@ impl Clerk {
     /// The number of an item, by its id.
     pub(crate) fn number_of(&mut self, id: &str) -> Result<Option<u64>, Error> {
         Ok(self.store.find(self.queue, &[id.to_string()])?.pop().map(|(_, found)| found.n))
-    }
-
-    /// The verdicts that stand on an item.
-    pub(crate) fn verdicts_on(&mut self, n: u64) -> Result<Vec<VerdictRow>, Error> {
-        self.store.verdicts_on(self.queue, n)
     }
 }
 

@@ -61,8 +61,8 @@ pub struct ExportedVerdict {
     pub observed: Option<i64>,
     /// Whether it decided what the item is worth.
     pub decides: bool,
-    /// Whether its reviewer had given a verdict on the item before, and may have seen what was thought of it since: the item came back by a
-    /// verdict taken back, or it revises another.
+    /// Whether its reviewer had given a verdict on the item before, and may have seen what was thought of it since: one that they took back
+    /// or revised, however they came to have the item again.
     #[serde(default)]
     pub seen: bool,
 }
@@ -103,6 +103,8 @@ pub(crate) struct Told {
     pub(crate) claimed: Option<i64>,
     /// What was said beside it.
     pub(crate) note: Option<String>,
+    /// Whether its reviewer had judged the item before.
+    pub(crate) seen: bool,
 }
 
 /// An item with its id and what reviewers are shown.
@@ -194,10 +196,8 @@ fn decided_by_quorum(
 
 impl Told {
     fn exported(self, decides: bool) -> ExportedVerdict {
-        let Told { verdict, given, model, claimed, note } = self;
+        let Told { verdict, given, model, claimed, note, seen } = self;
         let (probability, explored) = (verdict.probability, verdict.explored);
-        // What answers no claim answers a verdict taken back.
-        let seen = verdict.supersedes.is_some() || (verdict.claim.is_some() && model.is_none());
         ExportedVerdict {
             id: verdict.id,
             reviewer: verdict.reviewer,

@@ -2,6 +2,7 @@
 
 use crate::board::{Board, Filter};
 use crate::clerk::Clerk;
+use crate::reads::Told;
 use crate::rows::{ItemRow, VerdictRow};
 use crate::seatings::Seatings;
 use crate::service::Queue;
@@ -190,21 +191,12 @@ impl Clerk {
         let Some(Row { item, payload, audit }) = filled else {
             return Ok(None);
         };
-        let mut notes: HashMap<(u64, u32), String> = self
-            .store_to_read()
-            .notes_on(queue, n)?
-            .into_iter()
-            .map(|(which, note)| ((which.seq, which.i), note))
-            .collect();
-        let mut verdicts = Vec::new();
-        for row in self.verdicts_on(n)? {
-            let note = notes.remove(&(row.which.seq, row.which.i));
-            let claim =
-                row.claim.map(|claim| self.store_to_read().kind_of(queue, claim)).transpose()?.flatten();
-            let seen = row.supersedes.is_some() || claim.as_deref() == Some("undo");
-            let VerdictRow { id, reviewer, reward, label, .. } = row;
-            verdicts.push(Judged { id, reviewer, reward, label, note, seen });
-        }
+        let told = self.store_to_read().told_of(queue, n - 1, n)?;
+        let verdicts = told.into_iter().map(|Told { verdict, note, seen, .. }| {
+            let VerdictRow { id, reviewer, reward, label, .. } = verdict;
+            Judged { id, reviewer, reward, label, note, seen }
+        });
+        let verdicts = verdicts.collect();
         let board = &self.replica.board;
         let leases = board.work(n).map(|work| &work.leases[..]).unwrap_or_default();
         let leases = leases

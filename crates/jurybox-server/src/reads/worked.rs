@@ -30,8 +30,8 @@ pub struct Worked {
     pub decides: Option<f64>,
     /// Whether its pick was an audit.
     pub explored: bool,
-    /// Whether its reviewer had given a verdict on its item before, and may have seen what was thought of it since: it is on an item that came
-    /// back by a verdict taken back, or revises another.
+    /// Whether its reviewer had given a verdict on its item before, and may have seen what was thought of it since: one that they took back or
+    /// revised, however they came to have the item again.
     pub seen: bool,
     /// The scores of its item, NaN where missing; none where it was erased.
     pub scores: Vec<f64>,

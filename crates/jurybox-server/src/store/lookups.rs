@@ -63,8 +63,6 @@ pub(crate) trait Lookups {
     fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error>;
     /// The last verdicts of a reviewer after an entry that stand, newest first.
     fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<Own>, Error>;
-    /// What was said beside the verdicts on an item.
-    fn notes_on(&mut self, queue: i64, n: u64) -> Result<Vec<(Which, String)>, Error>;
     /// The entries that brought an item, scored it anew, gave it to somebody, judged it, took that back or ended it; newest first.
     fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error>;
     /// Every so manieth item that came in and was not erased, by number.
@@ -200,12 +198,6 @@ impl Lookups for Sqlite {
         })
     }
 
-    fn notes_on(&mut self, queue: i64, n: u64) -> Result<Vec<(Which, String)>, Error> {
-        self.rows(sql::NOTES_ON, (queue, n), |row| {
-            Ok((Which { seq: get(row, 0)?, i: get(row, 1)? }, get(row, 2)?))
-        })
-    }
-
     fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error> {
         self.rows(sql::ABOUT, (queue, n, most), |row| get(row, 0))
     }
@@ -238,7 +230,14 @@ impl Lookups for Sqlite {
     fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Told>, Error> {
         self.rows(&sql::told_of(), (queue, after, last), |row| {
             let (given, model, claimed) = (get(row, 18)?, get(row, 19)?, get(row, 20)?);
-            Ok(Told { verdict: verdict(row)?, given, model, claimed, note: get(row, 21)? })
+            Ok(Told {
+                verdict: verdict(row)?,
+                given,
+                model,
+                claimed,
+                note: get(row, 21)?,
+                seen: get(row, 22)?,
+            })
         })
     }
 

@@ -4,10 +4,10 @@
 //! tables; only the names of types differ.
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
-pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH];
+pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 8;
+pub(crate) const VERSION: i64 = 9;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 const FIRST: &str = "
@@ -100,6 +100,11 @@ const EIGHTH: &str = "
 ALTER TABLE queues ADD COLUMN sealed {integer} NOT NULL DEFAULT 1;
 UPDATE queues SET sealed = COALESCE(
   (SELECT l.seq FROM log l WHERE l.queue = queues.id AND l.body LIKE '%,\"seal\":\"%' ORDER BY l.seq LIMIT 1), head + 1);
+";
+
+/// Whether a reviewer had given a verdict on an item before is found without reading the others: few verdicts are taken back or revised.
+const NINTH: &str = "
+CREATE INDEX verdicts_before ON verdicts(queue, item, reviewer, superseded_by) WHERE superseded_by IS NOT NULL;
 ";
 
 /// PostgreSQL does not give a number twice as it is.

@@ -73,6 +73,10 @@ const LATE: &str = "(SELECT r.seq FROM rescored r WHERE r.queue = i.queue AND r.
 const ITEM: &str = "i.n, i.arrived, COALESCE(late.seq, i.seq), COALESCE(late.scores, i.scores), i.tags, i.audit, i.due, i.closed_seq";
 const VERDICT: &str = "v.seq, v.i, v.id, v.item, v.slot, v.reviewer, v.source, v.label, v.reward, v.observed_at, v.claim, v.supersedes_seq, v.supersedes_i, v.superseded_by, v.decides, v.probability, v.explored, v.stands_from";
 
+/// Whether a verdict's reviewer had given another on its item before, which was taken back or revised since: what was thought of the item is
+/// shown after a verdict, and a claim made anew does not take it from anybody's mind.
+const SEEN: &str = "CAST(CASE WHEN v.supersedes_seq IS NOT NULL OR EXISTS (SELECT 1 FROM verdicts b WHERE b.queue = v.queue AND b.item = v.item AND b.reviewer = v.reviewer AND b.superseded_by < v.seq) THEN 1 ELSE 0 END AS BIGINT)";
+
 /// The same statement for a database that can join with what belongs to each row, and would else read all late scores at once.
 pub(crate) fn lateral(sql: &str) -> String {
     let (joined, found) = (
@@ -121,10 +125,11 @@ pub(crate) fn kept() -> String {
     )
 }
 
-/// Verdicts that stand on items with certain numbers, with when they came, by which model their items were ranked and when those were claimed.
+/// Verdicts that stand on items with certain numbers, with when they came, by which model their items were ranked, when those were claimed, what
+/// was said beside them and whether their reviewers had judged the item before.
 pub(crate) fn told_of() -> String {
     format!(
-        "SELECT {VERDICT}, given.at, c.model, claimed.at, note.body FROM verdicts v JOIN log given ON given.queue = v.queue AND given.seq = v.seq LEFT JOIN notes note ON note.queue = v.queue AND note.n = v.item AND note.seq = v.seq AND note.i = v.i LEFT JOIN claims c ON c.queue = v.queue AND c.seq = v.claim AND c.item = v.item LEFT JOIN log claimed ON claimed.queue = v.queue AND claimed.seq = v.claim WHERE v.queue = ?1 AND v.item > ?2 AND v.item <= ?3 AND v.superseded_by IS NULL ORDER BY v.item, v.seq, v.i"
+        "SELECT {VERDICT}, given.at, c.model, claimed.at, note.body, {SEEN} FROM verdicts v JOIN log given ON given.queue = v.queue AND given.seq = v.seq LEFT JOIN notes note ON note.queue = v.queue AND note.n = v.item AND note.seq = v.seq AND note.i = v.i LEFT JOIN claims c ON c.queue = v.queue AND c.seq = v.claim AND c.item = v.item LEFT JOIN log claimed ON claimed.queue = v.queue AND claimed.seq = v.claim WHERE v.queue = ?1 AND v.item > ?2 AND v.item <= ?3 AND v.superseded_by IS NULL ORDER BY v.item, v.seq, v.i"
     )
 }
 
@@ -145,15 +150,13 @@ pub(crate) fn looked_at() -> String {
 pub(crate) fn worked() -> String {
     let late = LATE.replace("r.seq <= {at}", "TRUE");
     format!(
-        "SELECT {ITEM}, l.at, c.at, v.reviewer, v.source, v.label, v.reward, v.decides, v.explored, CAST(CASE WHEN c.kind = 'undo' OR v.supersedes_seq IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN log c ON c.queue = v.queue AND c.seq = v.claim LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?2"
+        "SELECT {ITEM}, l.at, c.at, v.reviewer, v.source, v.label, v.reward, v.decides, v.explored, {SEEN} FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN log c ON c.queue = v.queue AND c.seq = v.claim LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?2"
     )
 }
 pub(crate) const SKIPPED: &str = "SELECT l.at, s.reviewer, s.reason FROM skips s JOIN log l ON l.queue = s.queue AND l.seq = s.seq WHERE s.queue = ?1 ORDER BY s.seq DESC LIMIT ?2";
 pub(crate) const LAST_ARRIVALS: &str = "SELECT arrived FROM items WHERE queue = ?1 ORDER BY n DESC LIMIT ?2";
 /// A reviewer's own verdicts after an entry, newest first.
 pub(crate) const OWN_VERDICTS: &str = "SELECT v.id, i.key, l.at, v.stands_from, v.label, v.reward, n.body FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN notes n ON n.queue = v.queue AND n.n = v.item AND n.seq = v.seq AND n.i = v.i WHERE v.queue = ?1 AND v.seq > ?2 AND v.reviewer = ?3 AND v.source = 'reviewer' AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND i.key IS NOT NULL AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?4";
-pub(crate) const NOTES_ON: &str =
-    "SELECT seq, i, body FROM notes WHERE queue = ?1 AND n = ?2 ORDER BY seq, i";
 
 /// The entries that tables know to be about an item, newest first. Claims and verdicts have no order by item: those since it came in are looked
 /// through.

@@ -222,6 +222,24 @@ fn what_is_erased_is_in_no_answer_and_no_file(kind: Kind) {
 }
 
 #[test]
+fn whether_somebody_had_judged_an_item_before_is_found_without_reading_other_verdicts() {
+    let life = plain(Kind::Sqlite, 1);
+    let db = rusqlite::Connection::open(life.home.folder().join(FILE)).unwrap();
+    let how = |query: &str, values: &[i64]| -> String {
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+        let lines =
+            plan.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+        lines.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+    };
+    for plan in [how(&sql::worked(), &[1, 9]), how(&sql::told_of(), &[1, 0, 9])] {
+        assert!(
+            plan.contains("verdicts_before (queue=? AND item=? AND reviewer=? AND superseded_by<?)"),
+            "{plan}"
+        );
+    }
+}
+
+#[test]
 fn what_sets_a_queue_up_is_found_without_reading_its_log() {
     let life = plain(Kind::Sqlite, 1);
     let db = rusqlite::Connection::open(life.home.folder().join(FILE)).unwrap();

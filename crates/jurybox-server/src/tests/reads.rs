@@ -18,7 +18,8 @@ on_both!(
     keys_are_kept_and_taken_away,
     a_queue_that_is_deleted_leaves_nothing,
     an_entry_says_what_was_taken_back_and_what_was_set,
-    an_item_has_its_history_and_a_verdict_after_another_has_seen
+    an_item_has_its_history_and_a_verdict_after_another_has_seen,
+    who_took_a_verdict_back_has_seen_however_the_item_came_back
 );
 
 fn config() -> Config {
@@ -136,6 +137,53 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     let again = NewVerdict { revises: Some("z".into()), ..verdict("z2", "y", "bob", 1.0) };
     ask(Request::Verdicts(vec![again]));
     assert!(queue.explained("y").unwrap().unwrap().verdicts[0].seen);
+}
+
+fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(home.place.clone(), Duration::from_secs(5)).unwrap();
+    let queue = service.create("q", &Config { undo_seconds: 60, ..config() }).unwrap();
+    let ask = |request| queue.ask(Call::new("ann", request)).unwrap();
+    ask(Request::Items(vec![item("x", 0.9, None), item("y", 0.1, None)]));
+    let claim = |who: &str| {
+        let Answer::Claims { claims, .. } =
+            ask(Request::Claim { reviewer: who.into(), k: Some(1), filter: Filter::default() })
+        else {
+            panic!()
+        };
+        claims.into_iter().next().unwrap()
+    };
+    let judge = |id: &str, who: &str, token: u64, item: &str| {
+        ask(Request::Verdicts(vec![NewVerdict { token: Some(token), ..verdict(id, item, who, 1.0) }]))
+    };
+    let undo = |id: &str, who: &str| ask(Request::Undo { reviewer: who.into(), verdict: id.into() });
+    let seen = || {
+        let worked: Vec<bool> = queue.worked(9).unwrap().0.iter().map(|work| work.seen).collect();
+        let exported = queue.exported(0, 9).unwrap().items.remove(0).verdicts.remove(0).seen;
+        let explained = queue.explained("x").unwrap().unwrap().verdicts[0].seen;
+        assert_eq!((worked, explained), (vec![exported], exported));
+        exported
+    };
+    judge("v", "ann", claim("ann").token, "x");
+    assert!(!seen());
+    undo("v", "ann");
+    // Given back and claimed like any other, it is still one that ann has judged before.
+    let release = |who: &str| ask(Request::Release { reviewer: who.into(), items: vec!["x".into()] });
+    release("ann");
+    let again = claim("ann");
+    assert_eq!(again.item, "x");
+    judge("w", "ann", again.token, "x");
+    assert!(seen());
+    undo("w", "ann");
+    release("ann");
+    // Bob has not.
+    judge("b", "bob", claim("bob").token, "x");
+    assert!(!seen());
+    undo("b", "bob");
+    release("bob");
+    // Neither does a verdict that answers no claim wash it off.
+    ask(Request::Verdicts(vec![verdict("w2", "x", "ann", 1.0)]));
+    assert!(seen());
 }
 
 fn an_entry_says_what_was_taken_back_and_what_was_set(kind: Kind) {

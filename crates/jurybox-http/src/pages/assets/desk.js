@@ -12,8 +12,9 @@ function begin() {
   const path = `/q/${queue}/desk/`;
   const buttons = [...document.querySelectorAll("button[name=label]")];
   const done = new Set(); // what was judged here, by item and token
+  const refused = new Map(); // what was not taken and why, by its id
   let skew = Date.parse(desk.dataset.now) - Date.now();
-  let current = onPage(), next = [], before = null, active = Date.now(), refused = [], filling = null, again = false;
+  let current = onPage(), next = [], before = null, active = Date.now(), filling = null, again = false;
 
   const outbox = new Outbox(queue, reviewer, (state, entry, said) => {
     if (state === "sent") {
@@ -26,19 +27,19 @@ function begin() {
       }
       fill();
     } else if (state === "refused") {
-      refused.push(`${entry.body.label ?? "skip"}: ${said.why ?? said.detail ?? "it was refused"}`);
+      refused.set(entry.id, `${entry.body.label ?? "skip"}: ${said.why ?? said.detail ?? "it was refused"}`);
       if (before?.id === entry.id) forget();
       bar();
       fill();
     } else if (state === "locked") {
-      bar(`You have been logged out. ${many(said)} wait in this browser. Log in in another tab, and they are sent.`);
+      bar(`You have been logged out. ${waits(said)} in this browser. Log in in another tab to have it sent.`);
     } else {
-      bar(`The server cannot be reached. ${many(said)} wait in this browser, and are sent when it is back.`);
+      bar(`The server cannot be reached. ${waits(said)} in this browser until it is back.`);
     }
   });
 
-  function many(count) {
-    return count === 1 ? "1 verdict" : `${count} verdicts`;
+  function waits(count) {
+    return count === 1 ? "1 verdict waits" : `${count} verdicts wait`;
   }
 
   // What the page came with.
@@ -48,7 +49,7 @@ function begin() {
   }
 
   function bar(text) {
-    const said = text ?? (refused.length ? `Not taken: ${refused.join("; ")}` : "");
+    const said = text ?? (refused.size ? `Not taken: ${[...refused.values()].join("; ")}` : "");
     $("bar").textContent = said;
     $("bar").hidden = said === "";
   }
@@ -140,7 +141,13 @@ function begin() {
     $("after").replaceChildren(words);
     rest.animate([{ transform: "scaleX(1)" }, { transform: "scaleX(0)" }], { duration: undoFor, fill: "forwards" });
     const mine = before;
-    setTimeout(() => mine === before && forget(), undoFor);
+    const end = () => {
+      if (mine !== before) return;
+      // The server has not begun to count, as far as is known here.
+      if (outbox.has(mine.id)) setTimeout(end, 1000);
+      else forget();
+    };
+    setTimeout(end, undoFor);
   }
 
   function said(tag, text) {
@@ -163,24 +170,40 @@ function begin() {
 
   async function undo() {
     const back = before;
+    // The page came with a form for the verdict before it.
+    const form = $("after").querySelector("form.undo");
+    if (!back && form) return form.requestSubmit();
     if (!back) return bar("Nothing can be taken back any more.");
-    forget();
-    if (outbox.current === back.id) await outbox.sending;
-    let shown = back.shown;
-    if (outbox.has(back.id)) {
-      outbox.remove(back.id);
-    } else {
-      const answer = await post(path + "undo", { reviewer, verdict: back.id }, back.id + "-undo");
-      if (!answer.ok) {
-        return bar(answer.away ? "The server cannot be reached: undo it once it is back." : answer.body.detail);
-      }
-      shown = answer.body.items[0] ?? shown;
-      if (back.thought) bar("You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind.");
-    }
+    if (back.undoing) return;
+    back.undoing = true;
+    const shown = await takenBack(back);
+    back.undoing = false;
+    if (!shown) return;
+    if (before === back) forget();
     done.delete(mark(shown));
     count("today", -1);
     if (current && current.item !== shown.item) next.unshift(current);
     show(shown);
+  }
+
+  // The item of a verdict that was taken back; nothing where it was not. What has never been sent is not sent. What was sent may be with the
+  // server though no answer came: that is asked first, and then it is taken back there.
+  async function takenBack(back) {
+    if (outbox.has(back.id) && !outbox.wasSent(back.id)) {
+      outbox.remove(back.id);
+      return back.shown;
+    }
+    if (outbox.has(back.id)) await outbox.flush();
+    if (outbox.has(back.id)) return bar(`${$("bar").textContent} The last one may have arrived: undo it then.`);
+    if (refused.has(back.id)) return bar();
+    const answer = await post(path + "undo", { reviewer, verdict: back.id }, back.id + "-undo");
+    if (answer.away) return bar("The server cannot be reached: undo it once it is back.");
+    if (!answer.ok) {
+      if (before === back) forget();
+      return bar(answer.body.detail);
+    }
+    bar(back.thought ? "You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind." : undefined);
+    return answer.body.items[0] ?? back.shown;
   }
 
   function skipping(open) {

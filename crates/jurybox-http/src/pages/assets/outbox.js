@@ -39,6 +39,11 @@ export class Outbox {
     return id;
   }
 
+  // Whether it was sent at least once: the server may have it, though nobody has heard so.
+  wasSent(id) {
+    return this.all().some((entry) => entry.id === id && entry.sent);
+  }
+
   remove(id) {
     this.keep(this.all().filter((entry) => entry.id !== id));
   }
@@ -54,9 +59,8 @@ export class Outbox {
 
   async work() {
     for (let entry = this.all()[0]; entry; entry = this.all()[0]) {
-      this.current = entry.id;
+      this.keep(this.all().map((one) => (one.id === entry.id ? { ...one, sent: true } : one)));
       const answer = await post(this.path + entry.step, entry.body, entry.id);
-      this.current = null;
       if (answer.away || answer.status === 401) {
         this.told(answer.away ? "waiting" : "locked", entry, this.all().length);
         this.timer = setTimeout(() => this.flush(), this.rest);

@@ -142,11 +142,6 @@ impl Lookups for Postgres {
         rows.iter().map(read).collect()
     }
 
-    fn notes_on(&mut self, queue: i64, n: u64) -> Result<Vec<(Which, String)>, Error> {
-        let rows = self.ask(sql::NOTES_ON, values![queue, n])?;
-        rows.iter().map(|row| Ok((Which { seq: get(row, 0)?, i: get(row, 1)? }, get(row, 2)?))).collect()
-    }
-
     fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error> {
         let rows = self.ask(sql::ABOUT, values![queue, n, most])?;
         rows.iter().map(|row| get(row, 0)).collect()
@@ -182,7 +177,14 @@ impl Lookups for Postgres {
         let rows = self.ask(&sql::told_of(), values![queue, after, last])?;
         let read = |row: &tokio_postgres::Row| {
             let (given, model, claimed) = (get(row, 18)?, get(row, 19)?, get(row, 20)?);
-            Ok(Told { verdict: verdict(row)?, given, model, claimed, note: get(row, 21)? })
+            Ok(Told {
+                verdict: verdict(row)?,
+                given,
+                model,
+                claimed,
+                note: get(row, 21)?,
+                seen: get(row, 22)?,
+            })
         };
         rows.iter().map(read).collect()
     }
