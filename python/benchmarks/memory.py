@@ -5,7 +5,7 @@
 
 What is counted is the most that the process held while the call ran (VmHWM, which Linux lets a process begin anew) beyond what it
 held before: the rows, the interpreter and the libraries are counted out, what is given back is counted in. Rows have ten scores, an id
-and a verdict. `replay` draws rounds from the whole history, which it holds in memory: it is measured, and no part of the promise.
+and a verdict.
 """
 
 from __future__ import annotations

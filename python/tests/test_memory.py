@@ -24,6 +24,8 @@ CASES = [
     ("pandas_arrow", "pick"),
     ("polars", "pick"),
     ("polars", "report"),
+    ("pandas_nullable", "replay"),
+    ("polars", "replay"),
     ("pyarrow", "rank"),
     ("array", "jury_learn"),
     ("array", "jury_predict"),

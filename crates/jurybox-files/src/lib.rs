@@ -25,6 +25,7 @@ mod found;
 mod id;
 mod ids;
 mod in_memory;
+mod in_place;
 mod input;
 mod judge;
 mod learning;
@@ -77,6 +78,7 @@ pub use format::Format;
 pub use format::arrow::{json as cell_json, of_one_type};
 pub use format::parquet::panic_is_caught;
 pub use formula::without_formula;
+pub use in_place::InPlace;
 pub use input::expand;
 pub use judge::{Judge, by_evaluator, seat};
 pub use learning::{

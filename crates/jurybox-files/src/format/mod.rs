@@ -136,6 +136,11 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// Whether rows can be fetched by their number after a pass. Otherwise the pass itself must keep what is needed.
     fn by_number(&self) -> bool;
 
+    /// Whether its rows are in memory as long as it is.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
+
     /// Refuses a source that is no longer what its columns were told by: one result is made of one file.
     fn check_unchanged(&self) -> Result<(), Error> {
         Ok(())

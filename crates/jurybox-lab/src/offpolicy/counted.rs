@@ -61,6 +61,7 @@ mod tests {
         let log = Log {
             evaluators: jurybox::Evaluators::new(["a"]).unwrap(),
             scores: vec![0.0; rows.len()],
+            in_place: jurybox_files::InPlace::default(),
             rewards: rows.iter().map(|row| row.0).collect(),
             probabilities: rows.iter().map(|row| row.1).collect(),
             rounds: vec![],

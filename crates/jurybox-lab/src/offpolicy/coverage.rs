@@ -105,6 +105,7 @@ impl World {
         let mut log = Log {
             evaluators,
             scores: vec![],
+            in_place: jurybox_files::InPlace::default(),
             rewards: vec![],
             probabilities: vec![],
             rounds: Vec::new(),

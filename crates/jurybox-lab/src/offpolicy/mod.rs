@@ -301,7 +301,7 @@ fn targets(
             let present = || row.iter().zip(weights).filter(|(x, _)| !x.is_nan());
             present().map(|(x, w)| x * w).sum::<f64>() / present().map(|(_, w)| w.abs()).sum::<f64>()
         };
-        let values = (0..log.rows()).map(|row| weigh(log.row(row))).collect();
+        let values = (0..log.rows()).map(|row| weigh(&log.row(row))).collect();
         add("weights".into(), Target::Fixed(values), false);
     }
     add("uniform".into(), Target::Uniform, true);

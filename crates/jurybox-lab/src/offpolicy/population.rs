@@ -220,7 +220,7 @@ pub(super) fn valued_by(
     rows: &[usize],
 ) -> Result<Result<Vec<f64>, String>, Error> {
     let mut table = Vec::new();
-    rows.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
+    rows.iter().for_each(|&row| log.push_row(row, &mut table));
     let written = log.as_written(&table);
     let scores = fitted.scores(&written)?;
     if fitted.exploration().eps > 0.0 || fitted.contributions(scores.row(0))?.is_none() {
@@ -247,7 +247,7 @@ pub(super) fn learnt(
     let mut table = Vec::new();
     for (stretch, at) in others.chunks(options.items).zip(jury.seen().next_time()..) {
         table.clear();
-        stretch.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
+        stretch.iter().for_each(|&row| log.push_row(row, &mut table));
         let written = log.as_written(&table);
         let scores = Scores::new(&written, log.width())?;
         jury.observe(&scores, at)?;

@@ -29,6 +29,7 @@ fn reviewed(floor: f64, seed: u64) -> Log {
     let mut log = Log {
         evaluators,
         scores: vec![],
+        in_place: jurybox_files::InPlace::default(),
         rewards: vec![],
         probabilities: vec![],
         rounds: vec![],

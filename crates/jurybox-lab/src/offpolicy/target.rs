@@ -93,7 +93,7 @@ impl Follow<'_> {
         for (rows, at) in self.rounds.iter().zip(jury.seen().next_time()..) {
             let k = self.picks(rows);
             table.clear();
-            rows.iter().for_each(|&row| table.extend_from_slice(log.row(row)));
+            rows.iter().for_each(|&row| log.push_row(row, &mut table));
             let written = log.as_written(&table);
             let scores = Scores::new(&written, log.width())?;
             before(&jury)?;

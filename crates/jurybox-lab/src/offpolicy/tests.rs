@@ -15,6 +15,7 @@ fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Log, f
     let mut log = Log {
         evaluators,
         scores: vec![],
+        in_place: jurybox_files::InPlace::default(),
         rewards: vec![],
         probabilities: vec![],
         rounds: vec![],
@@ -155,6 +156,7 @@ fn probabilities_count_where_every_row_has_a_reward() {
     let mut log = Log {
         evaluators,
         scores: vec![],
+        in_place: jurybox_files::InPlace::default(),
         rewards: vec![],
         probabilities: vec![],
         rounds: vec![],
@@ -241,6 +243,7 @@ fn hidden_tenth(logs: u64) -> [f64; 4] {
         let mut log = Log {
             evaluators,
             scores: vec![],
+            in_place: jurybox_files::InPlace::default(),
             rewards: vec![],
             probabilities: vec![],
             rounds: vec![],

@@ -6,6 +6,7 @@ use crate::error::Error;
 use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox_files::Judge;
 use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
 
 /// What rows are ranked by.
 #[derive(Debug, Clone)]
@@ -21,7 +22,7 @@ pub(crate) enum Value {
     /// Fixed weights.
     Weights(Vec<f64>),
     /// A value for each row of the log.
-    Known(Vec<f64>),
+    Known(Arc<[f64]>),
 }
 
 /// A player who ranks by a value.
@@ -29,51 +30,33 @@ pub(crate) struct ByValue {
     value: Value,
     width: usize,
     moments: Standard,
-    /// By row of the log, from when it came.
+    /// Of what is on the desk, by place.
     values: Vec<f64>,
-    on_desk: Vec<f64>,
 }
 
 impl ByValue {
     pub(crate) fn new(value: Value, log: &Log) -> ByValue {
-        let values = match &value {
-            Value::Known(values) => values.clone(),
-            _ => vec![f64::NAN; log.rows()],
-        };
-        ByValue {
-            value,
-            width: log.width(),
-            moments: Standard::new(log.width()),
-            values,
-            on_desk: Vec::new(),
-        }
+        ByValue { value, width: log.width(), moments: Standard::new(log.width()), values: Vec::new() }
     }
 
     fn value_new_rows(&mut self, desk: &Desk) -> Result<(), Error> {
-        let width = self.width;
-        let rows = || desk.rows.iter().zip(desk.scores.chunks_exact(width));
+        let rows = || desk.scores.chunks_exact(self.width);
+        self.values.clear();
         match &self.value {
-            Value::Known(_) => {}
-            Value::Average => {
-                rows().for_each(|(&row, x)| self.values[row] = mean_of_present(x.iter().copied()));
-            }
-            Value::Single(j) => rows().for_each(|(&row, x)| self.values[row] = x[*j]),
+            Value::Known(known) => self.values.extend(desk.rows.iter().map(|&row| known[row])),
+            Value::Average => self.values.extend(rows().map(|x| mean_of_present(x.iter().copied()))),
+            Value::Single(j) => self.values.extend(rows().map(|x| x[*j])),
             Value::ZMean => {
                 self.moments.observe(&desk.scores);
-                let moments = &self.moments;
-                for (&row, x) in desk.rows.iter().zip(desk.scores.chunks_exact(width)) {
-                    self.values[row] = moments.row_mean(x);
-                }
+                self.values.extend(rows().map(|x| self.moments.row_mean(x)));
             }
             Value::RankMean => {
-                let ranks = ranks(&desk.scores, width);
-                for (&row, ranks) in desk.rows.iter().zip(ranks.chunks_exact(width)) {
-                    self.values[row] = mean_of_present(ranks.iter().copied());
-                }
+                let ranks = ranks(&desk.scores, self.width);
+                let means = ranks.chunks_exact(self.width).map(|row| mean_of_present(row.iter().copied()));
+                self.values.extend(means);
             }
             Value::Weights(weights) => {
-                let values = Judge::Weights(weights.clone()).values_of(&desk.scores, width)?;
-                desk.rows.iter().zip(values).for_each(|(&row, value)| self.values[row] = value);
+                self.values.extend(Judge::Weights(weights.clone()).values_of(&desk.scores, self.width)?);
             }
         }
         Ok(())
@@ -82,7 +65,12 @@ impl ByValue {
 
 impl Player for ByValue {
     fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error> {
-        rows.iter().for_each(|&row| self.moments.observe(log.row(row)));
+        let mut scores = Vec::with_capacity(self.width);
+        for &row in rows {
+            scores.clear();
+            log.push_row(row, &mut scores);
+            self.moments.observe(&scores);
+        }
         Ok(rows.len())
     }
 
@@ -90,13 +78,17 @@ impl Player for ByValue {
         if turn.new {
             self.value_new_rows(turn.desk)?;
         }
-        self.on_desk.clear();
-        self.on_desk.extend(turn.desk.rows.iter().map(|&row| self.values[row]));
-        Ok(highest(&self.on_desk, turn.k, rng))
+        Ok(highest(&self.values, turn.k, rng))
     }
 
     fn learn(&mut self, _: &Log, _: &[usize], _: &[f64]) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn taken_away(&mut self, places: &[usize]) {
+        for &place in places {
+            self.values.swap_remove(place);
+        }
     }
 }
 

@@ -144,7 +144,15 @@ impl Course {
             Protocol::Rounds => {
                 let most = options.rounds.unwrap_or(usize::MAX);
                 let rounds: Vec<Vec<usize>> = if log.rounds.is_empty() {
-                    let rows = shuffled(&mut rng);
+                    let rows = if log.items.repeat() {
+                        shuffled(&mut rng)
+                    } else {
+                        // What comes after the last round is not drawn.
+                        let mut rows = all();
+                        let shown = most.saturating_mul(options.items).min(rows.len());
+                        draw_first(&mut rows, shown, &mut rng);
+                        rows
+                    };
                     rows.chunks_exact(options.items).take(most).map(<[usize]>::to_vec).collect()
                 } else {
                     log.rounds.iter().take(most).cloned().collect()

@@ -11,7 +11,7 @@ use crate::runner::{Running, kept};
 use jurybox::estimate::{Mle, Noise};
 use jurybox::toolbox::hash_text;
 use jurybox::{Evaluators, Jury, Link, Links, Spec};
-use jurybox_files::{Roles, Table, Want};
+use jurybox_files::{InPlace, Roles, Table, Want};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -186,6 +186,7 @@ impl Replay {
         let log = Log {
             evaluators: Evaluators::new(&data.names)?,
             scores: data.scores.clone(),
+            in_place: InPlace::default(),
             rewards: data.rewards.clone(),
             probabilities: Vec::new(),
             rounds: Vec::new(),
@@ -207,7 +208,7 @@ impl Replay {
         };
         let mut seats = Vec::with_capacity(policies.len());
         for spec in policies {
-            let player = Seated::new(seat(spec, &data.names, told, self.rounds)?, Scale::NONE, &log);
+            let player = Seated::new(seat(spec, &data.names, told, self.rounds)?, Scale::NONE, &log, true);
             seats.push((player, stream(self.seed ^ hash_text(&spec.to_string()), run), 0.0));
         }
         // Even streams are the course's.

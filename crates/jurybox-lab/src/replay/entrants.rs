@@ -4,14 +4,14 @@ use super::by_value::{ByValue, Value};
 use super::course::{Course, Stage};
 use super::log::at_mean_if_missing;
 use super::player::{Player, Scale, Seated, seat};
-use super::retrained::{Kind, Retrained, ridge};
+use super::retrained::{Kind, Retrained, ridge_of};
 use super::twins::Twins;
 use super::{Log, ReplayOptions};
 use crate::error::Error;
-use jurybox::toolbox::Standard;
 use jurybox::{Jury, Needs};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::sync::{Arc, OnceLock};
 
 /// Folds of the regression that knows all other labels.
 const HINDSIGHT_FOLDS: usize = 5;
@@ -36,7 +36,8 @@ enum Who {
     /// One of the evaluators: the best of them is shown.
     Single(usize),
     Retrained(Kind),
-    Hindsight,
+    /// With which rows must not be parted, for each: found once, for all runs.
+    Hindsight(OnceLock<Vec<usize>>),
 }
 
 impl Entrant {
@@ -68,25 +69,29 @@ impl Entrant {
         options: &ReplayOptions,
         course: &Course,
         run: usize,
-    ) -> Option<Vec<f64>> {
+    ) -> Option<Arc<[f64]>> {
         let stream = || {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
             // Far beyond the runs' own streams.
             rng.set_stream(u64::MAX - run as u64);
             rng
         };
-        matches!(self.who, Who::Hindsight).then(|| hindsight(log, course, &mut stream()))
+        let Who::Hindsight(units) = &self.who else { return None };
+        let units = units.get_or_init(|| not_to_be_parted(log));
+        Some(hindsight(log, course, units, &mut stream()).into())
     }
 
-    /// The player at the beginning of a stage.
-    pub(crate) fn player(&self, log: &Log, known: Option<&[f64]>) -> Box<dyn Player> {
+    /// The player at the beginning of a stage; say whether rows come back `again`.
+    pub(crate) fn player(&self, log: &Log, known: Option<&Arc<[f64]>>, again: bool) -> Box<dyn Player> {
         match &self.who {
-            Who::Policy(jury, scale) => Box::new(Seated::new(jury.as_ref().clone(), *scale, log)),
+            Who::Policy(jury, scale) => Box::new(Seated::new(jury.as_ref().clone(), *scale, log, again)),
             Who::Weights(weights) => Box::new(ByValue::new(Value::Weights(weights.clone()), log)),
             Who::Reference(value) => Box::new(ByValue::new(value.clone(), log)),
             Who::Single(evaluator) => Box::new(ByValue::new(Value::Single(*evaluator), log)),
             Who::Retrained(kind) => Box::new(Retrained::new(*kind, log)),
-            Who::Hindsight => Box::new(ByValue::new(Value::Known(known.unwrap_or_default().to_vec()), log)),
+            Who::Hindsight(_) => {
+                Box::new(ByValue::new(Value::Known(known.cloned().unwrap_or_default()), log))
+            }
         }
     }
 }
@@ -130,8 +135,8 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
     }
     add("ridge".into(), Who::Retrained(Kind::Ridge));
     add("logistic".into(), Who::Retrained(Kind::Logistic));
-    add("hindsight".into(), Who::Hindsight);
-    add("best".into(), Who::Reference(Value::Known(log.rewards.clone())));
+    add("hindsight".into(), Who::Hindsight(OnceLock::new()));
+    add("best".into(), Who::Reference(Value::Known(log.rewards.as_slice().into())));
     Ok(list)
 }
 
@@ -145,13 +150,23 @@ pub(crate) fn check_state(name: &str, jury: &Jury, log: &Log) -> Result<(), Erro
     Err(Error::setting("state", name, reason))
 }
 
+/// For each row, what stays with it when rows are parted in folds, as the number of one of its rows: the file's own rounds, and rows with
+/// the same scores or of one item.
+fn not_to_be_parted(log: &Log) -> Vec<usize> {
+    let mut unit: Vec<usize> = Twins::of(log).together(&log.items, log.rows() / HINDSIGHT_FOLDS);
+    for rows in &log.rounds {
+        rows.iter().for_each(|&row| unit[row] = rows[0]);
+    }
+    unit
+}
+
 /// What a ridge regression on all *other* rows of the run predicts for each row: out of fold, so that no row speaks for
-/// itself. The file's own rounds stay together, and so do rows with the same scores.
+/// itself. What is not to be parted stays together.
 ///
 /// Regressions of different folds are brought to one scale, the spread of what each predicts of the run's rows: a
 /// fold that holds many of a rare yes leaves the others few of them and flat slopes, so that on the raw scale its own
 /// rows would come last. Folds are drawn anew for every run, several times.
-fn hindsight(log: &Log, course: &Course, rng: &mut ChaCha8Rng) -> Vec<f64> {
+fn hindsight(log: &Log, course: &Course, unit: &[usize], rng: &mut ChaCha8Rng) -> Vec<f64> {
     let width = log.width();
     let mut shown = vec![false; log.rows()];
     for stage in &course.stages {
@@ -164,40 +179,43 @@ fn hindsight(log: &Log, course: &Course, rng: &mut ChaCha8Rng) -> Vec<f64> {
         }
     }
     let shown: Vec<usize> = (0..log.rows()).filter(|&row| shown[row]).collect();
-    let most = log.rows() / HINDSIGHT_FOLDS;
-    let mut unit: Vec<usize> = Twins::of(log).together(&log.items, most);
-    for rows in &log.rounds {
-        rows.iter().for_each(|&row| unit[row] = rows[0]);
-    }
     // Row by row as they are wanted: all of them would be the history once more, in every run at work.
-    let mut standard = Standard::new(width);
-    standard.observe(&log.scores);
-    let standard = &standard;
-    let filled = |row: usize| {
-        let cells = log.row(row).iter().enumerate();
-        cells.map(move |(evaluator, &score)| at_mean_if_missing(standard.of(evaluator, score)))
+    let standard = log.standard();
+    let filled = |row: usize, scores: &mut Vec<f64>| {
+        scores.clear();
+        log.push_row(row, scores);
+        let cells = scores.iter_mut().enumerate();
+        cells.for_each(|(evaluator, x)| *x = at_mean_if_missing(standard.of(evaluator, *x)));
     };
     let mut values = vec![0.0; log.rows()];
     for _ in 0..HINDSIGHT_SPLITS {
-        let drawn: Vec<usize> = (0..log.rows()).map(|_| rng.random_range(0..HINDSIGHT_FOLDS)).collect();
+        let drawn: Vec<u8> = (0..log.rows()).map(|_| rng.random_range(0..HINDSIGHT_FOLDS) as u8).collect();
+        let fold = |row: usize| usize::from(drawn[unit[row]]);
         for out in 0..HINDSIGHT_FOLDS {
             // An item that comes in two of the file's own rounds tells its reward in neither.
             let mut told = vec![false; log.rows()];
-            let mine = shown.iter().filter(|row| drawn[unit[**row]] == out);
+            let mine = shown.iter().filter(|row| fold(**row) == out);
             mine.for_each(|&row| told[log.items.of_row(row)] = true);
-            let others: Vec<usize> =
-                shown.iter().copied().filter(|&row| !told[log.items.of_row(row)]).collect();
-            let scores: Vec<f64> = others.iter().flat_map(|&row| filled(row)).collect();
-            let rewards: Vec<f64> = others.iter().map(|&row| log.rewards[row]).collect();
-            let Some(fit) = ridge(&scores, &rewards, width) else { continue };
+            let fit = ridge_of(width, |see| {
+                let mut scores = Vec::with_capacity(width);
+                for &row in shown.iter().filter(|&&row| !told[log.items.of_row(row)]) {
+                    filled(row, &mut scores);
+                    see(&scores, log.rewards[row]);
+                }
+            });
+            let Some(fit) = fit else { continue };
+            let mut scores = Vec::with_capacity(width);
             // Without the intercept: a fold that is worth less leaves the others a higher one, and would come first.
-            let value = |row: usize| filled(row).zip(&fit.slopes).map(|(x, slope)| x * slope).sum::<f64>();
+            let mut value = |row: usize| {
+                filled(row, &mut scores);
+                scores.iter().zip(&fit.slopes).map(|(x, slope)| x * slope).sum::<f64>()
+            };
             let of_shown: Vec<f64> = shown.iter().map(|&row| value(row)).collect();
             let count = of_shown.len() as f64;
             let mean = of_shown.iter().sum::<f64>() / count;
             let spread = (of_shown.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count).sqrt();
             if spread > 0.0 {
-                let mine = shown.iter().zip(&of_shown).filter(|(row, _)| drawn[unit[**row]] == out);
+                let mine = shown.iter().zip(&of_shown).filter(|(row, _)| fold(**row) == out);
                 mine.for_each(|(&row, v)| values[row] += (v - mean) / spread);
             }
         }

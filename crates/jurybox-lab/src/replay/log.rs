@@ -1,11 +1,12 @@
-//! The history that is replayed: every row in memory, because rounds are drawn from all of it.
+//! The history that is replayed: every row in memory, because rounds are drawn from all of it. What a table has in memory already is read
+//! there, and not held twice.
 
 use super::{Items, Protocol};
 use crate::error::Error;
 use crate::linear::{Fit, LeastSquares};
 use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox::{Direction, Evaluators};
-use jurybox_files::{Table, Want};
+use jurybox_files::{InPlace, Table, Want};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -13,8 +14,10 @@ use std::collections::HashMap;
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
     pub(crate) evaluators: Evaluators,
-    /// Row after row, NaN = missing; where low means high, negated.
+    /// Row after row, NaN = missing; where low means high, negated. Empty where they are read in place.
     pub(crate) scores: Vec<f64>,
+    /// The scores of a table in memory, as they stand in it; without rows where they are held above.
+    pub(crate) in_place: InPlace,
     /// NaN where a row has no verdict.
     pub(crate) rewards: Vec<f64>,
     /// Empty where none were logged.
@@ -28,17 +31,19 @@ pub(crate) struct Log {
 impl Log {
     pub(crate) fn read(table: &Table) -> Result<Log, Error> {
         let taken = table.taken();
+        let in_place = table.is_in_memory();
         let want = Want {
             reward: true,
             probability: taken.probability().is_some(),
             key: taken.key().is_some(),
             ids: !taken.id().is_empty(),
-            upright: true,
+            upright: !in_place,
             ..Want::default()
         };
         let mut log = Log {
             evaluators: taken.evaluators().clone(),
             scores: Vec::new(),
+            in_place: InPlace::default(),
             rewards: Vec::new(),
             probabilities: Vec::new(),
             rounds: Vec::new(),
@@ -49,14 +54,22 @@ impl Log {
         table.scan(
             want,
             |mut part| {
-                let scores = part.batch.scores().to_vec();
+                let (mut scores, mut lying) = (Vec::new(), InPlace::default());
+                if in_place {
+                    lying = part.batch.take_in_place();
+                } else {
+                    scores = part.batch.scores().to_vec();
+                }
                 let batch = &part.batch;
                 let (rewards, probabilities) = (batch.rewards().to_vec(), batch.probabilities().to_vec());
-                Ok((scores, rewards, probabilities, batch.keys().to_vec(), batch.ids().to_vec()))
+                Ok(((scores, lying), rewards, probabilities, batch.keys().to_vec(), batch.ids().to_vec()))
             },
-            |at, (scores, rewards, probabilities, keys, mine)| {
+            |at, ((scores, lying), rewards, probabilities, keys, mine)| {
                 ids.extend(mine);
                 log.scores.extend(scores);
+                if in_place {
+                    log.in_place.append(lying);
+                }
                 log.rewards.extend(rewards);
                 log.probabilities.extend(probabilities);
                 for (row, key) in keys.into_iter().enumerate() {
@@ -98,8 +111,49 @@ impl Log {
         self.evaluators.len()
     }
 
-    pub(crate) fn row(&self, row: usize) -> &[f64] {
+    /// The scores of a row; where low means high, negated.
+    pub(crate) fn row(&self, row: usize) -> Cow<'_, [f64]> {
+        if self.in_place.rows() == 0 {
+            return Cow::Borrowed(self.held(row));
+        }
+        let mut scores = Vec::with_capacity(self.width());
+        self.push_row(row, &mut scores);
+        Cow::Owned(scores)
+    }
+
+    /// The same, appended.
+    pub(crate) fn push_row(&self, row: usize, out: &mut Vec<f64>) {
+        if self.in_place.rows() == 0 {
+            out.extend_from_slice(self.held(row));
+            return;
+        }
+        let begin = out.len();
+        self.in_place.push_row(row, out);
+        if self.evaluators.any_low() {
+            let scores = self.evaluators.as_slice().iter().zip(&mut out[begin..]);
+            scores.filter(|(one, _)| one.direction == Direction::Low).for_each(|(_, x)| *x = -*x);
+        }
+    }
+
+    /// Shows the scores of all rows, one row after the other.
+    pub(crate) fn each_row(&self, mut see: impl FnMut(&[f64])) {
+        let mut scores = Vec::with_capacity(self.width());
+        for row in 0..self.rows() {
+            scores.clear();
+            self.push_row(row, &mut scores);
+            see(&scores);
+        }
+    }
+
+    fn held(&self, row: usize) -> &[f64] {
         &self.scores[row * self.width()..(row + 1) * self.width()]
+    }
+
+    /// Mean and spread of each evaluator's scores.
+    pub(crate) fn standard(&self) -> Standard {
+        let mut standard = Standard::new(self.width());
+        self.each_row(|scores| standard.observe(scores));
+        standard
     }
 
     /// Rows as they stand in the file: what a jury, which knows of directions, is shown.
@@ -120,15 +174,18 @@ impl Log {
 
     /// The plain mean of the scores that a row has; NaN where it has none.
     pub(crate) fn averages(&self) -> Vec<f64> {
-        (0..self.rows()).map(|row| mean_of_present(self.row(row).iter().copied())).collect()
+        let mut averages = Vec::with_capacity(self.rows());
+        self.each_row(|scores| averages.push(mean_of_present(scores.iter().copied())));
+        averages
     }
 
     /// The scores in standard deviations from their evaluator's mean; NaN = missing, 0 for one that never varies.
     pub(crate) fn standardised(&self) -> Vec<f64> {
-        let mut standard = Standard::new(self.width());
-        standard.observe(&self.scores);
-        let numbered = self.scores.iter().enumerate();
-        numbered.map(|(at, &score)| standard.of(at % self.width(), score)).collect()
+        let (standard, mut all) = (self.standard(), Vec::with_capacity(self.rows() * self.width()));
+        self.each_row(|scores| {
+            all.extend(scores.iter().enumerate().map(|(evaluator, &score)| standard.of(evaluator, score)));
+        });
+        all
     }
 
     /// The mean of the standardised scores of each row.

@@ -158,5 +158,6 @@ fn one(
     let keep = options.picks.is_some() && entrant.is_policy();
     let desk = play::Table { log, k: options.k, keep, watch };
     let known = entrant.knows_beforehand(log, options, &course, run);
-    desk.play(&course, || entrant.player(log, known.as_deref()), &mut rng)
+    let again = options.protocol == Protocol::Reuse;
+    desk.play(&course, || entrant.player(log, known.as_ref(), again), &mut rng)
 }

@@ -56,6 +56,7 @@ impl Table<'_> {
                         left -= turn.k;
                         let mut places = run.step(player.as_mut(), &turn, true)?;
                         desk.take_away(&mut places, log.width());
+                        player.taken_away(&places);
                     }
                 }
                 Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => {

@@ -20,19 +20,24 @@ impl Desk {
         self.rows.clear();
         self.rows.extend_from_slice(rows);
         self.scores.clear();
-        rows.iter().for_each(|&row| self.scores.extend_from_slice(log.row(row)));
+        rows.iter().for_each(|&row| log.push_row(row, &mut self.scores));
     }
 
     /// Takes the rows at those places away; the last rows move to where they were.
     pub(crate) fn take_away(&mut self, places: &mut [usize], width: usize) {
         places.sort_unstable_by(|a, b| b.cmp(a));
         for &place in &*places {
-            let last = self.rows.len() - 1;
             self.rows.swap_remove(place);
-            self.scores.copy_within(last * width..(last + 1) * width, place * width);
-            self.scores.truncate(last * width);
+            swap_remove_row(&mut self.scores, place, width);
         }
     }
+}
+
+/// Takes a row out of several; the last one moves to where it was.
+fn swap_remove_row(rows: &mut Vec<f64>, place: usize, width: usize) {
+    let last = rows.len() - width;
+    rows.copy_within(last.., place * width);
+    rows.truncate(last);
 }
 
 /// A pick: a place on the desk, and how probable it was.
@@ -61,6 +66,9 @@ pub(crate) trait Player {
 
     /// Learns what the last picks were worth: their rows in the order of the picks, and the verdict on each.
     fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error>;
+
+    /// Is told what was taken away from the desk: as [`Desk::take_away`], places from the last to the first.
+    fn taken_away(&mut self, _places: &[usize]) {}
 }
 
 /// The places of the `k` highest values; equal ones in an order that the seed decides.
@@ -107,7 +115,9 @@ pub(crate) struct Seated {
     jury: Jury,
     scale: Scale,
     picks: Vec<Pick>,
-    /// g^-1 of the scores of every row of the log, for policies with a link: rows are shown again and again.
+    /// Whether its policy has a link.
+    linked: bool,
+    /// g^-1 of the scores of every row of the log, for policies with a link where rows come back again and again; else empty.
     inverse: Vec<f64>,
     /// Of those on the desk.
     on_desk: Vec<f64>,
@@ -118,14 +128,16 @@ pub(crate) struct Seated {
 }
 
 impl Seated {
-    pub(crate) fn new(jury: Jury, scale: Scale, log: &Log) -> Seated {
+    /// Say whether rows come back `again`.
+    pub(crate) fn new(jury: Jury, scale: Scale, log: &Log, again: bool) -> Seated {
         let at = jury.seen().next_time();
         let upright_by = log.evaluators.clone();
+        let linked = jury.spec().entry().is_some_and(|entry| entry.links == Links::Glm);
         let mut inverse = Vec::new();
-        if jury.spec().entry().is_some_and(|entry| entry.links == Links::Glm) {
-            inverse.extend(log.as_written(&log.scores).iter().map(|&score| LINK.inverse(score)));
+        if linked && again {
+            log.each_row(|row| inverse.extend(log.as_written(row).iter().map(|&score| LINK.inverse(score))));
         }
-        Seated { jury, scale, picks: Vec::new(), inverse, on_desk: Vec::new(), at, upright_by }
+        Seated { jury, scale, picks: Vec::new(), linked, inverse, on_desk: Vec::new(), at, upright_by }
     }
 }
 
@@ -153,10 +165,15 @@ impl Player for Seated {
         let width = self.jury.evaluators().len();
         let table = as_written(&self.upright_by, &turn.desk.scores);
         let mut pool = Scores::new(&table, width)?;
-        if !self.inverse.is_empty() {
-            self.on_desk.clear();
-            for &row in &turn.desk.rows {
-                self.on_desk.extend_from_slice(&self.inverse[row * width..(row + 1) * width]);
+        if self.linked {
+            if turn.new {
+                self.on_desk.clear();
+                if self.inverse.is_empty() {
+                    self.on_desk.extend(table.iter().map(|&score| LINK.inverse(score)));
+                }
+                for &row in turn.desk.rows.iter().filter(|_| !self.inverse.is_empty()) {
+                    self.on_desk.extend_from_slice(&self.inverse[row * width..(row + 1) * width]);
+                }
             }
             pool = pool.with_kept_inverse(LINK, &self.on_desk)?;
         }
@@ -184,5 +201,12 @@ impl Player for Seated {
             .collect();
         self.jury.learn(&examples, self.at.saturating_sub(1))?;
         Ok(())
+    }
+
+    fn taken_away(&mut self, places: &[usize]) {
+        if self.linked {
+            let width = self.jury.evaluators().len();
+            places.iter().for_each(|&place| swap_remove_row(&mut self.on_desk, place, width));
+        }
     }
 }

@@ -138,24 +138,31 @@ impl Player for Retrained {
     }
 
     fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
-        rows.iter().for_each(|&row| self.scores.extend_from_slice(log.row(row)));
+        rows.iter().for_each(|&row| log.push_row(row, &mut self.scores));
         self.rewards.extend_from_slice(verdicts);
         Ok(())
     }
 }
 
 /// The ridge regression whose leave-one-out error is least; None with fewer than two rows.
-pub(crate) fn ridge(standard: &[f64], rewards: &[f64], width: usize) -> Option<Fit> {
+fn ridge(standard: &[f64], rewards: &[f64], width: usize) -> Option<Fit> {
+    ridge_of(width, |see| standard.chunks_exact(width).zip(rewards).for_each(|(row, &y)| see(row, y)))
+}
+
+/// The same of rows that `each` shows with their rewards, twice: they need not lie side by side.
+pub(crate) fn ridge_of(width: usize, each: impl Fn(&mut dyn FnMut(&[f64], f64))) -> Option<Fit> {
     let mut sums = LeastSquares::new(width);
-    standard.chunks_exact(width).zip(rewards).for_each(|(row, &y)| sums.learn(row, y));
+    each(&mut |row, y| sums.learn(row, y));
+    let fits = RIDGES.into_iter().rev().map(|ridge| sums.fit_with_leverage(ridge));
+    let fits = fits.collect::<Option<Vec<_>>>()?;
+    let mut errors = [0.0; RIDGES.len()];
+    each(&mut |row, y| {
+        for ((fit, leverage), error) in fits.iter().zip(&mut errors) {
+            *error += ((y - fit.predict(row)) / (1.0 - leverage.of(row)).max(1e-6)).powi(2);
+        }
+    });
     let mut best: Option<(f64, Fit)> = None;
-    for ridge in RIDGES.into_iter().rev() {
-        let (fit, leverage) = sums.fit_with_leverage(ridge)?;
-        let error: f64 = standard
-            .chunks_exact(width)
-            .zip(rewards)
-            .map(|(row, y)| ((y - fit.predict(row)) / (1.0 - leverage.of(row)).max(1e-6)).powi(2))
-            .sum();
+    for ((fit, _), error) in fits.into_iter().zip(errors) {
         if best.as_ref().is_none_or(|(least, _)| error < *least) {
             best = Some((error, fit));
         }

@@ -7,9 +7,10 @@ use super::{Items, Log};
 
 /// Which rows have the same scores.
 pub(crate) struct Twins {
-    /// For each row, the first row of its scores.
+    rows: usize,
+    /// For each row, the first row of its scores; empty where no row has a twin.
     first: Vec<usize>,
-    /// For each first row, how many rows have its scores.
+    /// For each first row, how many rows have its scores; empty as well.
     count: Vec<usize>,
 }
 
@@ -19,24 +20,27 @@ impl Twins {
         let bits = |x: f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
         let same =
             |a: usize, b: usize| log.row(a).iter().map(|&x| bits(x)).eq(log.row(b).iter().map(|&x| bits(x)));
-        let hash = |row: usize| {
-            let mixed =
-                |hash: u64, &x: &f64| (hash.rotate_left(5) ^ bits(x)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            log.row(row).iter().fold(0, mixed)
-        };
-        let mut order: Vec<(u64, usize)> = (0..log.rows()).map(|row| (hash(row), row)).collect();
+        let mixed = |hash: u64, &x: &f64| (hash.rotate_left(5) ^ bits(x)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut order: Vec<(u64, usize)> = Vec::with_capacity(log.rows());
+        log.each_row(|scores| order.push((scores.iter().fold(0, mixed), order.len())));
         order.sort_unstable();
-        let mut twins = Twins { first: (0..log.rows()).collect(), count: vec![0; log.rows()] };
-        for alike in order.chunk_by(|a, b| a.0 == b.0) {
+        let mut twins = Twins { rows: log.rows(), first: Vec::new(), count: Vec::new() };
+        for alike in order.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
             // Rows whose hashes agree by chance are not twins.
             let mut firsts: Vec<usize> = Vec::new();
             for &(_, row) in alike {
                 match firsts.iter().find(|&&first| same(first, row)) {
-                    Some(&first) => twins.first[row] = first,
+                    Some(&first) => {
+                        if twins.first.is_empty() {
+                            twins.first = (0..log.rows()).collect();
+                        }
+                        twins.first[row] = first;
+                    }
                     None => firsts.push(row),
                 }
             }
         }
+        twins.count = vec![0; twins.first.len()];
         twins.first.iter().for_each(|&first| twins.count[first] += 1);
         twins
     }
@@ -56,18 +60,23 @@ impl Twins {
             }
             row
         }
-        let mut of: Vec<usize> = (0..self.first.len()).map(|row| self.unit(row, most)).collect();
+        let mut of: Vec<usize> = (0..self.rows).map(|row| self.unit(row, most)).collect();
         for row in 0..of.len() {
             let (a, b) = (root(&mut of, row), root(&mut of, items.of_row(row)));
             of[a.max(b)] = a.min(b);
         }
-        (0..of.len()).map(|row| root(&mut of, row)).collect()
+        for row in 0..of.len() {
+            of[row] = root(&mut of, row);
+        }
+        of
     }
 
     /// What must not be parted, as the number of its first row. Scores that more than `most` rows have are coarse, not
     /// copied: a split in which all of them stand on one side would be no split.
     pub(crate) fn unit(&self, row: usize, most: usize) -> usize {
-        let first = self.first[row];
-        if self.count[first] > most { row } else { first }
+        match self.first.get(row) {
+            Some(&first) if self.count[first] <= most => first,
+            _ => row,
+        }
     }
 }

@@ -105,6 +105,10 @@ impl Source for Memory {
         true
     }
 
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         let rows = self.firsts[self.batches.len()];
         Ok(Box::new(Stretches { rows, next: 0, width: self.width, bytes: bytes.clone() }))

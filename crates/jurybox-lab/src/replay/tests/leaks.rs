@@ -58,7 +58,8 @@ fn no_row_is_looked_at_twice_and_every_pick_is_told_of() {
 fn copied(log: &Log, times: usize) -> Log {
     let rows = || (0..log.rows() * times).map(|at| at % log.rows());
     Log {
-        scores: rows().flat_map(|row| log.row(row)).copied().collect(),
+        scores: rows().flat_map(|row| log.row(row).to_vec()).collect(),
+        in_place: jurybox_files::InPlace::default(),
         rewards: rows().map(|row| log.rewards[row]).collect(),
         ..log.clone()
     }

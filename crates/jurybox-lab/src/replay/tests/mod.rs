@@ -28,6 +28,7 @@ fn world(rows: usize, signal: f64, seed: u64) -> Log {
     Log {
         evaluators,
         scores,
+        in_place: jurybox_files::InPlace::default(),
         rewards,
         probabilities: Vec::new(),
         rounds: Vec::new(),
