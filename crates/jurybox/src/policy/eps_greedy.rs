@@ -213,11 +213,15 @@ impl Policy for EpsGreedy {
     }
 
     fn observe(&mut self, scores: &Scores<'_>, _: u64) -> bool {
-        self.state.noise.observe(scores)
+        if self.looks_at_all() {
+            self.state.noise.observe_all(scores)
+        } else {
+            self.state.noise.observe(scores)
+        }
     }
 
     fn learns_from_scores(&self) -> bool {
-        self.state.noise.learns_from_scores()
+        self.looks_at_all() || self.state.noise.learns_from_scores()
     }
 
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
@@ -239,7 +243,9 @@ impl Policy for EpsGreedy {
         let lambda = self.options.lambda.map_or(1.0 / self.gains.alpha.len() as f64, Positive::get);
         self.state.mle.solve(lambda, &mut into.gains.alpha, &mut into.equation);
         into.gains.update_sigma(&self.state.noise);
-        let prior = into.prior(self.state.mle.reward_law());
+        let learnt = self.state.mle.reward_law();
+        let all = self.state.noise.moments().filter(|_| self.looks_at_all());
+        let prior = into.prior(all, &into.gains.alpha, learnt);
         into.gains.update_weights(prior);
     }
 
@@ -249,6 +255,12 @@ impl Policy for EpsGreedy {
 }
 
 impl EpsGreedy {
+    /// Whether the law of the reward is read off the scores of all items. What was explored has that law by itself, and a curved
+    /// link has no use for it.
+    fn looks_at_all(&self) -> bool {
+        self.samples == Samples::All && self.link == Link::Identity
+    }
+
     fn exploration(&self, seen: &Seen) -> Exploration {
         if !self.explores {
             return Exploration::NONE;

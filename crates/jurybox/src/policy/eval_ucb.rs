@@ -105,11 +105,15 @@ impl Policy for EvalUcb {
     }
 
     fn observe(&mut self, scores: &Scores<'_>, _: u64) -> bool {
-        self.state.noise.observe(scores)
+        if self.link == Link::Identity {
+            self.state.noise.observe_all(scores)
+        } else {
+            self.state.noise.observe(scores)
+        }
     }
 
     fn learns_from_scores(&self) -> bool {
-        self.state.noise.learns_from_scores()
+        self.link == Link::Identity || self.state.noise.learns_from_scores()
     }
 
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
@@ -131,7 +135,7 @@ impl Policy for EvalUcb {
         let beta = radius(&self.state.ratio, &into.gains.sigma, self.delta);
         let mut z = std::mem::take(&mut into.numbers);
         optimistic(&into.gains.alpha, &into.gains.sigma, beta, &mut z);
-        let prior = into.prior(self.state.ratio.reward_law());
+        let prior = into.prior(self.state.noise.moments(), &z, self.state.ratio.reward_law());
         into.gains.update_weights_for(&z, prior);
         into.numbers = z;
     }

@@ -3,6 +3,7 @@
 //! Each of them estimates the gains alpha in its own way; all of them then weigh as the oracle does (Lemmas 1 and 2), with
 //! noise levels that are given, or estimated where the caller has none.
 
+use super::reward_law::reward_law;
 use super::{Exploration, OptionEntry, OptionKind, Rank, inverted};
 use crate::contributions::Contributions;
 use crate::estimate::{Factor, MleEquation, Moments, Noise, Statistic};
@@ -24,12 +25,17 @@ pub(super) const SIGMA: OptionEntry = OptionEntry {
     without: &[],
 };
 
-/// What has been learnt about the noise levels; nothing where they are given.
+/// What has been learnt about the noise levels, nothing where they are given; and about the scores of all items, as far as items
+/// with missing scores need it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum NoiseState {
     Given,
     Unlabelled(Moments),
     Labelled(Noise),
+    /// The same as the first and the third, after rounds with missing scores. A state that has met none is saved as it was
+    /// before there were these.
+    GivenWithGaps(Moments),
+    LabelledWithGaps(Noise, Moments),
 }
 
 impl NoiseState {
@@ -50,35 +56,93 @@ impl NoiseState {
         false
     }
 
+    /// As `observe`, and keeps what the law of the reward is read off. That matters only where scores are missing, so that
+    /// it is learnt from rounds where some are, unless the scores are learnt from anyway.
+    pub(crate) fn observe_all(&mut self, scores: &Scores<'_>) -> bool {
+        if self.observe(scores) {
+            return true;
+        }
+        if scores.is_complete() {
+            return false;
+        }
+        *self = match std::mem::replace(self, NoiseState::Given) {
+            NoiseState::Given => NoiseState::GivenWithGaps(Moments::new(scores.evaluators())),
+            NoiseState::Labelled(noise) => {
+                NoiseState::LabelledWithGaps(noise, Moments::new(scores.evaluators()))
+            }
+            other => other,
+        };
+        if let NoiseState::GivenWithGaps(moments) | NoiseState::LabelledWithGaps(_, moments) = self {
+            moments.observe(scores);
+        }
+        true
+    }
+
     /// Whether they are estimated from scores.
     pub(crate) fn learns_from_scores(&self) -> bool {
         matches!(self, NoiseState::Unlabelled(_))
     }
 
     pub(crate) fn learn(&mut self, scores: &[f64], reward: f64) -> bool {
-        if let NoiseState::Labelled(noise) = self {
+        if let NoiseState::Labelled(noise) | NoiseState::LabelledWithGaps(noise, _) = self {
             noise.learn(scores, reward);
             return true;
         }
         false
     }
+
+    /// What is known of the scores of all items.
+    pub(crate) fn moments(&self) -> Option<&Moments> {
+        match self {
+            NoiseState::Given | NoiseState::Labelled(_) => None,
+            NoiseState::Unlabelled(moments)
+            | NoiseState::GivenWithGaps(moments)
+            | NoiseState::LabelledWithGaps(_, moments) => Some(moments),
+        }
+    }
+
+    fn moments_mut(&mut self) -> Option<&mut Moments> {
+        match self {
+            NoiseState::Given | NoiseState::Labelled(_) => None,
+            NoiseState::Unlabelled(moments)
+            | NoiseState::GivenWithGaps(moments)
+            | NoiseState::LabelledWithGaps(_, moments) => Some(moments),
+        }
+    }
+
+    /// What is known of the noise from rewards.
+    fn labelled(&self) -> Option<&Noise> {
+        match self {
+            NoiseState::Labelled(noise) | NoiseState::LabelledWithGaps(noise, _) => Some(noise),
+            _ => None,
+        }
+    }
 }
 
 impl Statistic for NoiseState {
     fn merge(&mut self, other: &Self) {
-        match (self, other) {
-            (NoiseState::Unlabelled(mine), NoiseState::Unlabelled(theirs)) => mine.merge(theirs),
-            (NoiseState::Labelled(mine), NoiseState::Labelled(theirs)) => mine.merge(theirs),
-            _ => {}
+        if let (
+            NoiseState::Labelled(mine) | NoiseState::LabelledWithGaps(mine, _),
+            NoiseState::Labelled(theirs) | NoiseState::LabelledWithGaps(theirs, _),
+        ) = (&mut *self, other)
+        {
+            mine.merge(theirs);
         }
+        let Some(theirs) = other.moments() else { return };
+        if let Some(mine) = self.moments_mut() {
+            mine.merge(theirs);
+            return;
+        }
+        // The other has met gaps, and this one none.
+        *self = match std::mem::replace(self, NoiseState::Given) {
+            NoiseState::Labelled(noise) => NoiseState::LabelledWithGaps(noise, theirs.clone()),
+            _ => NoiseState::GivenWithGaps(theirs.clone()),
+        };
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        match self {
-            NoiseState::Given => true,
-            NoiseState::Unlabelled(moments) => moments.is_sound(evaluators),
-            NoiseState::Labelled(noise) => noise.is_sound(evaluators),
-        }
+        self.moments().is_none_or(|moments| moments.is_sound(evaluators))
+            && self.labelled().is_none_or(|noise| noise.is_sound(evaluators))
     }
 
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
@@ -86,13 +150,18 @@ impl Statistic for NoiseState {
             NoiseState::Given => NoiseState::Given,
             NoiseState::Unlabelled(moments) => NoiseState::Unlabelled(moments.reseated(columns)),
             NoiseState::Labelled(noise) => NoiseState::Labelled(noise.reseated(columns)),
+            NoiseState::GivenWithGaps(moments) => NoiseState::GivenWithGaps(moments.reseated(columns)),
+            NoiseState::LabelledWithGaps(noise, moments) => {
+                NoiseState::LabelledWithGaps(noise.reseated(columns), moments.reseated(columns))
+            }
         }
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {
-        match (self, other) {
-            (NoiseState::Labelled(mine), NoiseState::Labelled(theirs)) => mine.is_of_kind(theirs),
-            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        match (self.labelled(), other.labelled()) {
+            (Some(mine), Some(theirs)) => mine.is_of_kind(theirs),
+            (None, None) => self.learns_from_scores() == other.learns_from_scores(),
+            _ => false,
         }
     }
 }
@@ -162,8 +231,8 @@ impl Gains {
     /// Takes the noise levels from the state, for the gains that are in place.
     pub(crate) fn update_sigma(&mut self, noise: &NoiseState) {
         match noise {
-            NoiseState::Given => {}
-            NoiseState::Labelled(noise) => {
+            NoiseState::Given | NoiseState::GivenWithGaps(_) => {}
+            NoiseState::Labelled(noise) | NoiseState::LabelledWithGaps(noise, _) => {
                 self.origin = SigmaOrigin::Labelled;
                 for (j, sigma) in self.sigma.iter_mut().enumerate() {
                     *sigma = noise.sigma(j, self.alpha[j]).map_or(1.0, positive);
@@ -218,9 +287,14 @@ impl ByGains {
         }
     }
 
-    /// A prior of the reward where the link lets one be used: with a curved link the weighted sum is no posterior mean.
-    pub(super) fn prior(&self, (mean, variance): (f64, f64)) -> Prior {
-        if self.link == Link::Identity { Prior::normal(mean, variance) } else { Prior::default() }
+    /// A prior of the reward for these gains where the link lets one be used: with a curved link the weighted sum is no posterior
+    /// mean. It is the law of all items where their scores are known, and otherwise that of the rewards learnt from.
+    pub(super) fn prior(&self, all: Option<&Moments>, alpha: &[f64], (mean, variance): (f64, f64)) -> Prior {
+        match (self.link, all) {
+            (Link::Identity, Some(moments)) => reward_law(moments, alpha, &self.gains.sigma),
+            (Link::Identity, None) => Prior::normal(mean, variance),
+            _ => Prior::default(),
+        }
     }
 }
 
@@ -262,4 +336,27 @@ impl Rank for ByGains {
 /// A column that never varies tells items apart no better than an infinitely noisy one.
 fn positive(sigma: f64) -> f64 {
     if sigma > 1e-100 { sigma } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_that_has_met_no_gaps_is_saved_as_ever_and_merges_with_one_that_has() {
+        assert_eq!(postcard::from_bytes::<NoiseState>(&[0]), Ok(NoiseState::Given));
+        assert_eq!(serde_json::to_string(&NoiseState::Given).unwrap(), "\"Given\"");
+        let mut complete = NoiseState::Given;
+        assert!(!complete.observe_all(&Scores::new(&[1.0, 2.0], 2).unwrap()));
+        assert_eq!(complete, NoiseState::Given);
+        let mut gaps = NoiseState::Given;
+        assert!(gaps.observe_all(&Scores::new(&[1.0, f64::NAN, 3.0, 4.0], 2).unwrap()));
+        assert!(complete.is_of_kind(&gaps) && gaps.is_sound(2));
+        complete.merge(&gaps);
+        assert_eq!(complete, gaps);
+        gaps.merge(&NoiseState::Given);
+        assert_eq!(complete, gaps);
+        let labelled = NoiseState::Labelled(Noise::new(2, Link::Identity));
+        assert!(!gaps.is_of_kind(&labelled) && !labelled.is_of_kind(&gaps));
+    }
 }

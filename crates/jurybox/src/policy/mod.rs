@@ -26,6 +26,7 @@ mod gains;
 mod lin_ucb;
 mod oracle;
 mod rand;
+mod reward_law;
 mod table;
 mod uniform;
 

@@ -1,0 +1,105 @@
+//! The law of the rewards of *all* items, read off their scores: what an item with missing scores is pulled towards.
+//!
+//! Rewards are known of picks only, and picks were picked for being good: by their mean, an item of which nothing is known would
+//! be taken for one of the best. Scores are known of all items. With `phi_j = alpha_j r + noise_j` and independent noise the mean
+//! of evaluator j is `alpha_j E[r]`, and two evaluators co-vary by `alpha_i alpha_j Var(r)`; both are solved for the law of r by
+//! least squares over evaluators and pairs. Gains that are all too large by one factor, as those learnt from picks are, make a
+//! law that is too narrow by the same factor, which is the one that goes with them.
+
+use crate::estimate::Moments;
+use crate::weights::Prior;
+
+/// The normal law of the reward in the units of these gains; flat where the scores say nothing of it.
+pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> Prior {
+    // An evaluator that tells nothing has a ratio of zero, and so has one that has not spoken.
+    let ratio = |j: usize| {
+        let ratio = alpha[j] / sigma[j];
+        if moments.count(j, j) > 0.0 { ratio.clamp(-1e50, 1e50) } else { 0.0 }
+    };
+    let (mut first, mut first_information) = (0.0, 0.0);
+    let (mut second, mut second_information) = (0.0, 0.0);
+    for i in (0..alpha.len()).filter(|&i| ratio(i) != 0.0) {
+        first += ratio(i) * moments.mean(i) / sigma[i];
+        first_information += ratio(i) * ratio(i);
+        for j in (0..i).filter(|&j| ratio(j) != 0.0) {
+            if let Some(covariance) = moments.covariance(i, j) {
+                // Where noise outweighs signal, n covariances are off by sigma_i sigma_j sqrt(1 / n).
+                let (both, items) = (ratio(i) * ratio(j), moments.count(i, j));
+                second += items * both * covariance / (sigma[i] * sigma[j]);
+                second_information += items * both * both;
+            }
+        }
+    }
+    if second_information <= 0.0 {
+        return alone(moments, alpha, sigma, ratio);
+    }
+    // What is too small to be seen is not nothing: no less than the error of the estimate.
+    let variance = (second / second_information).max((1.0 / second_information).sqrt());
+    Prior::normal(first / first_information, variance)
+}
+
+/// The same of the most telling evaluator by itself, where no two have scored the same items: its variance less its noise.
+fn alone(moments: &Moments, alpha: &[f64], sigma: &[f64], ratio: impl Fn(usize) -> f64) -> Prior {
+    let most = (0..alpha.len()).max_by(|&a, &b| ratio(a).abs().total_cmp(&ratio(b).abs()));
+    let told = most.filter(|&j| ratio(j) != 0.0).and_then(|j| Some((j, moments.covariance(j, j)?)));
+    let Some((j, variance)) = told else { return Prior::default() };
+    let noise = sigma[j] * sigma[j];
+    let error = noise * (2.0 / moments.count(j, j)).sqrt();
+    Prior::normal(moments.mean(j) / alpha[j], (variance - noise).max(error) / (alpha[j] * alpha[j]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scores::Scores;
+    use rand::SeedableRng as _;
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution as _, StandardNormal};
+
+    const ALPHA: [f64; 4] = [0.8, -1.3, 0.5, 1.1];
+    const SIGMA: [f64; 4] = [2.0, 4.0, 1.0, 3.0];
+
+    /// Scores of rewards with mean 3 and variance 4, a third of them missing.
+    fn seen(items: usize) -> Moments {
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let mut table = Vec::new();
+        for _ in 0..items {
+            let reward = 3.0 + 2.0 * normal();
+            for (alpha, sigma) in ALPHA.iter().zip(SIGMA) {
+                let score = alpha * reward + sigma * normal();
+                table.push(if normal() > 0.43 { f64::NAN } else { score });
+            }
+        }
+        let mut moments = Moments::new(4);
+        moments.observe(&Scores::new(&table, 4).unwrap());
+        moments
+    }
+
+    #[test]
+    fn it_is_the_law_that_the_rewards_were_drawn_from_in_the_units_of_the_gains() {
+        let moments = seen(40_000);
+        for scale in [1.0, 3.0] {
+            let law = reward_law(&moments, &ALPHA.map(|a| scale * a), &SIGMA);
+            // Four standard errors of the mean and of the variance, the noise included.
+            assert!((scale * law.mean - 3.0).abs() < 0.06, "{law:?}");
+            assert!((scale * scale / law.precision - 4.0).abs() < 0.25, "{law:?}");
+        }
+        let one = reward_law(&moments.of(&[2]), &ALPHA[2..3], &SIGMA[2..3]);
+        assert!((one.mean - 3.0).abs() < 0.08 && (1.0 / one.precision - 4.0).abs() < 0.4, "{one:?}");
+    }
+
+    #[test]
+    fn where_nothing_is_known_it_is_flat_and_where_little_is_seen_it_is_wide() {
+        assert_eq!(reward_law(&Moments::new(4), &ALPHA, &SIGMA), Prior::default());
+        assert_eq!(reward_law(&seen(100), &[0.0; 4], &SIGMA), Prior::default());
+        assert_eq!(reward_law(&seen(100), &ALPHA, &[f64::INFINITY; 4]), Prior::default());
+        // Scores that have nothing in common: the variance is within chance of nothing, and the law as wide as chance.
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let table: Vec<f64> = (0..400).map(|_| StandardNormal.sample(&mut rng)).collect();
+        let mut moments = Moments::new(4);
+        moments.observe(&Scores::new(&table, 4).unwrap());
+        let law = reward_law(&moments, &[1.0; 4], &[1.0; 4]);
+        assert!((0.04..0.2).contains(&(1.0 / law.precision)), "{law:?}");
+    }
+}
