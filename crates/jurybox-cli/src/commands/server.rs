@@ -33,7 +33,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Fold the whole log again, and compare every checkpoint and all tables with it
+    /// Fold the whole log again, and compare every checkpoint and what is kept of open items with it; whether the log itself was changed, `verify` says
     Rebuild {
         #[command(flatten)]
         records: Records,
