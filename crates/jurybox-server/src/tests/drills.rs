@@ -205,6 +205,23 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     assert_eq!(waiting.join().unwrap().unwrap().counts.items, 2);
 }
 
+#[test]
+#[cfg(unix)]
+fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Desk::create(folder.path(), "q", &config(), Duration::ZERO).unwrap());
+    // It is there, and stopped.
+    let _door = std::os::unix::net::UnixListener::bind(folder.path().join("jurybox.sock")).unwrap();
+    let began = std::time::Instant::now();
+    let error = Desk::open(folder.path(), None, Duration::from_secs(1)).map(drop).unwrap_err();
+    assert!(error.to_string().contains("it does not answer"), "{error}");
+    assert!(
+        (6..30).contains(&began.elapsed().as_secs()),
+        "as long as is said, and a little: {:?}",
+        began.elapsed()
+    );
+}
+
 /// What a killed process leaves: the files as they are in mid-transaction.
 fn as_if_killed(folder: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
