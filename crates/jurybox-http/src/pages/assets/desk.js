@@ -250,6 +250,14 @@ function begin() {
   $("stay").onclick = () => skipping(false);
   $("help").onclick = () => $("keys").showModal();
 
+  // A click into the frame of a payload would take the keys along; who gets there by keyboard wants to scroll in it.
+  window.addEventListener("blur", () =>
+    setTimeout(() => {
+      const frame = document.activeElement;
+      if (frame?.matches("iframe:hover")) $("item").focus({ preventScroll: true });
+    }),
+  );
+
   const reveal = (on) => desk.classList.toggle("seen", on);
   desk.addEventListener("pointerdown", (event) => event.target.closest(".picture") && reveal(true));
   for (const end of ["pointerup", "pointercancel", "blur"]) window.addEventListener(end, () => reveal(false));
