@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_interval_holds_what_they_are_worth() {
         for (items, alike, width, common) in
-            [(40, 2, 4, 0.8), (40, 0, 6, 0.0), (150, 3, 6, 0.5), (400, 2, 4, 0.9)]
+            [(40, 2_usize, 4_usize, 0.8), (40, 0, 6, 0.0), (150, 3, 6, 0.5), (400, 2, 4, 0.9)]
         {
             let pairs = (alike * alike.saturating_sub(1)) as f64;
             let many = width as f64;
