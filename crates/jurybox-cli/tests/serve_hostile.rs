@@ -240,6 +240,48 @@ fn lines_that_broke_off_are_sent_again_with_their_key() {
     assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 5000);
 }
 
+/// Also where the one ends where a part of the other does, where they differ in lines that cannot be read, or where one is no lines at all.
+#[test]
+fn a_key_of_lines_is_not_one_of_other_lines() {
+    let server = started("keyed-lines", &[]);
+    let lines = |many: usize| (0..many).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect::<String>();
+    let ask = |key: &str, kind: &str, body: &str| {
+        server.ask_with("POST", ITEMS, &[("Content-Type", kind), ("Idempotency-Key", key)], body)
+    };
+    let (ndjson, json) = ("application/x-ndjson", "application/json");
+    let (bad, worse) = (lines(3) + "{\"id\": 5}\n", lines(3) + "{\"id\": 6}\n");
+    let list: Vec<_> = (0..3).map(|i| json!({"id": format!("x{i}")})).collect();
+    let list = json!({"items": list}).to_string();
+    let none = String::new();
+    for (at, first, others) in [
+        ("a", lines(2000), [lines(3000), lines(4000), lines(1999)]),
+        ("b", lines(3000), [lines(2000), lines(3001), lines(3)]),
+        ("c", bad.clone(), [worse, lines(3), bad + "{\"id\": 7}\n"]),
+    ] {
+        // What a key has done is remembered where something was done.
+        let first = first.replace("\"x", &format!("\"{at}"));
+        let taken = ask(at, ndjson, &first).ok();
+        assert_eq!(ask(at, ndjson, &first).ok(), taken, "{at}");
+        for other in others {
+            let other = other.replace("\"x", &format!("\"{at}"));
+            assert_eq!(ask(at, ndjson, &other).problem(422), "key_reused", "{at}: {} bytes", other.len());
+        }
+        assert_eq!(
+            ask(at, json, &list.replace("\"x", &format!("\"{at}"))).problem(422),
+            "key_reused",
+            "{at}"
+        );
+        assert_eq!(ask(at, ndjson, &none).problem(422), "key_reused", "{at}");
+        let claim = [("Idempotency-Key", at)];
+        let claimed = server.ask_with("POST", "/v1/queues/q/claims", &claim, r#"{"reviewer": "r"}"#);
+        assert_eq!(claimed.problem(422), "key_reused");
+        assert_eq!(ask(at, ndjson, &first).ok(), taken, "{at}");
+    }
+    assert_eq!(ask("list", json, &list).ok()["accepted"], 3);
+    assert_eq!(ask("list", ndjson, &lines(3)).problem(422), "key_reused");
+    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 2000 + 3000 + 3 + 3);
+}
+
 #[test]
 fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
     let server = started("strangers", &["--at-once", "2"]);

@@ -102,13 +102,14 @@ impl Idempotency {
         self.0.is_some()
     }
 
-    /// A request with this key. Each caller has keys of its own; a request in several parts has one for each.
-    pub(crate) fn call(&self, caller: &Caller, request: Request, part: Option<usize>) -> Call {
+    /// A request with this key, or a part of one. Each caller has keys of its own; of a request in several parts the first has the key
+    /// itself, so that no other request has it too, and each of the others one that is made of it.
+    pub(crate) fn call(&self, caller: &Caller, request: Request, part: usize) -> Call {
         let call = Call::new(caller.actor.clone(), request);
         match (&self.0, part) {
             (None, _) => call,
-            (Some(key), None) => call.with_key(format!("{}\u{1f}{key}", caller.actor)),
-            (Some(key), Some(part)) => call.with_key(format!("{}\u{1f}{key}\u{1f}{part}", caller.actor)),
+            (Some(key), 0) => call.with_key(format!("{}\u{1f}{key}", caller.actor)),
+            (Some(key), part) => call.with_key(format!("{}\u{1f}{key}\u{1f}{part}", caller.actor)),
         }
     }
 }
@@ -122,7 +123,7 @@ pub(crate) async fn ask(
     request: Request,
 ) -> Result<Answer, Problem> {
     let found = app.queue(queue).await?;
-    app.ask(&found, key.call(caller, request, None)).await
+    app.ask(&found, key.call(caller, request, 0)).await
 }
 
 /// Looks at a queue, on a thread that may wait.

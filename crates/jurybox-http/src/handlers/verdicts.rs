@@ -51,7 +51,7 @@ pub(crate) async fn post(
         return Err(Problem::unusable(format!("more than {MOST_PARTS} verdicts on one item at once")));
     }
     for (at, part) in parts.into_iter().enumerate() {
-        let mut call = key.call(&caller, Request::Verdicts(part), (at > 0).then_some(at));
+        let mut call = key.call(&caller, Request::Verdicts(part), at);
         if is_parted {
             call = call.part_of(&whole);
         }
