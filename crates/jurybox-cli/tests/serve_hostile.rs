@@ -282,6 +282,54 @@ fn a_key_of_lines_is_not_one_of_other_lines() {
     assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 2000 + 3000 + 3 + 3);
 }
 
+/// Who is refused before the body was read can go on with the connection, or is told that it ends.
+#[test]
+fn what_a_refused_request_sends_is_not_taken_for_the_next_one() {
+    let server = started("refused", &[]);
+    let ron = server.key("ron", "read", &[]);
+    let known = || server.ask_with("GET", "/v1/queues", &[("Authorization", &format!("Bearer {ron}"))], "");
+    while known().status != 200 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    for (status, key, path) in [
+        (401, "none", ITEMS),
+        (403, ron.as_str(), ITEMS),
+        (404, ron.as_str(), "/nothing"),
+        (405, ron.as_str(), "/healthz"),
+        (415, ron.as_str(), "/v1/queues/q/rank"),
+    ] {
+        for (length, goes_on) in [(12, true), (60_000, true), (70_000, false), (10 << 20, false)] {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Type: text/plain\r\n"
+            );
+            let head = format!("{head}Content-Length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).unwrap();
+            // The answer is there before the body is.
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            let _ = stream.write_all(&vec![b' '; length]);
+            let next = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+            let _ = stream.write_all(next);
+            let mut answers = Vec::new();
+            let _ = std::io::Read::read_to_end(&mut stream, &mut answers);
+            let answers = String::from_utf8_lossy(&answers).into_owned();
+            let said = format!("{status} {length}: {answers}");
+            assert!(answers.starts_with(&format!("HTTP/1.1 {status} ")), "{said}");
+            let first = answers.split("HTTP/1.1 ").nth(1).unwrap().to_ascii_lowercase();
+            assert_eq!(first.contains("connection: close"), !goes_on, "{said}");
+            assert_eq!(answers.contains("HTTP/1.1 200 OK"), goes_on, "{said}");
+        }
+    }
+    // Who asks before sending is told no, and sends nothing.
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let head =
+        "POST /nothing HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 12\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let answer = read(&mut stream);
+    assert!(answer.status == 404 && answer.head.contains("connection: close"), "{answer:?}");
+}
+
 #[test]
 fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
     let server = started("strangers", &["--at-once", "2"]);

@@ -26,6 +26,7 @@ mod openapi;
 mod pages;
 mod patient;
 mod problem;
+mod rest;
 mod routes;
 mod settings;
 mod time;

@@ -5,6 +5,7 @@ use crate::guard::{Caller, Peer};
 use crate::listen::HEAD;
 use crate::pages;
 use crate::problem::{Problem, RequestId};
+use crate::rest::Rest;
 use crate::settings::Log;
 use crate::time::Time;
 use axum::extract::{MatchedPath, Request, State};
@@ -43,8 +44,11 @@ struct Line<'a> {
 }
 
 /// Sees a request in and its answer out.
-pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let began = Instant::now();
+    let (head, body) = request.into_parts();
+    let (body, rest) = Rest::of(&head.headers, body);
+    let mut request = Request::from_parts(head, body);
     let id = RequestId(sane(&request).unwrap_or_else(new_id));
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_string());
@@ -64,6 +68,9 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
         busy().into_response()
     };
     drop(room);
+    if let Some(rest) = rest {
+        rest.settle(&mut response).await;
+    }
     let (mut code, mut cause) = (None, None);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         code = Some(problem.code().to_string());
