@@ -1,10 +1,11 @@
 //! Who asks, whether they may, and whether they ask too often.
 
 use crate::app::App;
+use crate::handlers::queue_of;
 use crate::problem::Problem;
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use jurybox_server::{Error, Key, Role, Service, hash_of_secret};
@@ -213,6 +214,9 @@ pub(crate) struct Need {
     pub(crate) page: bool,
 }
 
+/// The routes about no single queue that a key for some queues may ask: each tells it of those alone.
+const ACROSS: [&str; 4] = ["/", "/live", "/metrics", "/v1/queues"];
+
 /// Lets a request pass that may.
 pub(crate) async fn guard(State(need): State<Need>, mut request: Request, next: Next) -> Response {
     match admitted(&need, &mut request).await {
@@ -253,9 +257,12 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
         let roles: Vec<String> = need.roles.iter().map(|role| format!("`{}`", role.name())).collect();
         return Err(forbidden(format!("`{}` does not have the role {}", caller.actor, roles.join(" or "))));
     }
-    if let Some(queue) = queue_of(request.uri())
-        && !caller.sees(queue)
-    {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let within = match queue_of(request).await {
+        Some(queue) => caller.sees(&queue),
+        None => caller.queues.is_empty() || route.is_some_and(|route| ACROSS.contains(&route.as_str())),
+    };
+    if !within {
         return Err(forbidden(format!("`{}` is not for this queue", caller.actor)));
     }
     request.extensions_mut().insert(caller);
@@ -271,12 +278,6 @@ pub(crate) async fn refreshed(app: &App) {
         // Where the database hangs, those that were known are good enough: nothing can be had from it by them either.
         let _ = tokio::time::timeout(READ_WITHIN, read).await;
     }
-}
-
-/// The queue that a path is about, as it is written there. Names need no escapes: one that is written with them is nobody's.
-fn queue_of(uri: &Uri) -> Option<&str> {
-    let path = uri.path();
-    path.strip_prefix("/v1/queues/").or_else(|| path.strip_prefix("/q/"))?.split('/').next()
 }
 
 /// Who has logged in on a page, unless a header says who asks.

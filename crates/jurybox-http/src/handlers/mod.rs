@@ -14,7 +14,8 @@ pub(crate) mod verdicts;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use axum::extract::{FromRequestParts, Query, RawPathParams};
+use axum::RequestExt;
+use axum::extract::{FromRequestParts, Query, RawPathParams, Request as HttpRequest};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, StatusCode};
 use jurybox_server::{Answer, Call, Error, Queue, Request};
@@ -34,6 +35,12 @@ async fn params<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathP
 
 fn param(params: &RawPathParams, wanted: &str) -> String {
     params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_string()).unwrap_or_default()
+}
+
+/// The queue that a request is about, where its route has one: the same that its handler is told.
+pub(crate) async fn queue_of(request: &mut HttpRequest) -> Option<String> {
+    let params = request.extract_parts::<RawPathParams>().await.ok()?;
+    params.iter().find(|(name, _)| *name == "queue").map(|(_, value)| value.to_string())
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for OfQueue {
