@@ -2,10 +2,11 @@
 
 use crate::app::App;
 use crate::handlers::queue_of;
+use crate::origin::same_origin;
 use crate::problem::Problem;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use jurybox_server::{Error, Key, Role, Service, hash_of_secret};
@@ -237,7 +238,7 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let session = if need.page { logged_in(app, request) } else { None };
     // Only a browser sends a cookie, and it says where the page is from that asks.
-    same_origin(request.method(), request.headers(), session.is_some())?;
+    same_origin(app, request.method(), request.headers(), peer, session.is_some())?;
     let caller = match session {
         Some(caller) => caller,
         None => identified(app, request.headers(), peer)?,
@@ -324,7 +325,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         return keys.get(&hash_of_secret(secret.trim())).map(by_key).ok_or_else(unauthorized);
     }
     if let Some(proxy) = &app.0.settings.proxy
-        && peer.is_some_and(|peer| proxy.from.contains(&peer.to_canonical()))
+        && proxy.is_at(peer)
         && let Some(who) = headers.get(&proxy.header)
     {
         // A proxy that adds to what a client sent says two things, and the first is the client's.
@@ -392,28 +393,6 @@ fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
         "misdirected",
         "without keys this server answers to localhost alone",
         "Ask http://127.0.0.1, or make a key with jurybox server key add.",
-    ))
-}
-
-/// No page from elsewhere changes anything here, whoever looks at it.
-pub(crate) fn same_origin(method: &Method, headers: &HeaderMap, by_browser: bool) -> Result<(), Problem> {
-    if matches!(*method, Method::GET | Method::HEAD) {
-        return Ok(());
-    }
-    let (origin, host) = (headers.get(header::ORIGIN), headers.get(header::HOST));
-    if origin.is_none() && !by_browser {
-        return Ok(());
-    }
-    let origin = origin.and_then(|origin| origin.to_str().ok());
-    let origin = origin.and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
-    if origin.is_some() && origin == host.and_then(|host| host.to_str().ok()) {
-        return Ok(());
-    }
-    Err(Problem::new(
-        StatusCode::FORBIDDEN,
-        "cross_origin",
-        "the request comes from a page of another site",
-        "Ask from a page of this server, or from a program.",
     ))
 }
 

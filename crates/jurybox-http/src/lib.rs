@@ -23,6 +23,7 @@ mod log;
 mod metrics;
 mod observe;
 mod openapi;
+mod origin;
 mod pages;
 mod patient;
 mod problem;

@@ -170,6 +170,11 @@ const TAKEN: [&str; 45] = [
 ];
 
 impl Proxy {
+    /// Whether somebody who asks from there is this proxy.
+    pub(crate) fn is_at(&self, peer: Option<IpAddr>) -> bool {
+        peer.is_some_and(|peer| self.from.contains(&peer.to_canonical()))
+    }
+
     /// What is wrong with a header for a proxy to say in who is there, if anything is.
     ///
     /// ```
