@@ -149,6 +149,10 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
         let answer = server.post(ITEMS, &body);
         assert_eq!((&answer["accepted"], &answer["rejected"][0]["id"]), (&json!(2), &json!(named)), "{item}");
     }
+    // What is wrong is told in words of JSON.
+    let answer = server.post(ITEMS, r#"{"items": [{"id": "text", "scores": {"a": "0.5"}}]}"#);
+    let why = answer["rejected"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("items[0]: ") && why.contains("expected a number"), "{why}");
     // Those that cannot be read count as well.
     let many = format!(r#"{{"items": [{}{{"id": "last"}}]}}"#, r#"{"id": 5},"#.repeat(10_000));
     assert_eq!(server.ask("POST", ITEMS, &many).problem(422), "refused");
@@ -278,8 +282,23 @@ fn a_key_of_lines_is_not_one_of_other_lines() {
         assert_eq!(ask(at, ndjson, &first).ok(), taken, "{at}");
     }
     assert_eq!(ask("list", json, &list).ok()["accepted"], 3);
+    for more in [r#", {"id": 5}]"#, r#", {"id": 6}]"#] {
+        assert_eq!(ask("list", json, &list.replace(']', more)).problem(422), "key_reused");
+    }
+    assert_eq!(ask("odd", json, r#"{"items": [{"id": "odd"}, {"id": 5}]}"#).ok()["accepted"], 1);
+    assert_eq!(ask("odd", json, r#"{"items": [{"id": "odd"}, {"id": 5}]}"#).ok()["accepted"], 1);
+    assert_eq!(ask("odd", json, r#"{"items": [{"id": "odd"}, {"id": 6}]}"#).problem(422), "key_reused");
+    let verdict = |more: &str| {
+        let body =
+            format!(r#"{{"verdicts": [{{"id": "v", "item": "odd", "reviewer": "r", "reward": 1}}{more}]}}"#);
+        server.ask_with("POST", "/v1/queues/q/verdicts", &[("Idempotency-Key", "verdicts")], &body)
+    };
+    assert_eq!(verdict(r#", {"id": 5}"#).ok()["accepted"], 1);
+    assert_eq!(verdict(r#", {"id": 5}"#).ok()["accepted"], 1);
+    assert_eq!(verdict(r#", {"id": 6}"#).problem(422), "key_reused");
+    assert_eq!(verdict("").problem(422), "key_reused");
     assert_eq!(ask("list", ndjson, &lines(3)).problem(422), "key_reused");
-    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 2000 + 3000 + 3 + 3);
+    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 2000 + 3000 + 3 + 3 + 1);
 }
 
 /// Who is refused before the body was read can go on with the connection, or is told that it ends.
