@@ -57,7 +57,8 @@ impl Listening {
         let mut protocol = http1::Builder::new();
         protocol.timer(TokioTimer::new()).header_read_timeout(limits.patience).max_buf_size(HEAD);
         tokio::pin!(end);
-        let webhooks = tokio::spawn(crate::hooks::follow(app.clone()));
+        let (stop_webhooks, stopped) = tokio::sync::oneshot::channel::<()>();
+        let webhooks = tokio::spawn(crate::hooks::follow(app.clone(), async move { drop(stopped.await) }));
         let pages = tokio::spawn(crate::pages::watch(app.clone()));
         loop {
             let accepted = async {
@@ -99,10 +100,11 @@ impl Listening {
             });
         }
         drop(listener);
-        webhooks.abort();
+        drop(stop_webhooks);
         pages.abort();
         // Pages that listen would do so for good.
         app.0.watch.end();
-        let _ = tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await;
+        let all = async { tokio::join!(graceful.shutdown(), webhooks) };
+        let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
     }
 }
