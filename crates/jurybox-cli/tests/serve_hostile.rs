@@ -245,6 +245,34 @@ fn what_a_refused_request_sends_is_not_taken_for_the_next_one() {
 }
 
 #[test]
+fn an_address_has_so_many_connections_and_gets_them_back() {
+    let server = started("per-address", &["--per-address", "3"]);
+    let open = || {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        let mut begin = [0; 15];
+        let answered =
+            std::io::Read::read_exact(&mut stream, &mut begin).is_ok() && &begin == b"HTTP/1.1 200 OK";
+        (stream, answered)
+    };
+    // Connections of others that have just ended may still be counted.
+    let began = std::time::Instant::now();
+    let three = loop {
+        let three = [open(), open(), open()];
+        if three.iter().all(|(_, answered)| *answered) || began.elapsed().as_secs() > 20 {
+            break three;
+        }
+    };
+    assert!(three.iter().all(|(_, answered)| *answered));
+    assert!(!open().1, "a fourth is closed");
+    drop(three);
+    while !open().1 {
+        assert!(began.elapsed().as_secs() < 40, "those that have ended do not count");
+    }
+}
+
+#[test]
 fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
     let server = started("strangers", &["--at-once", "2"]);
     let key = format!("Bearer {}", server.key("ann", "admin", &[]));

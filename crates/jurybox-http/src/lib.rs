@@ -10,6 +10,7 @@
 //! on a thread for that. Every error is a [`Problem`].
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod app;
 mod body;
 mod buckets;
