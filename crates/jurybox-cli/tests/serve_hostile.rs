@@ -149,6 +149,10 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
         let answer = server.post(ITEMS, &body);
         assert_eq!((&answer["accepted"], &answer["rejected"][0]["id"]), (&json!(2), &json!(named)), "{item}");
     }
+    // What is wrong is told in words of JSON.
+    let answer = server.post(ITEMS, r#"{"items": [{"id": "text", "scores": {"a": "0.5"}}]}"#);
+    let why = answer["rejected"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("items[0]: ") && why.contains("expected a number"), "{why}");
     // Those that cannot be read count as well.
     let many = format!(r#"{{"items": [{}{{"id": "last"}}]}}"#, r#"{"id": 5},"#.repeat(10_000));
     assert_eq!(server.ask("POST", ITEMS, &many).problem(422), "refused");
@@ -192,52 +196,80 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
     server.ask("POST", ITEMS, &format!(r#"{{"items": [{many}]}}"#)).problem(422);
 }
 
+/// Who is refused before the body was read can go on with the connection, or is told that it ends.
 #[test]
-fn lines_that_drip_are_cut_and_those_before_are_in() {
-    let server = started("drip", &["--patience", "2"]);
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    let head = "POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nb\r\n{\"id\":\"x\"}\n\r\n";
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut dripping = stream.try_clone().unwrap();
-    // Each byte comes well within the patience; all of them would take a minute.
-    std::thread::spawn(move || {
-        for _ in 0..200 {
-            std::thread::sleep(std::time::Duration::from_millis(300));
-            if dripping.write_all(b"1\r\n{\r\n").is_err() {
-                return;
-            }
+fn what_a_refused_request_sends_is_not_taken_for_the_next_one() {
+    let server = started("refused", &[]);
+    let ron = server.key("ron", "read", &[]);
+    let known = || server.ask_with("GET", "/v1/queues", &[("Authorization", &format!("Bearer {ron}"))], "");
+    while known().status != 200 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    for (status, key, path) in [
+        (401, "none", ITEMS),
+        (403, ron.as_str(), ITEMS),
+        (404, ron.as_str(), "/nothing"),
+        (405, ron.as_str(), "/healthz"),
+        (415, ron.as_str(), "/v1/queues/q/rank"),
+    ] {
+        for (length, goes_on) in [(12, true), (60_000, true), (70_000, false), (10 << 20, false)] {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Type: text/plain\r\n"
+            );
+            let head = format!("{head}Content-Length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).unwrap();
+            // The answer is there before the body is.
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            let _ = stream.write_all(&vec![b' '; length]);
+            let next = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+            let _ = stream.write_all(next);
+            let mut answers = Vec::new();
+            let _ = std::io::Read::read_to_end(&mut stream, &mut answers);
+            let answers = String::from_utf8_lossy(&answers).into_owned();
+            let said = format!("{status} {length}: {answers}");
+            assert!(answers.starts_with(&format!("HTTP/1.1 {status} ")), "{said}");
+            let first = answers.split("HTTP/1.1 ").nth(1).unwrap().to_ascii_lowercase();
+            assert_eq!(first.contains("connection: close"), !goes_on, "{said}");
+            assert_eq!(answers.contains("HTTP/1.1 200 OK"), goes_on, "{said}");
         }
-        let _ = dripping.write_all(b"0\r\n\r\n");
-    });
+    }
+    // Who asks before sending is told no, and sends nothing.
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let head =
+        "POST /nothing HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 12\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
     let answer = read(&mut stream);
-    assert_eq!(answer.problem(408), "too_slow");
-    assert!(answer.body.contains("1 accepted"), "{answer:?}");
-    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 1);
+    assert!(answer.status == 404 && answer.head.contains("connection: close"), "{answer:?}");
 }
 
 #[test]
-fn lines_that_broke_off_are_sent_again_with_their_key() {
-    let server = started("broken", &["--patience", "2"]);
-    let lines: Vec<String> = (0..5000).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect();
-    let lines = lines.concat();
-    let head = format!(
-        "POST {ITEMS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIdempotency-Key: k\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-        lines.len()
-    );
-    // It stops after three fifths.
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(&lines.as_bytes()[..lines.len() * 3 / 5]).unwrap();
-    let answer = read(&mut stream);
-    assert_eq!(answer.problem(408), "too_slow");
-    assert!(answer.body.contains("lines up to 2000 were taken in: 2000 accepted"), "{answer:?}");
-    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 2000);
-    let headers = [("Content-Type", "application/x-ndjson"), ("Idempotency-Key", "k")];
-    for _ in 0..2 {
-        let answer = server.ask_with("POST", ITEMS, &headers, &lines).ok();
-        assert_eq!((&answer["accepted"], &answer["unchanged"]), (&json!(5000), &json!(0)));
+fn an_address_has_so_many_connections_and_gets_them_back() {
+    let server = started("per-address", &["--per-address", "3"]);
+    let open = || {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        let mut begin = [0; 15];
+        let answered =
+            std::io::Read::read_exact(&mut stream, &mut begin).is_ok() && &begin == b"HTTP/1.1 200 OK";
+        (stream, answered)
+    };
+    // Connections of others that have just ended may still be counted.
+    let began = std::time::Instant::now();
+    let three = loop {
+        let three = [open(), open(), open()];
+        if three.iter().all(|(_, answered)| *answered) || began.elapsed().as_secs() > 20 {
+            break three;
+        }
+    };
+    assert!(three.iter().all(|(_, answered)| *answered));
+    assert!(!open().1, "a fourth is closed");
+    drop(three);
+    while !open().1 {
+        assert!(began.elapsed().as_secs() < 40, "those that have ended do not count");
     }
-    assert_eq!(server.get("/v1/queues/q")["counts"]["items"], 5000);
 }
 
 #[test]

@@ -50,6 +50,8 @@ const PAGES: &[(&str, &str, &[&str])] = &[
     ("GET", "/", &["read", "review"]),
     ("GET", "/live", &["read"]),
     ("GET", "/q/nowhere", &["read"]),
+    ("GET", "/q/nowhere/audit", &["read"]),
+    ("GET", "/q/nowhere/items/x", &["read"]),
     ("GET", "/q/nowhere/reviewers", &["read"]),
     ("GET", "/q/nowhere/mute?evaluator=a", &["read"]),
     ("POST", "/q/nowhere/mute/now", &["admin"]),

@@ -150,3 +150,33 @@ fn it_speaks_tls_by_option() {
     assert!(!refused.status.success() && message.contains("empty.pem"), "{message}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// A folder that another process has is waited for; whoever asks for the certificate to be read again meanwhile must not end it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_waits_for_its_records_is_not_ended_by_a_hangup() {
+    use std::io::{BufRead, BufReader};
+    let mut first = Server::start("hangup", &[]);
+    let mut second = jurybox()
+        .args(["serve", "--port", "0", "--wait", "60", "--data"])
+        .arg(&first.folder)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = second.id();
+    let notes_hangups = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 1 == 1
+    };
+    let began = std::time::Instant::now();
+    while !notes_hangups() && began.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(Command::new("kill").args(["-HUP", &pid.to_string()]).status().unwrap().success());
+    first.terminate();
+    let lines = BufReader::new(second.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let listens = lines.into_iter().any(|line| line.starts_with("listening on "));
+    let _ = second.kill();
+    assert!(listens, "{:?}", second.wait());
+}

@@ -66,7 +66,7 @@ pub(crate) fn refused(error: &serde_json::Error) -> Problem {
 }
 
 /// What the library says in Rust's words, in those of who sent it. What it quotes from the body is not touched: it comes before `expected`.
-fn plainly(said: &str) -> String {
+pub(crate) fn plainly(said: &str) -> String {
     let said = said.replace(
         "data did not match any variant of untagged enum Form",
         "a policy is its name, such as \"adaptive\" or \"adaptive(forget=true)\", or {\"name\": …, \"options\": {…}}",

@@ -1,10 +1,12 @@
 //! Who asks, whether they may, and whether they ask too often.
 
 use crate::app::App;
+use crate::handlers::queue_of;
+use crate::origin::same_origin;
 use crate::problem::Problem;
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use jurybox_server::{Error, Key, Role, Service, hash_of_secret};
@@ -213,6 +215,9 @@ pub(crate) struct Need {
     pub(crate) page: bool,
 }
 
+/// The routes about no single queue that a key for some queues may ask: each tells it of those alone.
+const ACROSS: [&str; 4] = ["/", "/live", "/metrics", "/v1/queues"];
+
 /// Lets a request pass that may.
 pub(crate) async fn guard(State(need): State<Need>, mut request: Request, next: Next) -> Response {
     match admitted(&need, &mut request).await {
@@ -233,7 +238,7 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let session = if need.page { logged_in(app, request) } else { None };
     // Only a browser sends a cookie, and it says where the page is from that asks.
-    same_origin(request.method(), request.headers(), session.is_some())?;
+    same_origin(app, request.method(), request.headers(), peer, session.is_some())?;
     let caller = match session {
         Some(caller) => caller,
         None => identified(app, request.headers(), peer)?,
@@ -253,9 +258,12 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
         let roles: Vec<String> = need.roles.iter().map(|role| format!("`{}`", role.name())).collect();
         return Err(forbidden(format!("`{}` does not have the role {}", caller.actor, roles.join(" or "))));
     }
-    if let Some(queue) = queue_of(request.uri())
-        && !caller.sees(queue)
-    {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let within = match queue_of(request).await {
+        Some(queue) => caller.sees(&queue),
+        None => caller.queues.is_empty() || route.is_some_and(|route| ACROSS.contains(&route.as_str())),
+    };
+    if !within {
         return Err(forbidden(format!("`{}` is not for this queue", caller.actor)));
     }
     request.extensions_mut().insert(caller);
@@ -271,12 +279,6 @@ pub(crate) async fn refreshed(app: &App) {
         // Where the database hangs, those that were known are good enough: nothing can be had from it by them either.
         let _ = tokio::time::timeout(READ_WITHIN, read).await;
     }
-}
-
-/// The queue that a path is about, as it is written there. Names need no escapes: one that is written with them is nobody's.
-fn queue_of(uri: &Uri) -> Option<&str> {
-    let path = uri.path();
-    path.strip_prefix("/v1/queues/").or_else(|| path.strip_prefix("/q/"))?.split('/').next()
 }
 
 /// Who has logged in on a page, unless a header says who asks.
@@ -323,7 +325,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         return keys.get(&hash_of_secret(secret.trim())).map(by_key).ok_or_else(unauthorized);
     }
     if let Some(proxy) = &app.0.settings.proxy
-        && peer.is_some_and(|peer| proxy.from.contains(&peer.to_canonical()))
+        && proxy.is_at(peer)
         && let Some(who) = headers.get(&proxy.header)
     {
         // A proxy that adds to what a client sent says two things, and the first is the client's.
@@ -391,28 +393,6 @@ fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
         "misdirected",
         "without keys this server answers to localhost alone",
         "Ask http://127.0.0.1, or make a key with jurybox server key add.",
-    ))
-}
-
-/// No page from elsewhere changes anything here, whoever looks at it.
-pub(crate) fn same_origin(method: &Method, headers: &HeaderMap, by_browser: bool) -> Result<(), Problem> {
-    if matches!(*method, Method::GET | Method::HEAD) {
-        return Ok(());
-    }
-    let (origin, host) = (headers.get(header::ORIGIN), headers.get(header::HOST));
-    if origin.is_none() && !by_browser {
-        return Ok(());
-    }
-    let origin = origin.and_then(|origin| origin.to_str().ok());
-    let origin = origin.and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
-    if origin.is_some() && origin == host.and_then(|host| host.to_str().ok()) {
-        return Ok(());
-    }
-    Err(Problem::new(
-        StatusCode::FORBIDDEN,
-        "cross_origin",
-        "the request comes from a page of another site",
-        "Ask from a page of this server, or from a program.",
     ))
 }
 

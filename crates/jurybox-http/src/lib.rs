@@ -10,6 +10,7 @@
 //! on a thread for that. Every error is a [`Problem`].
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod app;
 mod body;
 mod buckets;
@@ -23,9 +24,11 @@ mod log;
 mod metrics;
 mod observe;
 mod openapi;
+mod origin;
 mod pages;
 mod patient;
 mod problem;
+mod rest;
 mod routes;
 mod settings;
 mod time;

@@ -1,5 +1,6 @@
 //! The loop that accepts connections: with time limits for slow clients, and an end that lets answers out.
 
+use crate::addresses::Addresses;
 use crate::app::App;
 use crate::guard::Peer;
 use crate::patient::Patient;
@@ -53,11 +54,14 @@ impl Listening {
         let Listening { listener, certificate, app } = self;
         let (router, limits) = (app.router(), app.0.settings.limits.clone());
         let connections = Arc::new(Semaphore::new(limits.connections));
+        let addresses = Addresses::new(limits.per_address);
+        let proxy = app.0.settings.proxy.clone();
         let graceful = GracefulShutdown::new();
         let mut protocol = http1::Builder::new();
         protocol.timer(TokioTimer::new()).header_read_timeout(limits.patience).max_buf_size(HEAD);
         tokio::pin!(end);
-        let webhooks = tokio::spawn(crate::hooks::follow(app.clone()));
+        let (stop_webhooks, stopped) = tokio::sync::oneshot::channel::<()>();
+        let webhooks = tokio::spawn(crate::hooks::follow(app.clone(), async move { drop(stopped.await) }));
         let pages = tokio::spawn(crate::pages::watch(app.clone()));
         loop {
             let accepted = async {
@@ -73,6 +77,13 @@ impl Listening {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
+            // Behind a proxy are many.
+            let counts = !proxy.as_ref().is_some_and(|proxy| proxy.is_at(Some(peer.ip())));
+            let place = if counts { addresses.take(peer.ip()) } else { None };
+            if counts && place.is_none() {
+                continue;
+            }
+            let permit = (permit, place);
             let _ = stream.set_nodelay(true);
             let stream = Patient::new(stream, limits.patience);
             let router = router.clone();
@@ -99,10 +110,11 @@ impl Listening {
             });
         }
         drop(listener);
-        webhooks.abort();
+        drop(stop_webhooks);
         pages.abort();
         // Pages that listen would do so for good.
         app.0.watch.end();
-        let _ = tokio::time::timeout(LAST_ANSWERS, graceful.shutdown()).await;
+        let all = async { tokio::join!(graceful.shutdown(), webhooks) };
+        let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Answered {
-    method: String,
+    method: &'static str,
     route: String,
     status: u16,
 }
@@ -41,6 +41,14 @@ struct Sent {
 }
 
 type PerQueue = Family<Named, Gauge>;
+
+/// The methods that are counted by name.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/// A method as it is counted. Clients can invent any number of them, and each would be kept and told for good: those are counted together.
+fn known(method: &str) -> &'static str {
+    METHODS.into_iter().find(|known| *known == method).unwrap_or("OTHER")
+}
 
 /// What is counted.
 pub(crate) struct Metrics {
@@ -132,9 +140,7 @@ impl Metrics {
     }
 
     pub(crate) fn note(&self, route: &str, method: &str, status: u16, took: Duration) {
-        let (route, method) = (route.to_string(), method.to_string());
-        // Clients can invent methods: they are counted together.
-        let method = if method.len() > 7 { "OTHER".into() } else { method };
+        let (route, method) = (route.to_string(), known(method));
         self.answered.get_or_create(&Answered { method, route: route.clone(), status }).inc();
         self.seconds.get_or_create(&Route { route }).observe(took.as_secs_f64());
     }
@@ -205,5 +211,43 @@ impl Metrics {
         let mut text = String::new();
         let _ = encode(&mut text, &self.registry);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{App, Settings};
+    use axum::body::Body;
+    use axum::extract::Request;
+    use std::time::Duration;
+    use tower::ServiceExt;
+
+    /// Whatever strangers think up, as a method or as a path, it is counted under one name.
+    #[tokio::test]
+    async fn nobody_can_make_what_is_counted_grow() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = jurybox_server::Service::open(folder.path(), Duration::ZERO).unwrap();
+        let app = App::new(service, Settings { log: crate::Log::Off, ..Settings::default() });
+        let router = app.router();
+        for at in 0..200 {
+            let (word, method) = (format!("x{at}"), format!("X{at}"));
+            for (method, path) in [
+                (method.as_str(), "/healthz".to_string()),
+                (method.as_str(), format!("/{word}")),
+                ("GET", format!("/{word}")),
+                ("GET", format!("/assets/{word}/{word}")),
+                ("PUT", format!("/v1/queues/{word}/items/{word}")),
+                ("get", format!("/q/{word}/desk?{word}")),
+            ] {
+                let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+                router.clone().oneshot(request).await.unwrap();
+            }
+        }
+        let text = app.0.metrics.text(&[], &[], 0, true);
+        let counted: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("jurybox_requests_total{")).collect();
+        assert_eq!(counted.len(), 6, "{counted:#?}");
+        assert!(!text.contains("X1") && !text.contains("x1"), "{text}");
+        assert!(counted.iter().filter(|line| line.contains("\"OTHER\"")).count() == 3, "{counted:#?}");
     }
 }

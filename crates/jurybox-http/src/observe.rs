@@ -2,9 +2,11 @@
 
 use crate::app::App;
 use crate::guard::{Caller, Peer};
+use crate::handlers::queue_of;
 use crate::listen::HEAD;
 use crate::pages;
 use crate::problem::{Problem, RequestId};
+use crate::rest::Rest;
 use crate::settings::Log;
 use crate::time::Time;
 use axum::extract::{MatchedPath, Request, State};
@@ -43,13 +45,16 @@ struct Line<'a> {
 }
 
 /// Sees a request in and its answer out.
-pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let began = Instant::now();
+    let (head, body) = request.into_parts();
+    let (body, rest) = Rest::of(&head.headers, body);
+    let mut request = Request::from_parts(head, body);
     let id = RequestId(sane(&request).unwrap_or_else(new_id));
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_string());
     let route = route.unwrap_or_else(|| "unknown".into());
-    let queue = route.contains("{queue}").then(|| queue_in(request.uri().path())).flatten();
+    let queue = queue_of(&mut request).await.filter(|name| is_sane(name, 64));
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_string());
     let person = pages::is_person(request.headers()).then(|| request.uri().path().to_string());
     let who = std::sync::Arc::new(std::sync::Mutex::new(None));
@@ -64,6 +69,9 @@ pub(crate) async fn observe(State(app): State<App>, mut request: Request, next: 
         busy().into_response()
     };
     drop(room);
+    if let Some(rest) = rest {
+        rest.settle(&mut response).await;
+    }
     let (mut code, mut cause) = (None, None);
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         code = Some(problem.code().to_string());
@@ -151,20 +159,16 @@ pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     .into_response()
 }
 
-/// The queue of a path, where it can be one.
-fn queue_in(path: &str) -> Option<String> {
-    let name = path.strip_prefix("/v1/queues/").or_else(|| path.strip_prefix("/q/"))?.split('/').next()?;
-    let fits =
-        name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    fits.then(|| name.into())
-}
-
 /// The id that the client gave, where it is one that a log can have.
 fn sane(request: &Request) -> Option<String> {
     let id = request.headers().get(REQUEST_ID)?.to_str().ok()?;
-    let fits = (1..=128).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
-    fits.then(|| id.into())
+    is_sane(id, 128).then(|| id.into())
+}
+
+/// Whether a name is one that a log can have: what clients make up else stays out of it.
+fn is_sane(name: &str, longest: usize) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    (1..=longest).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
 fn new_id() -> String {

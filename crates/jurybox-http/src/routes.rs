@@ -222,3 +222,58 @@ async fn not_allowed(request: Request) -> Problem {
         "Allow names the methods that can; /api shows what they do.",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+    use axum::body::Body;
+    use tower::ServiceExt;
+
+    /// By whatever route and however its path is written, a key for one queue opens no other; nor what is about no queue in particular,
+    /// unless that tells each of its own.
+    #[tokio::test]
+    async fn a_key_for_one_queue_opens_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keys = jurybox_server::Keyring::open(folder.path()).unwrap();
+        let secret = keys.add("own", &[Role::Admin], &["own".into()]).unwrap();
+        drop(keys);
+        let service = jurybox_server::Service::open(folder.path(), std::time::Duration::ZERO).unwrap();
+        let demo = Some(crate::Demo::new("other", ["a", "b"]));
+        let app = App::new(service, Settings { log: crate::Log::Off, demo, ..Settings::default() });
+        app.load().unwrap();
+        let router = app.router();
+        let ask = async |method: &str, path: String| {
+            let request = Request::builder().method(method).uri(path);
+            let request = request.header("authorization", format!("Bearer {secret}"));
+            router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap().status()
+        };
+        let api = table().into_iter().map(|route| (route.path, route.role.is_none()));
+        let pages = pages::table().into_iter().map(|(path, roles, _)| (path, roles.is_empty()));
+        let (mut of_queues, mut others) = (0, Vec::new());
+        for (path, anybody) in api.chain(pages) {
+            let as_named = |queue: &str| path.replace("{queue}", queue).replace(['{', '}'], "");
+            for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+                let own = ask(method, as_named("own")).await;
+                if own == StatusCode::METHOD_NOT_ALLOWED || anybody {
+                    continue;
+                }
+                assert_ne!(own, StatusCode::FORBIDDEN, "{method} {path}");
+                if !path.contains("{queue}") {
+                    others.push(path);
+                    continue;
+                }
+                of_queues += 1;
+                for name in ["other", "%6Fther", "own%2Fother", "%FF", "OWN", "own%00"] {
+                    let status = ask(method, as_named(name)).await;
+                    assert_eq!(status, StatusCode::FORBIDDEN, "{method} {path} {name}");
+                }
+                assert_eq!(ask(method, as_named("%6Fwn")).await, own, "{method} {path}");
+            }
+        }
+        others.sort_unstable();
+        assert_eq!(others, ["/", "/live", "/metrics", "/v1/queues"]);
+        assert!(of_queues > 30, "{of_queues}");
+        assert_eq!(ask("POST", "/demo/swap".into()).await, StatusCode::FORBIDDEN);
+    }
+}

@@ -85,6 +85,8 @@ pub struct Limits {
     pub at_once: usize,
     /// Connections that are open at once; who comes then waits.
     pub connections: usize,
+    /// Of those, how many may come from one address, other than a proxy's; any number where nobody counts. Further ones are closed.
+    pub per_address: Option<usize>,
     /// Requests a second for each key, on average; none where nobody counts.
     pub per_second: Option<u32>,
     /// Whether those on this machine who need no key are counted too.
@@ -102,6 +104,7 @@ impl Default for Limits {
             line: 1 << 20,
             at_once: 1024,
             connections: 4096,
+            per_address: Some(1024),
             per_second: Some(1000),
             count_local: false,
             patience: Duration::from_secs(30),
@@ -170,6 +173,11 @@ const TAKEN: [&str; 45] = [
 ];
 
 impl Proxy {
+    /// Whether somebody who asks from there is this proxy.
+    pub(crate) fn is_at(&self, peer: Option<IpAddr>) -> bool {
+        peer.is_some_and(|peer| self.from.contains(&peer.to_canonical()))
+    }
+
     /// What is wrong with a header for a proxy to say in who is there, if anything is.
     ///
     /// ```

@@ -76,7 +76,7 @@ impl Desk {
     ) -> Result<Self, Error> {
         config.check()?;
         let place = place.into();
-        if let Some(there) = knock(&place, Some(queue), Some(config)) {
+        if let Some(there) = knock(&place, Some(queue), Some(config), wait) {
             return there;
         }
         let mut store = place.open(wait)?;
@@ -87,7 +87,7 @@ impl Desk {
     /// Opens a queue; the only one where none is named. While a server has the folder, it is asked instead.
     pub fn open(place: impl Into<Place>, queue: Option<&str>, wait: Duration) -> Result<Self, Error> {
         let place = place.into();
-        if let Some(there) = knock(&place, queue, None) {
+        if let Some(there) = knock(&place, queue, None, wait) {
             return there;
         }
         let mut store = place.open_what_is_there(wait)?;
@@ -181,10 +181,15 @@ fn settle(clerk: &mut Clerk) -> Result<bool, Error> {
 }
 
 /// Asks whether a server has the folder.
-fn knock(place: &Place, queue: Option<&str>, make: Option<&Config>) -> Option<Result<Desk, Error>> {
+fn knock(
+    place: &Place,
+    queue: Option<&str>,
+    make: Option<&Config>,
+    wait: Duration,
+) -> Option<Result<Desk, Error>> {
     let Place::Folder(folder) = place else { return None };
     let greeting = Greeting { queue: queue.map(Into::into), make: make.cloned() };
-    let there = There::knock(folder, &greeting)?;
+    let there = There::knock(folder, &greeting, wait)?;
     Some(there.map(|there| Desk { at: At::There(there) }))
 }
 

@@ -14,9 +14,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The socket's name in its folder.
 const SOCKET: &str = "jurybox.sock";
+/// How much longer than they are told to wait callers wait for a server to greet them: it looks up a queue, or makes one.
+const GREETED: Duration = Duration::from_secs(5);
+/// And how much longer for an answer: there may be ten thousand items to take in, and others may be before them.
+const WORKED: Duration = Duration::from_secs(60);
 
 /// The first thing that is said.
 #[derive(Debug, Serialize, Deserialize)]
@@ -105,7 +110,7 @@ mod unix {
     use crate::service::{Queue, Service};
     use serde::Serialize;
     use serde::de::DeserializeOwned;
-    use std::io::{BufRead, BufReader, Read, Write};
+    use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::Path;
@@ -144,18 +149,34 @@ mod unix {
                     text.len()
                 )));
             }
-            self.to.write_all(&text).map_err(broken)
+            self.to.write_all(&text).map_err(late)
+        }
+
+        /// Waits so long for the other, and then no more.
+        pub(super) fn wait_for(&mut self, patience: Duration) -> Result<(), Error> {
+            let set = self.to.set_read_timeout(Some(patience));
+            set.and_then(|()| self.to.set_write_timeout(Some(patience))).map_err(broken)
         }
 
         /// What is said, in a line of so many bytes at the most; none where the other has gone.
         pub(super) fn hear<T: DeserializeOwned>(&mut self, longest: u64) -> Result<Option<T>, Error> {
             let mut text = Vec::new();
             let mut from = (&mut self.from).take(longest + 1);
-            from.read_until(b'\n', &mut text).map_err(broken)?;
+            from.read_until(b'\n', &mut text).map_err(late)?;
             if text.len() as u64 > longest {
                 return Err(broken(format_args!("a line of more than {longest} bytes")));
             }
             if text.is_empty() { Ok(None) } else { serde_json::from_slice(&text).map(Some).map_err(broken) }
+        }
+    }
+
+    /// Who is there, and neither speaks nor listens.
+    fn late(error: std::io::Error) -> Error {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => broken(
+                "it does not answer: it is stopped, or has too much to do. What it was asked for may still happen; ask again with the same key",
+            ),
+            _ => broken(error),
         }
     }
 
@@ -240,11 +261,18 @@ pub(crate) struct There {
 #[cfg(unix)]
 impl There {
     /// Knocks at a folder's door; none where there is none, or nobody answers.
-    pub(crate) fn knock(folder: &Path, greeting: &Greeting) -> Option<Result<There, Error>> {
+    /// One who is there and says nothing is waited for as long as is said, and a little for what there is to do.
+    pub(crate) fn knock(folder: &Path, greeting: &Greeting, wait: Duration) -> Option<Result<There, Error>> {
         let mut line = unix::Line::connect(&folder.join(SOCKET))?;
+        let (began, patience) = (Instant::now(), wait.saturating_add(GREETED));
+        line.wait_for(patience).ok()?;
         let answered = line.say(greeting).and_then(|()| line.hear::<Said>(unix::LONGEST));
         match answered {
-            Ok(Some(said)) => Some(said.heard().map(|_| There { line })),
+            Ok(Some(said)) => Some(said.heard().and_then(|_| {
+                line.wait_for(wait.saturating_add(WORKED))?;
+                Ok(There { line })
+            })),
+            Err(late) if began.elapsed() >= patience => Some(Err(late)),
             // It has just gone: the folder is free.
             Ok(None) | Err(_) => None,
         }
@@ -259,7 +287,7 @@ impl There {
 
 #[cfg(not(unix))]
 impl There {
-    pub(crate) fn knock(_: &Path, _: &Greeting) -> Option<Result<There, Error>> {
+    pub(crate) fn knock(_: &Path, _: &Greeting, _: Duration) -> Option<Result<There, Error>> {
         None
     }
 

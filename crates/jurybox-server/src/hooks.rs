@@ -178,6 +178,11 @@ impl Service {
         })
     }
 
+    /// Gives back all webhooks that are held under a number, so that another need not wait for a minute.
+    pub fn give_back_webhooks(&self, holder: i64) -> Result<(), Error> {
+        self.reach(|store| store.give_back_hooks(holder))
+    }
+
     /// Notes what became of sending. False where the webhook is another's by now, or was changed.
     pub fn note_webhook(&self, hook: &Webhook, holder: i64, outcome: &Outcome) -> Result<bool, Error> {
         self.reach(|store| store.note_hook(hook.id, &hook.name, holder, outcome))

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::aside::Helpers;
 use crate::board::Counts;
 use crate::clerk::Clerk;
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::desk::find;
 use crate::office::Office;
@@ -93,6 +94,8 @@ pub struct Service {
     seats: Arc<Seats>,
     helpers: Arc<Helpers>,
     watch: Watch,
+    /// The database's clock, since this was opened.
+    clock: Mutex<Clock>,
 }
 
 /// The places of all queues that were ever asked for.
@@ -166,8 +169,17 @@ impl Service {
     /// Opens a folder, which is made where it is not there, or a database. Waits so long for a folder that another process has, or for
     /// a database that cannot be reached: now, and whenever it goes away later; then callers are refused until it is back.
     pub fn open(place: impl Into<Place>, wait: Duration) -> Result<Self, Error> {
+        Self::over(place.into().open(wait)?, wait)
+    }
+
+    /// The same over a connection.
+    pub(crate) fn over(mut store: Box<dyn Store>, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
-        let store = place.into().open(wait)?;
+        let mut clock = Clock::default();
+        // One that goes away right now is waited for below.
+        if let Ok(now) = store.now() {
+            clock.check(now, now)?;
+        }
         let seats = Arc::<Seats>::default();
         let watch = loop {
             match store.another().and_then(|another| Watch::over(another, seats.clone())) {
@@ -178,7 +190,8 @@ impl Service {
                 watch => break watch?,
             }
         };
-        Ok(Service { store: Mutex::new(store), seats, helpers: Arc::new(Helpers::new()), watch })
+        let (store, clock) = (Mutex::new(store), Mutex::new(clock));
+        Ok(Service { store, seats, helpers: Arc::new(Helpers::new()), watch, clock })
     }
 
     /// Makes a queue. One that is there with the same configuration is that queue.
@@ -188,7 +201,13 @@ impl Service {
 
     /// As [`create`](Self::create), with the name of whoever asks for it in the log.
     pub fn create_for(&self, actor: &str, name: &str, config: &Config) -> Result<Queue, Error> {
-        let id = self.reach(|store| crate::create::create(store, name, config, actor))?.id;
+        let make = |store: &mut dyn Store| {
+            // Its first entry would be in the future: once the clock is set right, nothing would be taken in until then.
+            let now = store.now()?;
+            held(&self.clock).check(now, now)?;
+            crate::create::create(store, name, config, actor)
+        };
+        let id = self.reach(make)?.id;
         self.serve(id, name)
     }
 

@@ -6,9 +6,9 @@ use crate::app::App;
 use crate::body::Json;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{Changed, Claims, GOLDEN, Held, Name, NewClaim, Released, Skip};
+use crate::wire::{Changed, Claims, Held, Name, NewClaim, Released, Skip};
 use axum::extract::State;
-use jurybox_server::{Answer, Filter, Request};
+use jurybox_server::{Answer, Request};
 use serde::Deserialize;
 
 /// Gives a reviewer the next items.
@@ -21,14 +21,7 @@ pub(crate) async fn post(
 ) -> Result<Json<Claims>, Problem> {
     let NewClaim { reviewer, k, tags } = claim;
     caller.is(&reviewer)?;
-    let filter: Filter = tags.into();
-    // Whoever could ask for those would know what is right to say of them.
-    if filter.0.contains_key(GOLDEN) {
-        return Err(Problem::unusable(
-            "tags: nobody can claim by `golden`: reviewers are not to know which items those are",
-        ));
-    }
-    let request = Request::Claim { reviewer: reviewer.into(), k, filter };
+    let request = Request::Claim { reviewer: reviewer.into(), k, filter: tags.into() };
     let Answer::Claims { model, claims } = ask(&app, &name, &caller, &key, request).await? else {
         return Err(unexpected());
     };

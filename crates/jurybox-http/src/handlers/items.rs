@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::wire::{Changed, Close, Items, ItemsAnswer, NewScores};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::StatusCode;
-use jurybox_server::{Answer, Error, Rejected, Request};
+use jurybox_server::{Answer, Error, NewItem, Rejected, Request};
 
 pub(crate) const LINES: &str = "application/x-ndjson";
 
@@ -28,8 +28,15 @@ pub(crate) async fn post(
     body::is_object(&bytes)?;
     let (items, unread) = Items::read(&bytes).map_err(|error| body::refused(&error))?;
     let items = items.into_iter().map(Into::into).collect();
-    let mut answer = answered(ask(&app, &name, &caller, &key, Request::Items(items)).await?)?;
-    answer.rejected.extend(unread);
+    let mut call = key.call(&caller, Request::Items(items), 0);
+    // A key stands for all that was sent, also for what cannot be read.
+    if !unread.texts.is_empty() {
+        let texts = unread.texts.into_iter();
+        call = call.part_of(&Request::Items(texts.map(|id| NewItem { id, ..NewItem::default() }).collect()));
+    }
+    let queue = app.queue(&name).await?;
+    let mut answer = answered(app.ask(&queue, call).await?)?;
+    answer.rejected.extend(unread.rejected);
     Ok(Json(answer))
 }
 

@@ -14,7 +14,8 @@ pub(crate) mod verdicts;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use axum::extract::{FromRequestParts, Query, RawPathParams};
+use axum::RequestExt;
+use axum::extract::{FromRequestParts, Query, RawPathParams, Request as HttpRequest};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, StatusCode};
 use jurybox_server::{Answer, Call, Error, Queue, Request};
@@ -34,6 +35,12 @@ async fn params<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathP
 
 fn param(params: &RawPathParams, wanted: &str) -> String {
     params.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_string()).unwrap_or_default()
+}
+
+/// The queue that a request is about, where its route has one: the same that its handler is told.
+pub(crate) async fn queue_of(request: &mut HttpRequest) -> Option<String> {
+    let params = request.extract_parts::<RawPathParams>().await.ok()?;
+    params.iter().find(|(name, _)| *name == "queue").map(|(_, value)| value.to_string())
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for OfQueue {
@@ -102,13 +109,14 @@ impl Idempotency {
         self.0.is_some()
     }
 
-    /// A request with this key. Each caller has keys of its own; a request in several parts has one for each.
-    pub(crate) fn call(&self, caller: &Caller, request: Request, part: Option<usize>) -> Call {
+    /// A request with this key, or a part of one. Each caller has keys of its own; of a request in several parts the first has the key
+    /// itself, so that no other request has it too, and each of the others one that is made of it.
+    pub(crate) fn call(&self, caller: &Caller, request: Request, part: usize) -> Call {
         let call = Call::new(caller.actor.clone(), request);
         match (&self.0, part) {
             (None, _) => call,
-            (Some(key), None) => call.with_key(format!("{}\u{1f}{key}", caller.actor)),
-            (Some(key), Some(part)) => call.with_key(format!("{}\u{1f}{key}\u{1f}{part}", caller.actor)),
+            (Some(key), 0) => call.with_key(format!("{}\u{1f}{key}", caller.actor)),
+            (Some(key), part) => call.with_key(format!("{}\u{1f}{key}\u{1f}{part}", caller.actor)),
         }
     }
 }
@@ -122,7 +130,7 @@ pub(crate) async fn ask(
     request: Request,
 ) -> Result<Answer, Problem> {
     let found = app.queue(queue).await?;
-    app.ask(&found, key.call(caller, request, None)).await
+    app.ask(&found, key.call(caller, request, 0)).await
 }
 
 /// Looks at a queue, on a thread that may wait.

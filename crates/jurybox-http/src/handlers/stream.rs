@@ -1,4 +1,7 @@
 //! Items as lines of JSON: taken in while they arrive, however many there are.
+//!
+//! They go to the queue in parts. A part waits until the item after it has come, or the end: so it is known of each whether it is the last
+//! one, and a key under which a stream has ended is not one under which a longer one goes on.
 
 use super::Idempotency;
 use super::items::answered;
@@ -8,8 +11,11 @@ use crate::guard::Caller;
 use crate::problem::Problem;
 use crate::wire::{ItemsAnswer, NewItem, RejectedItem};
 use axum::extract::Request as HttpRequest;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http_body_util::BodyExt;
 use jurybox_server::{MOST_AT_ONCE, Queue, Request};
+use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
 /// Items that go into one entry of the log, and their bytes.
@@ -31,8 +37,10 @@ struct Taking<'a> {
     lines: u64,
     /// Lines up to this one are done with.
     done: u64,
+    /// The part that waits: its items, their bytes, and what else came between them, hashed.
     items: Vec<jurybox_server::NewItem>,
     bytes: usize,
+    unread: Sha256,
     answer: ItemsAnswer,
 }
 
@@ -45,12 +53,13 @@ pub(crate) async fn items(
 ) -> Result<ItemsAnswer, Problem> {
     let queue = app.queue(queue).await?;
     let (parts, lines, done, items, bytes) = (0, 0, 0, Vec::new(), 0);
-    let answer = ItemsAnswer::default();
-    let mut taking = Taking { app, caller, queue, key, parts, lines, done, items, bytes, answer };
+    let (unread, answer) = (Sha256::new(), ItemsAnswer::default());
+    let mut taking = Taking { app, caller, queue, key, parts, lines, done, items, bytes, unread, answer };
     let taken = taking.all(request).await;
     // Whatever became of the rest, the lines before it are in; unless they are to be sent again with their key, under which a part is
     // always the same lines.
-    let sent = if taken.is_ok() || !key.is_there() { taking.send_if(1, 1).await } else { Ok(()) };
+    let is_due = if key.is_there() { taken.is_ok() } else { !taking.items.is_empty() };
+    let sent = if is_due { taking.send(true).await } else { Ok(()) };
     match taken.and(sent) {
         Ok(()) => Ok(taking.answer),
         Err(problem) => {
@@ -104,59 +113,64 @@ impl Taking<'_> {
             while let Some(end) = data.iter().position(|byte| *byte == b'\n') {
                 lines.add(&data[..end], limits.line);
                 data = &data[end + 1..];
-                self.line(&mut lines);
-                if self.items.is_empty() {
-                    self.done = self.lines;
-                }
+                self.line(&mut lines).await?;
                 if self.answer.rejected.len() > MOST_REJECTED {
                     return Err(Problem::unusable(format!(
                         "more than {MOST_REJECTED} lines cannot be taken"
                     )));
                 }
-                self.send_if(TOGETHER, BYTES).await?;
             }
             lines.add(data, limits.line);
         }
         if lines.over || !lines.rest.is_empty() {
-            self.line(&mut lines);
+            self.line(&mut lines).await?;
         }
         Ok(())
     }
 
     /// Takes a line that is whole.
-    fn line(&mut self, lines: &mut Lines) {
-        self.lines += 1;
+    async fn line(&mut self, lines: &mut Lines) -> Result<(), Problem> {
         let line = std::mem::take(&mut lines.rest);
-        if std::mem::take(&mut lines.over) {
+        let read = if std::mem::take(&mut lines.over) {
             let most = self.app.0.settings.limits.line;
-            let (id, why) = (format!("line {}", self.lines), format!("it has more than {most} bytes"));
-            self.answer.rejected.push(RejectedItem { id, why });
-            return;
+            Some(Err((None, format!("it has more than {most} bytes"))))
+        } else if line.trim_ascii().is_empty() {
+            None
+        } else {
+            Some(NewItem::read(&line))
+        };
+        if matches!(read, Some(Ok(_))) && (self.items.len() >= TOGETHER || self.bytes >= BYTES) {
+            self.send(false).await?;
         }
-        if line.trim_ascii().is_empty() {
-            return;
-        }
-        match NewItem::read(&line) {
-            Ok(item) => {
+        self.lines += 1;
+        match read {
+            None => {}
+            Some(Ok(item)) => {
                 self.bytes += line.len();
                 self.items.push(item.into());
             }
-            Err((id, why)) => {
+            Some(Err((id, why))) => {
+                self.unread.update(Sha256::digest(&line));
                 let place = format!("line {}", self.lines);
                 let why = if id.is_some() { format!("{place}: {why}") } else { why };
                 self.answer.rejected.push(RejectedItem { id: id.unwrap_or(place), why });
             }
         }
+        if self.items.is_empty() {
+            self.done = self.lines;
+        }
+        Ok(())
     }
 
-    /// Sends what has gathered where it is enough.
-    async fn send_if(&mut self, many: usize, bytes: usize) -> Result<(), Problem> {
-        if self.items.is_empty() || (self.items.len() < many && self.bytes < bytes) {
-            return Ok(());
-        }
+    /// Sends the part that has waited.
+    async fn send(&mut self, is_last: bool) -> Result<(), Problem> {
         let items = std::mem::take(&mut self.items);
         self.bytes = 0;
-        let call = self.key.call(self.caller, Request::Items(items), (self.parts > 0).then_some(self.parts));
+        // A key stands for all lines, also for those that could not be read, and for where they ended.
+        let unread = std::mem::take(&mut self.unread).finalize();
+        let id = format!("{} {}", if is_last { "end" } else { "more" }, STANDARD.encode(unread));
+        let about = Request::Items(vec![jurybox_server::NewItem { id, ..Default::default() }]);
+        let call = self.key.call(self.caller, Request::Items(items), self.parts).part_of(&about);
         self.parts += 1;
         let answer = answered(self.app.ask(&self.queue, call).await?)?;
         self.done = self.lines;

@@ -44,15 +44,18 @@ pub(crate) async fn post(
         )));
     }
     // Several on one item, as of a file of a quorum, are asked for one after the other, each part with a key of its own.
-    let whole = Request::Verdicts(verdicts.clone());
+    // That of each stands for all that was sent, also for what cannot be read.
+    let all_read = unread.texts.is_empty();
+    let texts = unread.texts.into_iter().map(|id| NewVerdict { id, ..NewVerdict::default() });
+    let whole = Request::Verdicts(verdicts.iter().cloned().chain(texts).collect());
     let parts = NewVerdict::apart(verdicts, MOST_AT_ONCE);
-    let is_parted = parts.len() > 1;
+    let is_all = parts.len() == 1 && all_read;
     if parts.len() > MOST_PARTS {
         return Err(Problem::unusable(format!("more than {MOST_PARTS} verdicts on one item at once")));
     }
     for (at, part) in parts.into_iter().enumerate() {
-        let mut call = key.call(&caller, Request::Verdicts(part), (at > 0).then_some(at));
-        if is_parted {
+        let mut call = key.call(&caller, Request::Verdicts(part), at);
+        if !is_all {
             call = call.part_of(&whole);
         }
         let Answer::Verdicts { accepted, repeated, rejected } = app.ask(&queue, call).await? else {
@@ -62,7 +65,7 @@ pub(crate) async fn post(
         answer.repeated += repeated;
         answer.rejected.extend(rejected.into_iter().map(RejectedItem::from));
     }
-    answer.rejected.extend(unread);
+    answer.rejected.extend(unread.rejected);
     Ok(Json(answer))
 }
 

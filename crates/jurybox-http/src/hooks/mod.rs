@@ -17,9 +17,12 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::task::JoinSet;
 
 /// How often somebody looks whether there is something to send.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long what is being sent may take once the server is to end.
+const LAST: Duration = Duration::from_secs(5);
 /// The first rest after a failure, and the longest, in seconds.
 const RESTS: (u64, u64) = (1, 3600);
 /// So often it must have failed before it is left alone, however long that took.
@@ -33,13 +36,19 @@ struct Message<'a> {
     events: Events,
 }
 
-/// Sends, for as long as the server runs.
-pub(crate) async fn follow(app: App) {
+/// Sends until the end, and then gives back what it has: another may go on at once.
+pub(crate) async fn follow(app: App, end: impl Future<Output = ()>) {
     // A number of our own, that no other node has.
     let holder = (RandomState::new().hash_one(std::process::id()) >> 1).max(1).cast_signed();
     let busy = Arc::<Mutex<HashSet<(String, String)>>>::default();
+    let mut sending = JoinSet::new();
+    tokio::pin!(end);
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = &mut end => break,
+        }
+        while sending.try_join_next().is_some() {}
         let asked = app.clone();
         let look = move || Ok((asked.0.service.webhooks(None)?, asked.0.service.now()?));
         // A database that is away now is there later.
@@ -52,13 +61,18 @@ pub(crate) async fn follow(app: App) {
                 continue;
             }
             let (app, busy) = (app.clone(), busy.clone());
-            tokio::spawn(async move {
+            sending.spawn(async move {
                 // What cannot be noted is sent once more, by whoever can note it.
                 let _ = deliver(&app, hook, holder).await;
                 lock(&busy).remove(&key);
             });
         }
     }
+    // What is not done by then is broken off, and sent once more.
+    let _ = tokio::time::timeout(LAST, async { while sending.join_next().await.is_some() {} }).await;
+    sending.shutdown().await;
+    let asked = app.clone();
+    let _ = app.wait(move || asked.0.service.give_back_webhooks(holder)).await;
 }
 
 /// Whether the time to try again has come. It may also lie further away than any rest: then it was noted while the clock was wrong.

@@ -1,5 +1,7 @@
 //! What there is to see of a queue, read at once and kept for a moment; and what is reckoned from it.
 
+use super::alike::{Alike, ENOUGH};
+use super::events::{back, is_routine};
 use super::live::Weighed;
 use crate::app::App;
 use crate::handlers::look;
@@ -18,7 +20,7 @@ const VERDICTS: u64 = 20_000;
 /// Arrivals that are looked at.
 const ARRIVALS: u64 = 10_000;
 /// Entries of the log that are shown.
-const ENTRIES: u64 = 40;
+const ENTRIES: usize = 15;
 /// The best items that are explained.
 const BEST: usize = 20;
 
@@ -35,8 +37,8 @@ pub(super) struct Seen {
     pub(super) config: Config,
     pub(super) counts: Counts,
     pub(super) pulse: Pulse,
-    /// Items an hour, by the last ones; none where there are too few to say.
-    pub(super) inflow: Option<f64>,
+    /// Items that came in, and in how long: the last hour where there was one; none where nothing ever came.
+    pub(super) inflow: Option<(f64, i64)>,
     pub(super) worked: Vec<Worked>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) found: Found,
@@ -48,6 +50,9 @@ pub(super) struct Seen {
     pub(super) best: Vec<Explained>,
     pub(super) happened: Vec<Happened>,
     pub(super) weights: Vec<Weighed>,
+    /// Who errs with whom, among items that were drawn on arrival: among what they picked themselves, evaluators that agree look less alike than
+    /// they are. None where too few of those are decided.
+    pub(super) alike: Option<Alike>,
 }
 
 /// Looks at a queue, or remembers what was seen a moment ago; and says as of when that is so.
@@ -73,6 +78,7 @@ impl Seen {
         let now = super::format::now();
         let standing = queue.standing()?;
         let (worked, skipped) = queue.worked(VERDICTS)?;
+        let pulse = queue.pulse(now + DAY, now + MINUTE)?;
         let model = queue.model().ok();
         let evaluated = model.as_ref().map(|model| queue.evaluated(model)).transpose()?.unwrap_or_default();
         let (_, ranked) = queue.ranked(Filter::default(), 0, (standing.config.k as usize).clamp(10, BEST))?;
@@ -80,16 +86,15 @@ impl Seen {
         for item in ranked {
             best.extend(queue.explained(&item.id)?);
         }
-        let mut happened = queue.happened(standing.head.saturating_sub(ENTRIES), ENTRIES as usize)?;
-        happened.reverse();
-        Ok(Seen {
+        let happened = back(queue, standing.head, ENTRIES, |event| !is_routine(event))?.0;
+        let mut seen = Seen {
             now,
             head: standing.head,
             model: standing.model,
             config: standing.config,
             counts: standing.counts,
-            pulse: queue.pulse(now + DAY, now + MINUTE)?,
-            inflow: inflow(&queue.arrivals(ARRIVALS)?, now),
+            inflow: inflow(&queue.arrivals(ARRIVALS)?, pulse.since, now),
+            pulse,
             worked,
             skipped,
             found: queue.found()?,
@@ -99,7 +104,10 @@ impl Seen {
             best,
             happened,
             weights,
-        })
+            alike: None,
+        };
+        seen.alike = Alike::of(&seen.lessons(true), seen.config.evaluators.len());
+        Ok(seen)
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -116,10 +124,9 @@ impl Seen {
         (self.worked.len() as u64 >= VERDICTS).then(|| self.worked.first().map_or(self.now, |work| work.at))
     }
 
-    /// How long people took from claim to verdict, in seconds, and when.
+    /// How long people took over an item that they had claimed, in seconds, and when.
     pub(super) fn delays(&self) -> Vec<(i64, f64)> {
-        let took = |work: &Worked| Some((work.at, (work.at - work.claimed?) as f64 / SECOND as f64));
-        self.by_people().filter_map(took).collect()
+        delays(self.by_people(), &self.skipped)
     }
 
     /// How much more is found for each item that is looked at than the plain mean of the scores would.
@@ -176,15 +183,37 @@ impl Seen {
     }
 }
 
-/// Items an hour by the arrivals of the last hour, or of as long as the last ones took.
-fn inflow(arrivals: &[i64], now: i64) -> Option<f64> {
+/// How long each verdict took, in seconds, and when it came: since its item was claimed, or since its reviewer was done with the one before,
+/// whichever is later, because the next item is claimed while that one is still read. Verdicts that came at once took equally long.
+fn delays<'a>(all: impl Iterator<Item = &'a Worked>, skipped: &'a [Skipped]) -> Vec<(i64, f64)> {
+    let mut done: Vec<(i64, &str, Option<&Worked>)> =
+        skipped.iter().map(|skip| (skip.at, skip.reviewer.as_str(), None)).collect();
+    done.extend(all.map(|work| (work.at, work.reviewer.as_str(), Some(work))));
+    done.sort_by_key(|(at, ..)| *at);
+    // By reviewer: when they were last done with something, and with what before that.
+    let mut last: HashMap<&str, (i64, i64)> = HashMap::new();
+    let mut took = Vec::new();
+    for (at, reviewer, work) in done {
+        let (was, before) = last.get(reviewer).copied().unwrap_or((i64::MIN, i64::MIN));
+        let before = if was < at { was } else { before };
+        last.insert(reviewer, (at, before));
+        let claimed = work.and_then(|work| work.claimed);
+        took.extend(claimed.map(|claimed| (at, (at - claimed.max(before)) as f64 / SECOND as f64)));
+    }
+    took
+}
+
+/// Items that came in within the last hour, or since the queue was made where that is later: a rate is not made of less. Where the last ones
+/// that are looked at all came sooner, an hour is reckoned from those.
+fn inflow(arrivals: &[i64], made: i64, now: i64) -> Option<(f64, i64)> {
     let hour = 60 * MINUTE;
-    let recent = arrivals.iter().filter(|at| now - **at < hour).count();
+    let length = hour.min(now - made).max(SECOND);
+    let recent = arrivals.iter().filter(|at| now - **at < length).count();
     if recent < arrivals.len() || arrivals.len() < ARRIVALS as usize {
-        return (!arrivals.is_empty()).then_some(recent as f64);
+        return (!arrivals.is_empty()).then_some((recent as f64, length));
     }
     let since = (now - arrivals.last()?).max(SECOND);
-    Some(recent as f64 * hour as f64 / since as f64)
+    Some((recent as f64 * length as f64 / since as f64, length))
 }
 
 /// The value below which that share of them lies.
@@ -243,61 +272,6 @@ pub(super) fn unit(since: i64) -> (f64, &'static str) {
     (unit as f64, label)
 }
 
-/// How many items that were looked at it takes to speak of errors.
-pub(super) const ENOUGH: usize = 30;
-
-/// The correlations of errors between every two evaluators: of what their scores say beyond what the items were worth, among those that
-/// were looked at; NaN where too few have both.
-pub(super) fn error_correlations(lessons: &[(Vec<f64>, f64)], width: usize) -> Vec<Vec<f64>> {
-    let line = |j: usize| {
-        let pairs: Vec<(f64, f64)> = lessons
-            .iter()
-            .map(|(row, worth)| (*worth, row[j]))
-            .filter(|(_, score)| !score.is_nan())
-            .collect();
-        fit_line(&pairs)
-    };
-    let lines: Vec<(f64, f64)> = (0..width).map(line).collect();
-    let error = |row: &[f64], worth: f64, j: usize| row[j] - lines[j].0 - lines[j].1 * worth;
-    let correlation = |i: usize, j: usize| {
-        let pairs: Vec<(f64, f64)> = lessons
-            .iter()
-            .map(|(row, worth)| (error(row, *worth, i), error(row, *worth, j)))
-            .filter(|(x, y)| !x.is_nan() && !y.is_nan())
-            .collect();
-        let (xx, xy, yy) = moments(&pairs);
-        let r = xy / (xx * yy).sqrt();
-        if pairs.len() >= ENOUGH && r.is_finite() { r.clamp(-1.0, 1.0) } else { f64::NAN }
-    };
-    (0..width).map(|i| (0..width).map(|j| if i == j { 1.0 } else { correlation(i, j) }).collect()).collect()
-}
-
-/// How many evaluators with independent errors these are worth: J squared over the sum of squared error correlations. None where two of
-/// them never scored the same item.
-pub(super) fn effective(correlations: &[Vec<f64>]) -> Option<f64> {
-    let many = correlations.len() as f64;
-    let sum: f64 = correlations.iter().flatten().map(|r| r * r).sum();
-    (sum > 0.0).then(|| many * many / sum)
-}
-
-fn moments(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
-    let many = pairs.len() as f64;
-    let (x, y) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0 / many, sum.1 + pair.1 / many));
-    pairs.iter().fold((0.0, 0.0, 0.0), |sum, pair| {
-        let (dx, dy) = (pair.0 - x, pair.1 - y);
-        (sum.0 + dx * dx, sum.1 + dx * dy, sum.2 + dy * dy)
-    })
-}
-
-/// Least squares: where the line is at zero, and how steep.
-fn fit_line(pairs: &[(f64, f64)]) -> (f64, f64) {
-    let (xx, xy, _) = moments(pairs);
-    let slope = if xx > 0.0 { xy / xx } else { 0.0 };
-    let many = pairs.len() as f64;
-    let (x, y) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0 / many, sum.1 + pair.1 / many));
-    (y - slope * x, slope)
-}
-
 /// A mean of that many values between 0 and 1 with its 95% interval, by Wilson: it has a width also where all of them are the same. For
 /// others than 0 and 1 it is rather too wide.
 pub(super) fn wilson(mean: f64, many: f64) -> Interval {
@@ -348,14 +322,52 @@ mod tests {
     #[test]
     fn arrivals_make_a_rate() {
         let now = 10 * DAY;
-        assert_eq!(inflow(&[], now), None);
-        assert_eq!(inflow(&[now - MINUTE, now - 2 * MINUTE, now - DAY], now), Some(2.0));
+        let hour = 60 * MINUTE;
+        assert_eq!(inflow(&[], 0, now), None);
+        assert_eq!(inflow(&[now - MINUTE, now - 2 * MINUTE, now - DAY], 0, now), Some((2.0, hour)));
+        // What came in ten minutes is not what comes in an hour.
+        assert_eq!(
+            inflow(&[now - MINUTE, now - 2 * MINUTE], now - 10 * MINUTE, now),
+            Some((2.0, 10 * MINUTE))
+        );
         // More than are looked at, all within half an hour: as many again in the other half.
         let many: Vec<i64> = (0..ARRIVALS.cast_signed())
             .map(|at| now - 30 * MINUTE * at / (ARRIVALS.cast_signed() - 1))
             .collect();
-        let rate = inflow(&many, now).unwrap();
-        assert!((rate - 2.0 * ARRIVALS as f64).abs() < 1.0, "{rate}");
+        let (rate, length) = inflow(&many, 0, now).unwrap();
+        assert!((rate - 2.0 * ARRIVALS as f64).abs() < 1.0 && length == hour, "{rate}");
+    }
+
+    /// Two items are held, the one that is read and the next: the time of the first is not the second's as well.
+    #[test]
+    fn a_verdict_took_as_long_as_its_item_was_on_top() {
+        let work = |at: i64, claimed: i64, reviewer: &str| Worked {
+            at: at * SECOND,
+            claimed: Some(claimed * SECOND),
+            arrived: 0,
+            n: 1,
+            reviewer: reviewer.into(),
+            source: Source::Reviewer,
+            label: None,
+            reward: 1.0,
+            decides: None,
+            explored: false,
+            seen: false,
+            scores: Vec::new(),
+            tags: [].into(),
+        };
+        let skip = Skipped { at: 130 * SECOND, reviewer: "ann".into(), reason: String::new() };
+        let all = [
+            work(110, 100, "ann"),
+            work(115, 100, "ann"),
+            work(116, 100, "bob"),
+            work(133, 110, "ann"),
+            // A program sends what was judged together.
+            work(153, 140, "ann"),
+            work(153, 140, "ann"),
+        ];
+        let took: Vec<f64> = delays(all.iter(), &[skip]).into_iter().map(|(_, took)| took).collect();
+        assert_eq!(took, [10.0, 5.0, 16.0, 3.0, 13.0, 13.0]);
     }
 
     #[test]
@@ -369,25 +381,19 @@ mod tests {
         assert_eq!(Bins::of(Vec::<(i64, char)>::new(), now, 24).each.len(), 1);
     }
 
-    /// A twin repeats the errors of the first; the third errs by itself.
     #[test]
-    fn twins_err_together_and_are_worth_one() {
+    fn a_score_is_worth_what_items_with_such_a_score_were() {
         let chance = |seed: u64| (jurybox::toolbox::hash_number(9, seed) % 1000) as f64 / 500.0 - 1.0;
         let lessons: Vec<(Vec<f64>, f64)> = (0..2000)
             .map(|at| {
                 let worth = f64::from(u8::from(at % 3 == 0));
-                let (own, other) = (chance(2 * at), chance(2 * at + 1));
-                (vec![worth + own, 2.0 * (worth + own), worth + other], worth)
+                (vec![worth + chance(at)], worth)
             })
             .collect();
-        let errors = error_correlations(&lessons, 3);
-        assert!((errors[0][1] - 1.0).abs() < 1e-9 && errors[0][2].abs() < 0.1, "{errors:?}");
-        let worth = effective(&errors).unwrap();
-        assert!((worth - 1.8).abs() < 0.05, "{worth}");
-        let curve = reliability(&lessons, 2, 8, (0.0, 1.0));
+        let curve = reliability(&lessons, 0, 8, (0.0, 1.0));
         assert_eq!(curve.len(), 8);
         assert!(curve[7].1.low > curve[0].1.high);
-        assert!(reliability(&lessons[..10], 2, 8, (0.0, 1.0)).is_empty());
+        assert!(reliability(&lessons[..10], 0, 8, (0.0, 1.0)).is_empty());
         // All of them worth nothing: that is not to know that such items are.
         let same: Vec<(Vec<f64>, f64)> = (0..60).map(|at| (vec![f64::from(at)], -1.0)).collect();
         for (_, worth) in reliability(&same, 0, 6, (-1.0, 3.0)) {

@@ -4,10 +4,11 @@ use super::posted::{Posted, see};
 use super::session::{COOKIE, LASTS, set_cookie};
 use super::shell::{Page, frame};
 use crate::app::App;
-use crate::guard::{is_key, refreshed, same_origin};
+use crate::guard::{Peer, is_key, refreshed};
 use crate::handlers::Asked;
+use crate::origin::same_origin;
 use crate::problem::Problem;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
@@ -65,10 +66,11 @@ pub(super) async fn page(State(app): State<App>, Asked(wanted): Asked<Wanted>) -
 /// Takes a key, and gives a cookie.
 pub(super) async fn enter(
     State(app): State<App>,
+    peer: Option<Extension<Peer>>,
     headers: HeaderMap,
     Posted { said, .. }: Posted<Shown>,
 ) -> Result<Response, Problem> {
-    same_origin(&Method::POST, &headers, true)?;
+    same_origin(&app, &Method::POST, &headers, peer.map(|peer| peer.0.0.ip()), true)?;
     let next = own_path(&said.next);
     let word = is_key(&app, said.key.trim()).await.and_then(|key| app.0.sessions.begin(key));
     let Some(word) = word else {
@@ -80,8 +82,12 @@ pub(super) async fn enter(
 }
 
 /// Ends a session.
-pub(super) async fn leave(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
-    same_origin(&Method::POST, &headers, true)?;
+pub(super) async fn leave(
+    State(app): State<App>,
+    peer: Option<Extension<Peer>>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    same_origin(&app, &Method::POST, &headers, peer.map(|peer| peer.0.0.ip()), true)?;
     app.0.sessions.end(&headers);
     Ok(([(header::SET_COOKIE, set_cookie(&app, &headers, (COOKIE, ""), 0))], see("/login")).into_response())
 }

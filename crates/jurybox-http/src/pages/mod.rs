@@ -5,6 +5,7 @@
 //! runs, and what comes from outside passes `maud`, which escapes it, or one of the renderers of `payload/`, which let through nothing else
 //! than they make.
 
+mod alike;
 mod assets;
 mod desk;
 mod events;
@@ -35,7 +36,7 @@ use jurybox_server::Role;
 
 /// The pages, who may see them, and what is done there. None: anybody.
 #[rustfmt::skip]
-fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)> {
+pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)> {
     use Role::{Admin, Read, Review};
     vec![
         ("/", &[Read, Review], get(overview::page)),

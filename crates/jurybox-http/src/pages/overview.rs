@@ -1,7 +1,7 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
-use super::figures::{Bins, DAY, SECOND, Seen, quantile, seen};
-use super::format::{amount, between, count, now, percent, span};
+use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen};
+use super::format::{amount, between, count, moment, now, percent, rounded, span};
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::guard::Caller;
@@ -94,14 +94,16 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
     html! {
         ul class="figures" {
             li { a href=(at("top")) { b { (count(seen.counts.pending)) } " waiting" } }
-            @if let Some(inflow) = seen.inflow { li { b { "+" (count(inflow.round() as u64)) } " an hour" } }
+            @if let Some((inflow, length)) = seen.inflow {
+                li { b { "+" (count(inflow.round() as u64)) } @if length < 60 * MINUTE { " in " (span(length as f64 / SECOND as f64)) } @else { " an hour" } }
+            }
             @if let Some(oldest) = seen.pulse.oldest { li { "oldest " b { (span((seen.now - oldest) as f64 / SECOND as f64)) } } }
             @if seen.pulse.due > 0 { li class="warn" { b { (count(seen.pulse.due)) } " due within a day" } }
             li {
                 a href=(at("feed")) { b { (count(seen.counts.leased)) } " leased" }
                 @if seen.pulse.ending > 0 { ", " (count(seen.pulse.ending)) " for less than a minute" }
             }
-            @if let Some(median) = quantile(&mut delays, 0.5) { li { "verdict after " a href=(at("delay")) { b { (span(median)) } } } }
+            @if let Some(median) = quantile(&mut delays, 0.5) { li { "a verdict takes " a href=(at("delay")) { b { (span(median)) } } } }
             li { a href=(at("caught")) { "caught " b { (amount(seen.found.caught)) } } " of " (count(seen.found.looked_at)) " looked at" }
             li { "model " b { (count(lag)) } " behind" }
             @match seen.config.doors {
@@ -130,6 +132,15 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     {
         if let Some(mean) = share.mean.filter(|mean| mean.mean.is_finite()) {
             let mut expected = curve(name, &|worths| worths.len() as f64 * mean.mean);
+            let ends = |(x, (_, worths)): (&f64, &(i64, Vec<f64>))| {
+                (*x, worths.len() as f64 * mean.low, worths.len() as f64 * mean.high)
+            };
+            expected.band = places
+                .iter()
+                .zip(&bins.each)
+                .map(ends)
+                .filter(|end| end.1.is_finite() && end.2.is_finite())
+                .collect();
             (expected.style, expected.reference) = (Some(style), name == "chance");
             curves.push(expected);
         }
@@ -171,12 +182,19 @@ pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
             @for (evaluator, alarm) in changed {
                 li {
                     span class="warn" { "! " (evaluator) " changed" }
-                    " at " (super::format::moment(alarm.since.cast_signed() * SECOND, seen.now))
-                    " (" (percent(alarm.confidence)) " sure), " a href={ "/q/" (name) "#evaluators" } { "see" }
+                    " at " (moment(alarm.since.cast_signed() * SECOND, seen.now)) " (" (percent(alarm.confidence)) " sure): "
+                    (reading(alarm)) " " (rounded(alarm.before)) " → " (rounded(alarm.after)) ", " a href={ "/q/" (name) "#evaluators" } { "see" }
                 }
             }
         }
     }
+}
+
+fn reading(alarm: &jurybox::Alarm) -> String {
+    serde_json::to_value(alarm.reading)
+        .ok()
+        .and_then(|word| word.as_str().map(String::from))
+        .unwrap_or_default()
 }
 
 /// What a reviewer without the right to look sees: where to work.

@@ -1,18 +1,14 @@
 //! Looking at a queue: its items in their order, its evaluators, what was found, what happened.
 
-use super::Name;
 use super::items::{ScoresByName, once_each};
 use super::queues::QueueChange;
+use super::{Name, finite};
 use crate::time::Time;
 use jurybox::Interval;
 use jurybox_server::{Evaluated, Explained, Found, Happened, Listed, Stands};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
-
-fn finite(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
-}
 
 /// How an item stands.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,6 +1,7 @@
 //! Items that come in, and what becomes of them.
 
 use super::{Name, TagFilter};
+use crate::body::plainly;
 use crate::time::Time;
 use jurybox_server::MOST_AT_ONCE;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
@@ -87,33 +88,42 @@ fn one<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)>
     }
     serde_json::from_slice(bytes).map_err(|error| {
         let called = serde_json::from_slice::<Called>(bytes).ok();
-        (called.map(|called| called.id.into()), error.to_string())
+        (called.map(|called| called.id.into()), plainly(&error.to_string()))
     })
+}
+
+/// Those of many that cannot be read, and what is told of each.
+#[derive(Debug, Default)]
+pub(crate) struct Unread {
+    /// As they were sent.
+    pub(crate) texts: Vec<String>,
+    pub(crate) rejected: Vec<RejectedItem>,
 }
 
 /// Reads each of many, and says which of them cannot be read. Those count as well where there are more than may come at once.
 pub(super) fn each<T: DeserializeOwned>(
     name: &str,
     many: &[&RawValue],
-) -> Result<(Vec<T>, Vec<RejectedItem>), serde_json::Error> {
+) -> Result<(Vec<T>, Unread), serde_json::Error> {
     if many.len() > MOST_AT_ONCE {
         let many = many.len();
         return Err(serde_json::Error::custom(format_args!(
             "{many} {name} at once, more than {MOST_AT_ONCE}: send them in parts"
         )));
     }
-    let (mut read, mut rejected) = (Vec::with_capacity(many.len()), Vec::new());
+    let (mut read, mut unread) = (Vec::with_capacity(many.len()), Unread::default());
     for (at, raw) in many.iter().enumerate() {
         match one(raw.get().as_bytes()) {
             Ok(one) => read.push(one),
             Err((id, why)) => {
                 let place = format!("{name}[{at}]");
                 let why = if id.is_some() { format!("{place}: {why}") } else { why };
-                rejected.push(RejectedItem { id: id.unwrap_or(place), why });
+                unread.texts.push(raw.get().into());
+                unread.rejected.push(RejectedItem { id: id.unwrap_or(place), why });
             }
         }
     }
-    Ok((read, rejected))
+    Ok((read, unread))
 }
 
 impl From<NewItem> for jurybox_server::NewItem {
@@ -152,7 +162,7 @@ pub(crate) struct SeveralItems {
 
 impl Items {
     /// Reads one or several, and those of several that cannot be read. An error says what is wrong with the form that was meant.
-    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewItem>, Vec<RejectedItem>), serde_json::Error> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewItem>, Unread), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(expecting = "an item, or an object with `items`")]
         struct Which {
@@ -166,7 +176,7 @@ impl Items {
         }
         let which: Which = serde_json::from_slice(bytes)?;
         if which.items.is_none() {
-            return Ok((vec![serde_json::from_slice(bytes)?], Vec::new()));
+            return Ok((vec![serde_json::from_slice(bytes)?], Unread::default()));
         }
         let several: Several<'_> = serde_json::from_slice(bytes)?;
         each("items", &several.items)

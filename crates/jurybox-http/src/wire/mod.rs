@@ -77,6 +77,11 @@ impl TryFrom<u64> for Whole {
     }
 }
 
+/// A number that JSON has; of the two zeros the plain one.
+pub(super) fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value + 0.0)
+}
+
 /// Which items are wanted, by their tags: of each name one of the values.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
@@ -92,4 +97,18 @@ impl From<TagFilter> for jurybox_server::Filter {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Changed {
     pub(crate) changed: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::finite;
+
+    #[test]
+    fn numbers_are_written_as_json_has_them() {
+        let written = |value: f64| serde_json::to_string(&finite(value)).unwrap();
+        assert_eq!(
+            [-0.0, 0.0, -1.5, f64::NAN, f64::INFINITY].map(written),
+            ["0.0", "0.0", "-1.5", "null", "null"]
+        );
+    }
 }

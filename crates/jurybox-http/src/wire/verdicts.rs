@@ -1,6 +1,6 @@
 //! Verdicts: what people found.
 
-use super::items::{RejectedItem, each};
+use super::items::{RejectedItem, Unread, each};
 use super::{Name, Whole};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub(crate) struct Verdicts {
 
 impl Verdicts {
     /// Reads verdicts, and says which of them cannot be read.
-    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewVerdict>, Vec<RejectedItem>), serde_json::Error> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewVerdict>, Unread), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields, expecting = "an object with `verdicts`")]
         struct Several<'a> {

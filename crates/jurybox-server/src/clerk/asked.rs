@@ -32,7 +32,7 @@ impl Clerk {
 
     /// What a reviewer holds, as it was given out.
     pub(crate) fn held(&mut self, reviewer: &str) -> Result<Vec<Claimed>, Error> {
-        let now = self.store.now()?;
+        let now = self.now();
         let board = &self.replica.board;
         let mut claims: Vec<Claimed> = Vec::new();
         for held in board.held_by(reviewer) {

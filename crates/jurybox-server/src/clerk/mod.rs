@@ -87,10 +87,18 @@ impl Clerk {
         due <= self.now()
     }
 
-    /// The time, without a journey for it where the clock was read before.
+    /// The time, without a journey for it where the clock was read before. While the clock is not believed, the time that it should be:
+    /// whoever looks would else see leases that have run out, and have not.
     pub(crate) fn now(&mut self) -> i64 {
-        let reckoned = self.clock.reckoned().filter(|_| self.store.is_shared());
-        reckoned.unwrap_or_else(|| self.store.now().unwrap_or(0))
+        let reckoned = self.clock.reckoned();
+        match reckoned {
+            Some(reckoned) if self.store.is_shared() => reckoned,
+            None => self.store.now().unwrap_or(0),
+            Some(reckoned) => {
+                let now = self.store.now().unwrap_or(0);
+                if self.clock.check(now, self.replica.board.at).is_ok() { now } else { reckoned }
+            }
+        }
     }
 
     /// How many there are of what, now.
@@ -103,12 +111,15 @@ impl Clerk {
     /// be quiet for a night. True if it did.
     pub(crate) fn settle(&mut self) -> Result<bool, Error> {
         let head = self.begin()?;
-        let at = head.now.max(head.at);
-        if self.replica.learner.lesson_due().is_none_or(|due| due > at) {
+        let now = head.now.max(head.at);
+        let Some(due) = self.replica.learner.lesson_due().filter(|due| *due <= now) else {
             self.store.rollback();
             return Ok(false);
-        }
+        };
         let board = &mut self.replica.board;
+        // As late as it must be and no later: nobody asked for this, and after an entry by a clock that is days ahead nothing would be taken
+        // in for days.
+        let at = now.min(due.max(head.at + crate::config::micros(board.config.undo_seconds)));
         let event = Event { seq: board.seq + 1, at, actor: "jurybox".into(), body: Body::Settle };
         let (queue, batch) = (self.queue, name_of_batch());
         let write =

@@ -7,6 +7,9 @@ use crate::config::{Doors, MOST_CLAIMED, micros};
 use crate::event::{Body, Held, Picked};
 use crate::request::{Answer, Claimed};
 
+/// The tag of items whose label is known.
+const GOLDEN: &str = "golden";
+
 impl Desk<'_> {
     pub(super) fn claim(&self, reviewer: &str, k: Option<u32>, filter: &Filter) -> Result<Decision, Error> {
         check_name("the reviewer's name", reviewer).map_err(Error::Refused)?;
@@ -14,6 +17,12 @@ impl Desk<'_> {
         let k = k.unwrap_or(config.k);
         if k == 0 || k > MOST_CLAIMED {
             return Err(Error::Refused(format!("k = {k} is not from 1 to {MOST_CLAIMED}")));
+        }
+        // Whoever could ask for those would know what is right to say of them.
+        if filter.0.contains_key(GOLDEN) {
+            return Err(Error::Refused(format!(
+                "tags: nobody can claim by `{GOLDEN}`: reviewers are not to know which items those are"
+            )));
         }
         if config.doors == Doors::Paused {
             return Err(Error::Conflict("the queue is paused: nothing is given out".into()));

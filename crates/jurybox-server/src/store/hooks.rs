@@ -17,6 +17,8 @@ pub(crate) const DROP_HOOK: &str = "DELETE FROM webhooks WHERE queue = ?1 AND na
 pub(crate) const TAKE_HOOK: &str = "UPDATE webhooks SET holder = ?3, until = ?5, page = CASE WHEN COALESCE(page, 0) > seen THEN page ELSE (SELECT CASE WHEN q.head > webhooks.seen + 100 THEN webhooks.seen + 100 ELSE q.head END FROM queues q WHERE q.id = webhooks.queue) END WHERE queue = ?1 AND name = ?2 AND off = 0 AND (holder = ?3 OR until <= ?4)";
 pub(crate) const DELIVERED: &str = "UPDATE webhooks SET seen = ?4, failures = 0, failing_since = NULL, next_try = 0, why = NULL WHERE queue = ?1 AND name = ?2 AND holder = ?3 AND seen < ?4";
 pub(crate) const FAILED: &str = "UPDATE webhooks SET failures = failures + 1, failing_since = COALESCE(failing_since, ?4), next_try = ?5, why = ?6, off = ?7 WHERE queue = ?1 AND name = ?2 AND holder = ?3";
+/// What a node has that ends.
+pub(crate) const GIVE_BACK: &str = "UPDATE webhooks SET holder = 0, until = 0 WHERE holder = ?1";
 /// Those of a copy are the original's, whose receivers would be told of two queues as if they were one.
 const REST: &str = "UPDATE webhooks SET off = 1, why = ?1";
 
@@ -54,6 +56,8 @@ pub(crate) trait HookStore {
     /// Has one to oneself until a time. False where another has it, or it is off.
     fn take_hook(&mut self, queue: i64, name: &str, holder: i64, now: i64, until: i64)
     -> Result<bool, Error>;
+    /// Gives back all that somebody has.
+    fn give_back_hooks(&mut self, holder: i64) -> Result<(), Error>;
     /// Notes what became of sending, for whoever has it. False where that is another.
     fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &Outcome) -> Result<bool, Error>;
 }
@@ -87,6 +91,10 @@ impl HookStore for Sqlite {
         until: i64,
     ) -> Result<bool, Error> {
         Ok(self.execute(TAKE_HOOK, params![queue, name, holder, now, until])? > 0)
+    }
+
+    fn give_back_hooks(&mut self, holder: i64) -> Result<(), Error> {
+        self.execute(GIVE_BACK, params![holder]).map(drop)
     }
 
     fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &Outcome) -> Result<bool, Error> {

@@ -163,6 +163,8 @@ fn a_clock_that_goes_on_steadily_after_a_jump_is_believed(kind: Kind) {
     let day = 86_400_000_000;
     let ask = || Request::Claim { reviewer: "bob".into(), k: Some(1), filter: Filter::default() };
     life.ahead.fetch_add(day, Ordering::Relaxed);
+    assert_eq!(life.clerk.held("ann").unwrap().len(), 1, "it is hers for whoever looks, too");
+    assert_eq!((life.clerk.counts().leased, life.clerk.as_of_now(|board, _| board.counts().leased)), (1, 1));
     let error = life.ask(ask()).unwrap_err();
     assert!(matches!(error, Error::Clock { .. }) && (2..=31).contains(&error.retry_after()), "{error}");
     // Half a minute later it is somewhere else again.

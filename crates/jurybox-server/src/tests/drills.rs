@@ -16,6 +16,7 @@ use std::time::Duration;
 on_both!(
     a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out,
     payloads_go_when_their_time_has_come_and_nothing_else_does,
+    what_settles_by_a_clock_that_is_ahead_takes_the_log_no_further_than_it_must,
     a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key,
     a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick,
     what_an_appeal_has_decided_cannot_be_taken_back_by_the_first_reviewer,
@@ -114,6 +115,22 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     assert_eq!(life.home.change("DELETE FROM payloads"), 2, "what was deleted is in the database no more");
 }
 
+/// A server was opened while the clock was wrong, and nobody asked it for anything.
+fn what_settles_by_a_clock_that_is_ahead_takes_the_log_no_further_than_it_must(kind: Kind) {
+    let mut life = plain(kind, Config { undo_seconds: 20, audit_rate: 0.0, ..config() });
+    let first = claimed(life.ask(claim("ann", 1))).remove(0);
+    life.ask(Request::Verdicts(vec![verdict("v", &first.item, first.token)])).unwrap();
+    let given = life.clerk.replica.board.at;
+    life.ahead.fetch_add(400 * DAY, Ordering::Relaxed);
+    life.clerk.trust_clock();
+    assert!(life.clerk.settle().unwrap() && !life.clerk.settle().unwrap());
+    assert_eq!((life.clerk.replica.board.at, life.clerk.replica.learner.waiting()), (given + 20_000_000, 0));
+    life.ahead.fetch_sub(400 * DAY, Ordering::Relaxed);
+    life.clerk.trust_clock();
+    assert_eq!(claimed(life.ask(claim("bob", 1))).len(), 1, "nothing is waited for");
+    assert_sound(&life);
+}
+
 /// It was seen once, by a command or by a server that was opened and closed again.
 fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind) {
     let mut life = plain(kind, Config { payload_days: Some(1), audit_rate: 0.0, ..config() });
@@ -144,6 +161,22 @@ fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind)
 }
 
 #[test]
+fn no_queue_is_made_by_a_clock_that_has_jumped() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(folder.path(), Duration::ZERO).unwrap();
+    let ahead = store.ahead();
+    let service = Service::over(Box::new(store), Duration::ZERO).unwrap();
+    service.create("q", &config()).unwrap();
+    ahead.fetch_add(3 * DAY, Ordering::Relaxed);
+    let refused = service.create("other", &config()).map(drop).unwrap_err();
+    assert!(matches!(&refused, Error::Clock { .. }) && refused.is_passing(), "{refused}");
+    ahead.fetch_sub(3 * DAY, Ordering::Relaxed);
+    let queue = service.create("other", &config()).unwrap();
+    queue.ask(Call::new("ann", Request::Items(vec![item("x", 1.0)]))).unwrap();
+    assert!(service.troubles().is_empty());
+}
+
+#[test]
 fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::open(folder.path(), Duration::ZERO).unwrap();
@@ -170,6 +203,23 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     };
     drop((queue, service));
     assert_eq!(waiting.join().unwrap().unwrap().counts.items, 2);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Desk::create(folder.path(), "q", &config(), Duration::ZERO).unwrap());
+    // It is there, and stopped.
+    let _door = std::os::unix::net::UnixListener::bind(folder.path().join("jurybox.sock")).unwrap();
+    let began = std::time::Instant::now();
+    let error = Desk::open(folder.path(), None, Duration::from_secs(1)).map(drop).unwrap_err();
+    assert!(error.to_string().contains("it does not answer"), "{error}");
+    assert!(
+        (6..30).contains(&began.elapsed().as_secs()),
+        "as long as is said, and a little: {:?}",
+        began.elapsed()
+    );
 }
 
 /// What a killed process leaves: the files as they are in mid-transaction.

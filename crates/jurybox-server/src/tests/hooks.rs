@@ -51,6 +51,11 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
     let hook = service.webhooks(None).unwrap().remove(0);
     assert_eq!((hook.seen, hook.off, hook.url.as_str()), (1, false, "https://example.org/2"));
     assert_eq!(service.take_webhook(&hook, 2).unwrap().unwrap().secret, Secret::of(vec![7; 24]));
+    // Who ends gives back what is its own, and no more.
+    service.give_back_webhooks(1).unwrap();
+    assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "another has it");
+    service.give_back_webhooks(2).unwrap();
+    assert!(service.take_webhook(&hook, 1).unwrap().is_some());
     let refused = service.put_webhook("q", "h", "https://example.org/", None, Some(9)).unwrap_err();
     assert!(matches!(refused, Error::Refused(_)), "{refused}");
 }

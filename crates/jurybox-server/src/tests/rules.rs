@@ -190,6 +190,13 @@ fn doors_dates_tags_and_bulk_closing(kind: Kind) {
     let ask = Request::Claim { reviewer: "bob".into(), k: Some(5), filter: german.clone() };
     let Answer::Claims { claims, .. } = life.ask(ask).unwrap() else { panic!() };
     assert_eq!((claims.len(), claims[0].item.as_str()), (1, "dated"));
+    // Nobody asks for what is known already: they would know what to say of it.
+    let known = Filter([("golden".to_string(), vec!["yes".to_string()])].into());
+    let refused = life.ask(Request::Claim { reviewer: "bob".into(), k: Some(5), filter: known }).unwrap_err();
+    assert!(
+        matches!(&refused, Error::Refused(why) if why.contains("nobody can claim by `golden`")),
+        "{refused}"
+    );
     life.ask(Request::Release { reviewer: "bob".into(), items: vec!["dated".into()] }).unwrap();
     life.pass(6);
     assert_eq!(names(&claim(&mut life, "cid", 1)), ["dated"], "its date has come");

@@ -1,6 +1,6 @@
 //! `jurybox demo --serve`: the server with a desk that is at work.
 
-use super::super::serve::{Beside, serve};
+use super::super::serve::{Beside, Hangups, serve};
 use super::feed::Feed;
 use crate::messages::say;
 use anyhow::Context;
@@ -57,9 +57,10 @@ pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
     };
     let beside = Beside { ending, work: Box::new(work) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let hangups = Hangups::noted(&runtime)?;
     let app = App::new(service, settings.clone());
     let place = Place::from(&folder.0);
-    let done = runtime.block_on(serve(app.clone(), &settings, &place, Some(beside), |_, _| {}));
+    let done = runtime.block_on(serve(app.clone(), &settings, &place, hangups, Some(beside), |_, _| {}));
     runtime.shutdown_timeout(Duration::from_secs(5));
     drop(app);
     done

@@ -79,6 +79,9 @@ pub(super) struct Asked {
     /// How many requests are answered at once; who comes then is told to come again [default: 1024]
     #[arg(long, value_name = "N", env = "JURYBOX_AT_ONCE")]
     at_once: Option<usize>,
+    /// How many of its 4096 connections one address may have open, other than a proxy's; further ones are closed, and 0 is for any number [default: 1024]
+    #[arg(long, value_name = "N", env = "JURYBOX_PER_ADDRESS")]
+    per_address: Option<usize>,
     /// How many requests a second each key may send, on average; 0 for any number [default: 1000, and any number without keys]
     #[arg(long, value_name = "N", env = "JURYBOX_RATE")]
     rate: Option<u32>,
@@ -137,6 +140,7 @@ pub(super) fn filled(records: &Records, asked: Asked) -> anyhow::Result<(Place, 
         tls_key: asked.tls_key.or(said.tls_key),
         max_body: asked.max_body.or(said.max_body),
         at_once: asked.at_once.or(said.at_once),
+        per_address: asked.per_address.or(said.per_address),
         rate: asked.rate.or(said.rate),
         patience: asked.patience.or(said.patience),
         proxy_header: asked.proxy_header.or(said.proxy_header),
@@ -165,6 +169,7 @@ impl Asked {
         none(self.at_once == Some(0), "--at-once")?;
         none(self.patience == Some(0), "--patience")?;
         let rate = self.rate.map_or(standard.per_second, |rate| (rate > 0).then_some(rate));
+        let per_address = self.per_address.map_or(standard.per_address, |many| (many > 0).then_some(many));
         let tls = match (self.tls_certificate, self.tls_key) {
             (Some(certificate), Some(key)) => Some(Tls { certificate, key }),
             (None, None) => None,
@@ -201,6 +206,7 @@ impl Asked {
             limits: Limits {
                 body: self.max_body.unwrap_or(standard.body),
                 at_once: self.at_once.unwrap_or(standard.at_once),
+                per_address,
                 per_second: rate,
                 count_local: self.rate.is_some(),
                 patience: self.patience.map_or(standard.patience, Duration::from_secs),

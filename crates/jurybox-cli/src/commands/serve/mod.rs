@@ -40,6 +40,8 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let (place, flag, asked) = asked::filled(&self.records, self.asked.clone())?;
         let settings = asked.settings()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let hangups = Hangups::noted(&runtime)?;
         let service = Service::open(&place, Duration::from_secs(self.wait))?;
         if !settings.listen.ip().is_loopback() && settings.proxy.is_none() {
             ensure!(
@@ -49,10 +51,9 @@ impl Args {
             );
         }
         let import = self.import.open(&service)?.map(import::Import::beside);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let app = App::new(service, settings.clone());
         let next = |app: &App, url: &str| say_what_next(app, url, &flag);
-        let done = runtime.block_on(serve(app.clone(), &settings, &place, import, next));
+        let done = runtime.block_on(serve(app.clone(), &settings, &place, hangups, import, next));
         // Queues are closed in order, with all that was answered in the database.
         runtime.shutdown_timeout(Duration::from_secs(5));
         drop(app);
@@ -72,6 +73,7 @@ pub(crate) async fn serve(
     app: App,
     settings: &Settings,
     place: &Place,
+    hangups: Hangups,
     beside: Option<Beside>,
     say_what_next: impl FnOnce(&App, &str),
 ) -> anyhow::Result<()> {
@@ -79,7 +81,7 @@ pub(crate) async fn serve(
     let listening = listening.with_context(|| format!("cannot listen at {}", settings.listen))?;
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let address = listening.address()?;
-    renew_when_asked(listening.certificate())?;
+    hangups.renew(listening.certificate());
     // It answers while it loads: those who watch over it can see that it does.
     let answering = tokio::spawn(listening.run(async move { drop(ended.await) }));
     let stop = stopped()?;
@@ -146,27 +148,45 @@ fn say_what_next(app: &App, url: &str, flag: &str) {
     }
 }
 
-/// Reads the certificate again whenever SIGHUP comes, so that one can be renewed without an interruption. Without one it goes on all the same.
+/// What SIGHUP asks for: that the certificate be read again, so that one can be renewed without an interruption. It would end a process that
+/// does not note it, so it is noted before anything that may take long, as the wait for a folder or a database.
 #[cfg(unix)]
-fn renew_when_asked(certificate: Option<Certificate>) -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut hangup = signal(SignalKind::hangup())?;
-    tokio::spawn(async move {
-        while hangup.recv().await.is_some() {
-            match certificate.as_ref().map(Certificate::renew) {
-                None => say(format_args!("there is no certificate to be read again")),
-                Some(Ok(())) => say(format_args!("the certificate was read again")),
-                Some(Err(error)) => say(format_args!("the certificate stays as it was: {error}")),
+pub(crate) struct Hangups(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Hangups {
+    /// Notes them from now on.
+    pub(crate) fn noted(runtime: &tokio::runtime::Runtime) -> std::io::Result<Hangups> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let _within = runtime.enter();
+        signal(SignalKind::hangup()).map(Hangups)
+    }
+
+    /// Reads the certificate again whenever one comes. Without a certificate it goes on all the same.
+    fn renew(mut self, certificate: Option<Certificate>) {
+        tokio::spawn(async move {
+            while self.0.recv().await.is_some() {
+                match certificate.as_ref().map(Certificate::renew) {
+                    None => say(format_args!("there is no certificate to be read again")),
+                    Some(Ok(())) => say(format_args!("the certificate was read again")),
+                    Some(Err(error)) => say(format_args!("the certificate stays as it was: {error}")),
+                }
             }
-        }
-    });
-    Ok(())
+        });
+    }
 }
 
-/// Reads the certificate again whenever it is asked to; here nobody can.
+/// Nobody can ask for it here.
 #[cfg(not(unix))]
-fn renew_when_asked(_: Option<Certificate>) -> std::io::Result<()> {
-    Ok(())
+pub(crate) struct Hangups;
+
+#[cfg(not(unix))]
+impl Hangups {
+    pub(crate) fn noted(_: &tokio::runtime::Runtime) -> std::io::Result<Hangups> {
+        Ok(Hangups)
+    }
+
+    fn renew(self, _: Option<Certificate>) {}
 }
 
 /// When somebody asks it to end.

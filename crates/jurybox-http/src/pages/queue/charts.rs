@@ -1,8 +1,7 @@
 //! The drawings of a queue.
 
-use super::super::figures::{
-    Bins, ENOUGH, SECOND, effective, error_correlations, quantile, reliability as groups, unit,
-};
+use super::super::alike::ENOUGH;
+use super::super::figures::{Bins, SECOND, quantile, reliability as groups, unit};
 use super::super::format::span;
 use super::View;
 use jurybox_draw::{Curve, Frame, HeatMap, Plot, Scale};
@@ -61,11 +60,11 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
     }
 }
 
-/// What each evaluator weighed, while the server ran and at its checkpoints.
+/// What each evaluator weighed, while the server ran and at its checkpoints: times how much its scores vary now, so that they can be compared.
 pub(super) fn trust(view: &View<'_>) -> Markup {
     let (seen, names) = (view.seen, view.seen.names());
     if seen.weights.len() < 2 {
-        return html! { p class="small" { "One line an evaluator, from the second model on: how much a unit of its score adds." } };
+        return html! { p class="small" { "One line an evaluator, from the second model on: how much a score that is one standard deviation higher adds." } };
     }
     let since = seen.weights.first().map_or(0, |(at, _)| seen.now - at);
     let (unit, x_label) = unit(since);
@@ -74,18 +73,20 @@ pub(super) fn trust(view: &View<'_>) -> Markup {
         .enumerate()
         .take(MAPPED)
         .map(|(style, name)| {
+            let spread = seen.evaluated.iter().find(|of| of.name == *name).and_then(|of| of.spread);
             let weight = |all: &[(String, f64)]| {
-                all.iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, weight)| *weight)
+                let weight = all.iter().find(|(other, _)| other == name).map(|(_, weight)| *weight);
+                weight.zip(spread).map_or(f64::NAN, |(weight, spread)| weight * spread)
             };
             let points =
                 seen.weights.iter().map(|(at, all)| ((at - seen.now) as f64 / unit, weight(all))).collect();
             Curve { style: Some(style), ..Curve::new(name, points) }
         })
         .collect();
-    drawn(&plot(x_label, "weight", curves), &FRAME)
+    drawn(&plot(x_label, "weight × spread", curves), &FRAME)
 }
 
-/// How long people took from claim to verdict.
+/// How long people took over an item, from when it was on top.
 pub(super) fn delay(view: &View<'_>) -> Markup {
     let delays = view.seen.delays();
     let bins = Bins::of(delays, view.seen.now, 24);
@@ -99,24 +100,28 @@ pub(super) fn delay(view: &View<'_>) -> Markup {
     };
     let label = format!("seconds, in {}", span(bins.length as f64 / SECOND as f64));
     let frame = Frame::from_zero(900.0, 200.0, 150.0);
-    drawn(&plot(x_label, &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame)
+    html! {
+        (drawn(&plot(x_label, &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame))
+        p class="small" { "From when an item was claimed, or its reviewer was done with the one before, whichever is later." }
+    }
 }
 
 /// The map of error correlations, alike ones side by side.
 pub(super) fn errors(view: &View<'_>) -> Markup {
-    // Among what they picked themselves, evaluators that agree look less alike than they are.
-    let (lessons, names) = (view.seen.lessons(true), view.seen.names());
-    if lessons.len() < ENOUGH || names.len() < 2 {
+    let names = view.seen.names();
+    let Some(alike) = view.seen.alike.as_ref().filter(|alike| alike.correlations.len() == names.len()) else {
         return html! { p class="small" { "After " (ENOUGH) " verdicts on items that were drawn on arrival (audit_rate): which evaluators are wrong together, and how many independent ones they are worth." } };
-    }
-    let correlations = error_correlations(&lessons, names.len());
-    let map = HeatMap::new(&names, |i, j| correlations[i][j]).strongest(MAPPED).ordered();
+    };
+    let map = HeatMap::new(&names, |i, j| alike.correlations[i][j]).strongest(MAPPED).ordered();
     html! {
-        @if let Some(worth) = effective(&correlations) {
-            p { "Worth " b { (format!("{worth:.1}")) } " independent evaluators of " (names.len()) "." }
+        @if let Some(worth) = alike.worth {
+            p { "Worth " b { (format!("{:.1}", worth.mean)) } " independent evaluators of " (names.len()) ": " (format!("{:.1} to {:.1}", worth.low, worth.high)) " (95%)." }
         }
         (PreEscaped(map.to_html()))
-        p class="small" { "Correlations of errors among the last " (lessons.len()) " decided items of those drawn on arrival. Independence is not knowledge." }
+        p class="small" {
+            "Correlations of errors among the last " (alike.items) " decided items that were drawn on arrival, whatever their scores. Those that were picked for their scores are left out: among them, evaluators that agree look less alike than they are. Up to ±"
+            (format!("{:.2}", alike.by_chance())) " is chance in 19 of 20 pairs. Independence is not knowledge."
+        }
     }
 }
 

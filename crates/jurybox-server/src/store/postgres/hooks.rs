@@ -5,7 +5,7 @@ use super::read::get;
 use crate::Error;
 use crate::hooks::{Outcome, Secret, Webhook};
 use crate::store::hooks::{
-    DELIVERED, DROP_HOOK, FAILED, HOOKS, HookStore, PUT_HOOK, SECRET, TAKE_HOOK, webhook,
+    DELIVERED, DROP_HOOK, FAILED, GIVE_BACK, HOOKS, HookStore, PUT_HOOK, SECRET, TAKE_HOOK, webhook,
 };
 use crate::store::value::{Value, values};
 
@@ -46,6 +46,10 @@ impl HookStore for Postgres {
         until: i64,
     ) -> Result<bool, Error> {
         self.changes(TAKE_HOOK, values![queue, name, holder, now, until])
+    }
+
+    fn give_back_hooks(&mut self, holder: i64) -> Result<(), Error> {
+        self.ask(GIVE_BACK, values![holder]).map(drop)
     }
 
     fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &Outcome) -> Result<bool, Error> {

@@ -1,0 +1,84 @@
+//! Where the page is from that asks. No page from elsewhere changes anything here, whoever looks at it.
+
+use crate::app::App;
+use crate::problem::Problem;
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use std::net::IpAddr;
+
+/// Refuses what a page of another site sends. Only a browser sends an Origin, and to a form it always does.
+///
+/// It must be the name that this server was asked by: Host, or what a proxy that is believed says Host was.
+pub(crate) fn same_origin(
+    app: &App,
+    method: &Method,
+    headers: &HeaderMap,
+    peer: Option<IpAddr>,
+    by_browser: bool,
+) -> Result<(), Problem> {
+    if matches!(*method, Method::GET | Method::HEAD) {
+        return Ok(());
+    }
+    let said = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    if !headers.contains_key(header::ORIGIN) && !by_browser {
+        return Ok(());
+    }
+    let origin = said(header::ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, name)| name);
+    let host = said(header::HOST);
+    let proxy = app.0.settings.proxy.as_ref().filter(|proxy| proxy.is_at(peer));
+    let forwarded = proxy.and_then(|_| said(HeaderName::from_static("x-forwarded-host")));
+    if origin.is_some() && (origin == host || origin == forwarded) {
+        return Ok(());
+    }
+    let detail = match (origin, host) {
+        (Some(origin), Some(host)) => format!(
+            "the request comes from a page of another site: that is at {origin:?}, and this server was asked as {host:?}"
+        ),
+        _ => "the request comes from a page of another site".into(),
+    };
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        "cross_origin",
+        detail,
+        "Ask from a page of this server, or from a program. Where it is this server's page behind a proxy, have that pass on the Host it was asked by; for nginx: proxy_set_header Host $http_host.",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Proxy, Settings};
+
+    #[test]
+    fn a_page_is_from_where_the_server_was_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = jurybox_server::Service::open(folder.path(), std::time::Duration::ZERO).unwrap();
+        let from = vec!["10.0.0.5".parse().unwrap()];
+        let proxy = Proxy { header: "x-user".into(), from, roles: Vec::new() };
+        let app = App::new(service, Settings { proxy: Some(proxy), ..Settings::default() });
+        let ask = |headers: &[(&'static str, &str)], peer: &str| {
+            let all = headers.iter().map(|(name, value)| {
+                (HeaderName::from_static(name), value.parse::<axum::http::HeaderValue>().unwrap())
+            });
+            same_origin(&app, &Method::POST, &all.collect(), peer.parse().ok(), true)
+        };
+        let page = ("origin", "https://desk.example:8443");
+        assert!(ask(&[page, ("host", "desk.example:8443")], "1.2.3.4").is_ok());
+        let refused = ask(&[page, ("host", "127.0.0.1:8686")], "10.0.0.5").unwrap_err();
+        assert_eq!((refused.status(), refused.code()), (403, "cross_origin"));
+        assert!(
+            refused.detail().contains("desk.example:8443") && refused.detail().contains("127.0.0.1:8686")
+        );
+        assert!(refused.advice().contains("proxy_set_header Host"), "it says what to do");
+        // A proxy is believed what it was asked by; others are not.
+        let forwarded = [page, ("host", "127.0.0.1:8686"), ("x-forwarded-host", "desk.example:8443")];
+        assert!(ask(&forwarded, "10.0.0.5").is_ok());
+        assert!(ask(&forwarded, "10.0.0.6").is_err());
+        for origin in ["null", "https://evil.example", ""] {
+            assert!(ask(&[("origin", origin), forwarded[1], forwarded[2]], "10.0.0.5").is_err(), "{origin}");
+        }
+        assert!(
+            ask(&[("host", "desk.example")], "10.0.0.5").is_err(),
+            "a browser says where its page is from"
+        );
+    }
+}
