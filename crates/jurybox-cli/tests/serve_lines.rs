@@ -69,7 +69,8 @@ fn lines_that_broke_off_are_sent_again_with_their_key() {
 #[test]
 fn a_key_of_lines_is_not_one_of_other_lines() {
     let server = started("keyed-lines", &[]);
-    let lines = |many: usize| (0..many).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect::<String>();
+    let lines =
+        |many: usize| (0..many).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect::<Vec<_>>().concat();
     let ask = |key: &str, kind: &str, body: &str| {
         server.ask_with("POST", ITEMS, &[("Content-Type", kind), ("Idempotency-Key", key)], body)
     };

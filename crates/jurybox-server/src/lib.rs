@@ -58,7 +58,9 @@ pub use reads::{
     Drawn, Evaluated, Explained, ExportPage, Exported, ExportedPick, ExportedVerdict, Found, Happened,
     Judged, Listed, Model, Own, Pulse, Scale, Share, Skipped, Stands, Worked,
 };
-pub use request::{Answer, Call, Change, Claimed, MOST_AT_ONCE, NewItem, NewVerdict, Rejected, Request};
+pub use request::{
+    Answer, Call, Change, Claimed, GOLDEN, MOST_AT_ONCE, NewItem, NewVerdict, Rejected, Request,
+};
 pub use rewards::Rewards;
 pub use service::{Queue, Service, Standing};
 

@@ -132,6 +132,9 @@ pub enum Request {
     },
 }
 
+/// The tag of items whose worth is known beforehand, to see how well reviewers judge: nobody can claim by it, and nothing is caught by them.
+pub const GOLDEN: &str = "golden";
+
 /// An item to take in.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

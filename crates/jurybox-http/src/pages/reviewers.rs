@@ -8,7 +8,6 @@ use crate::app::App;
 use crate::guard::Caller;
 use crate::handlers::{Asked, OfQueue};
 use crate::problem::Problem;
-use crate::wire::GOLDEN;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use jurybox::Interval;
@@ -150,7 +149,8 @@ fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
         if !there.is_empty() && there.len() < first.len() {
             of.others.add(work.reward, &there);
         }
-        let right = work.tags.get(GOLDEN).and_then(|right| known(right, seen.config.reward.as_ref()));
+        let right =
+            work.tags.get(jurybox_server::GOLDEN).and_then(|right| known(right, seen.config.reward.as_ref()));
         if let Some(right) = right {
             of.golden.add(work.reward, &[right]);
         }

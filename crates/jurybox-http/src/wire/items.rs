@@ -66,9 +66,6 @@ pub(crate) struct NewItem {
     golden: Option<Name>,
 }
 
-/// The tag of an item whose right label or reward is known: its value is that.
-pub(crate) const GOLDEN: &str = "golden";
-
 impl NewItem {
     /// Reads one of many. An error says what is wrong, and the item's id where that can be read.
     pub(crate) fn read(bytes: &[u8]) -> Result<NewItem, (Option<String>, String)> {
@@ -136,7 +133,7 @@ impl From<NewItem> for jurybox_server::NewItem {
                 .tags
                 .into_iter()
                 .map(|(name, value)| (name.into(), value.into()))
-                .chain(item.golden.map(|known| (GOLDEN.to_string(), known.into())))
+                .chain(item.golden.map(|known| (jurybox_server::GOLDEN.to_string(), known.into())))
                 .collect(),
             due: item.due.map(|due| due.0),
         }

@@ -5,10 +5,7 @@ use crate::Error;
 use crate::board::{Filter, room_for_audits};
 use crate::config::{Doors, MOST_CLAIMED, micros};
 use crate::event::{Body, Held, Picked};
-use crate::request::{Answer, Claimed};
-
-/// The tag of items whose label is known.
-const GOLDEN: &str = "golden";
+use crate::request::{Answer, Claimed, GOLDEN};
 
 impl Desk<'_> {
     pub(super) fn claim(&self, reviewer: &str, k: Option<u32>, filter: &Filter) -> Result<Decision, Error> {

@@ -5,6 +5,7 @@ use super::model::oriented;
 use super::sample::{Scale, Stratum, others, total};
 use crate::Error;
 use crate::event::Source;
+use crate::request::GOLDEN;
 use crate::rows::ItemRow;
 use crate::seatings::Seatings;
 use crate::service::Queue;
@@ -14,9 +15,6 @@ use crate::stub::Stub;
 use jurybox::toolbox::Standard;
 use jurybox::{Evaluators, Interval};
 use std::collections::{HashMap, HashSet};
-
-/// The tag of items whose worth is known beforehand, to see how well reviewers judge.
-const GOLDEN: &str = "golden";
 
 /// What a queue has found. Erased items are left out, save that they may have been worth anything.
 #[derive(Debug, Clone)]
