@@ -5,6 +5,7 @@ use super::life::config;
 use super::proxy::{Commit, Proxy};
 use crate::clerk::Clerk;
 use crate::line::Address;
+use crate::rows::Remembered;
 use crate::store::Store;
 use crate::store::postgres::Postgres;
 use crate::{Answer, Call, Config, Error, Filter, NewItem, Place, Request, Service};
@@ -163,7 +164,8 @@ mod postgres {
             ["x5", "x4"],
             "the lock was taken from it"
         );
-        let late = stopped.write(clerk.queue(), 1, &[], &[], 0).and_then(|()| stopped.commit());
+        let answer = Remembered { key: "key".into(), hash: vec![1], answer: "null".into() };
+        let late = stopped.write(clerk.queue(), 1, &[], &[answer], 0).and_then(|()| stopped.commit());
         assert!(matches!(late, Err(Error::Database(_))), "{late:?}");
         sound(&home);
     }
