@@ -12,6 +12,7 @@ Tables, as the ``jurybox`` command has them::
     jb.rank(df, k=20, state=jury, explain=True)        # ... and rank by what was learnt
     jb.report(past, reward="verdict")                  # whom to trust, and how far
     jb.replay(past, reward="verdict")                  # what each policy would have earned
+    jb.prevalence(month, reward="verdict", probability="p")  # the mean reward of all rows, also of those nobody looked at
 
 Round by round, in a program of your own::
 
@@ -29,8 +30,9 @@ from ._core import Fitted, Jury, Learnt, Picks, Rows, __version__
 from ._errors import DataWarning, Error, NoFileError
 from ._learn import learn
 from ._pick import pick
+from ._prevalence import prevalence
 from ._rank import rank
-from ._show import Replay, Report
+from ._show import Prevalence, Replay, Report
 from ._states import merge
 from ._study import replay, report
 from ._wide import wide
@@ -48,6 +50,7 @@ __all__ = [
     "Learnt",
     "NoFileError",
     "Picks",
+    "Prevalence",
     "Replay",
     "Report",
     "Rows",
@@ -56,6 +59,7 @@ __all__ = [
     "merge",
     "pick",
     "policies",
+    "prevalence",
     "rank",
     "ray",
     "replay",

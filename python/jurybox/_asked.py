@@ -118,10 +118,29 @@ def default_policy() -> str:
 
 
 def names(given: Names) -> list[str]:
-    """One name, or several."""
+    """One name, or several. Columns of pandas may be numbers, and a single one is a name too."""
     if given is None:
         return []
-    return [given] if isinstance(given, str) else [str(name) for name in given]
+    return [str(given)] if isinstance(given, (str, int)) else [str(name) for name in given]
+
+
+def numbers(given: Numbers, name: str) -> dict[str, float]:
+    """Numbers by the names of evaluators."""
+    try:
+        return dict({} if given is None else given)
+    except (TypeError, ValueError):
+        raise Error(f"{name} = {given!r}: it is a number for each name, such as {{'spam': 0.5}}", code=name, value=str(given)) from None
+
+
+def ends(given: Any, name: str) -> tuple[float, float] | None:
+    """The least and the greatest that something can be."""
+    if given is None:
+        return None
+    try:
+        low, high = [float(end) for end in ([] if isinstance(given, str) else given)]
+        return low, high
+    except (TypeError, ValueError):
+        raise Error(f"{name} = {given!r}: it is two numbers, the least and the greatest, such as (0, 1)", code="two-numbers", value=str(given)) from None
 
 
 def named(name: str | None) -> list[str]:

@@ -134,7 +134,8 @@ def _strings_of_arrow(series: Any) -> Any:
     """The strings of a column that pyarrow keeps for pandas, as a table that streams them where they lie; none where they are in pieces."""
     import pandas as pd
 
-    if not isinstance(series.array, pd.arrays.ArrowExtensionArray):
+    # Of no rows there is no piece either.
+    if not len(series) or not isinstance(series.array, pd.arrays.ArrowExtensionArray):
         return None
     import pyarrow as pa
 

@@ -144,7 +144,7 @@ class Pandas(Given):
         made = []
         for name in names:
             series = self._series(name)
-            as_key = name == asked["key"] or name in asked.get("id", ()) or bare(name) in OURS
+            as_key = name == asked["key"] or name in asked.get("id", ()) or name in asked.get("apart", ()) or bare(name) in OURS
             values, missing = pandas_key(series) if as_key else pandas_numbers(series, name)
             made.append((name, values, missing))
         return "frame-columns", made
@@ -181,8 +181,11 @@ class Pandas(Given):
         if foreign:
             native = native.astype({native.columns[at]: native.dtypes.iloc[at].newbyteorder("=") for at in foreign})
         frame = native.copy(deep=False) if rows is None else _pandas_taken(native, rows)
+        levels = frame.columns.nlevels
         for at, (name, values) in enumerate(front.items()):
-            frame.insert(at, free_name(self.names, name), values)
+            free: Any = free_name(self.names, name)
+            # Names of several levels are tuples, of ours only the first has a word.
+            frame.insert(at, free if levels == 1 else (free, *[""] * (levels - 1)), values)
         return frame
 
 

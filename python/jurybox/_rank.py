@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, how_many, named, names, out_path, tell, whole
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, how_many, named, names, numbers, out_path, tell, whole
 from ._core import Jury, Rows
 from ._errors import DataWarning, Error
 from ._frames import given
@@ -158,6 +158,7 @@ def rank(
     >>> jb.rank(posts, k=1, policy="average")["post"].to_list()
     ['c']
     """
+    weights = numbers(weights, "weights")
     if state is not None and (policy is not None or weights or sigma is not None or options):
         raise Error("state= ranks by what was learnt: policy, options, weights and sigma do not go with it", code="two-ways")
     if every_row and (state is not None or weights):
@@ -184,7 +185,7 @@ def rank(
     with Bar(progress) as bar:
         found = _core.rank(
             rows.source(ask, jury, whole=where is not None), ask, most, seed, explain, all, where, safe_csv, jury, policy, options,
-            dict(sigma or {}), dict(weights or {}), every_row, bar.watch, 0, worth,
+            dict(sigma or {}), weights, every_row, bar.watch, 0, worth,
         )  # fmt: skip
     tell(found, rows)
     if all:

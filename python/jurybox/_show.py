@@ -14,7 +14,7 @@ from ._errors import Error
 if TYPE_CHECKING:
     from ._core import Fitted, Jury, Rows
 
-__all__ = ["Replay", "Report"]
+__all__ = ["Prevalence", "Replay", "Report"]
 
 
 class _Document:
@@ -94,6 +94,50 @@ class Replay(_Document):
     def policies(self) -> list[dict[str, Any]]:
         """One entry per policy: its name, what a pick was worth, and with which interval."""
         return list(self.to_dict()["policies"])
+
+
+class Prevalence(_Document):
+    """The mean reward of all rows, by period and group; made by `jurybox.prevalence`."""
+
+    def __init__(self, document: dict[str, Any], text: str) -> None:
+        super().__init__(document, prevalence_page(document), text)
+
+    @property
+    def all(self) -> dict[str, Any]:
+        """All rows together: ``rows``, ``labelled``, ``mean`` with ``low`` and ``high`` (95%), whether they can be ``trusted``, and more."""
+        return dict(self.to_dict()["all"])
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The same for each ``period`` and ``group``, in their order; empty where nothing is told apart."""
+        return list(self.to_dict()["lines"])
+
+
+def prevalence_page(document: dict[str, Any]) -> str:
+    """What the command's table shows, as a page."""
+    names = [name for name in (document["period"], document["by"]) if name is not None]
+
+    def figure(value: float | None) -> str:
+        return "–" if value is None else f"{value:.4g}"
+
+    def line(of: dict[str, Any], unnamed: str) -> str:
+        said = [of[field] for field, asked in (("period", document["period"]), ("group", document["by"])) if asked is not None]
+        doubt = "" if of["trusted"] or of["mean"] is None else "?"
+        figures = [f"{of['rows']:,}", f"{of['labelled']:,}", figure(of["mean"]), figure(of["low"]), figure(of["high"]) + doubt]
+        cells = "".join(f"<td>{html.escape(unnamed if name is None else str(name))}</td>" for name in said or [None])
+        right = "".join(f"<td style='text-align:right'>{cell}</td>" for cell in figures)
+        return f"<tr>{cells}{right}</tr>"
+
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in [*(names or [""]), "rows", "looked at", "mean", "low", "high"])
+    lines = "".join([*(line(one, "–") for one in document["lines"]), line(document["all"], "all")])
+    warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in document["warnings"])
+    low, high = document["reward_range"]
+    return (
+        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Prevalence</title><body style='font-family:sans-serif'>"
+        f"<p>Mean <code>{html.escape(document['reward'])}</code> of all rows, with 95% intervals. Predictions: {html.escape(document['predictions'])}; "
+        f"rewards from {figure(low)} to {figure(high)} ({html.escape(document['reward_range_from'])}).</p>"
+        f"<table><tr>{head}</tr>{lines}</table>{f'<ul>{warnings}</ul>' if warnings else ''}</body></html>"
+    )
 
 
 def framed(page: str, height: int = 640) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, named, names, out_path, tell, whole, whole_or_none
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, ends, named, names, numbers, out_path, tell, whole, whole_or_none
 from ._core import Jury
 from ._errors import Error
 from ._frames import given
@@ -104,10 +104,10 @@ def replay(
         "pool": pool, "budget": 200 if budget is None else whole(budget, "budget"), "folds": whole_or_none(folds, "folds"), "reuse": reuse,
         "items": whole_or_none(items, "items"), "k": whole(k, "k"), "rounds": whole_or_none(rounds, "rounds"),
         "runs": whole_or_none(runs, "runs"), "seed": whole(seed, "seed"),
-        "policies": None if policies is None else names(policies), "reward_range": reward_range, "picks": where,
+        "policies": None if policies is None else names(policies), "reward_range": ends(reward_range, "reward_range"), "picks": where,
     }  # fmt: skip
     with Bar(progress) as bar:
-        found = _core.replay(rows.source(ask, states[0][1] if states else None, also=names(id)), ask, how, states, dict(weights or {}), bar.watch)
+        found = _core.replay(rows.source(ask, states[0][1] if states else None, also=names(id)), ask, how, states, numbers(weights, "weights"), bar.watch)
     tell(found, rows)
     return Replay(found["document"], found["html"], found["text"], found["svg"])
 

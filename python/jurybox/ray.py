@@ -26,7 +26,7 @@ import ray as _ray
 from ray.exceptions import RayTaskError
 
 from . import _core
-from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names, warn, whole, whole_or_none
+from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names, numbers, warn, whole, whole_or_none
 from ._core import Jury, Rows
 from ._errors import Error, NoFileError
 from ._ray_tasks import ROW, Before, Part, first_of, learn_part, rank_part, survey, taken_of
@@ -187,6 +187,7 @@ def rank(
     k, seed = whole(k, "k"), whole(seed, "seed")
     if k < 1:
         raise Error("k = 0: at least one row must be asked for", code="none-wanted")
+    weights = numbers(weights, "weights")
     if state is not None and (policy is not None or weights or options):
         raise Error("state= ranks by what was learnt: policy, options and weights do not go with it", code="two-ways")
     if weights and (policy is not None or options):
@@ -206,7 +207,7 @@ def rank(
 
     def start(task: tuple[Part, int, int]) -> Any:
         part, first, wanted = task
-        return rank_part.options(num_cpus=cpus).remote(part, wanted, first, ask, jury, dict(weights or {}), seed, before)
+        return rank_part.options(num_cpus=cpus).remote(part, wanted, first, ask, jury, weights, seed, before)
 
     # One more than is asked for: where it ties with the last, it matters which number a row has, and that is known only when the
     # rows of the files before it have been counted.

@@ -39,7 +39,7 @@ mod _core {
     #[pymodule_export]
     use crate::calls::ranking::{rank, taken, top};
     #[pymodule_export]
-    use crate::calls::study::{replay, report};
+    use crate::calls::study::{prevalence, replay, report};
     #[pymodule_export]
     use crate::calls::verdicts::learn_picks;
     #[pymodule_export]

@@ -31,7 +31,31 @@ NOT_HERE = {
 NOT_IN = {"report": {"out": "jb.report(...).save('it.html')"}}
 
 
-@pytest.mark.parametrize("command", ["rank", "pick", "learn", "merge", "replay", "report"])
+#: Commands over tables, each with a function of its name.
+COMMANDS = ["rank", "pick", "learn", "merge", "replay", "report", "prevalence"]
+#: Those without one, and what takes its place here.
+NO_FUNCTION = {
+    "completions": "shells only",
+    "demo": "to be watched",
+    "desk": "jb.Client, or a Jury in a program of one's own",
+    "help": "help(jb)",
+    "man": "help(jb)",
+    "policies": "jb.policies",
+    "reproduce": "the paper's own figures",
+    "serve": "a server; jb.Client asks it",
+    "server": "the records of a server",
+    "simulate": "made-up desks, no tables",
+}
+
+
+def test_every_command_has_a_function_or_a_reason_for_none() -> None:
+    listed = run("--help").split("Commands:\n")[1].split("\n\n")[0]
+    told = re.findall(r"^  ([a-z][a-z-]*)", listed, re.M)
+    assert sorted(told) == sorted([*COMMANDS, *NO_FUNCTION])
+    assert all(callable(getattr(jb, command)) for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_of_a_command_is_one_of_its_function(command: str) -> None:
     told = set(re.findall(r"^\s+(?:-\w, )?--([a-z][a-z-]*)", run(command, "--help"), re.M))
     assert {"help"} <= told
@@ -233,6 +257,77 @@ def test_reports_are_the_commands(history, tmp_path, monkeypatch: pytest.MonkeyP
     run("report", path, "--reward", "verdict", "--ignore", "day", "--out", tmp_path / "command.html", "--quiet")
     jb.report(path, reward="verdict", ignore="day").save(tmp_path / "python.html")
     assert (tmp_path / "python.html").read_bytes() == (tmp_path / "command.html").read_bytes()
+
+
+APART = {
+    "nothing": ([], {}),
+    "by": (["--by", "language"], {"by": "language"}),
+    "period": (["--period", "created/week"], {"period": "created/week"}),
+    "both": (["--by", "language", "--period", "created/month"], {"by": "language", "period": "created/month"}),
+    "prediction": (["--prediction", "a"], {"prediction": "a"}),
+    "range": (["--reward-range", "0,2"], {"reward_range": (0, 2)}),
+    "id": (["--id", "post"], {"id": "post"}),
+}
+
+
+@pytest.fixture(scope="module")
+def audit(history, tmp_path_factory):
+    draws = np.random.default_rng(6)
+    frame = history[0].drop(columns="day").assign(p=0.25, language=draws.choice(["de", "en", ""], size=1200), post=np.arange(1200) // 2 + 1)
+    frame["created"] = pd.Timestamp("2026-10-01") + pd.to_timedelta(draws.integers(0, 60, size=1200), unit="D")
+    frame.loc[draws.uniform(size=1200) > 0.25, "verdict"] = np.nan
+    path = tmp_path_factory.mktemp("audit") / "audit.csv"
+    frame.to_csv(path, index=False)
+    return frame, path
+
+
+@pytest.mark.filterwarnings("ignore::jurybox.DataWarning")
+@pytest.mark.parametrize("way", APART)
+def test_prevalence_is_the_commands(audit, way: str) -> None:
+    frame, path = audit
+    options, keywords = APART[way]
+    aside = [name for name in ("language", "created", "post") if name not in str(keywords)]
+    options = [*options, "--reward", "verdict", "--probability", "p", "--ignore", ",".join(aside)]
+    expected = json.loads(run("prevalence", path, *options, "--json", "--quiet"))
+    kinds = (frame, frame.assign(language=frame["language"].astype("category")), frame.convert_dtypes(dtype_backend="pyarrow"),
+             pl.from_pandas(frame), pa.Table.from_pandas(frame), duckdb.sql("select * from frame"), path)  # fmt: skip
+    for data in kinds:
+        found = jb.prevalence(data, reward="verdict", probability="p", ignore=aside, **keywords)
+        assert found.to_dict() == expected, type(data)
+    assert str(found) == run("prevalence", path, *options, "--quiet")
+    assert (found.all, found.lines) == (expected["all"], expected["lines"])
+    assert "looked at" in found._repr_html_()
+
+
+def test_prevalence_by_a_state_is_the_commands(audit, history, tmp_path) -> None:
+    frame, path = audit
+    state = tmp_path / "state.json"
+    run("learn", history[1], "--reward", "verdict", "--ignore", "day", "--state", state, "--quiet")
+    options = ["--reward", "verdict", "--probability", "p", "--ignore", "language,created,post", "--state", state]
+    expected = json.loads(run("prevalence", path, *options, "--json", "--quiet"))
+    for jury in (state, jb.Jury.load(state)):
+        found = jb.prevalence(frame, reward="verdict", probability="p", ignore=["language", "created", "post"], state=jury)
+        assert found.to_dict() == expected
+
+
+@pytest.mark.parametrize(
+    ("keywords", "code"),
+    [({"prediction": "a", "evaluators": "b"}, "two-ways"), ({"prediction": "a", "state": jb.Jury(["a"])}, "two-ways"),
+     ({"by": "created", "period": "created/week"}, "two-ways"), ({"period": "created"}, "period"), ({"period": "/day"}, "period"),
+     ({"by": "nowhere"}, "unknown-column")],
+    ids=str,
+)  # fmt: skip
+def test_what_prevalence_cannot_do_is_refused(audit, keywords: dict[str, object], code: str) -> None:
+    for data in audit:
+        with pytest.raises(jb.Error) as caught:
+            jb.prevalence(data, reward="verdict", probability="p", **keywords)
+        assert caught.value.code == code
+
+
+def test_what_is_told_apart_cannot_write_a_page(audit) -> None:
+    frame = audit[0].assign(language="<script>alert(1)</script>")
+    found = jb.prevalence(frame, reward="verdict", probability="p", by="language", ignore=["created", "post"])
+    assert "<script>" not in found.to_html()
 
 
 def test_states_replay_under_the_names_of_the_command(history, tmp_path) -> None:

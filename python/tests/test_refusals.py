@@ -258,3 +258,53 @@ def test_what_a_notebook_trips_over_says_what_to_do() -> None:
     jury = jb.learn(frame)
     with pytest.raises(jb.Error, match="item 1, evaluator `spam`: 'N/A' is not a number; jurybox.rank and jurybox.learn read text"):
         jury.predict(frame)
+
+
+@pytest.mark.parametrize("given", [3, "0,1", (0,), (0, 1, 2), ("low", "high")], ids=str)
+def test_a_range_is_two_numbers(posts: pl.DataFrame, given: Any) -> None:
+    log = posts.with_columns(p=0.5)
+    calls = (lambda: jb.replay(log, reward="verdict", probability="p", reward_range=given), lambda: jb.prevalence(log, reward="verdict", probability="p", reward_range=given))
+    for call in calls:
+        with pytest.raises(jb.Error, match="reward_range = ") as caught:
+            call()
+        assert caught.value.code == "two-numbers"
+
+
+def test_a_range_may_be_any_two_numbers(posts: pl.DataFrame) -> None:
+    log = posts.with_columns(p=1.0)
+    ranges = ((0, 3), [0, 3], np.array([0.0, 3.0]))
+    found = [jb.prevalence(log, reward="verdict", probability="p", reward_range=given).to_dict() for given in ranges]
+    assert found[0] == found[1] == found[2]
+
+
+def test_weights_are_numbers_by_name(posts: pl.DataFrame) -> None:
+    for call in (lambda weights: jb.rank(posts, k=3, weights=weights, ignore="verdict"), lambda weights: jb.replay(posts, reward="verdict", weights=weights, runs=1)):
+        for given in ([1.0, 2.0], 3, "spam=1"):
+            with pytest.raises(jb.Error, match="weights = ") as caught:
+                call(given)
+            assert caught.value.code == "weights"
+    series = jb.rank(posts, k=3, weights=pd.Series({"spam": 1.0, "abuse": 2.0}), ignore="verdict")
+    assert series.equals(jb.rank(posts, k=3, weights={"spam": 1.0, "abuse": 2.0}, ignore="verdict"))
+
+
+def test_columns_of_pandas_with_odd_names() -> None:
+    scores = pd.DataFrame(np.random.default_rng(1).uniform(size=(9, 3)))
+    assert list(jb.rank(scores, k=2, evaluators=0, policy="average").index) == list(scores[0].nlargest(2).index)
+    found = jb.rank(pd.concat({"judges": scores}, axis=1), k=2, policy="average")
+    assert list(found.columns)[:2] == [("rank", ""), ("score", "")]
+
+
+def test_frames_without_rows_are_refused_as_such() -> None:
+    rows = pd.DataFrame({"post": ["a", "b"], "spam": [0.1, 0.2], "p": [0.5, 0.5], "verdict": [0.0, 1.0]})
+    for frame in (rows, rows.astype({"post": object}), rows.convert_dtypes(dtype_backend="pyarrow"), pl.from_pandas(rows), pa.Table.from_pandas(rows)):
+        for call in (
+            lambda data: jb.rank(data, k=1, id="post"),
+            lambda data: jb.pick(data, k=1, id="post", state=jb.Jury(["spam"]), ignore=["p", "verdict"]),
+            lambda data: jb.learn(data, reward="verdict", id="post"),
+            lambda data: jb.report(data, reward="verdict", id="post"),
+            lambda data: jb.replay(data, reward="verdict", id="post"),
+            lambda data: jb.prevalence(data, reward="verdict", probability="p", id="post"),
+        ):
+            with pytest.raises(jb.Error) as caught:
+                call(frame[:0] if not isinstance(frame, pa.Table) else frame.slice(0, 0))
+            assert caught.value.code == "no-rows", type(frame)

@@ -1,7 +1,7 @@
-//! Reports and replays, as `jurybox report` and `jurybox replay` make them.
+//! Reports, replays and prevalence, as `jurybox report`, `jurybox replay` and `jurybox prevalence` make them.
 
 use super::{Told, state_of};
-use crate::errors::Result;
+use crate::errors::{Result, refused};
 use crate::json;
 use crate::jury::Jury;
 use crate::policies::pairs;
@@ -9,7 +9,7 @@ use crate::tables::{Asked, Source, seated};
 use crate::work::{self, Reins};
 use jurybox::Spec;
 use jurybox_files::{Error, May, Seated, State, by_evaluator};
-use jurybox_lab::{Protocol, ReplayOptions};
+use jurybox_lab::{Period, Predictions, PrevalenceOptions, Protocol, ReplayOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -73,6 +73,50 @@ fn shown(py: Python<'_>, (shown, told): (Shown, Told)) -> Result<Bound<'_, PyDic
     dict.set_item("text", shown.text)?;
     told.into_python(&dict)?;
     Ok(dict)
+}
+
+/// What to tell apart, and where predictions come from.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Estimating {
+    by: Option<String>,
+    period: Option<String>,
+    prediction: Option<String>,
+    reward_range: Option<(f64, f64)>,
+}
+
+/// The mean reward of all rows: a dict with the document and the table. What makes a page of it is Python's own part.
+#[pyfunction]
+pub(crate) fn prevalence<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    asked: Asked,
+    how: Estimating,
+    state: Option<&Bound<'py, Jury>>,
+    watch: Option<&Bound<'py, PyAny>>,
+) -> Result<Bound<'py, PyDict>> {
+    let source = Source::from_python(source)?;
+    let (known, seated) = (state_of(py, state), seated(py, state));
+    let period = how.period.map(|text| text.parse::<Period>()).transpose();
+    let period = period.map_err(|reason| refused("period", &reason))?;
+    let work = move |reins: &Reins| -> std::result::Result<_, jurybox_lab::Error> {
+        let table = source.open(&asked, &seated, false, reins)?;
+        let told = Told::of(&table);
+        let predictions = match (known, how.prediction) {
+            (Some(State { mut jury, .. }), _) => {
+                Seated::again(&mut jury, table.taken().evaluators(), May::Lack)?;
+                Predictions::State(Box::new(jury))
+            }
+            (None, Some(_)) => Predictions::Column,
+            (None, None) => Predictions::default(),
+        };
+        let options = PrevalenceOptions { by: how.by, period, predictions, reward_range: how.reward_range };
+        let found = jurybox_lab::prevalence(&table, &options)?;
+        let document = named("prevalence", Some(2), serde_json::to_value(&found).unwrap_or_default());
+        let shown = Shown { document, html: String::new(), svg: None, text: found.to_table() };
+        Ok((shown, told.heard(reins)))
+    };
+    shown(py, work::run(py, watch, work)?)
 }
 
 /// How to replay.

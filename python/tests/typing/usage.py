@@ -16,6 +16,7 @@ def frames(frame: pl.DataFrame) -> None:
     assert_type(jury, jb.Jury)
     assert_type(jb.merge(jury, "model.json") + jury, jb.Jury)
     jb.report(frame).save("report.html")
+    assert_type(jb.prevalence(frame, reward="verdict", probability="p", reward_range=(0, 1)), jb.Prevalence)
     jb.replay(frame, reward="verdict", policies=[jb.policies.eps_greedy(eps=0.1), "average"])
 
 

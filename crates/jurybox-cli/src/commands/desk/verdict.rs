@@ -18,7 +18,8 @@ const NAMED: usize = 5;
 /// Give verdicts: one with --item and --reward (or a --label that the desk's scale knows), or those of a file.
 ///
 /// A verdict of a reviewer on an item counts once, however often it is given. Who has changed their mind says --revise. Verdicts that
-/// come after the lease has run out count unless another reviewer has the item by then.
+/// come after the lease has run out count unless another reviewer has the item by then. Where some of a file are refused, the others are
+/// taken, and the command fails.
 ///
 ///   jurybox desk verdict desk --reviewer ann --item p17 --reward 1
 ///
@@ -164,7 +165,17 @@ impl Args {
         for Rejected { id, why } in rejected.iter().take(NAMED) {
             say(format_args!("warning: {id}: {why}"));
         }
-        ensure!(rejected.is_empty() || accepted + repeated > 0, "none of these verdicts was taken");
+        if rejected.len() > NAMED {
+            say(format_args!("warning: {} more were refused", rejected.len() - NAMED));
+        }
+        let taken = accepted + repeated;
+        ensure!(rejected.is_empty() || taken > 0, "none of these verdicts was taken");
+        let of = taken + rejected.len() as u64;
+        ensure!(
+            rejected.is_empty(),
+            "{} of {of} verdicts were refused; the others are taken",
+            rejected.len()
+        );
         Ok(())
     }
 

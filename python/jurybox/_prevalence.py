@@ -1,0 +1,95 @@
+"""`prevalence`: the mean reward of all rows, from those that were looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+from ._asked import Long, Missing, Names, Path, as_written, asked, ends, named, names, tell
+from ._core import Jury
+from ._errors import Error
+from ._frames import given
+from ._progress import Bar, Watch
+from ._show import Prevalence
+from ._states import read
+
+
+def prevalence(
+    data: Any,
+    *,
+    reward: str,
+    probability: str,
+    by: str | None = None,
+    period: str | None = None,
+    prediction: str | None = None,
+    state: Jury | Path | None = None,
+    reward_range: tuple[float, float] | None = None,
+    evaluators: Names = None,
+    id: Names = None,
+    ignore: Names = None,
+    invert: Names = None,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+    na: Missing = None,
+    long: Long = None,
+    threads: int | None = None,
+    progress: bool | Watch | None = None,
+) -> Prevalence:
+    """The mean reward of all rows (the harm rate, the mean quality), from those that were looked at: ``jurybox prevalence``.
+
+    Rows are all items, with a reward where somebody looked and the probability with which somebody would. Rewards are weighed by one over
+    their probability, and what a jury expects of the other rows makes the interval narrower: it learns from the rewards at hand, for each
+    fifth of the rows from the other four (prediction-powered inference). Intervals hold the mean in 95 of 100 files or more where the
+    range of rewards is known (0 and 1, or as declared) and probabilities are not steep; others are not ``trusted``.
+
+    Parameters
+    ----------
+    data : as for `rank`
+    reward : the column of rewards; empty where nobody looked
+    probability : the column with the probability of each row to be looked at; it may be empty where nobody did
+    by : a column whose values are told apart, such as language
+    period : a column of dates and the length of a period, ``"created/day"``, ``"created/week"`` or ``"created/month"``
+    prediction : a column that already is a prediction of the reward: no jury is asked
+    state : a jury or a state file to predict by. It must not have learnt from these rewards
+    reward_range : the least and the greatest that a reward can be; 0 and 1 where all are one of these
+
+    The other parameters are those of `rank`.
+
+    >>> import jurybox as jb
+    >>> import pandas as pd
+    >>> harmful = [i % 5 == 0 for i in range(400)]
+    >>> month = pd.DataFrame({"spam": [0.6 * h + 0.001 * (i * 37 % 400) for i, h in enumerate(harmful)]})
+    >>> month["verdict"] = [float(h) if i % 4 == 0 else None for i, h in enumerate(harmful)]
+    >>> month["p"] = 0.25
+    >>> found = jb.prevalence(month, reward="verdict", probability="p")
+    >>> found.all["low"] < 0.2 < found.all["high"]
+    True
+    """
+    if prediction is not None:
+        for other, is_said in (("evaluators", evaluators is not None), ("state", state is not None)):
+            if is_said:
+                raise Error(f"prediction= and {other}= do not go together", code="two-ways")
+    dates = None if period is None else _column_of(period)
+    if by is not None and by == dates:
+        raise Error(f"by={by!r} is the column of period= too: leave one of them out", code="two-ways", column=by)
+    written = as_written(input_format, delimiter, header, decimal, na, long)
+    rows = given(data, long=written["long"])
+    apart = [*named(dates), *named(by)]
+    ask = asked(prediction or evaluators, id, [*names(ignore), *apart], invert, reward, probability, threads=threads, written=written)
+    jury = read(state)
+    how = {"by": by, "period": period, "prediction": prediction, "reward_range": ends(reward_range, "reward_range")}
+    with Bar(progress) as bar:
+        source = rows.source({**ask, "apart": apart}, jury, also=[*names(id), *apart])
+        found = _core.prevalence(source, ask, how, jury, bar.watch)
+    tell(found, rows)
+    return Prevalence(found["document"], found["text"])
+
+
+def _column_of(period: str) -> str:
+    """The column of dates; its name may have a slash of its own."""
+    column, _, length = period.rpartition("/")
+    if not column or length not in ("day", "week", "month"):
+        raise Error(f"period={period!r}: it is a column of dates and day, week or month, such as 'created/week'", code="period", value=period)
+    return column
