@@ -1,5 +1,6 @@
 //! What there is to see of a queue, read at once and kept for a moment; and what is reckoned from it.
 
+use super::alike::{Alike, ENOUGH};
 use super::live::Weighed;
 use crate::app::App;
 use crate::handlers::look;
@@ -48,6 +49,9 @@ pub(super) struct Seen {
     pub(super) best: Vec<Explained>,
     pub(super) happened: Vec<Happened>,
     pub(super) weights: Vec<Weighed>,
+    /// Who errs with whom, among items that were drawn on arrival: among what they picked themselves, evaluators that agree look less alike than
+    /// they are. None where too few of those are decided.
+    pub(super) alike: Option<Alike>,
 }
 
 /// Looks at a queue, or remembers what was seen a moment ago; and says as of when that is so.
@@ -82,7 +86,7 @@ impl Seen {
         }
         let mut happened = queue.happened(standing.head.saturating_sub(ENTRIES), ENTRIES as usize)?;
         happened.reverse();
-        Ok(Seen {
+        let mut seen = Seen {
             now,
             head: standing.head,
             model: standing.model,
@@ -99,7 +103,10 @@ impl Seen {
             best,
             happened,
             weights,
-        })
+            alike: None,
+        };
+        seen.alike = Alike::of(&seen.lessons(true), seen.config.evaluators.len());
+        Ok(seen)
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -243,61 +250,6 @@ pub(super) fn unit(since: i64) -> (f64, &'static str) {
     (unit as f64, label)
 }
 
-/// How many items that were looked at it takes to speak of errors.
-pub(super) const ENOUGH: usize = 30;
-
-/// The correlations of errors between every two evaluators: of what their scores say beyond what the items were worth, among those that
-/// were looked at; NaN where too few have both.
-pub(super) fn error_correlations(lessons: &[(Vec<f64>, f64)], width: usize) -> Vec<Vec<f64>> {
-    let line = |j: usize| {
-        let pairs: Vec<(f64, f64)> = lessons
-            .iter()
-            .map(|(row, worth)| (*worth, row[j]))
-            .filter(|(_, score)| !score.is_nan())
-            .collect();
-        fit_line(&pairs)
-    };
-    let lines: Vec<(f64, f64)> = (0..width).map(line).collect();
-    let error = |row: &[f64], worth: f64, j: usize| row[j] - lines[j].0 - lines[j].1 * worth;
-    let correlation = |i: usize, j: usize| {
-        let pairs: Vec<(f64, f64)> = lessons
-            .iter()
-            .map(|(row, worth)| (error(row, *worth, i), error(row, *worth, j)))
-            .filter(|(x, y)| !x.is_nan() && !y.is_nan())
-            .collect();
-        let (xx, xy, yy) = moments(&pairs);
-        let r = xy / (xx * yy).sqrt();
-        if pairs.len() >= ENOUGH && r.is_finite() { r.clamp(-1.0, 1.0) } else { f64::NAN }
-    };
-    (0..width).map(|i| (0..width).map(|j| if i == j { 1.0 } else { correlation(i, j) }).collect()).collect()
-}
-
-/// How many evaluators with independent errors these are worth: J squared over the sum of squared error correlations. None where two of
-/// them never scored the same item.
-pub(super) fn effective(correlations: &[Vec<f64>]) -> Option<f64> {
-    let many = correlations.len() as f64;
-    let sum: f64 = correlations.iter().flatten().map(|r| r * r).sum();
-    (sum > 0.0).then(|| many * many / sum)
-}
-
-fn moments(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
-    let many = pairs.len() as f64;
-    let (x, y) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0 / many, sum.1 + pair.1 / many));
-    pairs.iter().fold((0.0, 0.0, 0.0), |sum, pair| {
-        let (dx, dy) = (pair.0 - x, pair.1 - y);
-        (sum.0 + dx * dx, sum.1 + dx * dy, sum.2 + dy * dy)
-    })
-}
-
-/// Least squares: where the line is at zero, and how steep.
-fn fit_line(pairs: &[(f64, f64)]) -> (f64, f64) {
-    let (xx, xy, _) = moments(pairs);
-    let slope = if xx > 0.0 { xy / xx } else { 0.0 };
-    let many = pairs.len() as f64;
-    let (x, y) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0 / many, sum.1 + pair.1 / many));
-    (y - slope * x, slope)
-}
-
 /// A mean of that many values between 0 and 1 with its 95% interval, by Wilson: it has a width also where all of them are the same. For
 /// others than 0 and 1 it is rather too wide.
 pub(super) fn wilson(mean: f64, many: f64) -> Interval {
@@ -369,25 +321,19 @@ mod tests {
         assert_eq!(Bins::of(Vec::<(i64, char)>::new(), now, 24).each.len(), 1);
     }
 
-    /// A twin repeats the errors of the first; the third errs by itself.
     #[test]
-    fn twins_err_together_and_are_worth_one() {
+    fn a_score_is_worth_what_items_with_such_a_score_were() {
         let chance = |seed: u64| (jurybox::toolbox::hash_number(9, seed) % 1000) as f64 / 500.0 - 1.0;
         let lessons: Vec<(Vec<f64>, f64)> = (0..2000)
             .map(|at| {
                 let worth = f64::from(u8::from(at % 3 == 0));
-                let (own, other) = (chance(2 * at), chance(2 * at + 1));
-                (vec![worth + own, 2.0 * (worth + own), worth + other], worth)
+                (vec![worth + chance(at)], worth)
             })
             .collect();
-        let errors = error_correlations(&lessons, 3);
-        assert!((errors[0][1] - 1.0).abs() < 1e-9 && errors[0][2].abs() < 0.1, "{errors:?}");
-        let worth = effective(&errors).unwrap();
-        assert!((worth - 1.8).abs() < 0.05, "{worth}");
-        let curve = reliability(&lessons, 2, 8, (0.0, 1.0));
+        let curve = reliability(&lessons, 0, 8, (0.0, 1.0));
         assert_eq!(curve.len(), 8);
         assert!(curve[7].1.low > curve[0].1.high);
-        assert!(reliability(&lessons[..10], 2, 8, (0.0, 1.0)).is_empty());
+        assert!(reliability(&lessons[..10], 0, 8, (0.0, 1.0)).is_empty());
         // All of them worth nothing: that is not to know that such items are.
         let same: Vec<(Vec<f64>, f64)> = (0..60).map(|at| (vec![f64::from(at)], -1.0)).collect();
         for (_, worth) in reliability(&same, 0, 6, (-1.0, 3.0)) {

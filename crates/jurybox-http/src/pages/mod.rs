@@ -5,6 +5,7 @@
 //! runs, and what comes from outside passes `maud`, which escapes it, or one of the renderers of `payload/`, which let through nothing else
 //! than they make.
 
+mod alike;
 mod assets;
 mod desk;
 mod events;

@@ -1,8 +1,7 @@
 //! The drawings of a queue.
 
-use super::super::figures::{
-    Bins, ENOUGH, SECOND, effective, error_correlations, quantile, reliability as groups, unit,
-};
+use super::super::alike::ENOUGH;
+use super::super::figures::{Bins, SECOND, quantile, reliability as groups, unit};
 use super::super::format::span;
 use super::View;
 use jurybox_draw::{Curve, Frame, HeatMap, Plot, Scale};
@@ -107,19 +106,20 @@ pub(super) fn delay(view: &View<'_>) -> Markup {
 
 /// The map of error correlations, alike ones side by side.
 pub(super) fn errors(view: &View<'_>) -> Markup {
-    // Among what they picked themselves, evaluators that agree look less alike than they are.
-    let (lessons, names) = (view.seen.lessons(true), view.seen.names());
-    if lessons.len() < ENOUGH || names.len() < 2 {
+    let names = view.seen.names();
+    let Some(alike) = view.seen.alike.as_ref().filter(|alike| alike.correlations.len() == names.len()) else {
         return html! { p class="small" { "After " (ENOUGH) " verdicts on items that were drawn on arrival (audit_rate): which evaluators are wrong together, and how many independent ones they are worth." } };
-    }
-    let correlations = error_correlations(&lessons, names.len());
-    let map = HeatMap::new(&names, |i, j| correlations[i][j]).strongest(MAPPED).ordered();
+    };
+    let map = HeatMap::new(&names, |i, j| alike.correlations[i][j]).strongest(MAPPED).ordered();
     html! {
-        @if let Some(worth) = effective(&correlations) {
-            p { "Worth " b { (format!("{worth:.1}")) } " independent evaluators of " (names.len()) "." }
+        @if let Some(worth) = alike.worth {
+            p { "Worth " b { (format!("{:.1}", worth.mean)) } " independent evaluators of " (names.len()) ": " (format!("{:.1} to {:.1}", worth.low, worth.high)) " (95%)." }
         }
         (PreEscaped(map.to_html()))
-        p class="small" { "Correlations of errors among the last " (lessons.len()) " decided items of those drawn on arrival. Independence is not knowledge." }
+        p class="small" {
+            "Correlations of errors among the last " (alike.items) " decided items that were drawn on arrival, whatever their scores. Those that were picked for their scores are left out: among them, evaluators that agree look less alike than they are. Up to ±"
+            (format!("{:.2}", alike.by_chance())) " is chance in 19 of 20 pairs. Independence is not knowledge."
+        }
     }
 }
 
