@@ -40,6 +40,8 @@ pub struct Evaluated {
     pub noise: Option<f64>,
     /// The share of items that it has scored, of all that came in; none where nothing did.
     pub coverage: Option<f64>,
+    /// The standard deviation of its scores among all items that came in: what a unit of it is, beside those of others.
+    pub spread: Option<f64>,
     /// The evaluator whose scores go most with its own among all items that came in, and their correlation.
     pub closest: Option<(String, f64)>,
     /// What has changed about it.
@@ -139,6 +141,15 @@ pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
     row.iter().zip(evaluators.as_slice()).map(|(score, evaluator)| score * sign(evaluator)).collect()
 }
 
+impl Evaluated {
+    /// What a score that is one spread higher adds to an item's value, by the weight that the order is by; nothing while it is muted. Unlike
+    /// weights, these can be compared: a weight is of a unit of the evaluator's own.
+    pub fn pull(&self) -> Option<f64> {
+        let weight = if self.muted { 0.0 } else { self.fixed.or(self.weight)? };
+        Some(weight * self.spread?).filter(|pull| pull.is_finite())
+    }
+}
+
 impl Model {
     /// The values of rows of scores by this model, by the names of evaluators; a score of somebody unknown is an error.
     pub fn values(&self, items: &[NewItem]) -> Result<Vec<f64>, Error> {
@@ -181,6 +192,7 @@ impl Model {
         let known = |one: &&Interval| one.low < one.high;
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
         let (coverage, closest) = compared(rows, evaluators.len());
+        let spread = |j: usize| deviation(rows.iter().map(|row| row[j]).filter(|score| !score.is_nan()));
         let valuing = Valuing::of(&self.config);
         evaluators
             .names()
@@ -193,6 +205,7 @@ impl Model {
                 interval: intervals.as_ref().and_then(|all| all.get(j)).filter(known).copied(),
                 noise: noise.and_then(|noise| noise.get(j)).copied(),
                 coverage: coverage.get(j).copied().flatten(),
+                spread: spread(j),
                 closest: closest.get(j).copied().flatten().and_then(|(other, correlation)| {
                     Some((evaluators.names().nth(other)?.to_string(), correlation))
                 }),
@@ -227,6 +240,18 @@ fn compared(rows: &[Vec<f64>], width: usize) -> (Vec<Option<f64>>, Vec<Option<(u
         }
     }
     (coverage, closest)
+}
+
+/// The standard deviation; none of fewer than two.
+fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (mut count, mut mean, mut sum) = (0.0, 0.0, 0.0);
+    for value in values {
+        count += 1.0;
+        let before = value - mean;
+        mean += before / count;
+        sum += before * (value - mean);
+    }
+    (count >= 2.0).then(|| (sum / (count - 1.0)).sqrt())
 }
 
 /// The correlation of two columns over the rows that have both; none where there are too few, or one does not vary.

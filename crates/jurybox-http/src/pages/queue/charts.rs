@@ -63,11 +63,11 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
     }
 }
 
-/// What each evaluator weighed, while the server ran and at its checkpoints.
+/// What each evaluator weighed, while the server ran and at its checkpoints: times how much its scores vary now, so that they can be compared.
 pub(super) fn trust(view: &View<'_>) -> Markup {
     let (seen, names) = (view.seen, view.seen.names());
     if seen.weights.len() < 2 {
-        return html! { p class="small" { "One line an evaluator, from the second model on: how much a unit of its score adds." } };
+        return html! { p class="small" { "One line an evaluator, from the second model on: how much a score that is one standard deviation higher adds." } };
     }
     let since = seen.weights.first().map_or(0, |(at, _)| seen.now - at);
     let (unit, x_label) = unit(since);
@@ -76,15 +76,17 @@ pub(super) fn trust(view: &View<'_>) -> Markup {
         .enumerate()
         .take(MAPPED)
         .map(|(style, name)| {
+            let spread = seen.evaluated.iter().find(|of| of.name == *name).and_then(|of| of.spread);
             let weight = |all: &[(String, f64)]| {
-                all.iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, weight)| *weight)
+                let weight = all.iter().find(|(other, _)| other == name).map(|(_, weight)| *weight);
+                weight.zip(spread).map_or(f64::NAN, |(weight, spread)| weight * spread)
             };
             let points =
                 seen.weights.iter().map(|(at, all)| ((at - seen.now) as f64 / unit, weight(all))).collect();
             Curve { style: Some(style), ..Curve::new(name, points) }
         })
         .collect();
-    drawn(&plot(x_label, "weight", curves), &FRAME)
+    drawn(&plot(x_label, "weight × spread", curves), &FRAME)
 }
 
 /// How long people took from claim to verdict.

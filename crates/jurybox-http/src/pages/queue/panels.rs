@@ -38,37 +38,38 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
     if all.is_empty() {
         return html! { p class="small" { "The queue is not ranked yet: that begins with the first items." } };
     }
-    let bar = |of: &Evaluated, style: usize| Bar {
-        style: Some(style),
-        ..Bar::new(
-            &of.name,
-            of.weight.unwrap_or(f64::NAN),
-            of.interval.map(|interval| (interval.low, interval.high)),
-        )
+    // The interval is of the weight that was learnt, whichever the order is by.
+    let bar = |of: &Evaluated, style: usize| {
+        let learnt = of.interval.filter(|_| of.fixed.is_none() && !of.muted).zip(of.spread);
+        let interval = learnt.map(|(interval, spread)| (interval.low * spread, interval.high * spread));
+        Bar { style: Some(style), ..Bar::new(&of.name, of.pull().unwrap_or(f64::NAN), interval) }
     };
+    let shares = influence(all);
     let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max);
     // Some policies say how noisy each is, and others nothing of it.
     let noise = all.iter().any(|of| of.noise.is_some());
-    let (weights, noises) = (aligned(all.iter().map(|of| of.weight)), aligned(all.iter().map(|of| of.noise)));
+    let (weights, noises) =
+        (aligned(all.iter().map(|of| of.fixed.or(of.weight))), aligned(all.iter().map(|of| of.noise)));
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
-                thead { tr { th { "name" } th { "weight" } th { span class="unseen" { "as a bar" } } @if noise { th { "noise" } } th { "seen" } th { span class="unseen" { "mute" } } } }
+                thead { tr { th { "name" } th { "influence" } th { span class="unseen" { "as a bar" } } th { "weight" } @if noise { th { "noise" } } th { "seen" } th { span class="unseen" { "mute" } } } }
                 tbody {
                     @for (style, of) in all.iter().enumerate() {
                         tr class=[of.muted.then_some("reference")] {
                             td class="name" { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } }
-                            td { (weights[style]) }
+                            td { b { (shares[style].map_or("–".into(), percent)) } }
                             td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
+                            td class="muted" { (weights[style]) }
                             @if noise { td { (noises[style]) } }
                             td { (of.coverage.map_or("–".into(), percent)) }
                             td { a href={ "/q/" (view.queue) "/mute?evaluator=" (in_address(&of.name)) } { @if of.muted { "hear" } @else { "mute" } } }
                         }
                         @if let Some((twin, r)) = of.closest.as_ref().filter(|(_, r)| r.abs() >= 0.8) {
-                            tr { td colspan="6" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}")) ")" } }
+                            tr { td colspan="7" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}")) ")" } }
                         }
                         @for alarm in &of.alarms {
-                            tr { td colspan="6" class="warn" {
+                            tr { td colspan="7" class="warn" {
                                 "changed at " (moment(alarm.since.cast_signed() * SECOND, view.seen.now)) " (" (percent(alarm.confidence)) " sure): "
                                 (reading(alarm)) " " (rounded(alarm.before)) " → " (rounded(alarm.after))
                             } }
@@ -81,10 +82,16 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
             p class="small" { "What waits has scores from before the change as well: send those items again with new scores, or mute who changed until they are gone." }
         }
         p class="small" {
-            "Learnt from " (count(view.seen.learnt_from)) " verdicts. Whiskers hold the weight in 9 of 10 cases; seen: the share of items it has scored."
+            "Learnt from " (count(view.seen.learnt_from)) " verdicts. Influence: weight times how much its scores vary, as a share of all. Bars: what a score that is one standard deviation higher adds, with whiskers that hold it in 9 of 10 cases. Weight: what a unit of its score adds, which cannot be compared between units. Seen: the share of items it has scored."
             @if !view.caller.may(Role::Admin) { " To mute takes the role admin." }
         }
     }
+}
+
+/// The share that each has in how values differ: what a spread of its scores adds or takes away, of what those of all do.
+fn influence(all: &[Evaluated]) -> Vec<Option<f64>> {
+    let sum: f64 = all.iter().filter_map(Evaluated::pull).map(f64::abs).sum();
+    all.iter().map(|of| of.pull().filter(|_| sum > 0.0).map(|pull| pull.abs() / sum)).collect()
 }
 
 fn reading(alarm: &jurybox::Alarm) -> String {
@@ -165,5 +172,30 @@ pub(super) fn feed(view: &View<'_>) -> Markup {
     html! {
         (events::list(view.queue, &shown, view.seen.now, true))
         p class="small" { a href={ "/q/" (view.queue) "/audit" } { "All of it" } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One scores from 0 to 1, another from 0 to 1000: weights of raw units would call the first a thousand times as loud.
+    #[test]
+    fn influence_does_not_hang_on_units() {
+        let of = |weight: f64, spread: f64, muted: bool| Evaluated {
+            name: String::new(),
+            muted,
+            fixed: None,
+            weight: Some(weight),
+            interval: None,
+            noise: None,
+            coverage: None,
+            spread: Some(spread),
+            closest: None,
+            alarms: Vec::new(),
+        };
+        let all = [of(2.0, 0.25, false), of(-0.002, 750.0, false), of(9.0, 9.0, true)];
+        assert_eq!(influence(&all), [Some(0.25), Some(0.75), Some(0.0)]);
+        assert_eq!(influence(&all[2..]), [None]);
     }
 }
