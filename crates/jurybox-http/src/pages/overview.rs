@@ -130,6 +130,15 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     {
         if let Some(mean) = share.mean.filter(|mean| mean.mean.is_finite()) {
             let mut expected = curve(name, &|worths| worths.len() as f64 * mean.mean);
+            let ends = |(x, (_, worths)): (&f64, &(i64, Vec<f64>))| {
+                (*x, worths.len() as f64 * mean.low, worths.len() as f64 * mean.high)
+            };
+            expected.band = places
+                .iter()
+                .zip(&bins.each)
+                .map(ends)
+                .filter(|end| end.1.is_finite() && end.2.is_finite())
+                .collect();
             (expected.style, expected.reference) = (Some(style), name == "chance");
             curves.push(expected);
         }
