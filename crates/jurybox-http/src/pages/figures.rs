@@ -123,10 +123,9 @@ impl Seen {
         (self.worked.len() as u64 >= VERDICTS).then(|| self.worked.first().map_or(self.now, |work| work.at))
     }
 
-    /// How long people took from claim to verdict, in seconds, and when.
+    /// How long people took over an item that they had claimed, in seconds, and when.
     pub(super) fn delays(&self) -> Vec<(i64, f64)> {
-        let took = |work: &Worked| Some((work.at, (work.at - work.claimed?) as f64 / SECOND as f64));
-        self.by_people().filter_map(took).collect()
+        delays(self.by_people(), &self.skipped)
     }
 
     /// How much more is found for each item that is looked at than the plain mean of the scores would.
@@ -181,6 +180,26 @@ impl Seen {
             })
             .collect()
     }
+}
+
+/// How long each verdict took, in seconds, and when it came: since its item was claimed, or since its reviewer was done with the one before,
+/// whichever is later, because the next item is claimed while that one is still read. Verdicts that came at once took equally long.
+fn delays<'a>(all: impl Iterator<Item = &'a Worked>, skipped: &'a [Skipped]) -> Vec<(i64, f64)> {
+    let mut done: Vec<(i64, &str, Option<&Worked>)> =
+        skipped.iter().map(|skip| (skip.at, skip.reviewer.as_str(), None)).collect();
+    done.extend(all.map(|work| (work.at, work.reviewer.as_str(), Some(work))));
+    done.sort_by_key(|(at, ..)| *at);
+    // By reviewer: when they were last done with something, and with what before that.
+    let mut last: HashMap<&str, (i64, i64)> = HashMap::new();
+    let mut took = Vec::new();
+    for (at, reviewer, work) in done {
+        let (was, before) = last.get(reviewer).copied().unwrap_or((i64::MIN, i64::MIN));
+        let before = if was < at { was } else { before };
+        last.insert(reviewer, (at, before));
+        let claimed = work.and_then(|work| work.claimed);
+        took.extend(claimed.map(|claimed| (at, (at - claimed.max(before)) as f64 / SECOND as f64)));
+    }
+    took
 }
 
 /// Items an hour by the arrivals of the last hour, or of as long as the last ones took.
@@ -308,6 +327,38 @@ mod tests {
             .collect();
         let rate = inflow(&many, now).unwrap();
         assert!((rate - 2.0 * ARRIVALS as f64).abs() < 1.0, "{rate}");
+    }
+
+    /// Two items are held, the one that is read and the next: the time of the first is not the second's as well.
+    #[test]
+    fn a_verdict_took_as_long_as_its_item_was_on_top() {
+        let work = |at: i64, claimed: i64, reviewer: &str| Worked {
+            at: at * SECOND,
+            claimed: Some(claimed * SECOND),
+            arrived: 0,
+            n: 1,
+            reviewer: reviewer.into(),
+            source: Source::Reviewer,
+            label: None,
+            reward: 1.0,
+            decides: None,
+            explored: false,
+            seen: false,
+            scores: Vec::new(),
+            tags: [].into(),
+        };
+        let skip = Skipped { at: 130 * SECOND, reviewer: "ann".into(), reason: String::new() };
+        let all = [
+            work(110, 100, "ann"),
+            work(115, 100, "ann"),
+            work(116, 100, "bob"),
+            work(133, 110, "ann"),
+            // A program sends what was judged together.
+            work(153, 140, "ann"),
+            work(153, 140, "ann"),
+        ];
+        let took: Vec<f64> = delays(all.iter(), &[skip]).into_iter().map(|(_, took)| took).collect();
+        assert_eq!(took, [10.0, 5.0, 16.0, 3.0, 13.0, 13.0]);
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
                 a href=(at("feed")) { b { (count(seen.counts.leased)) } " leased" }
                 @if seen.pulse.ending > 0 { ", " (count(seen.pulse.ending)) " for less than a minute" }
             }
-            @if let Some(median) = quantile(&mut delays, 0.5) { li { "verdict after " a href=(at("delay")) { b { (span(median)) } } } }
+            @if let Some(median) = quantile(&mut delays, 0.5) { li { "a verdict takes " a href=(at("delay")) { b { (span(median)) } } } }
             li { a href=(at("caught")) { "caught " b { (amount(seen.found.caught)) } } " of " (count(seen.found.looked_at)) " looked at" }
             li { "model " b { (count(lag)) } " behind" }
             @match seen.config.doors {

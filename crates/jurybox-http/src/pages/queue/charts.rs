@@ -89,7 +89,7 @@ pub(super) fn trust(view: &View<'_>) -> Markup {
     drawn(&plot(x_label, "weight × spread", curves), &FRAME)
 }
 
-/// How long people took from claim to verdict.
+/// How long people took over an item, from when it was on top.
 pub(super) fn delay(view: &View<'_>) -> Markup {
     let delays = view.seen.delays();
     let bins = Bins::of(delays, view.seen.now, 24);
@@ -103,7 +103,10 @@ pub(super) fn delay(view: &View<'_>) -> Markup {
     };
     let label = format!("seconds, in {}", span(bins.length as f64 / SECOND as f64));
     let frame = Frame::from_zero(900.0, 200.0, 150.0);
-    drawn(&plot(x_label, &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame)
+    html! {
+        (drawn(&plot(x_label, &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame))
+        p class="small" { "From when an item was claimed, or its reviewer was done with the one before, whichever is later." }
+    }
 }
 
 /// The map of error correlations, alike ones side by side.

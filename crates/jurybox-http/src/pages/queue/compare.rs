@@ -46,7 +46,7 @@ struct Done {
     skips: u64,
     /// What each item was worth that was picked and decided.
     worths: Vec<f64>,
-    /// Seconds from claim to verdict, in the middle.
+    /// Seconds that a verdict took, in the middle.
     delay: Option<f64>,
 }
 
@@ -100,7 +100,7 @@ fn table(range: Range, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
         ("each pick was worth", each(now), each(before)),
         ("verdicts", count(now.verdicts), count(before.verdicts)),
         ("reviewers", count(now.reviewers as u64), count(before.reviewers as u64)),
-        ("from claim to verdict", delay(now), delay(before)),
+        ("a verdict takes", delay(now), delay(before)),
         ("skips", count(now.skips), count(before.skips)),
     ];
     html! {

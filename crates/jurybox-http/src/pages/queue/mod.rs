@@ -36,7 +36,7 @@ type Panel = (&'static str, &'static str, fn(&View<'_>) -> Markup);
 const LEFT: [Panel; 3] = [
     ("caught", "Caught so far", charts::caught),
     ("trust", "Trust over time", charts::trust),
-    ("delay", "From claim to verdict", charts::delay),
+    ("delay", "How long a verdict takes", charts::delay),
 ];
 const RIGHT: [Panel; 2] =
     [("evaluators", "Evaluators", panels::evaluators), ("missed", "Missed", panels::missed)];
