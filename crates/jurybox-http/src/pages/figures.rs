@@ -36,8 +36,8 @@ pub(super) struct Seen {
     pub(super) config: Config,
     pub(super) counts: Counts,
     pub(super) pulse: Pulse,
-    /// Items an hour, by the last ones; none where there are too few to say.
-    pub(super) inflow: Option<f64>,
+    /// Items that came in, and in how long: the last hour where there was one; none where nothing ever came.
+    pub(super) inflow: Option<(f64, i64)>,
     pub(super) worked: Vec<Worked>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) found: Found,
@@ -77,6 +77,7 @@ impl Seen {
         let now = super::format::now();
         let standing = queue.standing()?;
         let (worked, skipped) = queue.worked(VERDICTS)?;
+        let pulse = queue.pulse(now + DAY, now + MINUTE)?;
         let model = queue.model().ok();
         let evaluated = model.as_ref().map(|model| queue.evaluated(model)).transpose()?.unwrap_or_default();
         let (_, ranked) = queue.ranked(Filter::default(), 0, (standing.config.k as usize).clamp(10, BEST))?;
@@ -92,8 +93,8 @@ impl Seen {
             model: standing.model,
             config: standing.config,
             counts: standing.counts,
-            pulse: queue.pulse(now + DAY, now + MINUTE)?,
-            inflow: inflow(&queue.arrivals(ARRIVALS)?, now),
+            inflow: inflow(&queue.arrivals(ARRIVALS)?, pulse.since, now),
+            pulse,
             worked,
             skipped,
             found: queue.found()?,
@@ -202,15 +203,17 @@ fn delays<'a>(all: impl Iterator<Item = &'a Worked>, skipped: &'a [Skipped]) -> 
     took
 }
 
-/// Items an hour by the arrivals of the last hour, or of as long as the last ones took.
-fn inflow(arrivals: &[i64], now: i64) -> Option<f64> {
+/// Items that came in within the last hour, or since the queue was made where that is later: a rate is not made of less. Where the last ones
+/// that are looked at all came sooner, an hour is reckoned from those.
+fn inflow(arrivals: &[i64], made: i64, now: i64) -> Option<(f64, i64)> {
     let hour = 60 * MINUTE;
-    let recent = arrivals.iter().filter(|at| now - **at < hour).count();
+    let length = hour.min(now - made).max(SECOND);
+    let recent = arrivals.iter().filter(|at| now - **at < length).count();
     if recent < arrivals.len() || arrivals.len() < ARRIVALS as usize {
-        return (!arrivals.is_empty()).then_some(recent as f64);
+        return (!arrivals.is_empty()).then_some((recent as f64, length));
     }
     let since = (now - arrivals.last()?).max(SECOND);
-    Some(recent as f64 * hour as f64 / since as f64)
+    Some((recent as f64 * length as f64 / since as f64, length))
 }
 
 /// The value below which that share of them lies.
@@ -319,14 +322,20 @@ mod tests {
     #[test]
     fn arrivals_make_a_rate() {
         let now = 10 * DAY;
-        assert_eq!(inflow(&[], now), None);
-        assert_eq!(inflow(&[now - MINUTE, now - 2 * MINUTE, now - DAY], now), Some(2.0));
+        let hour = 60 * MINUTE;
+        assert_eq!(inflow(&[], 0, now), None);
+        assert_eq!(inflow(&[now - MINUTE, now - 2 * MINUTE, now - DAY], 0, now), Some((2.0, hour)));
+        // What came in ten minutes is not what comes in an hour.
+        assert_eq!(
+            inflow(&[now - MINUTE, now - 2 * MINUTE], now - 10 * MINUTE, now),
+            Some((2.0, 10 * MINUTE))
+        );
         // More than are looked at, all within half an hour: as many again in the other half.
         let many: Vec<i64> = (0..ARRIVALS.cast_signed())
             .map(|at| now - 30 * MINUTE * at / (ARRIVALS.cast_signed() - 1))
             .collect();
-        let rate = inflow(&many, now).unwrap();
-        assert!((rate - 2.0 * ARRIVALS as f64).abs() < 1.0, "{rate}");
+        let (rate, length) = inflow(&many, 0, now).unwrap();
+        assert!((rate - 2.0 * ARRIVALS as f64).abs() < 1.0 && length == hour, "{rate}");
     }
 
     /// Two items are held, the one that is read and the next: the time of the first is not the second's as well.

@@ -1,6 +1,6 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
-use super::figures::{Bins, DAY, SECOND, Seen, quantile, seen};
+use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen};
 use super::format::{amount, between, count, now, percent, span};
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
@@ -94,7 +94,9 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
     html! {
         ul class="figures" {
             li { a href=(at("top")) { b { (count(seen.counts.pending)) } " waiting" } }
-            @if let Some(inflow) = seen.inflow { li { b { "+" (count(inflow.round() as u64)) } " an hour" } }
+            @if let Some((inflow, length)) = seen.inflow {
+                li { b { "+" (count(inflow.round() as u64)) } @if length < 60 * MINUTE { " in " (span(length as f64 / SECOND as f64)) } @else { " an hour" } }
+            }
             @if let Some(oldest) = seen.pulse.oldest { li { "oldest " b { (span((seen.now - oldest) as f64 / SECOND as f64)) } } }
             @if seen.pulse.due > 0 { li class="warn" { b { (count(seen.pulse.due)) } " due within a day" } }
             li {

@@ -183,7 +183,7 @@ impl Board {
         });
         let due = self.dues.range(..(due_before, 0)).count() as u64;
         let ending = self.expiries.range(..(ends_before, 0, 0)).count() as u64;
-        crate::reads::Pulse { oldest, due, ending }
+        crate::reads::Pulse { since: self.created, oldest, due, ending }
     }
 
     /// What a reviewer holds.

@@ -72,6 +72,8 @@ pub struct Own {
 /// What waits, and what is in hand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pulse {
+    /// When the queue was made, in microseconds since 1970.
+    pub since: i64,
     /// When the oldest item came in that nobody has, in microseconds since 1970.
     pub oldest: Option<i64>,
     /// Items that are due before that time, or were.
