@@ -23,16 +23,29 @@ pub(in crate::pages) struct Whom {
     evaluator: Name,
 }
 
-/// Who would be muted: one more, or one less.
-fn turned(config: &Config, evaluator: &str) -> (bool, Change) {
-    let muted = config.muted.iter().any(|name| name == evaluator);
-    let mut names = config.muted.clone();
-    if muted {
-        names.retain(|name| name != evaluator);
-    } else {
-        names.push(evaluator.into());
+/// Who is to be muted, or heard again. It says which: asked twice, by two pages that both saw how it was before, it is done once.
+#[derive(Deserialize)]
+pub(in crate::pages) struct Muting {
+    evaluator: Name,
+    mute: bool,
+}
+
+fn is_muted(config: &Config, evaluator: &str) -> bool {
+    config.muted.iter().any(|name| name == evaluator)
+}
+
+/// Who is muted then; nothing where that is so already.
+fn muting(config: &Config, evaluator: &str, mute: bool) -> Option<Change> {
+    if is_muted(config, evaluator) == mute {
+        return None;
     }
-    (!muted, Change { muted: Some(names), ..Change::default() })
+    let mut names = config.muted.clone();
+    if mute {
+        names.push(evaluator.into());
+    } else {
+        names.retain(|name| name != evaluator);
+    }
+    Some(Change { muted: Some(names), ..Change::default() })
 }
 
 /// What would change among the best.
@@ -46,8 +59,9 @@ pub(in crate::pages) async fn preview(
     let whom = String::from(evaluator);
     let asked = whom.clone();
     let (mutes, now, then) = look(&app, &queue, move |found| {
-        let (mutes, change) = turned(&found.standing()?.config, &asked);
-        let (now, then) = found.preview(change, BEST)?;
+        let config = found.standing()?.config;
+        let mutes = !is_muted(&config, &asked);
+        let (now, then) = found.preview(muting(&config, &asked, mutes).unwrap_or_default(), BEST)?;
         Ok((mutes, now, then))
     })
     .await?;
@@ -75,6 +89,7 @@ pub(in crate::pages) async fn preview(
             @if caller.may(Role::Admin) {
                 form method="post" action={ "/q/" (queue) "/mute/now" } {
                     input type="hidden" name="evaluator" value=(whom);
+                    input type="hidden" name="mute" value=(mutes);
                     button class="main" { (word) " it" }
                 }
             } @else {
@@ -92,11 +107,32 @@ pub(in crate::pages) async fn now(
     caller: Caller,
     OfQueue(queue): OfQueue,
     key: Idempotency,
-    Posted { said: Whom { evaluator }, .. }: Posted<Whom>,
+    Posted { said: Muting { evaluator, mute }, .. }: Posted<Muting>,
 ) -> Result<Response, Problem> {
     let config = look(&app, &queue, |found| Ok(found.standing()?.config)).await?;
-    let (_, change) = turned(&config, &evaluator);
-    ask(&app, &queue, &caller, &key, Request::Configure(change)).await?;
-    app.0.watch.forget(&queue);
+    if let Some(change) = muting(&config, &evaluator, mute) {
+        ask(&app, &queue, &caller, &key, Request::Configure(change)).await?;
+        app.0.watch.forget(&queue);
+    }
     Ok(see(&format!("/q/{queue}#evaluators")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two tabs that both offer to mute: the second does not undo the first.
+    #[test]
+    fn who_asks_for_what_is_so_already_changes_nothing() {
+        let config = |muted: &str| -> Config {
+            let names = r#"[{"name": "a"}, {"name": "b"}]"#;
+            serde_json::from_str(&format!(r#"{{"evaluators": {names}, "muted": {muted}}}"#)).unwrap()
+        };
+        let then =
+            |muted: &str, mute: bool| muting(&config(muted), "a", mute).map(|change| change.muted.unwrap());
+        assert_eq!(then("[]", true), Some(vec!["a".to_string()]));
+        assert_eq!(then(r#"["a"]"#, true), None);
+        assert_eq!(then(r#"["a", "b"]"#, false), Some(vec!["b".to_string()]));
+        assert_eq!(then(r#"["b"]"#, false), None);
+    }
 }
