@@ -63,10 +63,25 @@ async function work() {
   }, 2000);
 }
 
+// What is open, scrolled or has the focus in a panel is so in its new contents as well.
+function replace(panel, html) {
+  const open = [...panel.querySelectorAll("details")].map((details) => details.open);
+  const along = [...panel.querySelectorAll(".scroll")].map((part) => part.scrollLeft);
+  const reach = () => [...panel.querySelectorAll("a, button, summary, [tabindex]")];
+  const focus = panel.contains(document.activeElement) ? document.activeElement : null;
+  const place = reach().indexOf(focus);
+  panel.innerHTML = html;
+  panel.querySelectorAll("details").forEach((details, at) => (details.open = open[at] ?? details.open));
+  panel.querySelectorAll(".scroll").forEach((part, at) => (part.scrollLeft = along[at] ?? 0));
+  if (!focus) return;
+  // A link may stand at another place now; what has no address is found by its place.
+  const same = reach().find((other) => focus.href && other.href === focus.href);
+  (same ?? reach()[place])?.focus({ preventScroll: true });
+}
+
 async function again(name) {
   const panel = panels().find((panel) => panel.dataset.panel === name);
-  // Whoever has the focus, or a choice that is not made yet, is left alone.
-  if (!panel || (panel.contains(document.activeElement) && document.activeElement !== document.body)) return;
+  if (!panel) return;
   const at = new URL(location.href);
   at.searchParams.set("panel", name);
   try {
@@ -74,9 +89,7 @@ async function again(name) {
     if (!answer.ok || answer.redirected) return;
     const html = await answer.text();
     read = Number(answer.headers.get("Jurybox-As-Of")) || read;
-    const open = [...panel.querySelectorAll("details")].map((details) => details.open);
-    panel.innerHTML = html;
-    panel.querySelectorAll("details").forEach((details, at) => (details.open = open[at] ?? details.open));
+    replace(panel, html);
   } catch {
     // The stream says when the server is back.
   }
