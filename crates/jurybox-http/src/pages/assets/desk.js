@@ -250,6 +250,16 @@ function begin() {
   $("stay").onclick = () => skipping(false);
   $("help").onclick = () => $("keys").showModal();
 
+  // A click into the frame of a payload would take the keys along; who gets there by Tab, where browsers let them, wants to scroll in it.
+  let tabbed = 0;
+  window.addEventListener("keydown", (event) => event.key === "Tab" && (tabbed = Date.now()));
+  window.addEventListener("blur", () =>
+    setTimeout(() => {
+      const clicked = document.activeElement?.tagName === "IFRAME" && Date.now() - tabbed > 500;
+      if (clicked) $("item").focus({ preventScroll: true });
+    }),
+  );
+
   const reveal = (on) => desk.classList.toggle("seen", on);
   desk.addEventListener("pointerdown", (event) => event.target.closest(".picture") && reveal(true));
   for (const end of ["pointerup", "pointercancel", "blur"]) window.addEventListener(end, () => reveal(false));
