@@ -21,6 +21,7 @@ function begin() {
       // An answer to `fill` that is older than this one may still offer the item, and what was said before a reload is not known here.
       done.add(mark(entry.body));
       bar();
+      listOwn();
       if (before?.id === entry.id && said.jury) {
         before.thought = true;
         thought(said.jury);
@@ -181,6 +182,7 @@ function begin() {
     if (!shown) return;
     if (before === back) forget();
     done.delete(mark(shown));
+    listOwn();
     count("today", -1);
     if (current && current.item !== shown.item) next.unshift(current);
     show(shown);
@@ -204,6 +206,17 @@ function begin() {
     }
     bar(back.thought ? "You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind." : undefined);
     return answer.body.items[0] ?? back.shown;
+  }
+
+  // What this reviewer said last, as it is now, where somebody looks at it.
+  async function listOwn() {
+    if (!$("last").open) return;
+    try {
+      const answer = await fetch("?panel=last", { headers: { Accept: "text/html" } });
+      if (answer.ok && !answer.redirected) $("own").innerHTML = await answer.text();
+    } catch {
+      // The bar says that the server is away.
+    }
   }
 
   function skipping(open) {
@@ -246,6 +259,7 @@ function begin() {
     event.preventDefault();
     fill();
   };
+  $("last").addEventListener("toggle", listOwn);
   $("skip").onclick = () => skipping(true);
   $("stay").onclick = () => skipping(false);
   $("help").onclick = () => $("keys").showModal();

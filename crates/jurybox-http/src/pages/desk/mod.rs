@@ -3,21 +3,22 @@
 mod view;
 
 use super::format::{hex, now};
+use super::overview::Part;
 use super::payload;
 use super::posted::{Posted, see};
 use super::session::{cookie, set_cookie};
-use super::shell::Page;
+use super::shell::{Page, part as shown};
 use crate::app::App;
 use crate::body::Json;
 use crate::guard::Caller;
-use crate::handlers::{Idempotency, OfQueue, ask, look, unexpected};
+use crate::handlers::{Asked, Idempotency, OfQueue, ask, look, unexpected};
 use crate::problem::Problem;
 use crate::time::Time;
 use crate::wire::{Name, Whole};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use jurybox_server::{Answer, Claimed, Config, Error, Explained, Filter, NewVerdict, Queue, Request};
+use jurybox_server::{Answer, Claimed, Config, Error, Explained, Filter, NewVerdict, Queue, Request, Role};
 use serde::{Deserialize, Serialize};
 
 /// The cookie that remembers a reviewer's name, where no key or proxy says it.
@@ -88,12 +89,18 @@ pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
     OfQueue(queue): OfQueue,
+    Asked(part): Asked<Part>,
     headers: HeaderMap,
-) -> Result<Page, Problem> {
+) -> Result<Response, Problem> {
     let Some(who) = reviewer(&caller, &headers) else {
         look(&app, &queue, |_| Ok(())).await?;
-        return Ok(Page::new(&format!("Desk · {queue}"), &view::who(&queue, None)));
+        return Ok(Page::new(&format!("Desk · {queue}"), &view::who(&queue, None)).into_response());
     };
+    if part.panel.as_deref() == Some("last") {
+        let asked = who.clone();
+        let own = look(&app, &queue, move |found| found.own(&asked, view::LAST as u64)).await?;
+        return Ok(shown(&view::last(&own, &who, &queue, caller.may(Role::Read)), now()));
+    }
     let (name, asked) = (queue.clone(), who.clone());
     let desk = look(&app, &queue, move |found| {
         let standing = found.standing()?;
@@ -103,7 +110,7 @@ pub(super) async fn page(
         let (config, waiting) = (standing.config, standing.counts.pending);
         Ok(Desk { queue: name, config, waiting, held: found.held(&asked)?, own, jury })
     });
-    Ok(Page::new(&format!("Desk · {queue}"), &view::desk(&desk.await?, &who, &caller)))
+    Ok(Page::new(&format!("Desk · {queue}"), &view::desk(&desk.await?, &who, &caller)).into_response())
 }
 
 #[derive(Deserialize)]

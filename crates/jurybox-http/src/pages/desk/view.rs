@@ -16,6 +16,8 @@ const REASONS: [&str; 4] = [
     "too close to me",
     "needs somebody with more rights",
 ];
+/// A reviewer's own verdicts that are listed.
+pub(super) const LAST: usize = 20;
 /// What each key does, besides those of the judgements.
 const HELP: [(&str, &str); 7] = [
     ("c", "claim the next item"),
@@ -110,7 +112,7 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
                 }
                 p class="lease" { span { "yours for " b #left { "–" } } span class="line" { i #lease {} } }
             }
-            details #last class="last" { summary { kbd { "l" } " your last 20" } (last(&desk.own, who, queue, caller.may(Role::Read))) }
+            details #last class="last" { summary { kbd { "l" } " your last " (LAST) } div #own { (last(&desk.own, who, queue, caller.may(Role::Read))) } }
         }
         dialog #keys aria-label="Keys" {
             h2 { "Keys" }
@@ -183,7 +185,7 @@ fn undo_form(queue: &str, who: &str, own: &Own) -> Markup {
 }
 
 /// A reviewer's last verdicts.
-fn last(own: &[Own], who: &str, queue: &str, reads: bool) -> Markup {
+pub(super) fn last(own: &[Own], who: &str, queue: &str, reads: bool) -> Markup {
     let now = now();
     html! {
         @if own.is_empty() {
@@ -192,7 +194,7 @@ fn last(own: &[Own], who: &str, queue: &str, reads: bool) -> Markup {
             table class="words" {
                 thead { tr { th { "when" } th { "item" } th { "verdict" } th { "note" } th { span class="unseen" { "undo" } } } }
                 tbody {
-                    @for own in own.iter().take(20) {
+                    @for own in own.iter().take(LAST) {
                         tr {
                             td { (moment(own.at, now)) }
                             td class="id" { @if reads { (events::item(queue, &own.item)) } @else { (own.item) } }
