@@ -1,7 +1,7 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
 use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen};
-use super::format::{amount, between, count, now, percent, span};
+use super::format::{amount, between, count, moment, now, percent, rounded, span};
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::guard::Caller;
@@ -181,12 +181,19 @@ pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
             @for (evaluator, alarm) in changed {
                 li {
                     span class="warn" { "! " (evaluator) " changed" }
-                    " at " (super::format::moment(alarm.since.cast_signed() * SECOND, seen.now))
-                    " (" (percent(alarm.confidence)) " sure), " a href={ "/q/" (name) "#evaluators" } { "see" }
+                    " at " (moment(alarm.since.cast_signed() * SECOND, seen.now)) " (" (percent(alarm.confidence)) " sure): "
+                    (reading(alarm)) " " (rounded(alarm.before)) " → " (rounded(alarm.after)) ", " a href={ "/q/" (name) "#evaluators" } { "see" }
                 }
             }
         }
     }
+}
+
+fn reading(alarm: &jurybox::Alarm) -> String {
+    serde_json::to_value(alarm.reading)
+        .ok()
+        .and_then(|word| word.as_str().map(String::from))
+        .unwrap_or_default()
 }
 
 /// What a reviewer without the right to look sees: where to work.

@@ -1,7 +1,6 @@
 //! The panels of a queue that are words and numbers.
 
-use super::super::figures::SECOND;
-use super::super::format::{aligned, amount, count, in_address, moment, percent, rounded};
+use super::super::format::{aligned, amount, count, in_address, percent};
 use super::super::{events, overview};
 use super::{View, why};
 use crate::demo::Demo;
@@ -57,7 +56,7 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
                 tbody {
                     @for (style, of) in all.iter().enumerate() {
                         tr class=[of.muted.then_some("reference")] {
-                            td class="name" { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } }
+                            td class="name" { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } @if !of.alarms.is_empty() { " " span class="warn" title="It has changed: above is said when and how" { "!" } } }
                             td { b { (shares[style].map_or("–".into(), percent)) } }
                             td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
                             td class="muted" { (weights[style]) }
@@ -67,12 +66,6 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
                         }
                         @if let Some((twin, r)) = of.closest.as_ref().filter(|(_, r)| r.abs() >= 0.8) {
                             tr { td colspan="7" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}")) ")" } }
-                        }
-                        @for alarm in &of.alarms {
-                            tr { td colspan="7" class="warn" {
-                                "changed at " (moment(alarm.since.cast_signed() * SECOND, view.seen.now)) " (" (percent(alarm.confidence)) " sure): "
-                                (reading(alarm)) " " (rounded(alarm.before)) " → " (rounded(alarm.after))
-                            } }
                         }
                     }
                 }
@@ -92,13 +85,6 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
 fn influence(all: &[Evaluated]) -> Vec<Option<f64>> {
     let sum: f64 = all.iter().filter_map(Evaluated::pull).map(f64::abs).sum();
     all.iter().map(|of| of.pull().filter(|_| sum > 0.0).map(|pull| pull.abs() / sum)).collect()
-}
-
-fn reading(alarm: &jurybox::Alarm) -> String {
-    serde_json::to_value(alarm.reading)
-        .ok()
-        .and_then(|word| word.as_str().map(String::from))
-        .unwrap_or_default()
 }
 
 /// What may have been missed, as a share of all there was to catch.
