@@ -7,12 +7,15 @@ use crate::guard::Caller;
 use crate::handlers::{Asked, OfQueue, look};
 use crate::problem::Problem;
 use axum::extract::State;
-use jurybox_server::Happened;
+use jurybox_server::{Error, Happened, Queue};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 /// Entries on a page.
-const ENTRIES: u64 = 100;
+const ENTRIES: usize = 100;
+/// Entries that are read at once, and how often, until there are enough to show.
+const READ: u64 = 100;
+const READS: usize = 20;
 /// Items of one entry that are named.
 const NAMED: usize = 3;
 
@@ -20,6 +23,51 @@ const NAMED: usize = 3;
 #[derive(Deserialize)]
 pub(super) struct From {
     before: Option<u64>,
+    /// Whether what happens by itself is shown too.
+    #[serde(default)]
+    all: bool,
+}
+
+/// Whether an entry is of what happens by itself, again and again: heartbeats of desks, and time that passes.
+pub(super) fn is_routine(event: &Happened) -> bool {
+    matches!(event.kind, "extend" | "settle")
+}
+
+/// The last entries up to one that are wanted, newest first, as many as there are to be; the first entry that was read, and how many of those were
+/// not wanted. Where hardly any are wanted it is not looked all the way back.
+pub(super) fn back(
+    queue: &Queue,
+    last: u64,
+    most: usize,
+    wanted: impl Fn(&Happened) -> bool,
+) -> Result<(Vec<Happened>, u64, u64), Error> {
+    let (mut shown, mut first, mut left_out) = (Vec::new(), last + 1, 0);
+    for _ in 0..READS {
+        let (mut after, until) = (first.saturating_sub(READ + 1), first - 1);
+        let mut block = Vec::new();
+        // Entries about very many items come a few at a time.
+        while after < until {
+            let some = queue.happened(after, (until - after) as usize)?;
+            let Some(reached) = some.last().map(|event| event.seq) else { break };
+            after = reached;
+            block.extend(some);
+        }
+        for event in block.into_iter().rev() {
+            if shown.len() == most {
+                return Ok((shown, first, left_out));
+            }
+            first = event.seq;
+            if wanted(&event) {
+                shown.push(event);
+            } else {
+                left_out += 1;
+            }
+        }
+        if first <= 1 {
+            break;
+        }
+    }
+    Ok((shown, first, left_out))
 }
 
 /// The log, newest first.
@@ -27,24 +75,18 @@ pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
     OfQueue(queue): OfQueue,
-    Asked(From { before }): Asked<From>,
+    Asked(From { before, all }): Asked<From>,
 ) -> Result<Page, Problem> {
-    let (head, mut happened) = look(&app, &queue, move |found| {
+    let (head, last, (happened, first, left_out)) = look(&app, &queue, move |found| {
         let head = found.standing()?.head;
         let last = before.map_or(head, |before| head.min(before.saturating_sub(1)));
-        let (mut after, mut all) = (last.saturating_sub(ENTRIES), Vec::new());
-        // Entries about very many items come a few at a time.
-        while after < last {
-            let some = found.happened(after, (last - after) as usize)?;
-            let Some(reached) = some.last().map(|event| event.seq) else { break };
-            after = reached;
-            all.extend(some);
-        }
-        Ok((head, all))
+        Ok((head, last, back(found, last, ENTRIES, |event| all || !is_routine(event))?))
     })
     .await?;
-    happened.reverse();
-    let (first, last) = (happened.last().map_or(0, |one| one.seq), happened.first().map_or(0, |one| one.seq));
+    let here = |before: u64, all: bool| {
+        let also = if all { "&all=true" } else { "" };
+        format!("/q/{queue}/audit?before={before}{also}")
+    };
     let body = html! {
         (ways(&caller, Some(&queue), "Audit", None))
         main {
@@ -52,9 +94,11 @@ pub(super) async fn page(
             section class="panel" {
                 (list(&queue, &happened, now(), true))
                 p class="ways-on" {
-                    @if last < head { a href={ "/q/" (queue) "/audit" } { "newest" } }
-                    @if first > 1 { a href={ "/q/" (queue) "/audit?before=" (first) } { "older" } }
+                    @if last < head { a href=(here(head + 1, all)) { "newest" } }
+                    @if first > 1 { a href=(here(first, all)) { "older" } }
                     span class="small" { "entries " (count(first)) " to " (count(last)) " of " (count(head)) }
+                    @if left_out > 0 { span class="small" { (count(left_out)) " of them, of desks that keep what they hold and of time that passes, are left out: " a href=(here(last + 1, true)) { "show all" } } }
+                    @if all { span class="small" { a href=(here(last + 1, false)) { "without what happens by itself" } } }
                 }
             }
             p class="small" {

@@ -1,6 +1,7 @@
 //! What there is to see of a queue, read at once and kept for a moment; and what is reckoned from it.
 
 use super::alike::{Alike, ENOUGH};
+use super::events::{back, is_routine};
 use super::live::Weighed;
 use crate::app::App;
 use crate::handlers::look;
@@ -19,7 +20,7 @@ const VERDICTS: u64 = 20_000;
 /// Arrivals that are looked at.
 const ARRIVALS: u64 = 10_000;
 /// Entries of the log that are shown.
-const ENTRIES: u64 = 40;
+const ENTRIES: usize = 15;
 /// The best items that are explained.
 const BEST: usize = 20;
 
@@ -85,8 +86,7 @@ impl Seen {
         for item in ranked {
             best.extend(queue.explained(&item.id)?);
         }
-        let mut happened = queue.happened(standing.head.saturating_sub(ENTRIES), ENTRIES as usize)?;
-        happened.reverse();
+        let happened = back(queue, standing.head, ENTRIES, |event| !is_routine(event))?.0;
         let mut seen = Seen {
             now,
             head: standing.head,

@@ -5,7 +5,7 @@ use super::super::{events, overview};
 use super::{View, why};
 use crate::demo::Demo;
 use jurybox_draw::Bar;
-use jurybox_server::{Evaluated, Explained, Happened, Role};
+use jurybox_server::{Evaluated, Explained, Role};
 use maud::{Markup, PreEscaped, html};
 
 /// How the queue is, in one line, and what is wrong with it.
@@ -151,12 +151,10 @@ pub(super) fn top(view: &View<'_>) -> Markup {
     }
 }
 
-/// The log, newest first.
+/// The log, newest first, without what happens by itself.
 pub(super) fn feed(view: &View<'_>) -> Markup {
-    let shown: Vec<Happened> =
-        view.seen.happened.iter().filter(|event| event.kind != "settle").take(15).cloned().collect();
     html! {
-        (events::list(view.queue, &shown, view.seen.now, true))
+        (events::list(view.queue, &view.seen.happened, view.seen.now, true))
         p class="small" { a href={ "/q/" (view.queue) "/audit" } { "All of it" } }
     }
 }
