@@ -100,6 +100,11 @@ impl Import {
         } else {
             say(format_args!("reviewers are shown: {}", intake.shown().join(", ")));
         }
+        if queue.standing()?.config.audit_rate == 0.0 {
+            say(format_args!(
+                "note: no item is drawn whatever its scores (audit_rate is 0), so it will not be known what is missed: pass --audit-rate 0.02 with a new queue; in one that is there, `jurybox desk set` is for items that come in later"
+            ));
+        }
         let taken = intake.take(|request| {
             if ending.load(Ordering::Relaxed) {
                 bail!("the server ends; what was put in so far is in: run it again for the rest")
