@@ -33,14 +33,18 @@ function begin() {
       bar();
       fill();
     } else if (state === "locked") {
-      bar(`You have been logged out. ${waits(said)} in this browser. Log in in another tab to have it sent.`);
+      bar(`You have been logged out. ${waits(said)} in this browser. Log in in another tab to have it sent.${wanted()}`);
     } else {
-      bar(`The server cannot be reached. ${waits(said)} in this browser until it is back.`);
+      bar(`The server cannot be reached. ${waits(said)} in this browser until it is back.${wanted()}`);
     }
   });
 
   function waits(count) {
     return count === 1 ? "1 verdict waits" : `${count} verdicts wait`;
+  }
+
+  function wanted() {
+    return before?.wanted ? " The last one may have arrived: undo it then." : "";
   }
 
   // What the page came with.
@@ -195,8 +199,9 @@ function begin() {
       outbox.remove(back.id);
       return back.shown;
     }
+    back.wanted = true;
     if (outbox.has(back.id)) await outbox.flush();
-    if (outbox.has(back.id)) return bar(`${$("bar").textContent} The last one may have arrived: undo it then.`);
+    if (outbox.has(back.id)) return;
     if (refused.has(back.id)) return bar();
     const answer = await post(path + "undo", { reviewer, verdict: back.id }, back.id + "-undo");
     if (answer.away) return bar("The server cannot be reached: undo it once it is back.");
@@ -264,11 +269,13 @@ function begin() {
   $("stay").onclick = () => skipping(false);
   $("help").onclick = () => $("keys").showModal();
 
-  // A click into the frame of a payload would take the keys along; who gets there by keyboard wants to scroll in it.
+  // A click into the frame of a payload would take the keys along; who gets there by Tab, where browsers let them, wants to scroll in it.
+  let tabbed = 0;
+  window.addEventListener("keydown", (event) => event.key === "Tab" && (tabbed = Date.now()));
   window.addEventListener("blur", () =>
     setTimeout(() => {
-      const frame = document.activeElement;
-      if (frame?.matches("iframe:hover")) $("item").focus({ preventScroll: true });
+      const clicked = document.activeElement?.tagName === "IFRAME" && Date.now() - tabbed > 500;
+      if (clicked) $("item").focus({ preventScroll: true });
     }),
   );
 
