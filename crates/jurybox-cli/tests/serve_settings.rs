@@ -178,5 +178,6 @@ fn a_server_that_waits_for_its_records_is_not_ended_by_a_hangup() {
     let lines = BufReader::new(second.stderr.take().unwrap()).lines().map_while(Result::ok);
     let listens = lines.into_iter().any(|line| line.starts_with("listening on "));
     let _ = second.kill();
-    assert!(listens, "{:?}", second.wait());
+    let ended = second.wait();
+    assert!(listens, "{ended:?}");
 }
