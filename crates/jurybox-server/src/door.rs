@@ -21,7 +21,7 @@ const SOCKET: &str = "jurybox.sock";
 /// How much longer than they are told to wait callers wait for a server to greet them: it looks up a queue, or makes one.
 const GREETED: Duration = Duration::from_secs(5);
 /// And how much longer for an answer: there may be ten thousand items to take in, and others may be before them.
-const WORKED: Duration = Duration::from_secs(60);
+const WORKED: Duration = Duration::from_mins(1);
 
 /// The first thing that is said.
 #[derive(Debug, Serialize, Deserialize)]
