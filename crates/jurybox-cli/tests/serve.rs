@@ -160,6 +160,9 @@ fn lines_are_taken_in_while_they_come() {
     assert_eq!((&answer["accepted"], &answer["rejected"][0]["id"]), (&json!(5001), &json!("line 5001")));
     let again = server.ask_with("POST", "/v1/queues/q/items", &headers, &lines).ok();
     assert_eq!(again, answer, "with the same key, the same answer");
+    let other = r#"{"id": "other", "scores": {"b": 1}}"#;
+    let other = server.ask_with("POST", "/v1/queues/q/items", &[("Idempotency-Key", "load")], other);
+    assert_eq!(other.problem(422), "key_reused");
     assert_eq!(server.get(Q)["counts"]["items"], 5001);
     let one = server.post("/v1/queues/q/items", r#"{"id": "one", "scores": {"b": 1}}"#);
     assert_eq!(one["accepted"], 1);
@@ -280,6 +283,14 @@ fn verdicts_of_several_on_one_item_come_in_one_request() {
     let headers = [("Content-Type", "application/json"), ("Idempotency-Key", "other")];
     assert_eq!(server.ask_with("POST", "/v1/queues/q/verdicts", &headers, first).ok()["accepted"], 1);
     assert_eq!(server.ask_with("POST", "/v1/queues/q/verdicts", &headers, more).problem(422), "key_reused");
+    // Also where nothing came of its first part.
+    let headers = [("Content-Type", "application/json"), ("Idempotency-Key", "third")];
+    assert_eq!(server.ask_with("POST", "/v1/queues/q/verdicts", &headers, more).ok()["accepted"], 1);
+    let another = r#"{"verdicts": [{"id": "11", "item": "x2", "reviewer": "eve", "reward": 0}]}"#;
+    assert_eq!(
+        server.ask_with("POST", "/v1/queues/q/verdicts", &headers, another).problem(422),
+        "key_reused"
+    );
     let one = |i: usize| json!({"id": i.to_string(), "item": "x2", "reviewer": format!("r{i}"), "reward": 1});
     let crowd = json!({"verdicts": (0..102).map(one).collect::<Vec<_>>()}).to_string();
     let answer = server.ask("POST", "/v1/queues/q/verdicts", &crowd);

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::line::Address;
 use crate::store::Store;
 use crate::store::postgres::Postgres;
-use crate::store::sqlite::{FILE, Sqlite};
+use crate::store::sqlite::{Sqlite, check_is_there};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,10 +76,8 @@ impl Place {
     /// Refuses a folder in which there is nothing.
     pub(crate) fn check_is_there(&self) -> Result<(), Error> {
         match self {
-            Place::Folder(folder) if !folder.join(FILE).exists() => {
-                Err(Error::Open(format!("{self}: there is no desk in this folder")))
-            }
-            _ => Ok(()),
+            Place::Folder(folder) => check_is_there(folder),
+            Place::Database(_) => Ok(()),
         }
     }
 }

@@ -94,8 +94,19 @@ pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
         let queue = format!("queue {queue}, which is not there");
         found.push(Checked { queue, lost: many, problems: vec![problem], ..Checked::default() });
     }
+    let there = db.unique_indexes().map_err(corrupt)?;
+    for index in UNIQUE.iter().filter(|index| !there.iter().any(|there| there == *index)) {
+        for checked in &mut found {
+            checked.tell(format!(
+                "the index {index} is missing, or lets things be there twice: the database does not keep them from it"
+            ));
+        }
+    }
     Ok(found)
 }
+
+/// The indexes by which no item has another's id, no verdict another's, and no review two verdicts, in every version.
+const UNIQUE: [&str; 3] = ["items_by_key", "verdicts_by_id", "verdicts_that_stand"];
 
 /// An open item, as the checker sees it.
 struct Open {

@@ -81,6 +81,8 @@ pub(super) struct Records {
     pub(super) at: i64,
     /// From which entry on every entry owes a seal.
     pub(super) sealed_from: u64,
+    /// From where on its row says that seals are owed.
+    pub(super) sealed_said: Option<u64>,
     pub(super) log: Vec<Entry>,
     pub(super) items: Vec<Item>,
     pub(super) late: HashMap<u64, Vec<(u64, Vec<f64>)>>,
@@ -259,13 +261,14 @@ impl Records {
         let setups = setups.collect::<Found<Vec<Setup>>>()?;
         // Who could take seals away could change what was under them.
         let first = log.iter().find(|entry| entry.seal != Seal::None).map_or(head + 1, |entry| entry.seq);
-        let sealed_from = sealed.unwrap_or(first).min(first);
+        let (sealed_said, sealed_from) = (sealed, sealed.unwrap_or(first).min(first));
         let sealed = seals::of_rows(db, queue, &log)?;
         Ok(Records {
             name,
             head,
             at,
             sealed_from,
+            sealed_said,
             log,
             items,
             late,

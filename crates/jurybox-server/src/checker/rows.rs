@@ -56,6 +56,19 @@ impl Db {
         }
     }
 
+    /// The names of the indexes by which the database itself keeps something from being there twice.
+    pub(super) fn unique_indexes(&mut self) -> Found<Vec<String>> {
+        let sql = match self {
+            Db::Sqlite(_) => {
+                "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE UNIQUE %' AND ?1 = 0"
+            }
+            Db::Postgres(_) => {
+                "SELECT indexname::text FROM pg_indexes WHERE schemaname = 'jurybox' AND indexdef LIKE 'CREATE UNIQUE %' AND ?1::bigint = 0"
+            }
+        };
+        self.all(sql, 0, |row| row.text(0))
+    }
+
     /// All rows of a query about a queue, whose number is its `?1`.
     pub(super) fn all<T>(&mut self, sql: &str, queue: i64, read: impl Fn(&Row) -> Found<T>) -> Found<Vec<T>> {
         let table = sql.split(" FROM ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();

@@ -165,7 +165,12 @@ impl Row {
 impl Play<'_> {
     /// Compares every entry and its rows with their hashes.
     pub(super) fn compare_seals(&mut self) {
-        let owed = self.records.sealed_from;
+        let (owed, head) = (self.records.sealed_from, self.records.head);
+        if let Some(said) = self.records.sealed_said.filter(|said| *said > head + 1) {
+            self.found.tell(format!(
+                "the queue's row says that entries owe seals from {said} on, and the log ends at {head}: that was never so"
+            ));
+        }
         for entry in &self.records.log {
             match entry.seal {
                 Seal::None => {

@@ -132,6 +132,15 @@ fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
         checked.is_sound() && (checked.sealed_from, checked.unsealed) == (head + 1, head),
         "{checked:#?}"
     );
+    // Seals can be owed from the next entry on at the latest.
+    bare.change("UPDATE queues SET sealed = head + 2");
+    let told = verify(&bare.place).unwrap().remove(0);
+    assert!(told.problems[0].contains("owe seals from"), "{told:#?}");
+    bare.change("UPDATE queues SET sealed = head + 1");
+    bare.change("DROP INDEX verdicts_by_id");
+    bare.change("CREATE INDEX verdicts_by_id ON verdicts(queue, id)");
+    let told = verify(&bare.place).unwrap().remove(0).problems;
+    assert!(told.len() == 1 && told[0].contains("the index verdicts_by_id is missing"), "{told:#?}");
 }
 
 fn what_is_not_ours_or_of_a_later_version_is_refused(kind: Kind) {
@@ -146,6 +155,23 @@ fn what_is_not_ours_or_of_a_later_version_is_refused(kind: Kind) {
     drop(home.place.open(Duration::ZERO).unwrap());
     set_version(&home, 99);
     assert!(told(&home).contains("later program"), "{}", told(&home));
+}
+
+/// As where its rights do not let one look into it, which nobody can try who may do everything.
+#[test]
+#[cfg(unix)]
+fn a_folder_that_cannot_be_looked_into_is_not_said_to_be_empty() {
+    let aside = tempfile::tempdir().unwrap();
+    let circle = aside.path().join("circle");
+    std::os::unix::fs::symlink("circle", &circle).unwrap();
+    for told in
+        [Desk::open(&circle, None, Duration::ZERO).map(drop), backup(&circle, &aside.path().join("copy"))]
+    {
+        let told = told.unwrap_err().to_string();
+        assert!(told.contains("cannot be seen"), "{told}");
+    }
+    let told = Desk::open(aside.path(), None, Duration::ZERO).map(drop).unwrap_err().to_string();
+    assert!(told.contains("there is no desk in this folder"), "{told}");
 }
 
 #[test]

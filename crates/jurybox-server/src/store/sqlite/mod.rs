@@ -83,9 +83,7 @@ impl Sqlite {
     /// Opens the folder to read, whoever writes to it.
     pub(crate) fn open_to_read(folder: &Path) -> Result<Self, Error> {
         let file = folder.join(FILE);
-        if !file.exists() {
-            return Err(Error::Open(format!("{}: there is no desk in this folder", folder.display())));
-        }
+        check_is_there(folder)?;
         let store = Sqlite {
             folder: folder.into(),
             connection: connect(&file)?,
@@ -236,6 +234,16 @@ pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(file)
+}
+
+/// Refuses a folder in which there is no database, or in which nobody may see whether there is.
+pub(crate) fn check_is_there(folder: &Path) -> Result<(), Error> {
+    let refuse = |why: String| Err(Error::Open(format!("{}: {why}", folder.display())));
+    match folder.join(FILE).try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => refuse("there is no desk in this folder".into()),
+        Err(error) => refuse(format!("whether there is a desk in this folder cannot be seen: {error}")),
+    }
 }
 
 /// Makes a folder that nobody else on this machine may look into, where it is not there yet.
