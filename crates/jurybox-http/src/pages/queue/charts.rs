@@ -122,7 +122,7 @@ pub(super) fn errors(view: &View<'_>) -> Markup {
         }
         (PreEscaped(map.to_html()))
         p class="small" {
-            "Correlations of errors among the last " (alike.items) " decided items that were drawn on arrival, whatever their scores. Those that were picked for their scores are left out: among them, evaluators that agree look less alike than they are. Up to ±"
+            "Correlations of errors among the last " (alike.items) " decided items of those that were drawn on arrival, whatever their scores. What was not drawn and picked for its scores is left out: there, evaluators that agree look less alike than they are. Up to ±"
             (format!("{:.2}", alike.by_chance())) " is chance in 19 of 20 pairs. Independence is not knowledge."
         }
     }
