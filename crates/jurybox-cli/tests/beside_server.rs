@@ -41,6 +41,8 @@ fn a_file_becomes_a_desk_in_one_command_and_nothing_comes_twice() {
     let log = said(&server, "review them at http://");
     assert!(log.contains("evaluators: spam, abuse"), "{log}");
     assert!(log.contains("reviewers are shown: text"), "{log}");
+    // Nothing is drawn for audits: what that means is said before the file is in.
+    assert!(log.contains("audit_rate is 0"), "{log}");
     assert!(log.contains("scores: 6000 new, 0 updated, 0 unchanged, 0 refused"), "{log}");
     assert!(log.contains(&format!("http://{}/q/scores/desk", server.address)), "{log}");
     let queue = server.get("/v1/queues/scores");

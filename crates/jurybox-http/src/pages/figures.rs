@@ -164,7 +164,7 @@ impl Seen {
         worths.fold((0.0, 1.0), |(low, high), worth| (f64::min(low, worth), f64::max(high, worth)))
     }
 
-    /// Scores that all point up, with what the items were found to be worth; of those alone that were drawn, or of all.
+    /// Scores that all point up, with what the items were found to be worth; of those alone that were drawn on arrival, or of all.
     pub(super) fn lessons(&self, drawn: bool) -> Vec<(Vec<f64>, f64)> {
         let signs: Vec<f64> = self
             .config
@@ -175,7 +175,7 @@ impl Seen {
             .collect();
         self.decided()
             .into_iter()
-            .filter(|(work, _)| work.scores.len() == signs.len() && (work.explored || !drawn))
+            .filter(|(work, _)| work.scores.len() == signs.len() && (work.audit.is_some() || !drawn))
             .map(|(work, worth)| {
                 (work.scores.iter().zip(&signs).map(|(score, sign)| score * sign).collect(), worth)
             })
@@ -352,6 +352,7 @@ mod tests {
             reward: 1.0,
             decides: None,
             explored: false,
+            audit: None,
             seen: false,
             scores: Vec::new(),
             tags: [].into(),

@@ -9,6 +9,7 @@ use crate::handlers::Asked;
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, Plot, Scale};
 use jurybox_server::{Doors, Role};
 use maud::{Markup, PreEscaped, html};
@@ -115,6 +116,24 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
     }
 }
 
+/// What others would have found in each item that was picked: their names, their styles, where their lines are, and how sure that is. As long as
+/// drawn items wait there is an interval and no number within it: the line is the most that it may be, and says so.
+pub(super) fn others(seen: &Seen) -> Vec<(&'static str, usize, f64, Interval)> {
+    let (plain, random) = (seen.found.plain_mean.mean, seen.found.random.mean);
+    let all = [(["plain mean", "plain mean at most"], 6, plain), (["chance", "chance at most"], 3, random)];
+    let known = all.into_iter().filter_map(|(names, style, mean)| Some((names, style, mean?)));
+    known
+        .filter(|(.., mean)| mean.low.is_finite() && mean.high.is_finite())
+        .map(|([name, at_most], style, mean)| {
+            if mean.mean.is_finite() {
+                (name, style, mean.mean, mean)
+            } else {
+                (at_most, style, mean.high, mean)
+            }
+        })
+        .collect()
+}
+
 /// What was caught in stretches of time, against the plain mean and chance.
 pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     let bins = Bins::of(seen.picked(), seen.now, 24);
@@ -128,22 +147,14 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
         Curve::new(name, points.collect())
     };
     let mut curves = vec![curve("caught", &|worths| worths.iter().sum())];
-    for (name, share, style) in [("plain mean", &seen.found.plain_mean, 6), ("chance", &seen.found.random, 3)]
-    {
-        if let Some(mean) = share.mean.filter(|mean| mean.mean.is_finite()) {
-            let mut expected = curve(name, &|worths| worths.len() as f64 * mean.mean);
-            let ends = |(x, (_, worths)): (&f64, &(i64, Vec<f64>))| {
-                (*x, worths.len() as f64 * mean.low, worths.len() as f64 * mean.high)
-            };
-            expected.band = places
-                .iter()
-                .zip(&bins.each)
-                .map(ends)
-                .filter(|end| end.1.is_finite() && end.2.is_finite())
-                .collect();
-            (expected.style, expected.reference) = (Some(style), name == "chance");
-            curves.push(expected);
-        }
+    for (name, style, each, mean) in others(seen) {
+        let mut expected = curve(name, &|worths| worths.len() as f64 * each);
+        let ends = |(x, (_, worths)): (&f64, &(i64, Vec<f64>))| {
+            (*x, worths.len() as f64 * mean.low, worths.len() as f64 * mean.high)
+        };
+        expected.band = places.iter().zip(&bins.each).map(ends).collect();
+        (expected.style, expected.reference) = (Some(style), name.starts_with("chance"));
+        curves.push(expected);
     }
     let plot = Plot {
         title: String::new(),

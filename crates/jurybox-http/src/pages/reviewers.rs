@@ -241,6 +241,7 @@ mod tests {
             reward,
             decides: None,
             explored: false,
+            audit: None,
             seen: false,
             scores: Vec::new(),
             tags: [].into(),

@@ -30,6 +30,8 @@ pub struct Worked {
     pub decides: Option<f64>,
     /// Whether its pick was an audit.
     pub explored: bool,
+    /// The chance with which its item was drawn on arrival, where it was: whoever took it then, and why.
+    pub audit: Option<f64>,
     /// Whether its reviewer had given a verdict on its item before, and may have seen what was thought of it since: one that they took back or
     /// revised, however they came to have the item again.
     pub seen: bool,
@@ -105,7 +107,7 @@ impl Queue {
             for row in store.worked(queue, most)?.into_iter().rev() {
                 let WorkedRow { item, at, claimed, reviewer, source, label, reward, decides, explored, seen } = row;
                 let arrived = item.arrived;
-                let Added { n, scores, tags, .. } = item.into_added(&seatings, head.seq + 1);
+                let Added { n, scores, tags, audit, .. } = item.into_added(&seatings, head.seq + 1);
                 worked.push(Worked {
                     at,
                     claimed,
@@ -117,6 +119,7 @@ impl Queue {
                     reward,
                     decides,
                     explored,
+                    audit,
                     seen,
                     scores,
                     tags,

@@ -9,6 +9,7 @@ on_both!(
     a_note_stands_beside_its_verdict_until_the_item_is_erased,
     work_is_told_in_order_with_its_times,
     what_waits_is_known_by_its_age_and_its_date,
+    what_was_drawn_on_arrival_is_known_whoever_took_it_and_why,
 );
 
 fn filled(home: &Home) -> (Service, Queue) {
@@ -90,9 +91,28 @@ fn what_waits_is_known_by_its_age_and_its_date(kind: Kind) {
     let arrived = queue.listed(0, 1).unwrap()[0].arrived;
     let pulse = queue.pulse(1000, i64::MAX).unwrap();
     assert_eq!((pulse.oldest, pulse.due, pulse.ending), (Some(arrived), 1, 0));
+    assert!(pulse.since > 0 && pulse.since <= arrived);
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(3), filter: Filter::default() };
     queue.ask(Call::new("ann", claim)).unwrap();
     let pulse = queue.pulse(i64::MAX, i64::MAX).unwrap();
     assert_eq!((pulse.oldest, pulse.due, pulse.ending), (None, 2, 3));
     assert_eq!(queue.pulse(0, 0).unwrap().ending, 0);
+}
+
+fn what_was_drawn_on_arrival_is_known_whoever_took_it_and_why(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let evaluators = Evaluators::new(["a"]).unwrap();
+    let policy = "average".parse().unwrap();
+    let config = Config { policy, audit_rate: 1.0, audit_share: 0.0, ..Config::new(evaluators) };
+    let queue = service.create_for("ann", "q", &config).unwrap();
+    let scores = [("a".to_string(), Some(0.5))].into();
+    let items = vec![NewItem { id: "x".into(), scores, ..NewItem::default() }];
+    queue.ask(Call::new("ann", Request::Items(items))).unwrap();
+    let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() };
+    queue.ask(Call::new("ann", claim)).unwrap();
+    say(&queue, "v", "x", "ann", None);
+    // Picked for its value, and drawn all the same.
+    let work = queue.worked(9).unwrap().0.remove(0);
+    assert_eq!((work.explored, work.audit), (false, Some(1.0)));
 }

@@ -3,6 +3,7 @@
 use super::super::alike::ENOUGH;
 use super::super::figures::{Bins, SECOND, quantile, reliability as groups, unit};
 use super::super::format::span;
+use super::super::overview::{against, others};
 use super::View;
 use jurybox_draw::{Curve, Frame, HeatMap, Plot, Scale};
 use maud::{Markup, PreEscaped, html};
@@ -46,17 +47,16 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
     }
     let last = first + worths.len() as f64;
     let mut curves = vec![Curve::new("caught", ours)];
-    for (name, share, style) in [("plain mean", seen.found.plain_mean, 6), ("chance", seen.found.random, 3)] {
-        let Some(mean) = share.mean else { continue };
+    for (name, style, each, mean) in others(seen) {
         let ends = [first, last];
-        let mut curve = Curve::new(name, ends.iter().map(|x| (*x, x * mean.mean)).collect());
+        let mut curve = Curve::new(name, ends.iter().map(|x| (*x, x * each)).collect());
         curve.band = ends.iter().map(|x| (*x, x * mean.low, x * mean.high)).collect();
         curve.style = Some(style);
         curves.push(curve);
     }
     html! {
         (drawn(&plot("items picked", "caught", curves), &FRAME))
-        (super::super::overview::against(seen))
+        (against(seen))
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn errors(view: &View<'_>) -> Markup {
         }
         (PreEscaped(map.to_html()))
         p class="small" {
-            "Correlations of errors among the last " (alike.items) " decided items that were drawn on arrival, whatever their scores. Those that were picked for their scores are left out: among them, evaluators that agree look less alike than they are. Up to ±"
+            "Correlations of errors among the last " (alike.items) " decided items of those that were drawn on arrival, whatever their scores. What was not drawn and picked for its scores is left out: there, evaluators that agree look less alike than they are. Up to ±"
             (format!("{:.2}", alike.by_chance())) " is chance in 19 of 20 pairs. Independence is not knowledge."
         }
     }

@@ -52,14 +52,14 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
-                thead { tr { th { "name" } th { "influence" } th { span class="unseen" { "as a bar" } } th { "weight" } @if noise { th { "noise" } } th { "seen" } th { span class="unseen" { "mute" } } } }
+                thead { tr { th { "name" } th { "influence" } th { span class="unseen" { "as a bar" } } th class="weight" { "weight" } @if noise { th { "noise" } } th { "seen" } th { span class="unseen" { "mute" } } } }
                 tbody {
                     @for (style, of) in all.iter().enumerate() {
                         tr class=[of.muted.then_some("reference")] {
                             td class="name" { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } @if !of.alarms.is_empty() { " " span class="warn" title="It has changed: above is said when and how" { "!" } } }
                             td { b { (shares[style].map_or("–".into(), percent)) } }
                             td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
-                            td class="muted" { (weights[style]) }
+                            td class="weight muted" { (weights[style]) }
                             @if noise { td { (noises[style]) } }
                             td { (of.coverage.map_or("–".into(), percent)) }
                             td { a href={ "/q/" (view.queue) "/mute?evaluator=" (in_address(&of.name)) } { @if of.muted { "hear" } @else { "mute" } } }
