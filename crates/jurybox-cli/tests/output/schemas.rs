@@ -191,10 +191,11 @@ fn every_document_is_what_its_schema_says() {
     folder.ok("desk init desk --evaluators good,copy,bad,noise -q");
     let mut seen = BTreeSet::new();
     for command in commands {
-        let text = folder.stdout(command.split(' '));
-        match checked(&text) {
+        // Also one that ends with an error, since it refuses some of what it was given, says what became of the rest.
+        let output = folder.output_of(command.split(' '));
+        match checked(&String::from_utf8_lossy(&output.stdout)) {
             Ok(format) => seen.insert(format),
-            Err(wrong) => panic!("jurybox {command}: {wrong}"),
+            Err(wrong) => panic!("jurybox {command}: {wrong}\n{}", String::from_utf8_lossy(&output.stderr)),
         };
     }
     let described: BTreeSet<String> = std::fs::read_dir(folder_of_schemas())
