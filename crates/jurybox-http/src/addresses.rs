@@ -50,7 +50,7 @@ impl Drop for Place {
 fn household(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-        address => address,
+        address @ IpAddr::V4(_) => address,
     }
 }
 
