@@ -59,13 +59,10 @@ mod tests {
 
     fn of(rows: &[(f64, f64)], round: usize) -> Counted {
         let log = Log {
-            evaluators: jurybox::Evaluators::new(["a"]).unwrap(),
             scores: vec![0.0; rows.len()],
-            in_place: jurybox_files::InPlace::default(),
             rewards: rows.iter().map(|row| row.0).collect(),
             probabilities: rows.iter().map(|row| row.1).collect(),
-            rounds: vec![],
-            items: crate::replay::Items::default(),
+            ..Log::of(jurybox::Evaluators::new(["a"]).unwrap())
         };
         let numbers: Vec<usize> = (0..rows.len()).collect();
         counted(&log, &numbers.chunks(round).map(<[usize]>::to_vec).collect::<Vec<_>>())

@@ -102,15 +102,7 @@ impl World {
 
     pub(super) fn log(&self, rng: &mut impl Rng) -> Log {
         let evaluators = jurybox::Evaluators::new(["a", "b", "c"]).unwrap();
-        let mut log = Log {
-            evaluators,
-            scores: vec![],
-            in_place: jurybox_files::InPlace::default(),
-            rewards: vec![],
-            probabilities: vec![],
-            rounds: Vec::new(),
-            items: crate::replay::Items::default(),
-        };
+        let mut log = Log::of(evaluators);
         for round in 0..self.rounds {
             let Round { scores, rewards } = self.round(rng);
             let top = self.top(|item| scores[3 * item]);

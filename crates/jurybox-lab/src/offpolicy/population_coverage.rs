@@ -26,15 +26,7 @@ fn item(rng: &mut ChaCha8Rng) -> ([f64; 2], f64) {
 fn reviewed(floor: f64, seed: u64) -> Log {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
-    let mut log = Log {
-        evaluators,
-        scores: vec![],
-        in_place: jurybox_files::InPlace::default(),
-        rewards: vec![],
-        probabilities: vec![],
-        rounds: vec![],
-        items: crate::replay::Items::default(),
-    };
+    let mut log = Log::of(evaluators);
     for _ in 0..4000 {
         let (scores, reward) = item(&mut rng);
         let p = (1.0 / (1.0 + (1.5 * (scores[0] + scores[1])).exp())).max(floor);

@@ -12,15 +12,7 @@ fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Log, f
     let items = 20;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let evaluators = jurybox::Evaluators::new(["poor", "good"]).unwrap();
-    let mut log = Log {
-        evaluators,
-        scores: vec![],
-        in_place: jurybox_files::InPlace::default(),
-        rewards: vec![],
-        probabilities: vec![],
-        rounds: vec![],
-        items: crate::replay::Items::default(),
-    };
+    let mut log = Log::of(evaluators);
     let mut truth = 0.0;
     for round in 0..rounds {
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
@@ -153,15 +145,7 @@ fn advice_is_that_of_the_policy() {
 fn probabilities_count_where_every_row_has_a_reward() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
-    let mut log = Log {
-        evaluators,
-        scores: vec![],
-        in_place: jurybox_files::InPlace::default(),
-        rewards: vec![],
-        probabilities: vec![],
-        rounds: vec![],
-        items: crate::replay::Items::default(),
-    };
+    let mut log = Log::of(evaluators);
     for _ in 0..6000 {
         let (a, b): (f64, f64) = (rng.random(), rng.random());
         let p = 0.05 + 0.9 * a;
@@ -240,15 +224,7 @@ fn hidden_tenth(logs: u64) -> [f64; 4] {
     for seed in 0..logs {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let evaluators = jurybox::Evaluators::new(["poor", "good"]).unwrap();
-        let mut log = Log {
-            evaluators,
-            scores: vec![],
-            in_place: jurybox_files::InPlace::default(),
-            rewards: vec![],
-            probabilities: vec![],
-            rounds: vec![],
-            items: crate::replay::Items::default(),
-        };
+        let mut log = Log::of(evaluators);
         let mut truth = 0.0;
         for round in 0..100 {
             let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };

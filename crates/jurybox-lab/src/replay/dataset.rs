@@ -5,13 +5,13 @@
 
 use super::course::Course;
 use super::player::{Choice, Desk, Player, Scale, Seated, Turn};
-use super::{Items, Log, Protocol, ReplayOptions};
+use super::{Log, Protocol, ReplayOptions};
 use crate::error::Error;
 use crate::runner::{Running, kept};
 use jurybox::estimate::{Mle, Noise};
 use jurybox::toolbox::hash_text;
 use jurybox::{Evaluators, Jury, Link, Links, Spec};
-use jurybox_files::{InPlace, Roles, Table, Want};
+use jurybox_files::{Roles, Table, Want};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -184,13 +184,9 @@ impl Replay {
         stop: &AtomicBool,
     ) -> Result<Option<Vec<f64>>, Error> {
         let log = Log {
-            evaluators: Evaluators::new(&data.names)?,
             scores: data.scores.clone(),
-            in_place: InPlace::default(),
             rewards: data.rewards.clone(),
-            probabilities: Vec::new(),
-            rounds: Vec::new(),
-            items: Items::default(),
+            ..Log::of(Evaluators::new(&data.names)?)
         };
         let options = ReplayOptions {
             protocol: Protocol::Reuse,

@@ -29,6 +29,19 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    /// Without a row.
+    pub(crate) fn of(evaluators: Evaluators) -> Log {
+        Log {
+            evaluators,
+            scores: Vec::new(),
+            in_place: InPlace::default(),
+            rewards: Vec::new(),
+            probabilities: Vec::new(),
+            rounds: Vec::new(),
+            items: Items::default(),
+        }
+    }
+
     pub(crate) fn read(table: &Table) -> Result<Log, Error> {
         let taken = table.taken();
         let in_place = table.is_in_memory();
@@ -40,15 +53,7 @@ impl Log {
             upright: !in_place,
             ..Want::default()
         };
-        let mut log = Log {
-            evaluators: taken.evaluators().clone(),
-            scores: Vec::new(),
-            in_place: InPlace::default(),
-            rewards: Vec::new(),
-            probabilities: Vec::new(),
-            rounds: Vec::new(),
-            items: Items::default(),
-        };
+        let mut log = Log::of(taken.evaluators().clone());
         let mut ids: Vec<u64> = Vec::new();
         let mut by_key: HashMap<Box<str>, usize> = HashMap::new();
         table.scan(

@@ -38,7 +38,7 @@ pub(crate) use entrants::check_state;
 use entrants::{Entrant, entrants};
 use jurybox_files::Table;
 use measure::{Measures, Over};
-use play::Played;
+use play::{Played, Seat};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -117,12 +117,18 @@ pub(crate) fn replayed(
         watch.go_on()?;
         Ok(Course::of(log, options, run).offered(log, options.k))
     })?;
-    let results = in_parallel(entrants.len() * runs, threads, watch, |task| {
-        one(log, options, &entrants[task / runs], task % runs, watch)
+    // As many of a run together as leave work for every thread to the end.
+    let groups = (TASKS_EACH * threads).div_ceil(runs.max(1)).clamp(1, entrants.len());
+    let results = in_parallel(groups * runs, threads, watch, |task| {
+        let some: Vec<&Entrant> = entrants.iter().skip(task / runs).step_by(groups).collect();
+        together(log, options, &some, task % runs, watch)
     })?;
-    let mut results = results.into_iter();
-    let mut played: Vec<(Entrant, Vec<Played>)> =
-        entrants.into_iter().map(|entrant| (entrant, results.by_ref().take(runs).collect())).collect();
+    let mut results: Vec<_> = results.into_iter().map(Vec::into_iter).collect();
+    let mut played: Vec<(Entrant, Vec<Played>)> = Vec::with_capacity(entrants.len());
+    for (at, entrant) in entrants.into_iter().enumerate() {
+        let mine = &mut results[at % groups * runs..(at % groups + 1) * runs];
+        played.push((entrant, mine.iter_mut().filter_map(Iterator::next).collect()));
+    }
     let mut chosen = Vec::new();
     if options.picks.is_some() {
         for (entrant, runs) in played.iter_mut().filter(|(entrant, _)| entrant.is_policy()) {
@@ -144,20 +150,26 @@ fn over(log: &Log, options: &ReplayOptions) -> Over {
     }
 }
 
-/// One run of one entrant: a function of the file, the options and the number of the run, whoever else plays.
-fn one(
-    log: &Log,
+/// Tasks for each thread, at the least.
+const TASKS_EACH: usize = 4;
+
+/// One run of some entrants, for each a function of the file, the options and the number of the run, whoever else plays.
+fn together<'a>(
+    log: &'a Log,
     options: &ReplayOptions,
-    entrant: &Entrant,
+    entrants: &[&'a Entrant],
     run: usize,
-    watch: Watch<'_>,
-) -> Result<Played, Error> {
+    watch: Watch<'a>,
+) -> Result<Vec<Played>, Error> {
     let course = Course::of(log, options, run);
-    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-    rng.set_stream(2 * run as u64 + 1);
-    let keep = options.picks.is_some() && entrant.is_policy();
-    let desk = play::Table { log, k: options.k, keep, watch };
-    let known = entrant.knows_beforehand(log, options, &course, run);
     let again = options.protocol == Protocol::Reuse;
-    desk.play(&course, || entrant.player(log, known.as_ref(), again), &mut rng)
+    let seat = |&entrant: &&'a Entrant| -> Seat<'a> {
+        let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+        rng.set_stream(2 * run as u64 + 1);
+        let known = entrant.knows_beforehand(log, options, &course, run);
+        let make = Box::new(move || entrant.player(log, known.as_ref(), again));
+        Seat { make, rng, keep: options.picks.is_some() && entrant.is_policy() }
+    };
+    let seats = entrants.iter().map(seat).collect();
+    play::Table { log, k: options.k, watch }.play(&course, seats)
 }

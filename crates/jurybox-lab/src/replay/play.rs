@@ -1,4 +1,5 @@
-//! One player's run: shown, picked, told, and on to the next round.
+//! Runs: shown, picked, told, and on to the next round. Whoever plays the same run is shown its rounds together, so that rows, which lie all
+//! over the table, are fetched once.
 
 use super::Log;
 use super::course::{Course, Stage};
@@ -24,84 +25,105 @@ pub(crate) struct Played {
 }
 
 /// How a run is played.
+#[derive(Clone, Copy)]
 pub(crate) struct Table<'a> {
     pub(crate) log: &'a Log,
     pub(crate) k: usize,
-    /// Whether to keep every pick.
-    pub(crate) keep: bool,
     /// Who may say that it is enough.
     pub(crate) watch: Watch<'a>,
 }
 
-impl Table<'_> {
-    /// Plays a course; every stage is begun by a player as `make` makes it.
-    pub(crate) fn play(
-        self,
-        course: &Course,
-        make: impl Fn() -> Box<dyn Player>,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Played, Error> {
+/// Who plays a run.
+pub(crate) struct Seat<'a> {
+    /// A player as every stage is begun by.
+    pub(crate) make: Box<dyn Fn() -> Box<dyn Player> + 'a>,
+    pub(crate) rng: ChaCha8Rng,
+    /// Whether to keep every pick.
+    pub(crate) keep: bool,
+}
+
+impl<'a> Table<'a> {
+    /// Plays a course: what each earned.
+    pub(crate) fn play(self, course: &Course, seats: Vec<Seat<'a>>) -> Result<Vec<Played>, Error> {
         let (log, most) = (self.log, self.k);
-        let had = vec![false; log.rows()];
-        let mut run = Run { table: self, rng, had, round: 0, played: Played::default() };
+        let run = |seat| Run {
+            table: self,
+            seat,
+            had: vec![false; log.rows()],
+            round: 0,
+            played: Played::default(),
+        };
+        let mut runs: Vec<Run<'a>> = seats.into_iter().map(run).collect();
         let mut desk = Desk::default();
         for stage in &course.stages {
-            let mut player = make();
             match stage {
                 Stage::Pool { rows, budget } => {
-                    desk.lay(log, rows);
-                    let mut left = *budget;
-                    while left > 0 {
-                        let turn = Turn { desk: &desk, new: left == *budget, k: most.min(left) };
-                        left -= turn.k;
-                        let mut places = run.step(player.as_mut(), &turn, true)?;
-                        desk.take_away(&mut places, log.width());
-                        player.taken_away(&places);
+                    for run in &mut runs {
+                        let mut player = (run.seat.make)();
+                        desk.lay(log, rows);
+                        let mut left = *budget;
+                        while left > 0 {
+                            let turn = Turn { desk: &desk, new: left == *budget, k: most.min(left) };
+                            left -= turn.k;
+                            let mut places = run.step(player.as_mut(), &turn, true)?;
+                            desk.take_away(&mut places, log.width());
+                            player.taken_away(&places);
+                        }
                     }
                 }
-                Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => {
-                    let learns = if let Stage::Fold { rest, .. } = stage {
-                        let used = player.study(log, rest)?;
-                        let least = &mut run.played.studied;
-                        *least = Some(least.map_or(used, |least| least.min(used)));
-                        false
-                    } else {
-                        true
-                    };
+                Stage::Rounds(rounds) => {
+                    let mut players: Vec<Box<dyn Player>> =
+                        runs.iter().map(|run| (run.seat.make)()).collect();
                     for rows in rounds {
                         desk.lay(log, rows);
                         let turn = Turn { desk: &desk, new: true, k: most.min(rows.len()) };
-                        run.step(player.as_mut(), &turn, learns)?;
+                        for (run, player) in runs.iter_mut().zip(&mut players) {
+                            run.step(player.as_mut(), &turn, true)?;
+                        }
+                    }
+                }
+                // One after the other: some remember all that they have studied.
+                Stage::Fold { rest, rounds } => {
+                    for run in &mut runs {
+                        let mut player = (run.seat.make)();
+                        let used = player.study(log, rest)?;
+                        let least = &mut run.played.studied;
+                        *least = Some(least.map_or(used, |least| least.min(used)));
+                        for rows in rounds {
+                            desk.lay(log, rows);
+                            let turn = Turn { desk: &desk, new: true, k: most.min(rows.len()) };
+                            run.step(player.as_mut(), &turn, false)?;
+                        }
                     }
                 }
             }
         }
-        Ok(run.played)
+        Ok(runs.into_iter().map(|run| run.played).collect())
     }
 }
 
 /// A run under way.
-struct Run<'a, 'b> {
+struct Run<'a> {
     table: Table<'a>,
-    rng: &'b mut ChaCha8Rng,
+    seat: Seat<'a>,
     /// The rows that have had a label.
     had: Vec<bool>,
     round: usize,
     played: Played,
 }
 
-impl Run<'_, '_> {
+impl Run<'_> {
     /// One step; the places of what was picked.
     fn step(&mut self, player: &mut dyn Player, turn: &Turn<'_>, learns: bool) -> Result<Vec<usize>, Error> {
         self.table.watch.go_on()?;
-        let choices = player.pick(turn, self.rng)?;
+        let choices = player.pick(turn, &mut self.seat.rng)?;
         let (desk, log) = (turn.desk, self.table.log);
         let rows: Vec<usize> = choices.iter().map(|choice| desk.rows[choice.place]).collect();
         for (&row, choice) in rows.iter().zip(&choices) {
             self.played.rewards.push(log.rewards[row]);
             self.played.rows.push(row);
             self.played.again += usize::from(std::mem::replace(&mut self.had[row], true));
-            if self.table.keep {
+            if self.seat.keep {
                 let chosen = Chosen { round: self.round, row, probability: choice.probability };
                 self.played.chosen.push(chosen);
             }

@@ -59,7 +59,6 @@ fn copied(log: &Log, times: usize) -> Log {
     let rows = || (0..log.rows() * times).map(|at| at % log.rows());
     Log {
         scores: rows().flat_map(|row| log.row(row).to_vec()).collect(),
-        in_place: jurybox_files::InPlace::default(),
         rewards: rows().map(|row| log.rewards[row]).collect(),
         ..log.clone()
     }

@@ -25,15 +25,7 @@ fn world(rows: usize, signal: f64, seed: u64) -> Log {
         }
     }
     let evaluators = jurybox::Evaluators::new((0..4).map(|j| format!("e{j}"))).unwrap();
-    Log {
-        evaluators,
-        scores,
-        in_place: jurybox_files::InPlace::default(),
-        rewards,
-        probabilities: Vec::new(),
-        rounds: Vec::new(),
-        items: Items::default(),
-    }
+    Log { scores, rewards, ..Log::of(evaluators) }
 }
 
 fn options(protocol: Protocol, policies: &[&str]) -> ReplayOptions {
