@@ -30,6 +30,7 @@ __all__ = [
     "picks_from_parts",
     "plain",
     "policy_table",
+    "prevalence",
     "rank",
     "replay",
     "report",
