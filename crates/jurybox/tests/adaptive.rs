@@ -347,6 +347,36 @@ fn an_old_jury_knows_of_a_change_as_soon_as_a_young_one() {
     assert!(old > 0.97 * young, "{old} {young}");
 }
 
+/// Shows a jury rounds of 40 items in which the third evaluator becomes noisy in round `change`.
+fn shown(rounds: u64, change: u64) -> Jury {
+    let mut jury = seated("adaptive(forget=true)", J);
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    for at in 0..rounds {
+        let mut table = Vec::with_capacity(40 * J);
+        for _ in 0..40 {
+            let reward = normal(&mut rng);
+            table.extend((0..J).map(|j| {
+                let noise = if j == 2 && at >= change { 1.0 } else { 0.5 };
+                reward + noise * normal(&mut rng)
+            }));
+        }
+        jury.observe(&jury.scores(&table).unwrap(), at).unwrap();
+    }
+    jury
+}
+
+#[test]
+fn an_alarm_comes_within_forty_rounds_at_any_age() {
+    for change in [200, 12_000] {
+        let alarms = shown(change + 40, change).fit().alarms().to_vec();
+        assert!(!alarms.is_empty(), "{change}");
+        // It is told from the start of the span that the change came in or after; those of the last 72 steps have 16 or 32.
+        let right =
+            |alarm: &jurybox::Alarm| alarm.evaluator == 2 && (change - 32..=change).contains(&alarm.since);
+        assert!(alarms.iter().all(right), "{change}: {alarms:?}");
+    }
+}
+
 #[test]
 fn noise_that_grows_with_the_reward_is_a_curve_to_it() {
     // Evaluators scatter more over good items, so that extreme scores of either sign speak for them: no straight line.

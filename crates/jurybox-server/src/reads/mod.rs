@@ -9,6 +9,7 @@ mod export;
 mod happened;
 mod items;
 mod model;
+mod past;
 mod report;
 mod sample;
 pub(crate) mod worked;

@@ -2,6 +2,7 @@
 
 use super::bound::bounds;
 use super::model::oriented;
+use super::past::Past;
 use super::sample::{Scale, Stratum, others, total};
 use crate::Error;
 use crate::event::Source;
@@ -11,10 +12,9 @@ use crate::seatings::Seatings;
 use crate::service::Queue;
 use crate::store::lookups::Said;
 use crate::store::{Head, Store};
-use crate::stub::Stub;
 use jurybox::toolbox::Standard;
 use jurybox::{Evaluators, Interval};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// What a queue has found. Erased items are left out, save that they may have been worth anything.
 #[derive(Debug, Clone)]
@@ -219,48 +219,6 @@ fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<Found, Error> 
     }
     let found = gathered.found(&config.evaluators);
     Ok(if config.reward.is_some() { found } else { found.without_scale() })
-}
-
-/// What the report asks of the entries that set the queue up.
-#[derive(Debug, Default)]
-struct Past {
-    /// The share that is drawn, since each entry.
-    rates: Vec<(u64, f64)>,
-    /// Items that a lower quorum decided, with the entry and what they are worth: no verdict says so.
-    enough: HashMap<u64, (u64, f64)>,
-}
-
-impl Past {
-    fn read(store: &mut dyn Store, queue: i64, head: u64) -> Result<Self, Error> {
-        let mut past = Past::default();
-        for (seq, body) in store.bodies(queue, ["create", "configure"], head)? {
-            let (config, decided) = match Stub::from_text(&body)? {
-                Stub::Create { config, .. } => (config, Vec::new()),
-                Stub::Configure { config, decided } => (config, decided),
-                _ => continue,
-            };
-            past.rates.push((seq, config.audit_rate));
-            past.enough.extend(decided.into_iter().map(|item| (item.n, (seq, item.reward))));
-        }
-        Ok(past)
-    }
-
-    /// How many items came in under each rate, and how many of them are still there.
-    fn arrivals(&self, store: &mut dyn Store, queue: i64) -> Result<Vec<(f64, u64, u64)>, Error> {
-        let arrivals = store.arrivals(queue)?.into_iter();
-        Ok(arrivals
-            .map(|(seq, came, kept)| {
-                let before = self.rates.partition_point(|(since, _)| *since < seq);
-                (before.checked_sub(1).map_or(0.0, |at| self.rates[at].1), came, kept)
-            })
-            .collect())
-    }
-
-    /// What an item is worth by the verdicts there were when a lower quorum closed it, if it is closed by that still.
-    fn enough(&self, item: &ItemRow) -> Option<f64> {
-        let (seq, worth) = self.enough.get(&item.n)?;
-        (item.closed == Some(*seq)).then_some(*worth)
-    }
 }
 
 impl Seen {

@@ -35,7 +35,8 @@ pub struct Alarm {
     pub before: f64,
     /// See `before`.
     pub after: f64,
-    /// One less the probability that chance alone would show as much, over all evaluators, readings and rounds.
+    /// One less the probability that chance alone would show as much in one look, over all evaluators and readings. Who looks often
+    /// sees a false one more often: of 1,000 steady worlds, 9 raised one within 208 rounds.
     pub confidence: f64,
 }
 
