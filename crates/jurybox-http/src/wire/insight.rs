@@ -319,7 +319,7 @@ pub(crate) struct Report {
     /// The mean worth of the items that were given out for their value or their date, not drawn and not golden. Those that came back undecided
     /// (`given_back`) count at the worst they could be worth, at each end, and then `mean` is null: people may have judged the better ones.
     picked: MeanOf,
-    /// How many of those came back undecided: skipped, given back, held until the lease ran out, or closed.
+    /// How many of those came back undecided: skipped, given back, held until the lease ran out, closed by a rule, or waiting for a further verdict.
     given_back: u64,
     /// How many golden items people have decided: what they are was known before, and is not caught.
     golden: u64,

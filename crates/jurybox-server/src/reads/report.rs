@@ -29,7 +29,8 @@ pub struct Found {
     /// count at the worst they could be worth, at each end, and leave no single number: people may have judged the better ones. Without a
     /// scale it is the mean of what was seen and no more: its ends are NaN, as with `unasked`.
     pub picked: Share,
-    /// How many of those came back undecided: they were skipped, given back, held until the lease ran out, or closed.
+    /// How many of those came back undecided: they were skipped, given back, held until the lease ran out, closed without a person's
+    /// decision, or wait for a further verdict.
     pub given_back: u64,
     /// How many golden ones people have decided.
     pub golden: u64,
@@ -146,6 +147,8 @@ struct Gathered {
     golden: Tally,
     golden_drawn: Tally,
     given_back: u64,
+    /// Items that somebody has now.
+    in_hand: HashSet<u64>,
     scale: Scale,
 }
 
@@ -198,6 +201,8 @@ fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<Found, Error> 
         gathered.scale = Scale { low: scale.lowest, high: scale.highest };
     }
     gathered.given_back = store.given_back(queue, at)?;
+    let held = store.leases(queue)?.into_iter().filter(|held| held.lease.until > at);
+    gathered.in_hand = held.map(|held| held.n).collect();
     let asked: HashSet<u64> = store.asked_before(queue)?.into_iter().collect();
     let mut last: Option<Seen> = None;
     store.looked_at(queue, &mut |item, said| {
@@ -254,6 +259,7 @@ impl Gathered {
             golden: Tally::default(),
             golden_drawn: Tally::default(),
             given_back: 0,
+            in_hand: HashSet::new(),
             scale: Scale::USUAL,
         };
         for (rate, came, kept) in arrivals {
@@ -279,8 +285,11 @@ impl Gathered {
                 Some(worth) if seen.golden => self.golden.add(worth),
                 Some(worth) if seen.asked => self.picked.add(worth),
                 Some(worth) => self.unasked.add(worth),
-                // One that waits for a further verdict is on its way.
-                None => self.given_back += u64::from(seen.asked && !seen.open && !seen.erased),
+                None => {
+                    let came_back =
+                        seen.asked && !seen.golden && !seen.erased && !self.in_hand.contains(&seen.n);
+                    self.given_back += u64::from(came_back);
+                }
             }
             return;
         };

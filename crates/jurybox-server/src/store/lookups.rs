@@ -49,7 +49,7 @@ pub(crate) trait Lookups {
     fn arrivals(&mut self, queue: i64) -> Result<Vec<(u64, u64, u64)>, Error>;
     /// Every item that was drawn on arrival or has a verdict that stands, by number, once for each such verdict.
     fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error>;
-    /// Items with a verdict that names no claim, by somebody who had been given the item before.
+    /// Items with a verdict that names no claim, which had been given out before, to whomever.
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error>;
     /// How many items were given out for their value or their date, that are in nobody's hands at a time, and have no verdict that stands.
     fn given_back(&mut self, queue: i64, at: i64) -> Result<u64, Error>;

@@ -173,12 +173,12 @@ pub(crate) fn every() -> String {
 /// How many items each entry brought, and how many of them have not been erased.
 pub(crate) const ARRIVALS: &str =
     "SELECT seq, COUNT(*), COUNT(key) FROM items WHERE queue = ?1 GROUP BY seq ORDER BY seq";
-/// Items with a verdict that names no claim, by somebody who had been given the item before. Claims come first, since verdicts are
+/// Items with a verdict that names no claim, which had been given out before, to whomever. Claims come first, since verdicts are
 /// found by their items and claims are not.
-pub(crate) const ASKED_BEFORE: &str = "SELECT DISTINCT v.item FROM claims c CROSS JOIN verdicts v WHERE c.queue = ?1 AND v.queue = ?1 AND v.item = c.item AND v.reviewer = c.reviewer AND v.superseded_by IS NULL AND v.claim IS NULL AND v.source = 'reviewer' AND c.seq < v.seq";
+pub(crate) const ASKED_BEFORE: &str = "SELECT DISTINCT v.item FROM claims c CROSS JOIN verdicts v WHERE c.queue = ?1 AND v.queue = ?1 AND v.item = c.item AND v.superseded_by IS NULL AND v.claim IS NULL AND c.seq < v.seq";
 
-/// How many items were given out and not drawn, that are in nobody's hands now, and of which nobody has said anything.
-pub(crate) const GIVEN_BACK: &str = "SELECT COUNT(*) FROM (SELECT DISTINCT c.item FROM claims c JOIN items i ON i.queue = c.queue AND i.n = c.item WHERE c.queue = ?1 AND i.audit IS NULL AND i.key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.queue = c.queue AND v.item = c.item AND v.superseded_by IS NULL) AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.queue = c.queue AND l.item = c.item AND l.until > ?2)) given";
+/// How many items were given out, not drawn and not golden, that are in nobody's hands now, and of which nobody has said anything.
+pub(crate) const GIVEN_BACK: &str = "SELECT COUNT(*) FROM (SELECT DISTINCT c.item FROM claims c JOIN items i ON i.queue = c.queue AND i.n = c.item WHERE c.queue = ?1 AND i.audit IS NULL AND i.key IS NOT NULL AND i.tags NOT LIKE '%\"golden\":%' AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.queue = c.queue AND v.item = c.item AND v.superseded_by IS NULL) AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.queue = c.queue AND l.item = c.item AND l.until > ?2)) given";
 
 /// The labels of verdicts that stand, with the ends of their rewards.
 pub(crate) const REWARDS: &str = "SELECT label, MIN(reward), MAX(reward) FROM verdicts WHERE queue = ?1 AND superseded_by IS NULL GROUP BY label ORDER BY COALESCE(label, '')";

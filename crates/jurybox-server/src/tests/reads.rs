@@ -296,9 +296,9 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
         let tags = [("golden".to_string(), "1".to_string())].into();
         NewItem { tags, ..item(id, 99.0, None) }
     };
-    let items = (0..20).map(|n| item(&format!("i{n}"), f64::from(n), None)).chain([golden("g")]).collect();
-    queue.ask(Call::new("ann", Request::Items(items))).unwrap();
-    assert_eq!(claim(&queue, "ann", 11).len(), 11);
+    let items = (0..20).map(|n| item(&format!("i{n}"), f64::from(n), None));
+    queue.ask(Call::new("ann", Request::Items(items.chain([golden("g"), golden("h")]).collect()))).unwrap();
+    assert_eq!(claim(&queue, "ann", 12).len(), 12);
     say(
         &queue,
         vec![verdict("a", "i19", "ann", 1.0), verdict("b", "i18", "ann", 1.0), verdict("g", "g", "ann", 1.0)],
@@ -313,6 +313,9 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
         queue.ask(Call::new("ann", skip)).unwrap();
     }
     queue.ask(Call::new("ann", Request::Release { reviewer: "ann".into(), items: dull(12, 14) })).unwrap();
+    queue
+        .ask(Call::new("ann", Request::Release { reviewer: "ann".into(), items: vec!["h".into()] }))
+        .unwrap();
     let found = queue.found().unwrap();
     assert_eq!((found.picked.items, found.given_back, found.caught), (2, 6, 2.0));
     let picked = found.picked.mean.unwrap();
@@ -320,7 +323,16 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
     // Somebody else decides one of them.
     say(&queue, vec![verdict("c", "i17", "bob", 0.0)]);
     let found = queue.found().unwrap();
-    assert_eq!((found.given_back, found.unasked.items), (5, 1));
+    assert_eq!((found.given_back, found.picked.items, found.unasked.items), (5, 3, 0));
+    // A rule closes another: no person has decided it. And what nobody was given was not picked.
+    say(&queue, vec![NewVerdict { source: crate::Source::Automatic, ..verdict("d", "i16", "rule", 0.0) }]);
+    say(&queue, vec![verdict("e", "i0", "bob", 0.0)]);
+    let found = queue.found().unwrap();
+    assert_eq!((found.given_back, found.picked.items, found.unasked.items), (5, 3, 1));
+    // Where two must look, one that waits for the second is not decided.
+    queue.ask(Call::new("ann", Request::Configure(Change { quorum: Some(2), ..Change::default() }))).unwrap();
+    say(&queue, vec![verdict("f", "i11", "ann", 0.0)]);
+    assert_eq!(queue.found().unwrap().given_back, 6);
 }
 
 /// Two evaluators that have nothing to do with each other still have nothing, once the best by both are gone.
