@@ -129,10 +129,11 @@ impl Seen {
         delays(self.by_people(), &self.skipped)
     }
 
-    /// How much more is found for each item that is looked at than the plain mean of the scores would.
+    /// How much more is found at the least for each item that is looked at than the plain mean of the scores would: by the ends of both
+    /// intervals. A quotient of the means would be shown just where the plain mean was estimated too low.
     pub(super) fn times_plain_mean(&self) -> Option<f64> {
         let (ours, plain) = (self.found.picked.mean?, self.found.plain_mean.mean?);
-        (plain.mean > 0.0 && ours.mean > 0.0 && ours.low > plain.high).then(|| ours.mean / plain.mean)
+        (plain.high > 0.0 && ours.low > plain.high).then(|| ours.low / plain.high)
     }
 
     /// Each item that people have decided, by the verdict that did so first, with what the last word says that it is worth.

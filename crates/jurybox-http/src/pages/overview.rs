@@ -177,7 +177,7 @@ pub(super) fn against(seen: &Seen) -> Markup {
             @if let Some(plain) = found.plain_mean.mean { "; by the plain mean " (between(plain)) }
             @if let Some(random) = found.random.mean { "; by chance " (between(random)) }
             @if found.given_back > 0 { " (" (found.given_back) " more came back undecided: they may be worth anything)" }
-            @if let Some(times) = seen.times_plain_mean() { " · " b { (format!("{times:.1}")) " × plain mean" } }
+            @if let Some(times) = seen.times_plain_mean() { " · " b { "at least " (format!("{times:.1}")) " × plain mean" } }
             @if let Some(unknown) = found.unknown { ". What others would have found is not known: " (unknown) }
             "."
         }

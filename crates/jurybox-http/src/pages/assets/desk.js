@@ -66,6 +66,7 @@ function begin() {
     current = shown ?? null;
     desk.dataset.state = current ? "item" : "empty";
     $("item").innerHTML = current ? current.html : "";
+    fit();
     $("note").open = false;
     $("note-text").value = "";
     skipping(false);
@@ -74,6 +75,15 @@ function begin() {
       $("item").scrollTop = 0;
       $("item").focus({ preventScroll: true });
       window.scrollTo(0, 0);
+    }
+  }
+
+  // A frame as tall as what is in it: then the item is scrolled as a whole, by keys too.
+  function fit() {
+    for (const frame of $("item").querySelectorAll("iframe")) {
+      const grow = () => (frame.style.height = `${Math.min(frame.contentDocument?.documentElement.scrollHeight ?? 0, 30000)}px`);
+      frame.addEventListener("load", grow);
+      grow();
     }
   }
 
@@ -331,6 +341,7 @@ function begin() {
   window.addEventListener("online", () => outbox.flush());
 
   desk.dataset.live = "";
+  fit();
   if (current && outbox.holds(current.item)) show(null);
   const left = outbox.all().length;
   outbox.flush();

@@ -10,18 +10,28 @@ export class Outbox {
     this.told = told;
     this.rest = FIRST;
     this.sending = null;
+    this.held = null;
   }
 
   all() {
+    if (this.held) return this.held;
     try {
-      return JSON.parse(localStorage.getItem(this.place)) || [];
+      const kept = JSON.parse(localStorage.getItem(this.place));
+      // Whatever else somebody has put there would stand in the way of all that comes after it.
+      return Array.isArray(kept) ? kept.filter((entry) => entry?.id && entry.step && entry.body?.item !== undefined) : [];
     } catch {
       return [];
     }
   }
 
+  // Where the browser has no more room, this page keeps them for as long as it is open.
   keep(all) {
-    localStorage.setItem(this.place, JSON.stringify(all));
+    try {
+      localStorage.setItem(this.place, JSON.stringify(all));
+      this.held = null;
+    } catch {
+      this.held = all;
+    }
   }
 
   has(id) {

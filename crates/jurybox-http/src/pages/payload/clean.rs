@@ -1,7 +1,6 @@
 //! HTML that somebody else wrote, reduced to the structure of its text: no attributes, no elements but those that set text. What a reader of the
-//! page would see, the reviewer must see: tags and comments end where browsers end them, and words within attributes are written out.
-
-use jurybox_draw::escaped;
+//! page would see, the reviewer must see: tags and comments end where browsers end them, words within attributes are written out, and it is said
+//! where there is anything that this does not know how to show.
 
 /// Elements that set text and take no attribute to do it.
 const KEPT: [&str; 40] = [
@@ -52,6 +51,11 @@ const LISTS: [&str; 3] = ["ul", "tbody", "thead"];
 const DROPPED: [&str; 5] = ["script", "style", "template", "iframe", "title"];
 /// Attributes that readers see, or are led to.
 const SEEN: [&str; 6] = ["alt", "href", "label", "placeholder", "src", "value"];
+/// Elements that only hold others, or set a text that is shown all the same.
+const PLAIN: [&str; 24] = [
+    "address", "aside", "big", "body", "center", "cite", "col", "colgroup", "font", "footer", "head",
+    "header", "html", "img", "main", "mark", "nav", "q", "strike", "tfoot", "time", "tt", "u", "wbr",
+];
 /// How much of one is written out.
 const LONGEST: usize = 300;
 /// Elements that are never closed.
@@ -60,8 +64,17 @@ const SINGLE: [&str; 2] = ["br", "hr"];
 /// Elements within each other; nobody writes more.
 const DEEPEST: usize = 100;
 
-/// The text of a document with its structure. Every tag in it was written here.
-pub(super) fn cleaned(text: &str) -> String {
+/// What is left of a document.
+pub(super) struct Cleaned {
+    /// Its text with its structure. Every tag in it was written here.
+    pub(super) html: String,
+    /// Whether that is all of it: there is nothing but text, and elements that set text.
+    pub(super) is_all: bool,
+}
+
+/// The text of a document with its structure.
+pub(super) fn cleaned(text: &str) -> Cleaned {
+    let mut is_all = true;
     let mut html = String::with_capacity(text.len());
     let mut open: Vec<&'static str> = Vec::new();
     let mut rest = text;
@@ -73,8 +86,15 @@ pub(super) fn cleaned(text: &str) -> String {
             rest = &rest[1..];
             continue;
         };
+        let whole = &rest[..rest.len() - after.len()];
+        // One that never ends has taken all that follows.
+        is_all &= whole.ends_with('>');
         rest = after;
-        let Tag::Element { name, closes, words } = tag else { continue };
+        let Tag::Element { name, closes, words } = tag else {
+            is_all &= whole.to_ascii_lowercase().starts_with("<!doctype");
+            continue;
+        };
+        is_all &= KEPT.iter().chain(&LISTS).chain(&PLAIN).any(|other| **other == name);
         if let Some(dropped) = DROPPED.iter().find(|other| **other == name) {
             if !closes {
                 rest = past(rest, dropped);
@@ -110,22 +130,12 @@ pub(super) fn cleaned(text: &str) -> String {
     for name in open.into_iter().rev() {
         html = html + "</" + name + ">";
     }
-    html
+    Cleaned { html, is_all }
 }
 
-/// Text as it reads: the few names for characters that everybody writes, and then escaped.
+/// Text that is no tag. Names and numbers of characters (`&eacute;`) stay: a browser reads them as it would have.
 fn plain(text: &str) -> String {
-    let read = [
-        ("&nbsp;", "\u{a0}"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&#39;", "'"),
-        ("&amp;", "&"),
-    ]
-    .iter()
-    .fold(text.to_string(), |text, (name, character)| text.replace(name, character));
-    escaped(&read)
+    text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
 enum Tag {
@@ -247,7 +257,7 @@ mod tests {
             ("<", "&lt;"),
             ("</", "&lt;/"),
         ] {
-            assert_eq!(cleaned(text), clean, "{text}");
+            assert_eq!(cleaned(text).html, clean, "{text}");
         }
     }
 
@@ -273,8 +283,38 @@ mod tests {
             "<p =\">THREAT</p>",
             "<p a=b/>THREAT",
         ] {
-            assert!(cleaned(text).contains("THREAT"), "{text} became {}", cleaned(text));
+            let html = cleaned(text).html;
+            assert!(html.contains("THREAT"), "{text} became {html}");
         }
+    }
+
+    /// What browsers show and this does not is in the source, which is then shown too.
+    #[test]
+    fn what_cannot_be_shown_is_known() {
+        for text in [
+            "<svg><style><p>THREAT",
+            "<textarea><!--</textarea><p>THREAT",
+            "<noscript><p a='</noscript><p>THREAT",
+            "<iframe srcdoc='<p>THREAT'></iframe>",
+            "<template shadowrootmode=open>THREAT</template>",
+            "<svg><text><![CDATA[THREAT]]></text></svg>",
+            "<style>body::after{content:'THREAT'}</style>",
+            "<xmp><script>THREAT</xmp>",
+            "<object data='data:text/plain,THREAT'></object>",
+            "<p title='a",
+            "<!-- x -->",
+        ] {
+            assert!(!cleaned(text).is_all, "{text}");
+        }
+        for text in [
+            "<p class=x>a <b>b</b><br/></p>",
+            "<!DOCTYPE html><html><body><h1>t</h1><img src=x alt=y></body></html>",
+            "a < b",
+            "&eacute;",
+        ] {
+            assert!(cleaned(text).is_all, "{text}");
+        }
+        assert_eq!(cleaned("<p>caf&eacute; &#84;</p>").html, "<p>caf&eacute; &#84;</p>");
     }
 
     /// Whatever comes in, only tags of this file come out.
@@ -291,7 +331,7 @@ mod tests {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 text.push_str(pieces[(state >> 33) as usize % pieces.len()]);
             }
-            let clean = cleaned(&text);
+            let clean = cleaned(&text).html;
             for part in clean.split('<').skip(1) {
                 let name = part.split('>').next().unwrap().trim_start_matches('/');
                 assert!(KEPT.contains(&name) || LISTS.contains(&name), "{text:?} became {clean:?}");

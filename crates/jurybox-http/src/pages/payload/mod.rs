@@ -73,13 +73,21 @@ fn picture(source: &str) -> Markup {
     }
 }
 
-/// HTML as text with its structure, in a frame where nothing runs.
+/// HTML as text with its structure, in a frame where nothing runs; and as it was sent, where it has anything besides.
 fn framed(text: &str) -> Markup {
+    let clean::Cleaned { html: cleaned, is_all } = clean::cleaned(text);
     let inner = html! {
         link rel="stylesheet" href={ (super::assets::FOLDER.as_str()) "/page.css" };
-        div class="framed" { (PreEscaped(clean::cleaned(text))) }
+        div class="framed" { (PreEscaped(cleaned)) }
     };
-    html! { iframe sandbox="" title="The item's page" srcdoc=(inner.into_string()) {} }
+    html! {
+        // Without `allow-scripts` nothing can use that it is of the same origin; the desk sees how tall it is.
+        iframe sandbox="allow-same-origin" title="The item's page" srcdoc=(inner.into_string()) {}
+        @if !is_all {
+            p class="small" { "It has parts that are not shown above. All of it, as it was sent:" }
+            p class="text" { (text) }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -103,8 +111,12 @@ mod tests {
         }
         // Within the frame there is no script to begin with.
         let framed = text(&json!({ "html": format!("<p onclick=x>hi{hostile}</p>") }));
-        assert!(framed.contains("sandbox=\"\"") && framed.contains("&lt;p&gt;hi"), "{framed}");
-        assert!(!framed.contains("script") && !framed.contains("onclick"), "{framed}");
+        let (frame, source) = framed.split_once("</iframe>").unwrap();
+        assert!(frame.contains("sandbox=\"allow-same-origin\"") && frame.contains("&lt;p&gt;hi"), "{framed}");
+        assert!(!frame.contains("script&gt;") && !frame.contains("onclick"), "{framed}");
+        // What is not within it is there to be read, as text.
+        assert!(source.contains("&lt;script&gt;alert(1)"), "{framed}");
+        assert!(!text(&json!({ "html": "<p class=x>plain</p>" })).contains("as it was sent"));
     }
 
     #[test]
