@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import http.server
 import json
+import threading
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -143,3 +145,53 @@ def test_what_are_no_mappings_is_said() -> None:
     with pytest.raises(jb.Error, match="item `p`: its scores are "):
         item_of({"id": "p", "scores": [0.5]})
     assert plain({np.int64(1): 2}) == {"1": 2}
+
+
+def test_one_name_is_one_item_and_no_list_of_letters(address: str) -> None:
+    with jb.Client(address, patience=2.0) as client:
+        posts = client.queue("letters")
+        with pytest.raises(jb.Error, match="a list of names"):
+            posts.put("spam")
+        posts.put(["spam"], policy="average", k=3)
+        posts.add([{"id": name, "scores": {"spam": 1.0}} for name in ("1", "7", "17")])
+        assert len(posts.claim("ann", 3)) == 3
+        assert posts.release("ann", "17") == 1
+        assert {claim["item"] for claim in posts.held("ann")} == {"1", "7"}
+
+
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    """A proxy that sends on, or answers with a page."""
+
+    def do_DELETE(self) -> None:
+        self.send_response(301)
+        self.send_header("Location", "https://example.org/")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "6")
+        self.end_headers()
+        self.wfile.write(b"<html>")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_what_a_proxy_says_is_no_success() -> None:
+    with http.server.HTTPServer(("127.0.0.1", 0), Elsewhere) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        with jb.Client(f"http://127.0.0.1:{proxy.server_port}", patience=1.0) as client:
+            with pytest.raises(jb.client.ServerError, match="sends on to https://example.org/") as told:
+                client.queue("q").erase("x")
+            assert told.value.status == 301
+            with pytest.raises(jb.client.ServerError, match="no JSON"):
+                client.queues()
+        proxy.shutdown()
+
+
+def test_a_key_is_not_shown() -> None:
+    with pytest.raises(ValueError, match="no key has") as told:
+        jb.Client(key="sec\nret")
+    assert "sec" not in str(told.value)
+    assert jb.Client(key="secret\n")._key == "secret"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import ssl
 import time
@@ -12,9 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from ._plain import as_json
-from ._refusals import NotAnswered, refused
+from ._refusals import NotAnswered, elsewhere, read, refused
 
 if TYPE_CHECKING:
+    from email.message import Message
+
     from ._queue import Queue
 
 #: Statuses after which the same request may succeed.
@@ -42,7 +43,9 @@ class Client:
         self._secure = parts.scheme == "https"
         self._host, self._port = parts.hostname, parts.port
         self._path = parts.path.rstrip("/")
-        self._key = key if key is not None else os.environ.get("JURYBOX_KEY")
+        self._key = (key if key is not None else os.environ.get("JURYBOX_KEY", "")).strip()
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise ValueError("key= has signs in it that no key has")  # which ones is nobody's business
         self._patience, self._timeout = patience, timeout
         self._connection: http.client.HTTPConnection | None = None
 
@@ -86,7 +89,7 @@ class Client:
         until, wait, again = time.monotonic() + self._patience, 0.1, False
         while True:
             try:
-                status, said, after = self._once(method, path, sent, headers)
+                status, said, told = self._once(method, path, sent, headers)
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if isinstance(error, ssl.SSLCertVerificationError):
@@ -94,18 +97,21 @@ class Client:
                 if time.monotonic() + wait > until:
                     raise NotAnswered(f"{self!r} does not answer: {error}", code="away") from error
             else:
+                if 200 <= status < 300:
+                    return read(said, status)
                 if status < 400:
-                    return json.loads(said) if said else None
+                    raise elsewhere(status, told.get("Location"))
                 if status == 404 and method == "DELETE" and again:
                     return None  # it was there when it was first asked for
                 if status not in PASSING or time.monotonic() + wait > until:
                     raise refused(said, status)
-                wait = max(wait, after)
+                after = told.get("Retry-After", "")
+                wait = max(wait, float(after) if after.isascii() and after.isdigit() else 0.0)
             again = True
             time.sleep(min(wait, max(0.0, until - time.monotonic())))
             wait = min(wait * 2, 5.0)
 
-    def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes, float]:
+    def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes, Message]:
         if self._connection is None:
             kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
             self._connection = kind(self._host, self._port, timeout=self._timeout)
@@ -118,5 +124,4 @@ class Client:
         said = response.read()
         if cut:
             self.close()
-        after = response.getheader("Retry-After") or "0"
-        return response.status, said, float(after) if after.isdigit() else 0.0
+        return response.status, said, response.headers

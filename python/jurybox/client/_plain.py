@@ -82,6 +82,11 @@ def id_of(given: Any, name: str = "item") -> str:
     raise Error(f"{name}= {what}: an id is text or a whole number", code="id", value=given)
 
 
+def ids_of(given: Any) -> list[str]:
+    """Names of items; one alone is the name of one, not a list of its letters."""
+    return [id_of(given)] if isinstance(given, (str, bytes)) else [id_of(one) for one in given]
+
+
 def plain(value: Any, where: str = "") -> Any:
     """Any value as JSON has it; what is missing (NaN, NaT, NA) is null."""
     if value is None or type(value) in (str, bool, int):

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from .._errors import Error
 from ._answers import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._connection import Client
-from ._plain import as_json, id_of, item_of, score_of, verdict_of
+from ._plain import as_json, id_of, ids_of, item_of, score_of, verdict_of
 from ._refusals import not_taken
 
 #: Items that are sent together.
@@ -31,6 +31,8 @@ class Queue:
 
     def put(self, evaluators: Sequence[str | Mapping[str, str]], **settings: Any) -> dict[str, Any]:
         """Makes the queue, or sets it up so; ``settings`` are those of the server, such as ``k``, ``policy`` or ``lease_seconds``."""
+        if isinstance(evaluators, (str, bytes)):
+            raise Error(f"evaluators= is {evaluators!r}: a list of names, such as [{evaluators!r}]", code="evaluators", value=evaluators)
         named = [{"name": each} if isinstance(each, str) else dict(each) for each in evaluators]
         return cast("dict[str, Any]", self._client.ask("PUT", self._path, {"evaluators": named, **settings}))
 
@@ -87,11 +89,11 @@ class Queue:
 
     def extend(self, reviewer: str, items: Sequence[str] = ()) -> int:
         """Lets a reviewer keep items for another while; all of them where none are named. How many that were."""
-        return self._changed("claims/extend", {"reviewer": reviewer, "items": [id_of(item) for item in items]})
+        return self._changed("claims/extend", {"reviewer": reviewer, "items": ids_of(items)})
 
     def release(self, reviewer: str, items: Sequence[str] = ()) -> int:
         """Gives items back; all that the reviewer holds where none are named. How many that were."""
-        return self._changed("claims/release", {"reviewer": reviewer, "items": [id_of(item) for item in items]})
+        return self._changed("claims/release", {"reviewer": reviewer, "items": ids_of(items)})
 
     def skip(self, reviewer: str, item: str, reason: str) -> int:
         """Gives an item back that this reviewer does not want again."""

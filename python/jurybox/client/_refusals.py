@@ -38,10 +38,30 @@ class NotAnswered(Error):
     """The server could not be reached, for as long as was waited."""
 
 
+def read(said: bytes, status: int) -> Any:
+    """What a server answers, from JSON; nothing where it says nothing."""
+    try:
+        return json.loads(said) if said else None
+    except (ValueError, RecursionError) as error:
+        begins = said[:200].decode(errors="replace")
+        raise ServerError(f"the answer is no JSON: {begins}", code="unknown", status=status) from error
+
+
+def elsewhere(status: int, place: str | None) -> ServerError:
+    """A proxy sends whoever asks to another address: nothing was done, and what is sent twice to two places may be done twice."""
+    where = f" to {place}" if place else ""
+    return ServerError(
+        f"it was not done: the address sends on{where} ({status})",
+        code="elsewhere",
+        status=status,
+        advice="give the address at which the server itself answers",
+    )
+
+
 def refused(said: bytes, status: int) -> ServerError:
     try:
         problem = json.loads(said)
-    except ValueError:
+    except (ValueError, RecursionError):
         problem = None
     if not isinstance(problem, dict):
         problem = {"detail": said[:200].decode(errors="replace"), "code": "unknown"}
