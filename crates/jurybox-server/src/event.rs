@@ -150,6 +150,8 @@ pub struct Rescored {
     pub n: u64,
     /// All of its scores now; empty once erased.
     pub scores: Vec<f64>,
+    /// Whether one of them is the first by its evaluator, and not another in place of one that was there.
+    pub newly: bool,
 }
 
 /// An item given to a reviewer.

@@ -96,7 +96,10 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     if to.exists() {
         return Err(Error::Open(format!("{}: there is something already", to.display())));
     }
-    let aside = to.with_extension("unfinished");
+    // After the whole name: copies may differ in their endings alone.
+    let mut aside = to.to_path_buf().into_os_string();
+    aside.push(".unfinished");
+    let aside = std::path::PathBuf::from(aside);
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", to.display()));
     // Whoever was killed while they wrote one has left a part of it, and perhaps a journal that would be taken for this one's.
     let clear = || {

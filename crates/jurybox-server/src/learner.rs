@@ -1,7 +1,7 @@
 //! What a queue has learnt: a pure fold of its log.
 //!
 //! The model at entry m is what a jury learns from the facts *as they are known at m*: items in the order in which they were
-//! ripe, and again whenever they are given other scores after that, in rounds of 64; until there is a whole round, the items that have
+//! ripe, and again when an evaluator scores them for the first time after that, in rounds of 64; until there is a whole round, the items that have
 //! come in so far; lessons in the order in which their time to be taken back ran out; verdicts that were revised later by
 //! their last word; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
 //!
@@ -217,7 +217,7 @@ impl Learner {
                 for item in rescored {
                     if self.state.unripe.contains_key(&item.n) {
                         self.arrived(item.n, &item.scores, event.at)?;
-                    } else {
+                    } else if item.newly {
                         self.again(item.n, &item.scores, event.at)?;
                     }
                 }
@@ -295,7 +295,8 @@ impl Learner {
         self.show(n, unripe.scores, at)
     }
 
-    /// An item that was seen has other scores, which may be the first of an evaluator: it is seen again, as it is now.
+    /// An item that was seen has the first score of an evaluator: it is seen again, as it is now. With other scores in place of those
+    /// that were there it is not: who writes one item's scores a thousand times would show it to the jury as a thousand.
     fn again(&mut self, n: u64, scores: &[f64], at: i64) -> Result<(), Error> {
         if scores.is_empty() || self.known.erased.contains(&n) {
             return Ok(());

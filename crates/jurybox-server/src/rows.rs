@@ -157,8 +157,8 @@ pub(crate) struct Chunk {
     pub(crate) log: Vec<LogRow>,
     /// Items by their numbers, with the scores they came with.
     pub(crate) items: HashMap<u64, ItemRow>,
-    /// Late scores by their entries.
-    pub(crate) rescored: HashMap<u64, Vec<Rescored>>,
+    /// Late scores by their entries, with the numbers of their items.
+    pub(crate) rescored: HashMap<u64, Vec<(u64, Vec<f64>)>>,
     /// Picks by their entries, in the order of their places.
     pub(crate) picked: HashMap<u64, Vec<Picked>>,
     /// Verdicts by their entries, with their items as they were then.
@@ -221,7 +221,7 @@ impl Chunk {
                 });
                 Body::Configure { config: *config, decided: decided.collect::<Result<_, Error>>()? }
             }
-            Stub::Items { first, added, rescored } => {
+            Stub::Items { first, added, rescored, newly } => {
                 let items: Vec<Added> = (first..first + added)
                     .filter_map(|n| self.items.remove(&n))
                     .map(|row| Added {
@@ -236,7 +236,12 @@ impl Chunk {
                 // Fewer where items were erased since.
                 let late =
                     if rescored > 0 { self.rescored.remove(&seq).unwrap_or_default() } else { Vec::new() };
-                Body::Items { added: items, rescored: late }
+                let newly = newly.unwrap_or_default();
+                let late = late.into_iter().map(|(n, scores)| {
+                    let at = newly.partition_point(|(_, last)| *last < n);
+                    Rescored { n, scores, newly: newly.get(at).is_some_and(|(first, _)| *first <= n) }
+                });
+                Body::Items { added: items, rescored: late.collect() }
             }
             Stub::Claim { reviewer, k, filter, model, until, audits, picked } => {
                 let picks = self.picked.remove(&seq).unwrap_or_default();

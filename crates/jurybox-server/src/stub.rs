@@ -31,6 +31,9 @@ pub(crate) enum Stub {
         first: u64,
         added: u64,
         rescored: u64,
+        /// Those of them that an evaluator scores for the first time, in stretches of numbers; none where it does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        newly: Option<Vec<(u64, u64)>>,
     },
     Claim {
         reviewer: String,
@@ -80,6 +83,18 @@ pub(crate) enum Stub {
     Settle,
 }
 
+/// Growing numbers as the first and the last of those that follow each other.
+pub(crate) fn stretches(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
+    for n in numbers {
+        match stretches.last_mut() {
+            Some((_, last)) if *last + 1 == n => *last = n,
+            _ => stretches.push((n, n)),
+        }
+    }
+    stretches
+}
+
 #[derive(Serialize, Deserialize)]
 struct Versioned {
     v: u32,
@@ -112,6 +127,10 @@ impl Stub {
                 first: added.first().map_or(0, |item| item.n),
                 added: added.len() as u64,
                 rescored: rescored.len() as u64,
+                newly: (!rescored.is_empty()).then(|| {
+                    let newly = rescored.iter().filter(|item| item.newly);
+                    stretches(newly.map(|item| item.n))
+                }),
             },
             Body::Claim { reviewer, k, filter, model, until, audits, picks } => Stub::Claim {
                 reviewer: reviewer.clone(),

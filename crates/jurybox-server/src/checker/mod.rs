@@ -367,6 +367,13 @@ impl Play<'_> {
             if row.len() != width {
                 self.found.tell(format!("item {n} got {} scores, and {width} evaluators sat", row.len()));
             } else if let Some(open) = self.open.get_mut(n) {
+                let first = open.row.iter().zip(row).any(|(before, now)| before.is_nan() && !now.is_nan());
+                if entry.body["newly"].is_array() && first != self.records.newly(entry.seq, *n) {
+                    self.found.tell(format!(
+                        "entry {} is wrong about whether an evaluator scores item {n} for the first time",
+                        entry.seq
+                    ));
+                }
                 open.row.clone_from(row);
                 self.values.remove(n);
             }

@@ -98,7 +98,8 @@ impl<'a> Models<'a> {
         (seq as usize).checked_sub(1).and_then(|at| self.records.log.get(at)).map_or(0, |entry| entry.at)
     }
 
-    /// When each item was seen: complete, touched, or old enough, whichever came first; and with every later change of its scores.
+    /// When each item was seen: complete, touched, or old enough, whichever came first; and with every later entry by which an evaluator
+    /// scores it for the first time.
     fn write_down_sightings(&mut self) {
         let records = self.records;
         let mut touched: HashMap<u64, (u64, u64)> = HashMap::new();
@@ -161,7 +162,7 @@ impl<'a> Models<'a> {
             self.steps.push(Step { place, item: item.n, what: What::Seen { at } });
             for (seq, _) in records.late_of.get(&item.n).into_iter().flatten() {
                 let again = (*seq, 1, 0, 0, (1 << 40) + item.n, 0);
-                if again > place {
+                if again > place && self.records.newly(*seq, item.n) {
                     let what = What::Seen { at: self.at(*seq) };
                     self.steps.push(Step { place: again, item: item.n, what });
                 }

@@ -7,6 +7,7 @@ use crate::board::blocks::OPEN;
 use crate::config::Doors;
 use crate::event::{Added, Body, Rescored};
 use crate::request::{Answer, MOST_AT_ONCE, NewItem, Rejected};
+use crate::stub::stretches;
 use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::{BTreeMap, HashMap};
 
@@ -108,8 +109,12 @@ impl Desk<'_> {
             }
         }
         let answer = Answer::Items { accepted: added.len() as u64, updated, unchanged, ignored, rejected };
-        let rescored: Vec<Rescored> =
-            rescored.into_iter().map(|(n, scores)| Rescored { n, scores }).collect();
+        let rescored = rescored.into_iter().map(|(n, scores)| {
+            let before = board.blocks.scores(n).unwrap_or_default();
+            let newly = before.iter().zip(&scores).any(|(before, now)| before.is_nan() && !now.is_nan());
+            Rescored { n, scores, newly }
+        });
+        let rescored: Vec<Rescored> = rescored.collect();
         let nothing = added.is_empty() && rescored.is_empty() && payloads.is_empty();
         let body = (!nothing).then_some(Body::Items { added, rescored });
         Ok(Decision { keys, payloads, ..Decision::new(body, answer) })
@@ -170,25 +175,21 @@ impl Desk<'_> {
         reason: &str,
     ) -> Result<Decision, Error> {
         check_name("the reason", reason).map_err(Error::Refused)?;
-        let mut ranges: Vec<(u64, u64)> = Vec::new();
-        let mut changed = 0;
+        let mut closed = Vec::new();
         for block in self.board.blocks.iter() {
             for row in 0..block.flags.len() {
                 let n = block.number(row);
                 let wanted = block.flags[row] & OPEN != 0
                     && before.is_none_or(|before| block.arrived[row] < before)
                     && self.board.tags(n).is_some_and(|tags| filter.takes(tags));
-                if !wanted {
-                    continue;
-                }
-                changed += 1;
-                match ranges.last_mut() {
-                    Some((_, last)) if *last + 1 == n => *last = n,
-                    _ => ranges.push((n, n)),
+                if wanted {
+                    closed.push(n);
                 }
             }
         }
-        let body = (changed > 0).then(|| Body::Close { reason: reason.into(), items: ranges });
+        let changed = closed.len() as u64;
+        let items = stretches(closed.into_iter());
+        let body = (changed > 0).then(|| Body::Close { reason: reason.into(), items });
         Ok(Decision::new(body, Answer::Changed { changed }))
     }
 

@@ -19,6 +19,7 @@ on_both!(
     what_was_folded_again_is_not_folded_again_on_opening,
     tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found,
     an_evaluator_whose_scores_come_after_the_items_were_seen_is_learnt_from,
+    an_item_whose_scores_are_written_again_and_again_is_one_item,
 );
 
 fn quiet() -> Config {
@@ -104,6 +105,28 @@ fn an_evaluator_whose_scores_come_after_the_items_were_seen_is_learnt_from(kind:
     let found = names(life.ask(claim("bob", 20)).unwrap());
     assert!(found.iter().all(|name| bright(name[1..].parse().unwrap()) > 0.0), "{found:?}");
     assert_eq!(found.len(), 20);
+    sound(&life);
+}
+
+fn an_item_whose_scores_are_written_again_and_again_is_one_item(kind: Kind) {
+    let mut life = Life::new(kind, 1, &Config { settle_seconds: 0, ..quiet() });
+    life.ask(Request::Items((0..128).map(|i| all(i, f64::from(i * 37 % 100))).collect())).unwrap();
+    life.ask(Request::Items(vec![item(128, &[("a", 1.0)])])).unwrap();
+    let seen = |life: &Life| life.clerk.replica.learner.jury().seen().items;
+    assert_eq!(seen(&life), 128);
+    for again in 0..100 {
+        let odd = f64::from(again % 2);
+        life.ask(Request::Items(vec![item(128, &[("a", odd)]), item(7, &[("a", odd), ("b", -odd)])])).unwrap();
+    }
+    for again in 0..100 {
+        life.ask(Request::Items(vec![item(128, &[("b", f64::from(again)), ("c", 0.5)])])).unwrap();
+    }
+    // One that waits for its round, and once more with its first scores by `b` and `c`: two of 64.
+    life.ask(Request::Items((200..261).map(|i| all(i, f64::from(i))).collect())).unwrap();
+    assert_eq!(seen(&life), 128);
+    life.ask(Request::Items(vec![all(300, 1.0)])).unwrap();
+    assert_eq!(seen(&life), 192);
+    life.ask(claim("ann", 5)).unwrap();
     sound(&life);
 }
 

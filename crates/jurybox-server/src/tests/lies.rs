@@ -34,6 +34,11 @@ const LIES: &[(&str, &str, &str)] = &[
         "late scores were written",
     ),
     (
+        "an entry hides that scores are the first by their evaluator",
+        "UPDATE log SET body = replace(body, '\"newly\":[[', '\"newly\":[],\"once\":[[') WHERE kind = 'items'",
+        "for the first time",
+    ),
+    (
         "scores were changed",
         "UPDATE items SET scores = zeroblob(24) WHERE n = (SELECT item FROM claims WHERE seq = (SELECT MAX(seq) FROM claims) LIMIT 1);
          DELETE FROM rescored WHERE n = (SELECT item FROM claims WHERE seq = (SELECT MAX(seq) FROM claims) LIMIT 1)",

@@ -4,7 +4,7 @@ use super::Postgres;
 use super::read::{all, get, item, scores, verdict};
 use super::say::Said;
 use crate::Error;
-use crate::event::{Picked, Rescored};
+use crate::event::Picked;
 use crate::rows::{Chunk, LogRow};
 use crate::store::sql;
 use crate::store::value::values;
@@ -46,7 +46,7 @@ impl Postgres {
             chunk.items.insert(row.n, row);
         }
         for row in next(rescored) {
-            let late = Rescored { n: get(&row, 1)?, scores: scores(&row, 2)? };
+            let late = (get(&row, 1)?, scores(&row, 2)?);
             chunk.rescored.entry(get(&row, 0)?).or_default().push(late);
         }
         for row in next(picked) {

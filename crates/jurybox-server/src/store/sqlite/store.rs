@@ -5,7 +5,7 @@ use super::{FILE, Sqlite, connect, db};
 use crate::Error;
 use crate::board::work::Lease;
 use crate::error::corrupt;
-use crate::event::{Event, Picked, Rescored};
+use crate::event::{Event, Picked};
 use crate::rows::{Chunk, Found, ItemRow, LogRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::write::ops_of;
@@ -240,9 +240,8 @@ impl Store for Sqlite {
         }
         let kinds: std::collections::HashSet<&str> = chunk.log.iter().map(|row| row.kind.as_str()).collect();
         if kinds.contains("items") {
-            let read =
-                |row: &Row<'_>| Ok((get(row, 0)?, Rescored { n: get(row, 1)?, scores: scores(row, 2)? }));
-            for (seq, row) in self.rows::<(u64, Rescored)>(sql::RESCORED, stretch, read)? {
+            let read = |row: &Row<'_>| Ok((get(row, 0)?, (get(row, 1)?, scores(row, 2)?)));
+            for (seq, row) in self.rows::<(u64, _)>(sql::RESCORED, stretch, read)? {
                 chunk.rescored.entry(seq).or_default().push(row);
             }
         }
