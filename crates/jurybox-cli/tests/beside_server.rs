@@ -156,7 +156,8 @@ fn a_desk_goes_on_while_a_server_has_its_folder() {
     assert_eq!((&status["config"]["k"], &status["config"]["muted"]), (&json!(7), &json!(["abuse"])));
     assert_eq!(status["counts"]["closed"], 1);
     assert_eq!(server.get("/v1/queues/desk")["k"], 7);
-    assert!(folder.stdout("desk report desk".split(' ')).contains("spam"));
+    let report = folder.stdout("desk report desk".split(' '));
+    assert!(report.contains("spam") && report.contains("looked at"), "{report}");
     // One without a score has no value, and is given out all the same.
     server.post("/v1/queues/desk/items", r#"{"id": "bare"}"#);
     assert_eq!(folder.stdout("desk pick desk --reviewer cy -k 100".split(' ')).lines().count(), 19);

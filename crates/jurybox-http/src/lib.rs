@@ -42,3 +42,4 @@ pub use listen::{Listening, listen};
 pub use problem::Problem;
 pub use settings::{Limits, Log, Proxy, Settings, Tls, Webhooks};
 pub use tls::Certificate;
+pub use wire::report_document;

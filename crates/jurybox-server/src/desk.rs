@@ -6,9 +6,12 @@ use crate::config::Config;
 use crate::door::{Asked, Greeting, There};
 use crate::place::Place;
 use crate::request::{Answer, Call, Claimed, Request};
+use crate::reads::found;
 use crate::store::Store;
-use crate::{Error, ExportPage};
+use crate::store::sqlite::Sqlite;
+use crate::{Error, ExportPage, Found};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A queue in a folder, held by this process until it is dropped; or in a database, beside all others who serve it.
@@ -40,8 +43,8 @@ pub struct Desk {
 enum At {
     /// Here: this process has the folder, or a connection to the database.
     Here(Box<Clerk>),
-    /// With a server that has the folder.
-    There(There),
+    /// With a server that has this folder.
+    There(There, PathBuf),
 }
 
 /// How a queue stands.
@@ -99,7 +102,7 @@ impl Desk {
     pub fn ask(&mut self, call: &Call) -> Result<Answer, Error> {
         let clerk = match &mut self.at {
             At::Here(clerk) => clerk,
-            At::There(there) => return there.ask(&Asked::Call(Box::new(call.clone()))),
+            At::There(there, _) => return there.ask(&Asked::Call(Box::new(call.clone()))),
         };
         if clerk.replica.learner.is_stale() {
             clerk.freshen()?;
@@ -114,7 +117,7 @@ impl Desk {
     pub fn held(&mut self, reviewer: &str) -> Result<Vec<Claimed>, Error> {
         match &mut self.at {
             At::Here(clerk) => clerk.held(reviewer),
-            At::There(there) => there.ask(&Asked::Held { reviewer: reviewer.into() }),
+            At::There(there, _) => there.ask(&Asked::Held { reviewer: reviewer.into() }),
         }
     }
 
@@ -122,7 +125,7 @@ impl Desk {
     pub fn last_verdict(&mut self, item: &str, reviewer: &str) -> Result<Option<(String, f64)>, Error> {
         match &mut self.at {
             At::Here(clerk) => clerk.last_verdict(item, reviewer),
-            At::There(there) => {
+            At::There(there, _) => {
                 there.ask(&Asked::LastVerdict { item: item.into(), reviewer: reviewer.into() })
             }
         }
@@ -132,7 +135,7 @@ impl Desk {
     pub fn tidy(&mut self) -> Result<(), Error> {
         match &mut self.at {
             At::Here(clerk) => clerk.tidy(),
-            At::There(_) => Ok(()),
+            At::There(..) => Ok(()),
         }
     }
 
@@ -143,7 +146,7 @@ impl Desk {
                 settle(clerk)?;
                 clerk.status()
             }
-            At::There(there) => there.ask(&Asked::Status),
+            At::There(there, _) => there.ask(&Asked::Status),
         }
     }
 
@@ -154,15 +157,30 @@ impl Desk {
                 settle(clerk)?;
                 Ok(clerk.replica.learner.jury().clone())
             }
-            At::There(there) => Ok(jurybox::Jury::from_json(&there.ask::<String>(&Asked::Jury)?)?),
+            At::There(there, _) => Ok(jurybox::Jury::from_json(&there.ask::<String>(&Asked::Jury)?)?),
         }
+    }
+
+    /// What has been found, against what picking otherwise would have.
+    pub fn found(&mut self) -> Result<Found, Error> {
+        let (mut store, queue): (Box<dyn Store>, i64) = match &mut self.at {
+            At::Here(clerk) => (clerk.another_store()?, clerk.queue()),
+            // Whoever writes to the folder, its database can be read meanwhile.
+            At::There(there, folder) => {
+                let name = there.ask::<Status>(&Asked::Status)?.queue;
+                let mut store = Box::new(Sqlite::open_to_read(folder)?);
+                let queue = find(store.as_mut(), Some(&name))?.0;
+                (store, queue)
+            }
+        };
+        found(store.as_mut(), queue)
     }
 
     /// Items with all that was said of them, after the one of that number, so many numbers further; erased ones are left out.
     pub fn exported(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
         match &mut self.at {
             At::Here(clerk) => clerk.exported(after, many),
-            At::There(there) => there.ask(&Asked::Exported { after, many }),
+            At::There(there, _) => there.ask(&Asked::Exported { after, many }),
         }
     }
 
@@ -170,7 +188,7 @@ impl Desk {
     pub fn tag_names(&mut self) -> Result<Vec<String>, Error> {
         match &mut self.at {
             At::Here(clerk) => clerk.tag_names(),
-            At::There(there) => there.ask(&Asked::TagNames),
+            At::There(there, _) => there.ask(&Asked::TagNames),
         }
     }
 }
@@ -190,7 +208,7 @@ fn knock(
     let Place::Folder(folder) = place else { return None };
     let greeting = Greeting { queue: queue.map(Into::into), make: make.cloned() };
     let there = There::knock(folder, &greeting, wait)?;
-    Some(there.map(|there| Desk { at: At::There(there) }))
+    Some(there.map(|there| Desk { at: At::There(there, folder.clone()) }))
 }
 
 /// The number and the name of a queue.

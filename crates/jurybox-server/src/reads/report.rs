@@ -192,6 +192,14 @@ impl Queue {
     }
 }
 
+/// What a queue has found, all of it as it is at one moment.
+pub(crate) fn found(store: &mut dyn Store, queue: i64) -> Result<Found, Error> {
+    let head = store.begin_reading(queue)?;
+    let found = read(store, queue, &head);
+    store.rollback();
+    found
+}
+
 fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<Found, Error> {
     let (head, at) = (head.seq, head.at);
     let (seatings, config) = crate::store::set_up(store, queue, head)?;

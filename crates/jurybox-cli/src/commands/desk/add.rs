@@ -10,7 +10,8 @@ use jurybox_server::Call;
 
 /// Add items with their scores; those that are there already get the scores that are new.
 ///
-/// Run twice with the same file, the second run changes nothing. Items that are closed are counted and left as they are.
+/// Run twice with the same file, the second run changes nothing. Items that are closed are counted and left as they are. Where some are refused,
+/// the others are taken, and the command ends with 1.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -37,6 +38,8 @@ impl Args {
         }
         let others = taken.accepted + taken.updated + taken.unchanged + taken.closed;
         ensure!(taken.refused == 0 || others > 0, "none of these items was taken");
+        let all = others + taken.refused;
+        ensure!(taken.refused == 0, "{} of {all} items were refused; the others are taken", taken.refused);
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 mod add;
 mod export;
+mod found;
 mod init;
 mod pick;
 mod set;

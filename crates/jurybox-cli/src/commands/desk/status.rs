@@ -1,7 +1,7 @@
 //! `jurybox desk status` and `report`: how the desk stands, and whom it trusts.
 
 use super::super::state::summary;
-use super::Place;
+use super::{Place, found};
 use crate::output;
 use jurybox::options::Fraction;
 use serde_json::json;
@@ -61,7 +61,8 @@ fn fixed(config: &jurybox_server::Config) -> String {
     each.join(", ")
 }
 
-/// Report whom a desk trusts: the weight of each evaluator, and what it lies within with 95 % by what the policy knows so far.
+/// Report whom a desk trusts, and what it has found: the weight of each evaluator, and what it lies within with 95 % by what the policy knows
+/// so far; what was caught, the mean worth of a pick beside that of picks by the plain mean and at random, and what may have been missed.
 ///
 /// Weights are drawn towards nothing while verdicts are few, and the intervals with them: of an evaluator that counts, the least squares
 /// of endless verdicts lie above the interval more often than in 5 of 100 cases.
@@ -79,6 +80,7 @@ impl Report {
         let mut desk = self.place.open()?;
         let jurybox_server::Status { counts, config, .. } = desk.status()?;
         let jury = desk.jury()?;
+        let found = desk.found()?;
         let fitted = jury.fit();
         let level = Fraction::try_from(0.95).map_err(anyhow::Error::msg)?;
         // Before anything was learnt they have no width, which would read as if all were known.
@@ -87,6 +89,7 @@ impl Report {
         if self.json {
             let mut document = summary(&jury, &serde_json::Value::Null);
             document["counts"] = json!(counts);
+            document["found"] = jurybox_http::report_document(found);
             for at in 0..jury.evaluators().len() {
                 let interval = interval(at).map(|one| json!({ "low": one.low, "high": one.high }));
                 document["evaluators"][at]["interval"] = json!(interval);
@@ -104,7 +107,8 @@ impl Report {
         if !config.weights.is_empty() {
             writeln!(text, "\nthe order goes by fixed weights, and not by these: {}", fixed(&config))?;
         }
-        writeln!(text, "\nlearnt from {} verdicts and {} items", jury.seen().used, jury.seen().items)?;
+        writeln!(text, "\nlearnt from {} verdicts and {} items\n", jury.seen().used, jury.seen().items)?;
+        found::tell(&mut text, &found)?;
         output::text_to_stdout(&text)
     }
 }

@@ -11,6 +11,7 @@ pub(crate) use events::Events;
 pub(crate) use items::{Item, ItemInFull, ItemPage};
 pub(crate) use rank::{Preview, Previewed, RankedItem, RankedItems, ToRank};
 pub(crate) use report::Report;
+pub use report::report_document;
 
 use super::finite;
 use jurybox::Interval;

@@ -68,6 +68,11 @@ pub(crate) struct RewardScale {
     high: f64,
 }
 
+/// What was found, as the API says it: for whoever has no server to ask.
+pub fn report_document(found: Found) -> serde_json::Value {
+    serde_json::json!(Report::from(found))
+}
+
 impl From<Found> for Report {
     fn from(found: Found) -> Self {
         let mean =
