@@ -155,6 +155,10 @@ fn what_is_not_ours_or_of_a_later_version_is_refused(kind: Kind) {
     drop(home.place.open(Duration::ZERO).unwrap());
     set_version(&home, 99);
     assert!(told(&home).contains("later program"), "{}", told(&home));
+    if kind == Kind::Sqlite {
+        let told = backup(home.folder(), &home.folder().join("copy")).unwrap_err().to_string();
+        assert!(told.contains("later program"), "{told}");
+    }
 }
 
 /// As where its rights do not let one look into it, which nobody can try who may do everything.
@@ -172,6 +176,22 @@ fn a_folder_that_cannot_be_looked_into_is_not_said_to_be_empty() {
     }
     let told = Desk::open(aside.path(), None, Duration::ZERO).map(drop).unwrap_err().to_string();
     assert!(told.contains("there is no desk in this folder"), "{told}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_in_place_of_a_file_is_not_waited_for() {
+    for name in [FILE, "jurybox.lock"] {
+        let aside = tempfile::tempdir().unwrap();
+        let pipe = aside.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let told = Desk::create(aside.path(), "q", &config(), Duration::ZERO).map(drop).unwrap_err();
+        assert!(told.to_string().contains("this is no file"), "{told}");
+        if name == FILE {
+            let told = backup(aside.path(), &aside.path().join("copy")).unwrap_err();
+            assert!(told.to_string().contains("this is no file"), "{told}");
+        }
+    }
 }
 
 #[test]
@@ -218,7 +238,7 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     backup(life.home.folder(), &copy).unwrap();
     assert!(matches!(backup(life.home.folder(), &copy), Err(Error::Open(_))), "nothing is written over");
     // Somebody was killed while they made one.
-    let left = ["", "-wal", "-shm"].map(|end| aside.path().join(format!("other.unfinished{end}")));
+    let left = ["", "-wal", "-shm"].map(|end| aside.path().join(format!("other.sqlite.unfinished{end}")));
     left.iter().for_each(|file| std::fs::write(file, "a part of another copy").unwrap());
     backup(life.home.folder(), &aside.path().join("other.sqlite")).unwrap();
     assert!(left.iter().all(|file| !file.exists()), "what they left is gone");

@@ -48,6 +48,7 @@ impl Sqlite {
     pub(crate) fn open(folder: &Path, wait: Duration) -> Result<Self, Error> {
         let refuse = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
         make_folder(folder).map_err(refuse)?;
+        [LOCK, FILE].iter().try_for_each(|name| check_is_file(&folder.join(name)))?;
         let lock = for_us_alone(&folder.join(LOCK)).map_err(refuse)?;
         let patience = std::time::Instant::now();
         loop {
@@ -84,6 +85,7 @@ impl Sqlite {
     pub(crate) fn open_to_read(folder: &Path) -> Result<Self, Error> {
         let file = folder.join(FILE);
         check_is_there(folder)?;
+        check_is_file(&file)?;
         let store = Sqlite {
             folder: folder.into(),
             connection: connect(&file)?,
@@ -93,12 +95,12 @@ impl Sqlite {
             #[cfg(test)]
             fault: Arc::default(),
         };
-        let version = store.version()?;
-        if version != schema::VERSION {
+        let (version, known) = (store.version()?, schema::VERSION);
+        store.check_not_later(version)?;
+        if version < known {
             return Err(Error::Open(format!(
-                "{}: it is of version {version}, this program has version {}; open it to write once",
-                folder.display(),
-                schema::MIGRATIONS.len()
+                "{}: it is of version {version}, this program has version {known}; open it to write once, such as by `desk status`",
+                folder.display()
             )));
         }
         Ok(store)
@@ -120,15 +122,21 @@ impl Sqlite {
         self.connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(db)
     }
 
+    fn check_not_later(&self, version: i64) -> Result<(), Error> {
+        let known = schema::VERSION;
+        if version <= known {
+            return Ok(());
+        }
+        Err(Error::Open(format!(
+            "{}: it is of version {version}, made by a later program than this, which has version {known}",
+            self.folder.display()
+        )))
+    }
+
     /// Brings the tables to the present version, each step in a transaction of its own.
     fn migrate(&mut self) -> Result<(), Error> {
-        let (version, known) = (self.version()?, schema::VERSION);
-        if version > known {
-            return Err(Error::Open(format!(
-                "{}: it is of version {version}, made by a later program than this, which has version {known}",
-                self.folder.display()
-            )));
-        }
+        let version = self.version()?;
+        self.check_not_later(version)?;
         for (step, migration) in schema::MIGRATIONS.iter().enumerate().skip(version as usize) {
             let transaction = self.connection.transaction().map_err(db)?;
             transaction.execute_batch(&schema::for_sqlite(migration)).map_err(db)?;
@@ -243,6 +251,14 @@ pub(crate) fn check_is_there(folder: &Path) -> Result<(), Error> {
         Ok(true) => Ok(()),
         Ok(false) => refuse("there is no desk in this folder".into()),
         Err(error) => refuse(format!("whether there is a desk in this folder cannot be seen: {error}")),
+    }
+}
+
+/// Refuses what is there and no file: a pipe would be waited for without end.
+fn check_is_file(file: &Path) -> Result<(), Error> {
+    match std::fs::metadata(file) {
+        Ok(what) if !what.is_file() => Err(Error::Open(format!("{}: this is no file", file.display()))),
+        _ => Ok(()),
     }
 }
 
