@@ -9,11 +9,11 @@ mod verdicts;
 
 pub(crate) use claims::{Claims, Held, NewClaim, Released, Skip};
 pub(crate) use hooks::{NewWebhook, WebhookList, WebhookNow};
+pub use insight::report_document;
 pub(crate) use insight::{
     EvaluatorList, Events, Item, ItemInFull, ItemPage, Preview, Previewed, RankedItem, RankedItems, Report,
     ToRank,
 };
-pub use insight::report_document;
 pub(crate) use items::{Close, Items, ItemsAnswer, NewItem, NewScores, RejectedItem};
 pub(crate) use queues::{QueueChange, QueueList, QueueNow, QueueState, config};
 pub(crate) use verdicts::{Source, Undo, Undone, Verdicts, VerdictsAnswer};

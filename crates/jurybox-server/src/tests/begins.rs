@@ -116,7 +116,8 @@ fn an_item_whose_scores_are_written_again_and_again_is_one_item(kind: Kind) {
     assert_eq!(seen(&life), 128);
     for again in 0..100 {
         let odd = f64::from(again % 2);
-        life.ask(Request::Items(vec![item(128, &[("a", odd)]), item(7, &[("a", odd), ("b", -odd)])])).unwrap();
+        life.ask(Request::Items(vec![item(128, &[("a", odd)]), item(7, &[("a", odd), ("b", -odd)])]))
+            .unwrap();
     }
     for again in 0..100 {
         life.ask(Request::Items(vec![item(128, &[("b", f64::from(again)), ("c", 0.5)])])).unwrap();
