@@ -150,8 +150,9 @@ pub struct Rescored {
     pub n: u64,
     /// All of its scores now; empty once erased.
     pub scores: Vec<f64>,
-    /// Whether one of them is the first by its evaluator, and not another in place of one that was there.
-    pub newly: bool,
+    /// Whether one of them is the first by its evaluator, and not another in place of one that was there; entries of earlier programs do
+    /// not say.
+    pub newly: Option<bool>,
 }
 
 /// An item given to a reviewer.

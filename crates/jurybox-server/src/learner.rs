@@ -1,7 +1,8 @@
 //! What a queue has learnt: a pure fold of its log.
 //!
 //! The model at entry m is what a jury learns from the facts *as they are known at m*: items in the order in which they were
-//! ripe, and again when an evaluator scores them for the first time after that, in rounds of 64; until there is a whole round, the items that have
+//! ripe, and again when an evaluator scores them for the first time after that, and with the first, second, fourth, eighth … other
+//! scores in place of those that were there, in rounds of 64; until there is a whole round, the items that have
 //! come in so far; lessons in the order in which their time to be taken back ran out; verdicts that were revised later by
 //! their last word; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
 //!
@@ -73,6 +74,7 @@ impl Learner {
             seatings,
             round: Vec::new(),
             unripe: BTreeMap::new(),
+            replaced: BTreeMap::new(),
             lessons: BTreeMap::new(),
             jury: Vec::new(),
         };
@@ -191,6 +193,7 @@ impl Learner {
             Body::Create { .. } => return Err(crate::error::corrupt("a queue was made twice")),
             Body::Configure { config, decided } => {
                 for (i, item) in decided.iter().enumerate() {
+                    self.state.replaced.remove(&item.n);
                     let due = event.at + micros(self.state.config.undo_seconds);
                     let lesson = Lesson {
                         due,
@@ -217,7 +220,7 @@ impl Learner {
                 for item in rescored {
                     if self.state.unripe.contains_key(&item.n) {
                         self.arrived(item.n, &item.scores, event.at)?;
-                    } else if item.newly {
+                    } else if item.newly.is_some_and(|newly| newly || self.replaces(item.n)) {
                         self.again(item.n, &item.scores, event.at)?;
                     }
                 }
@@ -240,6 +243,7 @@ impl Learner {
             }
             Body::Close { items, .. } => {
                 for n in items.iter().flat_map(|(first, last)| *first..=*last) {
+                    self.state.replaced.remove(&n);
                     self.ripe(n, event.at)?;
                 }
             }
@@ -261,6 +265,7 @@ impl Learner {
     }
 
     fn forget(&mut self, n: u64) {
+        self.state.replaced.remove(&n);
         if let Some(unripe) = self.state.unripe.remove(&n) {
             self.ripe_at.remove(&(unripe.due, n));
         }
@@ -295,8 +300,15 @@ impl Learner {
         self.show(n, unripe.scores, at)
     }
 
-    /// An item that was seen has the first score of an evaluator: it is seen again, as it is now. With other scores in place of those
-    /// that were there it is not: who writes one item's scores a thousand times would show it to the jury as a thousand.
+    /// Whether an item whose scores are replaced is seen again: the first, second, fourth, eighth … time. Who corrects scores is learnt
+    /// from, and who writes one item's scores a thousand times does not show it to the jury as a thousand.
+    fn replaces(&mut self, n: u64) -> bool {
+        let many = self.state.replaced.entry(n).or_default();
+        *many = many.saturating_add(1);
+        many.is_power_of_two()
+    }
+
+    /// An item that was seen has other scores: it is seen again, as it is now.
     fn again(&mut self, n: u64, scores: &[f64], at: i64) -> Result<(), Error> {
         if scores.is_empty() || self.known.erased.contains(&n) {
             return Ok(());
@@ -319,6 +331,7 @@ impl Learner {
 
     fn verdict(&mut self, event: &Event, i: u32, given: &Given) {
         let Some(reward) = given.decides else { return };
+        self.state.replaced.remove(&given.n);
         let pending = self.state.lessons.remove(&given.n);
         if let Some(lesson) = &pending {
             self.taught_at.remove(&(lesson.due, lesson.seq, lesson.i, given.n));

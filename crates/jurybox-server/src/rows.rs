@@ -236,10 +236,12 @@ impl Chunk {
                 // Fewer where items were erased since.
                 let late =
                     if rescored > 0 { self.rescored.remove(&seq).unwrap_or_default() } else { Vec::new() };
-                let newly = newly.unwrap_or_default();
                 let late = late.into_iter().map(|(n, scores)| {
-                    let at = newly.partition_point(|(_, last)| *last < n);
-                    Rescored { n, scores, newly: newly.get(at).is_some_and(|(first, _)| *first <= n) }
+                    let newly = newly.as_ref().map(|stretches| {
+                        let at = stretches.partition_point(|(_, last)| *last < n);
+                        stretches.get(at).is_some_and(|(first, _)| *first <= n)
+                    });
+                    Rescored { n, scores, newly }
                 });
                 Body::Items { added: items, rescored: late.collect() }
             }

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::desk::find;
 use crate::office::Office;
 use crate::place::Place;
-use crate::reads::Found;
+use crate::reads::LastFound;
 use crate::request::{Answer, Call};
 use crate::store::Store;
 use crate::watch::Watch;
@@ -145,7 +145,7 @@ struct Inner {
     /// A connection for those who only look, one after the other: claims do not wait for them. Made when the first one looks.
     reader: Mutex<Option<Reader>>,
     /// What was found up to an entry of the log, for whoever asks again before there is another. Who makes it holds this: one at a time.
-    found: Mutex<Option<(u64, Found)>>,
+    found: Mutex<Option<LastFound>>,
     clerk: Mutex<Option<JoinHandle<()>>>,
     health: Arc<Mutex<Health>>,
     /// The last entry of the log that the clerk has seen.
@@ -367,7 +367,7 @@ impl Queue {
     }
 
     /// What was last found, and up to which entry.
-    pub(crate) fn last_found(&self) -> MutexGuard<'_, Option<(u64, Found)>> {
+    pub(crate) fn last_found(&self) -> MutexGuard<'_, Option<LastFound>> {
         held(&self.0.found)
     }
 

@@ -31,7 +31,7 @@ pub(crate) enum Stub {
         first: u64,
         added: u64,
         rescored: u64,
-        /// Those of them that an evaluator scores for the first time, in stretches of numbers; none where it does not say.
+        /// Those of them that an evaluator scores for the first time, in stretches of numbers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         newly: Option<Vec<(u64, u64)>>,
     },
@@ -128,7 +128,7 @@ impl Stub {
                 added: added.len() as u64,
                 rescored: rescored.len() as u64,
                 newly: (!rescored.is_empty()).then(|| {
-                    let newly = rescored.iter().filter(|item| item.newly);
+                    let newly = rescored.iter().filter(|item| item.newly == Some(true));
                     stretches(newly.map(|item| item.n))
                 }),
             },

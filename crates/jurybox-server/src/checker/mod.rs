@@ -368,7 +368,7 @@ impl Play<'_> {
                 self.found.tell(format!("item {n} got {} scores, and {width} evaluators sat", row.len()));
             } else if let Some(open) = self.open.get_mut(n) {
                 let first = open.row.iter().zip(row).any(|(before, now)| before.is_nan() && !now.is_nan());
-                if entry.body["newly"].is_array() && first != self.records.newly(entry.seq, *n) {
+                if self.records.newly(entry.seq, *n).is_some_and(|said| said != first) {
                     self.found.tell(format!(
                         "entry {} is wrong about whether an evaluator scores item {n} for the first time",
                         entry.seq

@@ -98,11 +98,12 @@ impl<'a> Models<'a> {
         (seq as usize).checked_sub(1).and_then(|at| self.records.log.get(at)).map_or(0, |entry| entry.at)
     }
 
-    /// When each item was seen: complete, touched, or old enough, whichever came first; and with every later entry by which an evaluator
-    /// scores it for the first time.
+    /// When each item was seen: complete, touched, or old enough, whichever came first; with every later entry by which an evaluator
+    /// scores it for the first time; and of the other late scores, until it is done with, with those whose place among them is a power of two.
     fn write_down_sightings(&mut self) {
         let records = self.records;
         let mut touched: HashMap<u64, (u64, u64)> = HashMap::new();
+        let mut done_with: HashMap<u64, Vec<u64>> = HashMap::new();
         let mut touch = |n: u64, seq: u64, order: u64| {
             touched.entry(n).or_insert((seq, order));
         };
@@ -117,6 +118,9 @@ impl<'a> Models<'a> {
                     for (order, verdict) in records.verdicts.get(&entry.seq).into_iter().flatten().enumerate()
                     {
                         touch(verdict.item, entry.seq, order as u64);
+                        if verdict.decides.is_some() {
+                            done_with.entry(verdict.item).or_default().push(entry.seq);
+                        }
                     }
                 }
                 "close" => {
@@ -127,7 +131,15 @@ impl<'a> Models<'a> {
                         };
                         for n in first..=last.min(records.items.len() as u64) {
                             touch(n, entry.seq, order);
+                            done_with.entry(n).or_default().push(entry.seq);
                             order += 1;
+                        }
+                    }
+                }
+                "configure" => {
+                    for item in entry.body["decided"].as_array().into_iter().flatten() {
+                        if let Some(n) = item["n"].as_u64() {
+                            done_with.entry(n).or_default().push(entry.seq);
                         }
                     }
                 }
@@ -160,9 +172,17 @@ impl<'a> Models<'a> {
             };
             self.seen_with.insert(item.n, place.0);
             self.steps.push(Step { place, item: item.n, what: What::Seen { at } });
+            let done_with = done_with.get(&item.n).map_or(&[][..], Vec::as_slice);
+            let (mut others, mut since) = (0_u64, 0);
             for (seq, _) in records.late_of.get(&item.n).into_iter().flatten() {
                 let again = (*seq, 1, 0, 0, (1 << 40) + item.n, 0);
-                if again > place && self.records.newly(*seq, item.n) {
+                let Some(newly) = records.newly(*seq, item.n).filter(|_| again > place) else { continue };
+                if done_with.iter().any(|done| (since..*seq).contains(done)) {
+                    others = 0;
+                }
+                since = *seq;
+                others += u64::from(!newly);
+                if newly || others.is_power_of_two() {
                     let what = What::Seen { at: self.at(*seq) };
                     self.steps.push(Step { place: again, item: item.n, what });
                 }

@@ -332,12 +332,12 @@ impl Records {
         row
     }
 
-    /// Whether an entry says that an evaluator scores an item for the first time with it.
-    pub(super) fn newly(&self, seq: u64, n: u64) -> bool {
+    /// Whether an entry says that an evaluator scores an item for the first time with it; those of earlier programs do not say.
+    pub(super) fn newly(&self, seq: u64, n: u64) -> Option<bool> {
         let entry = (seq as usize).checked_sub(1).and_then(|at| self.log.get(at));
-        let stretches = entry.and_then(|entry| entry.body["newly"].as_array()).map_or(&[][..], Vec::as_slice);
+        let stretches = entry.and_then(|entry| entry.body["newly"].as_array())?;
         let at = stretches.partition_point(|stretch| stretch[1].as_u64() < Some(n));
-        stretches.get(at).is_some_and(|stretch| stretch[0].as_u64() <= Some(n))
+        Some(stretches.get(at).is_some_and(|stretch| stretch[0].as_u64() <= Some(n)))
     }
 
     /// The scores that an item had when an entry was written, and under which set-up they were.

@@ -112,7 +112,7 @@ impl Desk<'_> {
         let rescored = rescored.into_iter().map(|(n, scores)| {
             let before = board.blocks.scores(n).unwrap_or_default();
             let newly = before.iter().zip(&scores).any(|(before, now)| before.is_nan() && !now.is_nan());
-            Rescored { n, scores, newly }
+            Rescored { n, scores, newly: Some(newly) }
         });
         let rescored: Vec<Rescored> = rescored.collect();
         let nothing = added.is_empty() && rescored.is_empty() && payloads.is_empty();

@@ -43,12 +43,14 @@ pub(super) struct State {
     pub(super) seatings: Seatings,
     pub(super) round: Vec<(u64, Vec<f64>)>,
     pub(super) unripe: BTreeMap<u64, Unripe>,
+    /// How often the scores of items were replaced that have been seen, and are not decided.
+    pub(super) replaced: BTreeMap<u64, u32>,
     pub(super) lessons: BTreeMap<u64, Lesson>,
     pub(super) jury: Vec<u8>,
 }
 
 /// The version of what is saved. A reader refuses others.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 impl Learner {
     /// The whole of it, the same bytes for the same log.

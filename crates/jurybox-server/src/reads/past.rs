@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::rows::ItemRow;
 use crate::store::Store;
+use crate::store::lookups::Arrivals;
 use crate::stub::Stub;
 use std::collections::HashMap;
 
@@ -30,15 +31,12 @@ impl Past {
         Ok(past)
     }
 
-    /// How many items came in under each rate, and how many of them are still there.
-    pub(super) fn arrivals(&self, store: &mut dyn Store, queue: i64) -> Result<Vec<(f64, u64, u64)>, Error> {
-        let arrivals = store.arrivals(queue)?.into_iter();
-        Ok(arrivals
-            .map(|(seq, came, kept)| {
-                let before = self.rates.partition_point(|(since, _)| *since < seq);
-                (before.checked_sub(1).map_or(0.0, |at| self.rates[at].1), came, kept)
-            })
-            .collect())
+    /// How many items came in under a rate, what they are aside that are known to be golden, and how many of them are still there.
+    pub(super) fn under_a_rate(&self, arrivals: &Arrivals) -> (f64, u64, u64) {
+        let Arrivals { seq, came, kept, golden } = *arrivals;
+        let before = self.rates.partition_point(|(since, _)| *since < seq);
+        let rate = before.checked_sub(1).map_or(0.0, |at| self.rates[at].1);
+        (rate, came - golden, kept - golden)
     }
 
     /// What an item is worth by the verdicts there were when a lower quorum closed it, if it is closed by that still.

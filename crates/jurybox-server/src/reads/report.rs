@@ -16,7 +16,8 @@ use jurybox::toolbox::Standard;
 use jurybox::{Evaluators, Interval};
 use std::collections::HashSet;
 
-/// What a queue has found. Erased items are left out, save that they may have been worth anything.
+/// What a queue has found. Erased items are left out, save that what was decided on them stands in the mean of the picks, and that the
+/// others may have been worth anything.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// Items that came in.
@@ -32,7 +33,7 @@ pub struct Found {
     /// How many of those came back undecided: they were skipped, given back, held until the lease ran out, closed without a person's
     /// decision, or wait for a further verdict.
     pub given_back: u64,
-    /// How many golden ones people have decided.
+    /// How many golden ones people have decided. They are aside from all that follows, too.
     pub golden: u64,
     /// The mean worth of those that people decided without having been given them.
     pub unasked: Share,
@@ -41,7 +42,7 @@ pub struct Found {
     pub random: Share,
     /// The mean worth of the drawn items that the plain mean of the scores would have picked, as large a share of all as was picked here.
     pub plain_mean: Share,
-    /// What those items are worth together that nobody has decided: an interval of 95 %, at every moment at once, so that it can be looked
+    /// What those items are worth together that nobody has decided, golden ones aside: an interval of 95 %, at every moment at once, so that it can be looked
     /// at all day. Its mean is NaN where people have not decided all drawn items (those that they have may be the better ones), or items
     /// came in while nothing was drawn: the ends allow for that, and a single number cannot.
     pub missed: Option<Interval>,
@@ -63,7 +64,7 @@ impl Found {
             let seen = Interval { mean: share.sum / share.items as f64, low: f64::NAN, high: f64::NAN };
             share.mean = share.mean.map(|_| seen);
         }
-        let why = "rewards have no scale, and what nobody has looked at may be worth anything: set `reward`, such as from 0 to 1";
+        let why = "rewards have no scale, and what nobody has looked at may be worth anything: set `reward` (`--reward-scale`), such as from 0 to 1";
         self.unknown = self.unknown.or(Some(why));
         self
     }
@@ -95,6 +96,14 @@ pub struct Drawn {
     pub erased: u64,
 }
 
+/// What was last found: up to which entry, and until when it is so if nothing happens.
+#[derive(Debug)]
+pub(crate) struct LastFound {
+    seq: u64,
+    until: i64,
+    found: Found,
+}
+
 /// An item that was drawn and is still there.
 #[derive(Debug)]
 struct One {
@@ -113,6 +122,11 @@ struct Tally {
 impl Tally {
     fn add(&mut self, worth: f64) {
         (self.items, self.sum) = (self.items + 1, self.sum + worth);
+    }
+
+    /// These and others.
+    fn and(&self, others: &Tally) -> Tally {
+        Tally { items: self.items + others.items, sum: self.sum + others.sum }
     }
 
     /// The mean of these, and of so many more of which nothing is known.
@@ -143,9 +157,12 @@ struct Gathered {
     each: Vec<One>,
     picked: Tally,
     unasked: Tally,
-    /// Golden ones that were decided, and those of them that were drawn.
-    golden: Tally,
-    golden_drawn: Tally,
+    /// Of both, those that were erased since: what was decided on them stands.
+    picked_and_gone: Tally,
+    unasked_and_gone: Tally,
+    /// Golden ones that are there, and those that were decided.
+    golden: u64,
+    golden_decided: u64,
     given_back: u64,
     /// Items that somebody has now.
     in_hand: HashSet<u64>,
@@ -178,16 +195,17 @@ impl Queue {
             self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
         // All of it as it is at one moment.
         let head = store.begin_reading(queue)?;
-        if let Some((seq, found)) = &*last
-            && *seq == head.seq
+        if let Some(last) = &*last
+            && last.seq == head.seq
+            && head.now < last.until
         {
             store.rollback();
-            return Ok(found.clone());
+            return Ok(last.found.clone());
         }
-        let found = read(store.as_mut(), queue, &head);
+        let read = read(store.as_mut(), queue, &head);
         store.rollback();
-        let found = found?;
-        *last = Some((head.seq, found.clone()));
+        let (found, until) = read?;
+        *last = Some(LastFound { seq: head.seq, until, found: found.clone() });
         Ok(found)
     }
 }
@@ -197,20 +215,27 @@ pub(crate) fn found(store: &mut dyn Store, queue: i64) -> Result<Found, Error> {
     let head = store.begin_reading(queue)?;
     let found = read(store, queue, &head);
     store.rollback();
-    found
+    Ok(found?.0)
 }
 
-fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<Found, Error> {
-    let (head, at) = (head.seq, head.at);
+/// What was found, and until when that is so if nothing happens: then the next lease runs out.
+fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<(Found, i64), Error> {
+    let (head, at) = (head.seq, head.at.max(head.now));
     let (seatings, config) = crate::store::set_up(store, queue, head)?;
     let past = Past::read(store, queue, head)?;
-    let mut gathered = Gathered::of(&past.arrivals(store, queue)?);
+    let arrivals = store.arrivals(queue)?;
+    let under_rates: Vec<_> = arrivals.iter().map(|arrivals| past.under_a_rate(arrivals)).collect();
+    let mut gathered = Gathered::of(&under_rates);
+    gathered.golden = arrivals.iter().map(|arrivals| arrivals.golden).sum();
     if let Some(scale) = &config.reward {
         gathered.scale = Scale { low: scale.lowest, high: scale.highest };
     }
     gathered.given_back = store.given_back(queue, at)?;
-    let held = store.leases(queue)?.into_iter().filter(|held| held.lease.until > at);
-    gathered.in_hand = held.map(|held| held.n).collect();
+    let mut until = i64::MAX;
+    for held in store.leases(queue)?.into_iter().filter(|held| held.lease.until > at) {
+        until = until.min(held.lease.until);
+        gathered.in_hand.insert(held.n);
+    }
     let asked: HashSet<u64> = store.asked_before(queue)?.into_iter().collect();
     let mut last: Option<Seen> = None;
     store.looked_at(queue, &mut |item, said| {
@@ -231,7 +256,7 @@ fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<Found, Error> 
         gathered.take(seen);
     }
     let found = gathered.found(&config.evaluators);
-    Ok(if config.reward.is_some() { found } else { found.without_scale() })
+    Ok((if config.reward.is_some() { found } else { found.without_scale() }, until))
 }
 
 impl Seen {
@@ -264,8 +289,10 @@ impl Gathered {
             each: Vec::new(),
             picked: Tally::default(),
             unasked: Tally::default(),
-            golden: Tally::default(),
-            golden_drawn: Tally::default(),
+            picked_and_gone: Tally::default(),
+            unasked_and_gone: Tally::default(),
+            golden: 0,
+            golden_decided: 0,
             given_back: 0,
             in_hand: HashSet::new(),
             scale: Scale::USUAL,
@@ -287,20 +314,24 @@ impl Gathered {
     }
 
     fn take(&mut self, seen: Seen) {
-        let worth = seen.worth.filter(|_| !seen.erased);
+        // What golden ones are worth was known before.
+        if seen.golden {
+            self.golden_decided += u64::from(seen.worth.is_some());
+            return;
+        }
         let Some(rate) = seen.audit else {
-            match worth {
-                Some(worth) if seen.golden => self.golden.add(worth),
-                Some(worth) if seen.asked => self.picked.add(worth),
-                Some(worth) => self.unasked.add(worth),
-                None => {
-                    let came_back =
-                        seen.asked && !seen.golden && !seen.erased && !self.in_hand.contains(&seen.n);
-                    self.given_back += u64::from(came_back);
+            match (seen.worth, seen.asked) {
+                (Some(worth), true) if seen.erased => self.picked_and_gone.add(worth),
+                (Some(worth), true) => self.picked.add(worth),
+                (Some(worth), false) if seen.erased => self.unasked_and_gone.add(worth),
+                (Some(worth), false) => self.unasked.add(worth),
+                (None, asked) => {
+                    self.given_back += u64::from(asked && !self.in_hand.contains(&seen.n));
                 }
             }
             return;
         };
+        let worth = seen.worth.filter(|_| !seen.erased);
         let at = self.stratum(rate);
         let stratum = &mut self.strata[at];
         stratum.drawn += 1;
@@ -309,11 +340,10 @@ impl Gathered {
             Some(worth) => {
                 (stratum.decided, stratum.sum) = (stratum.decided + 1, stratum.sum + worth);
                 self.drawn.decided += 1;
-                if seen.golden {
-                    self.golden_drawn.add(worth);
-                }
             }
-            None if seen.erased => self.drawn.erased += 1,
+            None if seen.erased => {
+                (stratum.gone, self.drawn.erased) = (stratum.gone + 1, self.drawn.erased + 1);
+            }
             None if seen.open => self.drawn.waiting += 1,
             None => self.drawn.closed += 1,
         }
@@ -340,13 +370,13 @@ impl Gathered {
             _ => None,
         };
         Found {
-            items,
-            looked_at: self.picked.items + self.unasked.items + self.drawn.decided - self.golden_drawn.items,
-            caught: self.picked.sum + self.unasked.sum + by_drawn - self.golden_drawn.sum,
-            picked: self.picked.mean(scale, self.given_back),
+            items: items + self.golden,
+            looked_at: self.picked.items + self.unasked.items + self.drawn.decided,
+            caught: self.picked.sum + self.unasked.sum + by_drawn,
+            picked: self.picked.and(&self.picked_and_gone).mean(scale, self.given_back),
             given_back: self.given_back,
-            golden: self.golden.items + self.golden_drawn.items,
-            unasked: self.unasked.mean(scale, 0),
+            golden: self.golden_decided,
+            unasked: self.unasked.and(&self.unasked_and_gone).mean(scale, 0),
             random: Share { items: self.drawn.decided, sum: by_drawn, mean: random },
             plain_mean: self.plain_mean(evaluators, items),
             missed: self.missed(items),
@@ -362,7 +392,7 @@ impl Gathered {
         let scale = self.scale;
         let others = others(&self.strata, scale)?;
         let not_drawn: u64 = self.strata.iter().map(Stratum::others).sum();
-        let apart = [&self.picked, &self.unasked, &self.golden];
+        let apart = [&self.picked, &self.unasked];
         let decided: f64 = apart.iter().map(|tally| scale.share(tally.sum, tally.items)).sum();
         let looked_at: u64 = apart.iter().map(|tally| tally.items).sum::<u64>() + self.drawn.decided;
         let erased = (self.erased - self.drawn.erased) as f64;
@@ -419,6 +449,11 @@ impl Gathered {
                 (decided, worth) = (decided + weight, worth + weight * self.scale.share(found, 1));
                 (many, sum) = (many + 1, sum + found);
             }
+        }
+        // Those that were erased may have been among them, whatever they were worth.
+        for stratum in self.strata.iter().filter(|stratum| stratum.gone > 0) {
+            let (weight, gone) = (stratum.weight(), stratum.gone as f64);
+            (taken, squares) = (taken + gone * weight, squares + gone * weight * weight);
         }
         let mean = (many > 0).then(|| {
             let fewest = worth / taken;

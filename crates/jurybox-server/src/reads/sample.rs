@@ -45,6 +45,8 @@ pub(super) struct Stratum {
     pub(super) came: u64,
     /// How many of them were drawn, erased ones included.
     pub(super) drawn: u64,
+    /// How many of those were erased.
+    pub(super) gone: u64,
     /// How many of those a person has decided.
     pub(super) decided: u64,
     /// What those are worth together.

@@ -45,8 +45,8 @@ pub(crate) trait Lookups {
     fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error>;
     /// Deletes a queue with all that belongs to it, in a transaction of its own.
     fn delete_queue(&mut self, queue: i64) -> Result<(), Error>;
-    /// How many items each entry brought that brought any, and how many of them have not been erased.
-    fn arrivals(&mut self, queue: i64) -> Result<Vec<(u64, u64, u64)>, Error>;
+    /// What each entry brought that brought items.
+    fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error>;
     /// Every item that was drawn on arrival or has a verdict that stands, by number, once for each such verdict.
     fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error>;
     /// Items with a verdict that names no claim, which had been given out before, to whomever.
@@ -82,6 +82,18 @@ pub(crate) trait Lookups {
 
 /// Takes an item, and a verdict on it where there is one.
 pub(crate) type EachLooked<'a> = dyn FnMut(ItemRow, Option<Said>) -> Result<(), Error> + 'a;
+
+/// What an entry brought.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrivals {
+    pub(crate) seq: u64,
+    /// How many items.
+    pub(crate) came: u64,
+    /// How many of them have not been erased.
+    pub(crate) kept: u64,
+    /// How many of these are golden.
+    pub(crate) golden: u64,
+}
 
 /// What a verdict that stands says.
 #[derive(Debug, Clone, Copy)]
@@ -140,8 +152,11 @@ impl Lookups for Sqlite {
         Ok(())
     }
 
-    fn arrivals(&mut self, queue: i64) -> Result<Vec<(u64, u64, u64)>, Error> {
-        self.rows(sql::ARRIVALS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
+    fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error> {
+        self.rows(sql::ARRIVALS, [queue], |row| {
+            let (seq, came, kept, golden) = (get(row, 0)?, get(row, 1)?, get(row, 2)?, get(row, 3)?);
+            Ok(Arrivals { seq, came, kept, golden })
+        })
     }
 
     fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error> {

@@ -4,10 +4,10 @@
 //! tables; only the names of types differ.
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
-pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH];
+pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 9;
+pub(crate) const VERSION: i64 = 10;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 const FIRST: &str = "
@@ -105,6 +105,11 @@ UPDATE queues SET sealed = COALESCE(
 /// Whether a reviewer had given a verdict on an item before is found without reading the others: few verdicts are taken back or revised.
 const NINTH: &str = "
 CREATE INDEX verdicts_before ON verdicts(queue, item, reviewer, superseded_by) WHERE superseded_by IS NOT NULL;
+";
+
+/// What was learnt is kept with how often scores were replaced: the log is folded anew once.
+const TENTH: &str = "
+DELETE FROM checkpoints;
 ";
 
 /// PostgreSQL does not give a number twice as it is.

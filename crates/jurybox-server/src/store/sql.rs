@@ -170,15 +170,16 @@ pub(crate) fn every() -> String {
     )
 }
 
-/// How many items each entry brought, and how many of them have not been erased.
-pub(crate) const ARRIVALS: &str =
-    "SELECT seq, COUNT(*), COUNT(key) FROM items WHERE queue = ?1 GROUP BY seq ORDER BY seq";
+/// How many items each entry brought, how many of them have not been erased, and how many of these are golden. Within a text there is no
+/// quotation mark without a backslash before it: what is looked for begins the name of a tag.
+pub(crate) const ARRIVALS: &str = "SELECT seq, COUNT(*), COUNT(key), COUNT(CASE WHEN instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0 THEN 1 END) FROM items WHERE queue = ?1 GROUP BY seq ORDER BY seq";
 /// Items with a verdict that names no claim, which had been given out before, to whomever. Claims come first, since verdicts are
 /// found by their items and claims are not.
 pub(crate) const ASKED_BEFORE: &str = "SELECT DISTINCT v.item FROM claims c CROSS JOIN verdicts v WHERE c.queue = ?1 AND v.queue = ?1 AND v.item = c.item AND v.superseded_by IS NULL AND v.claim IS NULL AND c.seq < v.seq";
 
-/// How many items were given out, not drawn and not golden, that are in nobody's hands now, and of which nobody has said anything.
-pub(crate) const GIVEN_BACK: &str = "SELECT COUNT(*) FROM (SELECT DISTINCT c.item FROM claims c JOIN items i ON i.queue = c.queue AND i.n = c.item WHERE c.queue = ?1 AND i.audit IS NULL AND i.key IS NOT NULL AND i.tags NOT LIKE '%\"golden\":%' AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.queue = c.queue AND v.item = c.item AND v.superseded_by IS NULL) AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.queue = c.queue AND l.item = c.item AND l.until > ?2)) given";
+/// How many items were given out, not drawn and not golden, that are in nobody's hands now, and of which nobody has said anything: erased
+/// ones too, of which nobody knows more.
+pub(crate) const GIVEN_BACK: &str = "SELECT COUNT(*) FROM (SELECT DISTINCT c.item FROM claims c JOIN items i ON i.queue = c.queue AND i.n = c.item WHERE c.queue = ?1 AND i.audit IS NULL AND instr(i.tags, '{\"golden\":') <> 1 AND instr(i.tags, ',\"golden\":') = 0 AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.queue = c.queue AND v.item = c.item AND v.superseded_by IS NULL) AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.queue = c.queue AND l.item = c.item AND l.until > ?2)) given";
 
 /// The labels of verdicts that stand, with the ends of their rewards.
 pub(crate) const REWARDS: &str = "SELECT label, MIN(reward), MAX(reward) FROM verdicts WHERE queue = ?1 AND superseded_by IS NULL GROUP BY label ORDER BY COALESCE(label, '')";

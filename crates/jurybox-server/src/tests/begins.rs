@@ -19,7 +19,8 @@ on_both!(
     what_was_folded_again_is_not_folded_again_on_opening,
     tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found,
     an_evaluator_whose_scores_come_after_the_items_were_seen_is_learnt_from,
-    an_item_whose_scores_are_written_again_and_again_is_one_item,
+    an_item_whose_scores_are_written_again_and_again_is_seen_a_few_times,
+    an_evaluator_whose_scores_are_corrected_is_learnt_from,
 );
 
 fn quiet() -> Config {
@@ -90,11 +91,20 @@ fn what_few_scores_there_are_count_before_anything_is_ripe(kind: Kind) {
 
 /// A new evaluator scores the backlog, of which the jury has seen everything long since: `c` tells all, the others nothing.
 fn an_evaluator_whose_scores_come_after_the_items_were_seen_is_learnt_from(kind: Kind) {
+    is_learnt_from(kind, &[]);
+}
+
+fn an_evaluator_whose_scores_are_corrected_is_learnt_from(kind: Kind) {
+    is_learnt_from(kind, &[("c", 0.0)]);
+}
+
+/// The one evaluator that knows scores items after they were seen, whatever it said before.
+fn is_learnt_from(kind: Kind, before: &[(&'static str, f64)]) {
     let mut life = Life::new(kind, 1, &Config { settle_seconds: 0, ..quiet() });
     let dull = |i: u32| f64::from(i * 37 % 100);
     let bright = |i: u32| f64::from(u8::from(i * 61 % 200 >= 140));
-    life.ask(Request::Items((0..200).map(|i| item(i, &[("a", dull(i)), ("b", dull(i + 50))])).collect()))
-        .unwrap();
+    let first = (0..200).map(|i| item(i, &[&[("a", dull(i)), ("b", dull(i + 50))], before].concat()));
+    life.ask(Request::Items(first.collect())).unwrap();
     life.ask(Request::Items((0..200).map(|i| item(i, &[("c", bright(i) + dull(i) / 200.0)])).collect()))
         .unwrap();
     let said = (0..100).map(|i| verdict(&format!("v{i}"), &format!("x{i}"), "ann", bright(i)));
@@ -108,22 +118,18 @@ fn an_evaluator_whose_scores_come_after_the_items_were_seen_is_learnt_from(kind:
     sound(&life);
 }
 
-fn an_item_whose_scores_are_written_again_and_again_is_one_item(kind: Kind) {
+fn an_item_whose_scores_are_written_again_and_again_is_seen_a_few_times(kind: Kind) {
     let mut life = Life::new(kind, 1, &Config { settle_seconds: 0, ..quiet() });
     life.ask(Request::Items((0..128).map(|i| all(i, f64::from(i * 37 % 100))).collect())).unwrap();
     life.ask(Request::Items(vec![item(128, &[("a", 1.0)])])).unwrap();
     let seen = |life: &Life| life.clerk.replica.learner.jury().seen().items;
     assert_eq!(seen(&life), 128);
-    for again in 0..100 {
-        let odd = f64::from(again % 2);
-        life.ask(Request::Items(vec![item(128, &[("a", odd)]), item(7, &[("a", odd), ("b", -odd)])]))
-            .unwrap();
+    // One that waits for its round, its first scores by `b` and `c`, and of 200 others those whose place is a power of two: 1, 2, … 128.
+    life.ask(Request::Items(vec![item(128, &[("b", 0.5), ("c", 0.5)])])).unwrap();
+    for again in 0..200 {
+        life.ask(Request::Items(vec![item(128, &[("a", f64::from(again % 2))])])).unwrap();
     }
-    for again in 0..100 {
-        life.ask(Request::Items(vec![item(128, &[("b", f64::from(again)), ("c", 0.5)])])).unwrap();
-    }
-    // One that waits for its round, and once more with its first scores by `b` and `c`: two of 64.
-    life.ask(Request::Items((200..261).map(|i| all(i, f64::from(i))).collect())).unwrap();
+    life.ask(Request::Items((200..253).map(|i| all(i, f64::from(i))).collect())).unwrap();
     assert_eq!(seen(&life), 128);
     life.ask(Request::Items(vec![all(300, 1.0)])).unwrap();
     assert_eq!(seen(&life), 192);

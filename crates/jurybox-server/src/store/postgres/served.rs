@@ -1,7 +1,7 @@
 //! What a server asks of a store besides what clerks do: keys, and the end of a queue.
 
 use super::Postgres;
-use super::read::{Cells as _, get, item, verdict};
+use super::read::{Cells as _, all, get, item, verdict};
 use super::say::Cells;
 use crate::event::Which;
 use crate::keys::Key;
@@ -12,7 +12,7 @@ use crate::store::Store;
 use crate::store::keys::{
     ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
 };
-use crate::store::lookups::{DELETE_QUEUE, EachLooked, Lookups, Said, VERDICT_ID, before_taking_back};
+use crate::store::lookups::{Arrivals, DELETE_QUEUE, EachLooked, Lookups, Said, VERDICT_ID, before_taking_back};
 use crate::store::sql;
 use crate::store::value::values;
 use crate::{Error, Tags};
@@ -74,9 +74,12 @@ impl Lookups for Postgres {
         self.commit()
     }
 
-    fn arrivals(&mut self, queue: i64) -> Result<Vec<(u64, u64, u64)>, Error> {
+    fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error> {
         let rows = self.ask(sql::ARRIVALS, values![queue])?;
-        rows.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?))).collect()
+        all(&rows, |row| {
+            let (seq, came, kept, golden) = (get(row, 0)?, get(row, 1)?, get(row, 2)?, get(row, 3)?);
+            Ok(Arrivals { seq, came, kept, golden })
+        })
     }
 
     fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error> {
