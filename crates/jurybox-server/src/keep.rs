@@ -6,7 +6,9 @@ use crate::error::corrupt;
 use crate::load::{checkpoint_of, load, refold};
 use crate::place::Place;
 use crate::replica::Replica;
-use crate::store::sqlite::{FILE, Sqlite, check_copy, for_us_alone, make_folder};
+use crate::store::sqlite::{
+    FILE, Sqlite, check_copy, check_is_file, clear_journals, for_us_alone, lock, make_folder,
+};
 use crate::store::{Checkpoint, Store, set_up};
 use serde::Serialize;
 use std::fmt::Write;
@@ -101,18 +103,21 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     aside.push(".unfinished");
     let aside = std::path::PathBuf::from(aside);
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", to.display()));
-    // Whoever was killed while they wrote one has left a part of it, and perhaps a journal that would be taken for this one's.
-    let clear = || {
-        for end in ["", "-wal", "-shm", "-journal"] {
-            let mut file = aside.clone().into_os_string();
-            file.push(end);
-            let _ = std::fs::remove_file(file);
-        }
-    };
     let from = Sqlite::open_to_read(folder)?;
-    clear();
-    from.copy_to(&aside).inspect_err(|_| clear())?;
-    std::fs::rename(&aside, to).map_err(io)
+    check_is_file(&aside)?;
+    let held = for_us_alone(&aside).map_err(io)?;
+    held.try_lock().map_err(|_| Error::Open(format!("{}: another process makes this copy", to.display())))?;
+    // Whoever made it first is done by now.
+    if to.exists() {
+        let _ = std::fs::remove_file(&aside);
+        return Err(Error::Open(format!("{}: there is something already", to.display())));
+    }
+    // Whoever was killed while they wrote one has left a part of it, and perhaps a journal that would be taken for this one's.
+    held.set_len(0).and_then(|()| clear_journals(&aside)).map_err(io)?;
+    let copied = from.copy_to(&aside).and_then(|()| std::fs::rename(&aside, to).map_err(io));
+    copied.inspect_err(|_| {
+        let _ = clear_journals(&aside).and_then(|()| std::fs::remove_file(&aside));
+    })
 }
 
 /// Makes a folder of a copy. A folder that has a database is refused, and so is a copy that is not sound: then nothing is left behind.
@@ -121,22 +126,26 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
 /// same receivers under the same numbers, unless `webhooks` says that this takes the original's place. Returns how many rest.
 pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
-    if folder.join(FILE).exists() {
-        return Err(Error::Open(format!("{}: there is a desk already", folder.display())));
-    }
     let mut copy =
         std::fs::File::open(from).map_err(|error| Error::Open(format!("{}: {error}", from.display())))?;
     let made = !folder.exists();
-    make_folder(folder).map_err(io)?;
+    // Two at once would write into each other's copies, and a server whose file is gone still holds what it had.
+    let lock = lock(folder, Duration::ZERO)?;
+    if folder.join(FILE).exists() {
+        return Err(Error::Open(format!("{}: there is a desk already", folder.display())));
+    }
     // All that is to be done to it is done aside, before it is a desk: whoever is killed meanwhile leaves none whose webhooks go on.
     let aside = folder.join("restoring");
     let resting = put_back(&mut copy, &aside, webhooks).and_then(|resting| {
+        // A journal that the desk before has left would be played into this one.
+        clear_journals(&folder.join(FILE)).map_err(io)?;
         std::fs::rename(aside.join(FILE), folder.join(FILE)).map_err(io).map(|()| resting)
     });
     let _ = std::fs::remove_dir_all(&aside);
     if made && resting.is_err() {
         let _ = std::fs::remove_dir_all(folder);
     }
+    drop(lock);
     resting
 }
 

@@ -82,8 +82,15 @@ impl Checked {
 
 /// Checks every queue of a folder or a database as it is now, whoever writes to it.
 pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
-    let mut db = Db::open(&place.into())?;
+    let place = place.into();
+    let mut db = Db::open(&place)?;
     let corrupt = |problem: Problem| Error::Corrupt(problem.0);
+    let (version, known) = (db.version().map_err(corrupt)?, crate::store::schema::VERSION);
+    if version > known {
+        return Err(Error::Open(format!(
+            "{place}: it is of version {version}, made by a later program than this, which has version {known}"
+        )));
+    }
     let queues = read::queues(&mut db).map_err(corrupt)?;
     let check = |queue| Records::read(&mut db, queue).map(|records| check(&records));
     let mut found = queues.into_iter().map(check).collect::<Found<Vec<Checked>>>().map_err(corrupt)?;

@@ -56,6 +56,15 @@ impl Db {
         }
     }
 
+    /// The version of the tables.
+    pub(super) fn version(&mut self) -> Found<i64> {
+        let sql = match self {
+            Db::Sqlite(_) => "SELECT user_version FROM pragma_user_version WHERE ?1 = 0",
+            Db::Postgres(_) => "SELECT version FROM version WHERE ?1::bigint = 0",
+        };
+        Ok(self.all(sql, 0, |row| row.int(0))?.first().copied().unwrap_or_default())
+    }
+
     /// The names of the indexes by which the database itself keeps something from being there twice.
     pub(super) fn unique_indexes(&mut self) -> Found<Vec<String>> {
         let sql = match self {

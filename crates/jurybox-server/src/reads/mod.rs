@@ -19,8 +19,8 @@ pub(crate) use export::{Kept, Told, page, tag_names};
 pub use happened::Happened;
 pub use items::{Explained, Judged, Listed, Stands};
 pub use model::{Evaluated, Model};
-pub(crate) use report::{LastFound, found};
 pub use report::{Drawn, Found, Share};
+pub(crate) use report::{LastFound, found};
 pub use sample::Scale;
 pub use worked::{Own, Pulse, Skipped, Worked};
 

@@ -4,7 +4,8 @@
 //! tables; only the names of types differ.
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
-pub(crate) const MIGRATIONS: &[&str] = &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH];
+pub(crate) const MIGRATIONS: &[&str] =
+    &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH];
 
 /// The version of the tables that this program has.
 pub(crate) const VERSION: i64 = 10;

@@ -155,6 +155,8 @@ fn what_is_not_ours_or_of_a_later_version_is_refused(kind: Kind) {
     drop(home.place.open(Duration::ZERO).unwrap());
     set_version(&home, 99);
     assert!(told(&home).contains("later program"), "{}", told(&home));
+    let checked = verify(&home.place).unwrap_err().to_string();
+    assert!(checked.contains("later program"), "{checked}");
     if kind == Kind::Sqlite {
         let told = backup(home.folder(), &home.folder().join("copy")).unwrap_err().to_string();
         assert!(told.contains("later program"), "{told}");
@@ -176,6 +178,39 @@ fn a_folder_that_cannot_be_looked_into_is_not_said_to_be_empty() {
     }
     let told = Desk::open(aside.path(), None, Duration::ZERO).map(drop).unwrap_err().to_string();
     assert!(told.contains("there is no desk in this folder"), "{told}");
+}
+
+#[test]
+fn what_a_desk_has_left_behind_is_not_played_into_the_copy_that_takes_its_place() {
+    let mut life = Life::new(Kind::Sqlite, 6, &config());
+    life.live(60);
+    let aside = tempfile::tempdir().unwrap();
+    let (copy, folder) = (aside.path().join("copy"), aside.path().join("desk"));
+    backup(life.home.folder(), &copy).unwrap();
+    let then = verify(life.home.folder()).unwrap();
+    life.live(60);
+    // As after a crash and the loss of the file itself: the journal is there, with all that came since.
+    std::fs::create_dir(&folder).unwrap();
+    for end in ["-wal", "-shm"] {
+        let name = format!("{FILE}{end}");
+        std::fs::copy(life.home.folder().join(&name), folder.join(&name)).unwrap();
+    }
+    assert!(folder.join(format!("{FILE}-wal")).metadata().unwrap().len() > 0);
+    restore(&copy, &folder, false).unwrap();
+    assert_eq!(verify(&folder).unwrap(), then);
+    // A server that has the folder, though its file is gone, is in the way; and so is who restores into it at the same time.
+    let held = crate::store::sqlite::lock(&folder, Duration::ZERO).unwrap();
+    std::fs::remove_file(folder.join(FILE)).unwrap();
+    let told = restore(&copy, &folder, false).unwrap_err().to_string();
+    assert!(told.contains("another process") && folder.exists(), "{told}");
+    drop(held);
+    restore(&copy, &folder, false).unwrap();
+    // Two who make one copy: the second is told.
+    let unfinished = aside.path().join("other.unfinished");
+    let held = std::fs::File::create(&unfinished).unwrap();
+    held.lock().unwrap();
+    let told = backup(&folder, &aside.path().join("other")).unwrap_err().to_string();
+    assert!(told.contains("another process makes this copy") && unfinished.exists(), "{told}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::super::intake::{Cells, Intake};
 use super::Place;
 use crate::messages::say;
 use crate::output;
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use jurybox_server::Call;
 
 /// Add items with their scores; those that are there already get the scores that are new.
@@ -37,9 +37,13 @@ impl Args {
             output::versioned("desk-add", taken.document())?;
         }
         let others = taken.accepted + taken.updated + taken.unchanged + taken.closed;
-        ensure!(taken.refused == 0 || others > 0, "none of these items was taken");
-        let all = others + taken.refused;
-        ensure!(taken.refused == 0, "{} of {all} items were refused; the others are taken", taken.refused);
-        Ok(())
+        let Some(first) = taken.rejected.first() else { return Ok(()) };
+        ensure!(others > 0, "none of these items was taken; the first, {}: {}", first.id, first.why);
+        let (refused, all) = (taken.refused, others + taken.refused);
+        bail!(
+            "{refused} of {all} items were refused; the others are taken; the first, {}: {}",
+            first.id,
+            first.why
+        )
     }
 }

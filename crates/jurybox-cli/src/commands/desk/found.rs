@@ -23,7 +23,7 @@ fn within(interval: Interval) -> String {
 
 /// Writes what was found. Intervals are of 95 %.
 pub(super) fn tell(text: &mut String, found: &Found) -> std::fmt::Result {
-    let share = |share: &Share| share.mean.map(within);
+    let share = |share: &Share| share.mean.map(|mean| format!("{}, by {} items", within(mean), share.items));
     writeln!(text, "looked at   {} of {} items", found.looked_at, found.items)?;
     writeln!(text, "caught      {}", number(found.caught))?;
     let lines = [
@@ -36,6 +36,11 @@ pub(super) fn tell(text: &mut String, found: &Found) -> std::fmt::Result {
         if let Some(said) = said {
             writeln!(text, "{what:10}  {said}")?;
         }
+    }
+    let drawn = found.drawn;
+    if drawn.waiting + drawn.closed + drawn.erased > 0 {
+        let (decided, items) = (drawn.decided, drawn.items);
+        writeln!(text, "drawn       {decided} of {items} were decided; the others may be worth anything")?;
     }
     if found.given_back > 0 {
         let many = found.given_back;

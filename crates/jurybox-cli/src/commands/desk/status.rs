@@ -107,7 +107,12 @@ impl Report {
         if !config.weights.is_empty() {
             writeln!(text, "\nthe order goes by fixed weights, and not by these: {}", fixed(&config))?;
         }
-        writeln!(text, "\nlearnt from {} verdicts and {} items\n", jury.seen().used, jury.seen().items)?;
+        writeln!(
+            text,
+            "\nlearnt from {} verdicts and {} looks at items\n",
+            jury.seen().used,
+            jury.seen().items
+        )?;
         found::tell(&mut text, &found)?;
         output::text_to_stdout(&text)
     }

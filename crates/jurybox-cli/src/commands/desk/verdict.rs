@@ -168,15 +168,14 @@ impl Args {
         if rejected.len() > NAMED {
             say(format_args!("warning: {} more were refused", rejected.len() - NAMED));
         }
+        let Some(Rejected { id, why }) = rejected.first() else { return Ok(()) };
         let taken = accepted + repeated;
-        ensure!(rejected.is_empty() || taken > 0, "none of these verdicts was taken");
+        ensure!(taken > 0, "none of these verdicts was taken; the first, {id}: {why}");
         let of = taken + rejected.len() as u64;
-        ensure!(
-            rejected.is_empty(),
-            "{} of {of} verdicts were refused; the others are taken",
+        bail!(
+            "{} of {of} verdicts were refused; the others are taken; the first, {id}: {why}",
             rejected.len()
-        );
-        Ok(())
+        )
     }
 
     fn in_files(&self) -> anyhow::Result<Vec<Said>> {

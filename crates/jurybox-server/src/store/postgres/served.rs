@@ -12,7 +12,9 @@ use crate::store::Store;
 use crate::store::keys::{
     ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
 };
-use crate::store::lookups::{Arrivals, DELETE_QUEUE, EachLooked, Lookups, Said, VERDICT_ID, before_taking_back};
+use crate::store::lookups::{
+    Arrivals, DELETE_QUEUE, EachLooked, Lookups, Said, VERDICT_ID, before_taking_back,
+};
 use crate::store::sql;
 use crate::store::value::values;
 use crate::{Error, Tags};

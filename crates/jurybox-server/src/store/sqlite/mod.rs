@@ -47,25 +47,8 @@ impl Sqlite {
     /// Opens the folder to write, and makes it where it is not there. Waits so long for another process that has it.
     pub(crate) fn open(folder: &Path, wait: Duration) -> Result<Self, Error> {
         let refuse = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
-        make_folder(folder).map_err(refuse)?;
-        [LOCK, FILE].iter().try_for_each(|name| check_is_file(&folder.join(name)))?;
-        let lock = for_us_alone(&folder.join(LOCK)).map_err(refuse)?;
-        let patience = std::time::Instant::now();
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(std::fs::TryLockError::WouldBlock) if patience.elapsed() < wait => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                Err(std::fs::TryLockError::WouldBlock) => {
-                    return Err(Error::Open(format!(
-                        "{}: another process has this folder",
-                        folder.display()
-                    )));
-                }
-                Err(std::fs::TryLockError::Error(error)) => return Err(refuse(error)),
-            }
-        }
+        let lock = lock(folder, wait)?;
+        check_is_file(&folder.join(FILE))?;
         // SQLite would let everybody read it; the files that it puts beside have the same rights.
         for_us_alone(&folder.join(FILE)).map_err(refuse)?;
         let mut store = Sqlite {
@@ -254,8 +237,42 @@ pub(crate) fn check_is_there(folder: &Path) -> Result<(), Error> {
     }
 }
 
+/// Takes a folder for this process alone, and makes it where it is not there. Waits so long for another process that has it.
+pub(crate) fn lock(folder: &Path, wait: Duration) -> Result<File, Error> {
+    let refuse = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
+    make_folder(folder).map_err(refuse)?;
+    check_is_file(&folder.join(LOCK))?;
+    let lock = for_us_alone(&folder.join(LOCK)).map_err(refuse)?;
+    let patience = std::time::Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(std::fs::TryLockError::WouldBlock) if patience.elapsed() < wait => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(std::fs::TryLockError::WouldBlock) => {
+                return Err(Error::Open(format!("{}: another process has this folder", folder.display())));
+            }
+            Err(std::fs::TryLockError::Error(error)) => return Err(refuse(error)),
+        }
+    }
+}
+
+/// Removes what a database may have left beside its file: it would be taken for that of another that comes into its place.
+pub(crate) fn clear_journals(file: &Path) -> std::io::Result<()> {
+    for end in ["-wal", "-shm", "-journal"] {
+        let mut journal = file.as_os_str().to_owned();
+        journal.push(end);
+        match std::fs::remove_file(journal) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Refuses what is there and no file: a pipe would be waited for without end.
-fn check_is_file(file: &Path) -> Result<(), Error> {
+pub(crate) fn check_is_file(file: &Path) -> Result<(), Error> {
     match std::fs::metadata(file) {
         Ok(what) if !what.is_file() => Err(Error::Open(format!("{}: this is no file", file.display()))),
         _ => Ok(()),
