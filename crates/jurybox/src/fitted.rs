@@ -301,8 +301,8 @@ impl Fitted {
     /// It is about the items learnt from. Where those are the best, and expected rewards bend with the scores, as those of yes and no do, the
     /// straight line through all items is another one, which it need not hold.
     ///
-    /// An interval without ends (infinite ones) says that the labels cannot tell: there are no more of them than weights, all rewards are alike,
-    /// or the evaluator's scores do not vary, or follow from those of others.
+    /// An interval without ends (infinite ones) says that the labels cannot tell: it takes two more of them than there are evaluators, rewards that
+    /// differ, and scores of the evaluator that vary and do not follow from those of others.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};

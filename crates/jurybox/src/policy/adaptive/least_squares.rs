@@ -10,7 +10,7 @@
 //! - **How wide.** By noise that is the same everywhere, and by noise that differs from item to item, whichever is wider. The latter is
 //!   HC3 of MacKinnon and White (1985), how far each reward is from the line of all others; and where few rewards make up most of it, as the few
 //!   yes among many no, it is known no better than from those (Satterthwaite's degrees of freedom).
-//! - **Where they end.** Nowhere, as long as there are no more labels than weights, all rewards are alike, or an evaluator's scores do not
+//! - **Where they end.** Nowhere, as long as there are not two more labels than weights, all rewards are alike, or an evaluator's scores do not
 //!   vary or follow from those of the others.
 
 use super::regression::Rows;
