@@ -143,7 +143,8 @@ class Jury:
         """The weights of the evaluators by name."""
     @overload
     def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]:
-        """The same, each as mean, low and high of an interval that holds it with probability `level`."""
+        """The same, each as mean, low and high of an interval that holds with probability `level` what endless verdicts on the items learnt
+        from would give; low and high are infinite where the labels cannot tell yet."""
     def alarms(self) -> list[Alarm]:
         """Evaluators that are not what they were, where the policy watches for that: ``adaptive(forget=true)``."""
     def reseat(self, evaluators: Sequence[str], *, invert: Sequence[str] = ...) -> None:
@@ -202,7 +203,8 @@ class Fitted:
         """The weights of the evaluators by name."""
     @overload
     def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]:
-        """The same, each as mean, low and high of an interval that holds it with probability `level`."""
+        """The same, each as mean, low and high of an interval that holds with probability `level` what endless verdicts on the items learnt
+        from would give; low and high are infinite where the labels cannot tell yet."""
     def sigma(self) -> dict[str, float] | None:
         """The noise levels in use by name, where the policy uses any; otherwise nothing."""
     def alarms(self) -> list[Alarm]:

@@ -134,7 +134,8 @@ impl Fitted {
         Ok((PyArray1::from_vec(py, base), arrays::table(py, each, width)?))
     }
 
-    /// The weights of the evaluators by name; with `level`, each with an interval that holds it with that probability.
+    /// The weights of the evaluators by name; with `level`, each with the ends of an interval that holds with that probability what
+    /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet.
     #[pyo3(signature = (*, level = None))]
     pub(crate) fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);

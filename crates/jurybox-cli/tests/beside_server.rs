@@ -189,6 +189,20 @@ fn verdicts_of_a_file_say_who_looked_and_what_was_found() {
     assert!(refused.contains("p4: nobody is named"), "{refused}");
 }
 
+#[test]
+fn a_report_says_what_verdicts_cannot_tell_yet() {
+    let folder = Folder::new("not-yet");
+    scores(&folder, 6);
+    folder.ok("desk init desk --evaluators spam,abuse --undo 0 --settle 0");
+    folder.ok("desk add desk scores.csv --id post");
+    let told = folder.stdout("desk report desk".split(' '));
+    assert!(told.contains("spam       unknown") && told.contains("nothing is known of them yet"), "{told}");
+    folder.ok("desk verdict desk --reviewer ann --item p1 --reward 1");
+    let told = folder.stdout("desk report desk".split(' '));
+    assert!(told.contains("unbounded: the verdicts cannot tell yet"), "{told}");
+    assert!(!told.contains("unknown") && told.contains("learnt from 1 verdicts"), "{told}");
+}
+
 /// Who sends scores need not know at once that an evaluator was removed; a name that never was one is still a mistake.
 #[test]
 fn scores_of_a_removed_evaluator_are_passed_over() {

@@ -292,7 +292,34 @@ impl Fitted {
         self.0.rank.weights()
     }
 
-    /// The weights with intervals that hold them with that probability, where the policy knows how sure it is.
+    /// The weights with intervals, where the policy knows how sure it is.
+    ///
+    /// **What an interval holds**, with that probability: the weight that plain least squares of the reward on the scores would give the
+    /// evaluator if every item learnt from had been judged endlessly often, so that its expected reward is known. The weight itself
+    /// (`mean`) is drawn towards a guess while labels are few, the interval is not, and always holds the weight too; it may lie at one end.
+    ///
+    /// It is about the items learnt from. Where those are the best, and expected rewards bend with the scores, as those of yes and no do, the
+    /// straight line through all items is another one, which it need not hold.
+    ///
+    /// An interval without ends (infinite ones) says that the labels cannot tell: it takes two more of them than there are evaluators, rewards that
+    /// differ, and scores of the evaluator that vary and do not follow from those of others.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};
+    /// let mut jury = Jury::new(&Spec::default(), Evaluators::numbered(1)?)?;
+    /// let level = Fraction::try_from(0.9).unwrap();
+    /// assert_eq!(jury.fit().weight_intervals(level).unwrap()[0].high, f64::INFINITY); // nothing is known yet
+    /// let table: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 40)).collect();
+    /// let scores = jury.scores(&table)?;
+    /// jury.observe(&scores, 0)?;
+    /// for (i, row) in scores.rows().enumerate() {
+    ///     let reward = 2.0 * row[0] + (i % 3) as f64;
+    ///     jury.learn(&[Example { scores: row, reward, receipt: None }], 0)?;
+    /// }
+    /// let weight = jury.fit().weight_intervals(level).unwrap()[0];
+    /// assert!(weight.low < 2.0 && 2.0 < weight.high && weight.high - weight.low < 0.1);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
     pub fn weight_intervals(&self, level: Fraction) -> Option<Vec<Interval>> {
         self.0.rank.weight_intervals(level.get())
     }

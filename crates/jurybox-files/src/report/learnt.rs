@@ -44,7 +44,10 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
     let weights = match (&intervals, fitted.weights()) {
         (Some(intervals), _) => intervals
             .iter()
-            .map(|w| LearntWeight { mean: w.mean, low: Some(w.low), high: Some(w.high) })
+            .map(|w| {
+                let end = |end: f64| Some(end).filter(|end| end.is_finite());
+                LearntWeight { mean: w.mean, low: end(w.low), high: end(w.high) }
+            })
             .collect(),
         (None, Some(weights)) => {
             weights.iter().map(|&mean| LearntWeight { mean, low: None, high: None }).collect()

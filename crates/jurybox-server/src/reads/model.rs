@@ -34,7 +34,8 @@ pub struct Evaluated {
     pub fixed: Option<f64>,
     /// What a unit of its score adds to an item's value, where the policy can say.
     pub weight: Option<f64>,
-    /// An interval that holds the weight with probability 0.9, where the policy can say.
+    /// An interval that holds with probability 0.9 what endless verdicts on the items judged would give the weight
+    /// ([`Fitted::weight_intervals`]); none where the policy, or the verdicts so far, cannot say.
     pub interval: Option<Interval>,
     /// Its noise as the policy reckons it, where it does.
     pub noise: Option<f64>,
@@ -188,8 +189,8 @@ impl Model {
         let level = Fraction::try_from(0.9).ok();
         let weights = self.fitted.weights().filter(|_| fits);
         let intervals = level.filter(|_| fits).and_then(|level| self.fitted.weight_intervals(level));
-        // Of whom nothing was learnt yet, the interval has no width, which would read as if all were known.
-        let known = |one: &&Interval| one.low < one.high;
+        // Of whom the verdicts say nothing yet, the interval has no ends.
+        let known = |one: &&Interval| one.low.is_finite() && one.high.is_finite();
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
         let (coverage, closest) = compared(rows, evaluators.len());
         let spread = |j: usize| deviation(rows.iter().map(|row| row[j]).filter(|score| !score.is_nan()));

@@ -3,6 +3,7 @@
 use super::super::state::summary;
 use super::{Place, found};
 use crate::output;
+use jurybox::Interval;
 use jurybox::options::Fraction;
 use serde_json::json;
 use std::fmt::Write;
@@ -61,11 +62,12 @@ fn fixed(config: &jurybox_server::Config) -> String {
     each.join(", ")
 }
 
-/// Report whom a desk trusts, and what it has found: the weight of each evaluator, and what it lies within with 95 % by what the policy knows
-/// so far; what was caught, the mean worth of a pick beside that of picks by the plain mean and at random, and what may have been missed.
+/// Report whom a desk trusts, and what it has found: what a unit of each evaluator's score adds to an item's value, with an interval; what was caught,
+/// the mean worth of a pick beside that of picks by the plain mean and at random, and what may have been missed.
 ///
-/// Weights are drawn towards nothing while verdicts are few, and the intervals with them: of an evaluator that counts, the least squares
-/// of endless verdicts lie above the interval more often than in 5 of 100 cases.
+/// The weight is drawn towards a guess while verdicts are few. The interval is not: in 95 of 100 cases it holds what least squares would give
+/// if every item judged had been judged endlessly often. It is about those items. Where they are the best ones, and verdicts bend with the scores, as
+/// yes and no do, the line through all items is another one, which the interval need not hold.
 #[derive(clap::Args)]
 pub(crate) struct Report {
     #[command(flatten)]
@@ -83,9 +85,10 @@ impl Report {
         let found = desk.found()?;
         let fitted = jury.fit();
         let level = Fraction::try_from(0.95).map_err(anyhow::Error::msg)?;
-        // Before anything was learnt they have no width, which would read as if all were known.
         let intervals = fitted.weight_intervals(level);
-        let interval = |at: usize| intervals.as_ref().map(|all| all[at]).filter(|one| one.low < one.high);
+        // Where the verdicts cannot tell yet, they have no ends.
+        let bounded = |one: &Interval| one.low.is_finite() && one.high.is_finite();
+        let interval = |at: usize| intervals.as_ref().map(|all| all[at]).filter(bounded);
         if self.json {
             let mut document = summary(&jury, &serde_json::Value::Null);
             document["counts"] = json!(counts);
@@ -96,13 +99,32 @@ impl Report {
             }
             return output::versioned("desk-report", document);
         }
+        // A policy that knows how sure it is knows nothing before the first verdict.
+        let guessed = intervals.is_some() && jury.seen().used == 0;
         let width = jury.evaluators().names().map(|name| name.chars().count()).max().unwrap_or(0).max(9);
         let mut text = format!("{:width$}  weight\n", "evaluator");
         for (at, evaluator) in jury.evaluators().as_slice().iter().enumerate() {
-            let weight = fitted.weights().map_or("unknown".into(), |weights| format!("{:.3}", weights[at]));
-            let interval = interval(at).map(|one| format!("  {:.3} to {:.3}", one.low, one.high));
+            let weight = fitted.weights().filter(|_| !guessed);
+            let weight = weight.map_or("unknown".into(), |weights| format!("{:.3}", weights[at]));
+            let interval = match interval(at) {
+                Some(one) => format!("  {:.3} to {:.3}", one.low, one.high),
+                None if guessed || intervals.is_none() => String::new(),
+                None => "  unbounded".into(),
+            };
             let muted = if config.muted.contains(&evaluator.name) { "  (muted)" } else { "" };
-            writeln!(text, "{:width$}  {weight}{}{muted}", evaluator.name, interval.unwrap_or_default())?;
+            writeln!(text, "{:width$}  {weight}{interval}{muted}", evaluator.name)?;
+        }
+        if guessed {
+            writeln!(
+                text,
+                "\nnothing is known of them yet: no verdict was learnt from, and the order goes by a guess from the scores alone"
+            )?;
+        } else if intervals.is_some() && (0..jury.evaluators().len()).any(|at| interval(at).is_none()) {
+            writeln!(
+                text,
+                "\nunbounded: the verdicts cannot tell yet. It takes two more of them than there are evaluators, rewards that differ, and scores \
+                 that vary and do not follow from others'"
+            )?;
         }
         if !config.weights.is_empty() {
             writeln!(text, "\nthe order goes by fixed weights, and not by these: {}", fixed(&config))?;

@@ -44,7 +44,9 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
         Bar { style: Some(style), ..Bar::new(&of.name, of.pull().unwrap_or(f64::NAN), interval) }
     };
     let shares = influence(all);
-    let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max);
+    // While little is known whiskers are long: those that would leave no room for the bars are cut off at the edge.
+    let longest = all.iter().filter_map(Evaluated::pull).map(f64::abs).fold(0.0, f64::max);
+    let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max).min(4.0 * longest);
     // Some policies say how noisy each is, and others nothing of it.
     let noise = all.iter().any(|of| of.noise.is_some());
     let (weights, noises) =
@@ -75,7 +77,8 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
             p class="small" { "What waits has scores from before the change as well: send those items again with new scores, or mute who changed until they are gone." }
         }
         p class="small" {
-            "Learnt from " (count(view.seen.learnt_from)) " verdicts. Influence: weight times how much its scores vary, as a share of all. Bars: what a score that is one standard deviation higher adds, with whiskers that hold it in 9 of 10 cases. Weight: what a unit of its score adds, which cannot be compared between units. Seen: the share of items it has scored."
+            @if view.seen.learnt_from == 0 { "No verdict was learnt from yet: the order goes by a guess from the scores alone. " } @else { "Learnt from " (count(view.seen.learnt_from)) " verdicts. " }
+            "Influence: weight times how much its scores vary, as a share of all. Bars: what a score that is one standard deviation higher adds, with whiskers that hold in 9 of 10 cases what endless verdicts on the items judged would show; none where the verdicts cannot tell yet. Of all items it may be another, where the best are judged and verdicts are yes and no. Weight: what a unit of its score adds, which cannot be compared between units. Seen: the share of items it has scored."
             @if !view.caller.may(Role::Admin) { " To mute takes the role admin." }
         }
     }

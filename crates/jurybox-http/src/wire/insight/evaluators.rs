@@ -27,9 +27,13 @@ pub(crate) struct EvaluatorNow {
     muted: bool,
     /// The weight that the order is by, where weights are fixed (`weights` of the queue); null where it is by what was learnt.
     fixed: Option<f64>,
-    /// What a unit of its score adds to an item's value by what was learnt; null where the policy cannot say.
+    /// What a unit of its score adds to an item's value by what was learnt; null where the policy cannot say. While verdicts are few it is
+    /// drawn towards a guess from the scores alone; without any (`learnt_from` is 0) it is that guess.
     weight: Option<f64>,
-    /// An interval of 90 % for the weight; null where the policy cannot say.
+    /// An interval of 90 % for the weight: in 90 of 100 cases it holds what least squares would give if every item judged had
+    /// been judged endlessly often. It is about those items: the line through all items is another one where they were picked as the
+    /// best and verdicts bend with the scores, as yes and no do. Null where the policy cannot say, or the verdicts so far cannot: it
+    /// takes two more of them than there are evaluators, rewards that differ, and scores that vary and do not follow from others'.
     interval: Option<Estimate>,
     /// Its noise as the policy reckons it; null where it does not.
     noise: Option<f64>,

@@ -40,6 +40,7 @@ mod doubts;
 mod drift;
 mod explain;
 mod landscape;
+mod least_squares;
 mod levels;
 mod model;
 mod options;

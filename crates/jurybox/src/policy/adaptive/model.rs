@@ -13,6 +13,7 @@ mod trial;
 use self::tables::Tables;
 use self::trial::FeatureSet;
 use super::landscape::{self, Landscape};
+use super::least_squares::LeastSquares;
 use super::levels::Levels;
 use super::phases;
 use super::regression::{Examples, Regression, log_sum};
@@ -23,6 +24,7 @@ use crate::estimate::{Joint, SampledRow};
 use crate::form::Form;
 use crate::kernel::{dot, dot_rows};
 use crate::scores::Scores;
+use crate::toolbox::Interval;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,6 +42,8 @@ pub(crate) struct Model {
     pub(crate) labels: f64,
     pub(crate) centre: Vec<f64>,
     pub(super) parts: Vec<Part>,
+    /// What the labels say without any prior.
+    alone: LeastSquares,
     /// How far rewards are off.
     pub(super) spread: Spread,
     /// Other weights to choose by, drawn from the posterior; none unless asked for.
@@ -71,21 +75,23 @@ impl Model {
         if let Some(range) = tails::range(&landscape, &labelled) {
             // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
             let sampled = phases::sampled(&landscape, blocks, labelled, range);
-            return Self::of(landscape, sets, &Examples::Rows(sampled.into()));
+            let alone = LeastSquares::of(&sampled.joint_of(width), &sampled);
+            return Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
         }
         let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
         let known = complete.weight() + incomplete.map(|row| row.count as f64).sum::<f64>();
         let sampled = phases::sampled(&landscape, blocks, labelled.clone(), trial::UNCUT);
-        let examples = if known > sampled.weight() {
+        if known > sampled.weight() {
             let linear = phases::linear(&landscape, labelled, complete);
-            Examples::Moments(phases::joined(&linear, &sampled.joint()))
-        } else {
-            Examples::Rows(sampled.into())
-        };
-        Self::of(landscape, sets, &examples)
+            let alone = LeastSquares::of(&linear, &sampled);
+            let joined = phases::joined(&linear, &sampled.joint());
+            return Self::of(landscape, sets, &Examples::Moments(joined), alone);
+        }
+        let alone = LeastSquares::of(&sampled.joint_of(width), &sampled);
+        Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone)
     }
 
-    fn of(landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples) -> Self {
+    fn of(landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples, alone: LeastSquares) -> Self {
         let features = landscape.features_len();
         let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
         let regressions = Regression::fit_each(examples, sets);
@@ -101,6 +107,7 @@ impl Model {
             intercept: 0.0,
             labels: examples.weight(),
             centre: centre.collect(),
+            alone,
             spread: Spread::default(),
             draws: Vec::new(),
             parts: Vec::with_capacity(fits.len()),
@@ -195,6 +202,21 @@ impl Model {
     /// The mean effect of an evaluator on the value, per standard deviation of its score.
     pub(crate) fn slope(&self, j: usize) -> f64 {
         self.effect(j).map(|(feature, share)| share * self.weights[feature]).sum()
+    }
+
+    /// Each evaluator's weight, and what it lies within at a level by the labels alone; the weight itself is never without.
+    pub(crate) fn weight_intervals(&self, level: f64) -> Vec<Interval> {
+        let one = |j: usize| {
+            let scale = self.landscape.scale[j];
+            let mean = scale * self.slope(j);
+            match self.alone.interval(j, level) {
+                (low, high) if scale > 0.0 && low.is_finite() => {
+                    Interval { mean, low: mean.min(scale * low), high: mean.max(scale * high) }
+                }
+                _ => Interval::around(mean, f64::INFINITY),
+            }
+        };
+        (0..self.landscape.width()).map(one).collect()
     }
 
     /// The features of an evaluator, each with its mean slope in normal score.

@@ -13,13 +13,13 @@ pub(super) fn sampled<'a>(
     (low, high): (f64, f64),
 ) -> Rows {
     let width = landscape.width();
-    let (mut table, mut weights) = (Vec::new(), Vec::new());
+    let (mut table, mut counts) = (Vec::new(), Vec::new());
     for row in labelled {
         landscape.add_features(&row.values[..width], blocks, &mut table);
-        weights.push(row.count as f64);
+        counts.push(row.count as f64);
         table.push(row.values[width].clamp(low, high));
     }
-    Rows::new(table, blocks * width + 1, &weights)
+    Rows::new(table, blocks * width + 1, counts)
 }
 
 /// Moments of the standardised scores and rewards: every complete row, and the incomplete ones of the sample.

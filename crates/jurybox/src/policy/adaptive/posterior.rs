@@ -127,7 +127,7 @@ impl Rank for Posterior {
     }
 
     fn weight_intervals(&self, level: f64) -> Option<Vec<Interval>> {
-        self.model.as_ref().map(|model| self.uncertainty(model).weights(model, level))
+        self.model.as_ref().map(|model| model.weight_intervals(level))
     }
 
     fn predict(&self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {

@@ -359,8 +359,7 @@ mod tests {
     fn rows_and_features_give_the_same_answer() {
         // Five rows of eight features: the products of the rows are the smaller matrix.
         let table: Vec<f64> = (0..45).map(|i| f64::from(i * i % 23) / 7.0 - 1.0).collect();
-        let weights = [1.0, 2.0, 1.0, 3.0, 1.0];
-        let rows = Rows::new(table, 9, &weights);
+        let rows = Rows::new(table, 9, vec![1.0, 2.0, 1.0, 3.0, 1.0]);
         let directions: Vec<Vec<f64>> = vec![vec![0.3; 8], vec![0.5, 0.1, 0.2]];
         let sets =
             || vec![(0..8, directions.clone()), (2..8, directions.clone()), (0..3, directions[1..].to_vec())];

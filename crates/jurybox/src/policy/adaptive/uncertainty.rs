@@ -1,4 +1,4 @@
-//! How sure the model is: of each weight, and of each item's reward.
+//! How sure the model is of each item's reward.
 
 use super::model::Model;
 use crate::matrix::{Cholesky, Symmetric};
@@ -36,23 +36,6 @@ impl Uncertainty {
             noise += part.share * part.regression.noise;
         }
         Uncertainty { covariance, noise }
-    }
-
-    /// Each evaluator's effect on the expected reward per unit of its score, averaged over its scores.
-    pub(crate) fn weights(&self, model: &Model, level: f64) -> Vec<Interval> {
-        let n = model.weights.len();
-        (0..model.landscape.width())
-            .map(|j| {
-                let scale = model.landscape.scale[j];
-                let mut variance = 0.0;
-                for (i, a) in model.effect(j) {
-                    for (k, b) in model.effect(j) {
-                        variance += a * b * self.covariance[i * n + k];
-                    }
-                }
-                interval(scale * model.slope(j), scale * scale * variance, level)
-            })
-            .collect()
     }
 
     /// How many standard deviations an interval reaches: the noise is known no better than from so many rewards. One by itself says
@@ -116,9 +99,4 @@ impl Uncertainty {
             })
             .collect()
     }
-}
-
-/// The middle `level` of a normal law.
-fn interval(mean: f64, variance: f64, level: f64) -> Interval {
-    Interval::around(mean, normal::quantile(0.5 + 0.5 * level) * variance.max(0.0).sqrt())
 }

@@ -22,6 +22,7 @@ pub(crate) struct Rows {
     weight: f64,
     mean: Vec<f64>,
     table: Vec<f64>,
+    counts: Vec<f64>,
 }
 
 /// The examples as one set of features sees them, the reward in units of its standard deviation.
@@ -79,9 +80,9 @@ impl Examples {
 
 impl Rows {
     /// From a table, row after row, each counting as its weight.
-    pub(crate) fn new(table: Vec<f64>, columns: usize, weights: &[f64]) -> Self {
-        let (weight, mean, table) = Joint::centred(table, columns, weights);
-        Rows { weight, mean, table }
+    pub(crate) fn new(table: Vec<f64>, columns: usize, counts: Vec<f64>) -> Self {
+        let (weight, mean, table) = Joint::centred(table, columns, &counts);
+        Rows { weight, mean, table, counts }
     }
 
     pub(crate) fn weight(&self) -> f64 {
@@ -93,6 +94,26 @@ impl Rows {
         let mut spread = Symmetric::zeros(self.columns());
         spread.add_outers(&self.table);
         Joint::from_parts(self.weight, self.mean.clone(), spread)
+    }
+
+    /// The moments of the first columns and of the reward.
+    pub(crate) fn joint_of(&self, first: usize) -> Joint {
+        let reward = self.columns() - 1;
+        let (mut mean, mut part) =
+            (self.mean[..first].to_vec(), Vec::with_capacity(self.len() * (first + 1)));
+        mean.push(self.mean[reward]);
+        for row in self.table.chunks_exact(self.columns()) {
+            part.extend_from_slice(&row[..first]);
+            part.push(row[reward]);
+        }
+        let mut spread = Symmetric::zeros(first + 1);
+        spread.add_outers(&part);
+        Joint::from_parts(self.weight, mean, spread)
+    }
+
+    /// Each row, times the root of its count, and its count.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&[f64], f64)> {
+        self.table.chunks_exact(self.columns()).zip(self.counts.iter().copied())
     }
 
     fn columns(&self) -> usize {
