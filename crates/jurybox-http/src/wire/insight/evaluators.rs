@@ -1,0 +1,93 @@
+//! What was learnt about each evaluator.
+
+use super::super::finite;
+use super::Estimate;
+use crate::time::Time;
+use jurybox_server::Evaluated;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The evaluators of a queue.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EvaluatorList {
+    /// The entry of the log up to which the model that ranks has learnt.
+    pub(crate) model: u64,
+    /// Verdicts that the model has learnt from.
+    pub(crate) learnt_from: u64,
+    /// What is to be doubted of what was learnt, in words: verdicts that are all alike, or evaluators that together point the wrong way.
+    pub(crate) doubts: Vec<String>,
+    pub(crate) evaluators: Vec<EvaluatorNow>,
+}
+
+/// What is known of an evaluator.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EvaluatorNow {
+    name: String,
+    /// Whether its scores count for nothing in the order, for now (`muted` of the queue).
+    muted: bool,
+    /// The weight that the order is by, where weights are fixed (`weights` of the queue); null where it is by what was learnt.
+    fixed: Option<f64>,
+    /// What a unit of its score adds to an item's value by what was learnt; null where the policy cannot say.
+    weight: Option<f64>,
+    /// An interval of 90 % for the weight; null where the policy cannot say.
+    interval: Option<Estimate>,
+    /// Its noise as the policy reckons it; null where it does not.
+    noise: Option<f64>,
+    /// The share of items that came in which it has scored.
+    coverage: Option<f64>,
+    /// The evaluator whose scores go most with its own, among all items that came in.
+    redundancy: Option<Redundancy>,
+    /// What has changed about it.
+    drift: Vec<Drift>,
+}
+
+/// Another evaluator that says the same.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Redundancy {
+    with: String,
+    correlation: f64,
+}
+
+/// A change in an evaluator.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Drift {
+    /// What changed: `spread` is the logarithm of the variance of its scores, `agreement` Fisher's z of their correlation with
+    /// the other evaluators'.
+    #[schema(value_type = String)]
+    reading: serde_json::Value,
+    /// Since when it is different, as nearly as it can be told.
+    #[schema(value_type = String, format = DateTime)]
+    since: Time,
+    /// The mean reading before.
+    before: Option<f64>,
+    /// The mean reading since.
+    after: Option<f64>,
+    /// One less the probability that chance alone would show as much.
+    confidence: f64,
+}
+
+impl From<Evaluated> for EvaluatorNow {
+    fn from(evaluator: Evaluated) -> Self {
+        EvaluatorNow {
+            name: evaluator.name,
+            muted: evaluator.muted,
+            fixed: evaluator.fixed,
+            weight: evaluator.weight.and_then(finite),
+            interval: evaluator.interval.map(Into::into),
+            noise: evaluator.noise.and_then(finite),
+            coverage: evaluator.coverage,
+            redundancy: evaluator.closest.map(|(with, correlation)| Redundancy { with, correlation }),
+            drift: evaluator
+                .alarms
+                .into_iter()
+                .map(|alarm| Drift {
+                    reading: serde_json::json!(alarm.reading),
+                    since: Time(alarm.since.cast_signed().saturating_mul(1_000_000)),
+                    before: finite(alarm.before),
+                    after: finite(alarm.after),
+                    confidence: alarm.confidence,
+                })
+                .collect(),
+        }
+    }
+}
