@@ -62,7 +62,7 @@ impl Feed {
         let item = |post: jurybox_lab::Post| NewItem {
             id: post.id,
             scores: Stream::evaluators().iter().map(ToString::to_string).zip(post.scores).collect(),
-            payload: Some(json!({ "text": post.text })),
+            payload: Some(json!({ "text": post.text }).into()),
             tags: [("channel".to_string(), post.channel.to_string())].into(),
             due: None,
         };
