@@ -79,7 +79,11 @@ impl Intake {
         tags.extend(others.golden.iter().map(|column| (column.clone(), "golden".into())));
         let mut shown = names::all(&others.show);
         let paths: Vec<PathBuf> = expand(&columns.files)?;
-        let special = Special { key: Some(id), known, aside: beside(&tags, &shown), ..Special::default() };
+        let word = |tag: &str| if tag == "golden" { "golden" } else { "tag" };
+        let called = tags.iter().map(|(column, tag)| (column.clone(), word(tag)));
+        let called = called.chain(shown.iter().map(|column| (column.clone(), "shown"))).collect();
+        let aside = beside(&tags, &shown);
+        let special = Special { key: Some(id), known, aside, called, ..Special::default() };
         let table = columns.open_paths(&paths, &special)?.sparing(UNREADABLE);
         if shown.is_empty() && must_show {
             let ignored = columns.roles().ignore;

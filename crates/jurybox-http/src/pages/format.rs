@@ -93,6 +93,11 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
+/// How sure something is: nothing that is learnt from data is certain.
+pub(super) fn sure(probability: f64) -> String {
+    if probability > 0.99 { "> 99%".into() } else { format!("{:.0}%", (100.0 * probability).floor()) }
+}
+
 /// An estimate with its interval, to the digit in which that begins to differ.
 pub(super) fn between(jurybox::Interval { mean, low, high }: jurybox::Interval) -> String {
     let half = (high - low) / 2.0;
@@ -108,7 +113,7 @@ pub(super) fn rounded(value: f64) -> String {
         return jurybox_draw::short(value);
     }
     let unit = 10_f64.powf(value.abs().log10().floor() - 1.0).min(1.0);
-    jurybox_draw::short((value / unit).round() * unit)
+    jurybox_draw::short((value / unit).round() * unit).replace('-', "−")
 }
 
 /// How many digits behind the point leave so many that count to a number.
@@ -167,6 +172,7 @@ mod tests {
         assert_eq!(span(200_000.0), "2 d 7 h");
         assert_eq!([percent(0.5), percent(0.004), percent(0.999)], ["50%", "0.4%", "99.9%"]);
         assert_eq!([rounded(0.123_45), rounded(1234.4), rounded(0.0)], ["0.12", "1234", "0"]);
+        assert_eq!([sure(0.999_999), sure(1.0), sure(0.987)], ["> 99%", "> 99%", "98%"]);
         let noon = 1_794_916_800_000_000;
         let moment = |at: i64, now: i64| moment(at, now).into_string();
         let time = "<time datetime=\"2026-11-17T12:00:00Z\">";
