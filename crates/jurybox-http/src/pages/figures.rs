@@ -164,7 +164,7 @@ impl Seen {
     pub(super) fn first_and_last(&self) -> Option<(usize, Interval, Interval)> {
         let worths: Vec<f64> = self.picked().into_iter().map(|(_, worth)| worth).collect();
         let many = (worths.len() / 3).min(EARLY);
-        let all = self.found.picked.items as usize == worths.len();
+        let all = self.looked_since().is_none();
         let mean = |worths: &[f64]| mean_within(worths, self.scale());
         (all && many >= EARLY / 2)
             .then(|| (many, mean(&worths[..many]), mean(&worths[worths.len() - many..])))
