@@ -82,7 +82,7 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
                 details #last class="last" { summary { kbd { "l" } " your last " (LAST) } div #own { (last(&desk.own, who, queue, caller.may(Role::Read))) } }
             }
             div class="work" {
-                p #said class="said" aria-live="polite" data-said=(undoable(&desk.own)) { (after(desk, who)) }
+                div #said class="said" aria-live="polite" data-said=(undoable(&desk.own)) { (after(desk, who)) }
                 p class="lease" { span { "yours for " b #left { "–" } } span class="line" { i #lease {} } }
                 div #jury class="thought" aria-live="polite" { @if let Some(told) = &desk.jury { (jury(told, &names(&desk.config))) } }
                 form #verdict class="judge" method="post" action=(action("verdict")) {
