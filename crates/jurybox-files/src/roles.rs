@@ -37,6 +37,8 @@ pub struct Roles {
     pub id: Vec<String>,
     /// Columns that are not evaluators; they travel along all the same.
     pub ignore: Vec<String>,
+    /// What columns that are ignored are for, in a word: it is said of them instead.
+    pub called: Vec<(String, &'static str)>,
     /// Evaluators, or the reward, where low means high.
     pub invert: Vec<String>,
     /// What a verdict was worth.
@@ -170,7 +172,8 @@ impl Roles {
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
                 if ["id", "ignored"].contains(role) {
-                    others.push((name.clone(), *role));
+                    let called = self.called.iter().find(|(other, _)| other == name && *role == "ignored");
+                    others.push((name.clone(), called.map_or(*role, |(_, word)| word)));
                 }
             } else if found.nested && (!listed.is_empty() || found.kind != Kind::Number) {
                 // It travels along within its column.

@@ -25,6 +25,7 @@ mod door;
 mod error;
 mod event;
 mod hooks;
+mod json;
 mod keep;
 mod keys;
 mod learner;
@@ -51,12 +52,13 @@ pub use door::Door;
 pub use error::Error;
 pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
 pub use hooks::{Outcome, Secret, Sending, Webhook};
+pub use json::Json;
 pub use keep::{Rebuilt, backup, rebuild, restore};
 pub use keys::{Key, Keyring, Role, hash_of_secret};
 pub use place::Place;
 pub use reads::{
     Drawn, Evaluated, Explained, ExportPage, Exported, ExportedPick, ExportedVerdict, Found, Happened,
-    Judged, Listed, Model, Own, Pulse, Scale, Share, Skipped, Stands, Worked,
+    Judged, Listed, Model, Own, Pulse, Scale, Share, Skipped, Stands, Worked, mean_of,
 };
 pub use request::{
     Answer, Call, Change, Claimed, GOLDEN, MOST_AT_ONCE, NewItem, NewVerdict, Rejected, Request,

@@ -146,7 +146,7 @@ pub struct NewItem {
     pub scores: BTreeMap<String, Option<f64>>,
     /// What the reviewer is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub payload: Option<serde_json::Value>,
+    pub payload: Option<crate::Json>,
     /// Its tags.
     #[serde(default)]
     pub tags: Tags,
@@ -361,7 +361,7 @@ pub struct Claimed {
     pub explored: bool,
     /// What the reviewer is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub payload: Option<serde_json::Value>,
+    pub payload: Option<crate::Json>,
 }
 
 impl NewVerdict {

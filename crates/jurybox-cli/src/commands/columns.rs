@@ -121,6 +121,8 @@ pub(crate) struct Special<'a> {
     pub(crate) only: Option<&'a String>,
     /// Columns that have a meaning elsewhere, and are no evaluators here.
     pub(crate) aside: Vec<String>,
+    /// What those are, in a word.
+    pub(crate) called: Vec<(String, &'static str)>,
     /// Evaluators that a state knows.
     pub(crate) known: &'a [Evaluator],
     /// Whether the rows will be read more than once.
@@ -147,6 +149,7 @@ impl Columns {
             evaluators: special.only.map_or(roles.evaluators, |only| vec![only.clone()]),
             seated: special.known.to_vec(),
             ignore: [&roles.ignore[..], &special.aside].concat(),
+            called: special.called.clone(),
             reward: special.reward.cloned(),
             probability: special.probability.cloned(),
             key: special.key.cloned(),

@@ -7,8 +7,8 @@ use anyhow::bail;
 use jurybox::Evaluator;
 use jurybox::toolbox::hash_text;
 use jurybox_files::{Error, Records, Table, Want, expand, is_ours};
-use jurybox_server::{Answer, NewItem, Rejected, Request};
-use serde_json::{Map, Value, json};
+use jurybox_server::{Answer, Json, NewItem, Rejected, Request};
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -79,7 +79,11 @@ impl Intake {
         tags.extend(others.golden.iter().map(|column| (column.clone(), "golden".into())));
         let mut shown = names::all(&others.show);
         let paths: Vec<PathBuf> = expand(&columns.files)?;
-        let special = Special { key: Some(id), known, aside: beside(&tags, &shown), ..Special::default() };
+        let word = |tag: &str| if tag == "golden" { "golden" } else { "tag" };
+        let called = tags.iter().map(|(column, tag)| (column.clone(), word(tag)));
+        let called = called.chain(shown.iter().map(|column| (column.clone(), "shown"))).collect();
+        let aside = beside(&tags, &shown);
+        let special = Special { key: Some(id), known, aside, called, ..Special::default() };
         let table = columns.open_paths(&paths, &special)?.sparing(UNREADABLE);
         if shown.is_empty() && must_show {
             let ignored = columns.roles().ignore;
@@ -142,14 +146,14 @@ impl Intake {
                             item.tags.insert(name.clone(), tag);
                         }
                     }
-                    let mut payload = Map::new();
+                    let mut payload = Vec::new();
                     for (at, name) in self.shown.iter().enumerate() {
                         let cell = cells.json(row, self.tags.len() + at);
                         if !matches!(&cell, Value::Null) && cell != "" {
-                            payload.insert(name.clone(), cell);
+                            payload.push((name.clone(), Json::from(cell)));
                         }
                     }
-                    item.payload = (!payload.is_empty()).then_some(Value::Object(payload));
+                    item.payload = (!payload.is_empty()).then_some(Json::Fields(payload));
                     waiting.push(item);
                 }
                 while failed.is_none() && waiting.len() >= TOGETHER {

@@ -9,9 +9,16 @@ use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-const LIVE: &str = include_str!("assets/live.js");
-const DESK: &str = include_str!("assets/desk.js");
-const OUTBOX: &str = include_str!("assets/outbox.js");
+/// The scripts, by their names.
+const SCRIPTS: [(&str, &str); 7] = [
+    ("live.js", include_str!("assets/live.js")),
+    ("times.js", include_str!("assets/times.js")),
+    ("desk.js", include_str!("assets/desk.js")),
+    ("bar.js", include_str!("assets/bar.js")),
+    ("outbox.js", include_str!("assets/outbox.js")),
+    ("said.js", include_str!("assets/said.js")),
+    ("tabs.js", include_str!("assets/tabs.js")),
+];
 
 /// The style sheet: the colours and rules of all drawings, and those of the pages.
 static STYLE: LazyLock<String> = LazyLock::new(|| {
@@ -21,21 +28,21 @@ static STYLE: LazyLock<String> = LazyLock::new(|| {
 /// Where the assets of this version are.
 pub(super) static FOLDER: LazyLock<String> = LazyLock::new(|| {
     let mut hash = Sha256::new();
-    for part in [STYLE.as_str(), LIVE, DESK, OUTBOX] {
-        hash.update(part);
+    hash.update(STYLE.as_str());
+    for (_, script) in SCRIPTS {
+        hash.update(script);
     }
     format!("/assets/{}", hex(&hash.finalize()[..6]))
 });
 
 pub(super) async fn asset(params: RawPathParams) -> Result<Response, Problem> {
     let name = params.iter().find(|(name, _)| *name == "name").map(|(_, value)| value.to_string());
-    let script = "text/javascript; charset=utf-8";
     let (kind, text) = match name.as_deref() {
         Some("page.css") => ("text/css; charset=utf-8", STYLE.as_str()),
-        Some("live.js") => (script, LIVE),
-        Some("desk.js") => (script, DESK),
-        Some("outbox.js") => (script, OUTBOX),
-        _ => return Err(no_asset()),
+        name => {
+            let script = SCRIPTS.iter().find(|(script, _)| Some(*script) == name).ok_or_else(no_asset)?;
+            ("text/javascript; charset=utf-8", script.1)
+        }
     };
     let kept = "public, max-age=31536000, immutable";
     Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, kept)], text).into_response())

@@ -116,7 +116,7 @@ pub(super) fn list(queue: &str, happened: &[Happened], now: i64, numbered: bool)
         ul class="feed" {
             @for event in happened {
                 li {
-                    time title=[numbered.then(|| format!("entry {}", event.seq))] { (moment(event.at, now)) }
+                    span class="when" title=[numbered.then(|| format!("entry {}", event.seq))] { (moment(event.at, now)) }
                     span class="kind" { (event.kind) }
                     span { (words(queue, event)) }
                 }

@@ -8,8 +8,8 @@ use crate::handlers::look;
 use crate::problem::Problem;
 use jurybox::{Direction, Interval};
 use jurybox_server::{
-    Config, Counts, Error, Evaluated, Explained, Filter, Found, Happened, Pulse, Queue, Skipped, Source,
-    Worked,
+    Config, Counts, Error, Evaluated, Explained, Filter, Found, Happened, Pulse, Queue, Scale, Skipped,
+    Source, Worked,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,6 +23,9 @@ const ARRIVALS: u64 = 10_000;
 const ENTRIES: usize = 15;
 /// The best items that are explained.
 const BEST: usize = 20;
+
+/// The first picks that the last ones are held against.
+const EARLY: usize = 50;
 
 /// A second, a minute, a day, in microseconds.
 pub(super) const SECOND: i64 = 1_000_000;
@@ -156,6 +159,17 @@ impl Seen {
         decided.filter(|(work, _)| picked(work)).map(|(work, worth)| (work.at, worth)).collect()
     }
 
+    /// What the first picks were worth and what the last ones were, as many each, where all of them are looked at and there are enough: the
+    /// difference is what was learnt.
+    pub(super) fn first_and_last(&self) -> Option<(usize, Interval, Interval)> {
+        let worths: Vec<f64> = self.picked().into_iter().map(|(_, worth)| worth).collect();
+        let many = (worths.len() / 3).min(EARLY);
+        let all = self.looked_since().is_none();
+        let mean = |worths: &[f64]| mean_within(worths, self.scale());
+        (all && many >= EARLY / 2)
+            .then(|| (many, mean(&worths[..many]), mean(&worths[worths.len() - many..])))
+    }
+
     /// The least and the most that an item can be worth: by the queue's scale, or by what was found; never the same.
     pub(super) fn scale(&self) -> (f64, f64) {
         if let Some(scale) = self.config.reward.as_ref().filter(|scale| scale.lowest < scale.highest) {
@@ -283,17 +297,10 @@ pub(super) fn wilson(mean: f64, many: f64) -> Interval {
     Interval { mean, low: end(-1.0), high: end(1.0) }
 }
 
-/// The mean of what items were worth, on a scale from one worth to another, with its 95% interval. Where there is nothing but the two ends, or
-/// all are the same, that is Wilson's, which is never without width.
-pub(super) fn mean_within(worths: &[f64], (lowest, highest): (f64, f64)) -> Interval {
-    let two = worths.iter().all(|worth| *worth == lowest || *worth == highest);
-    let plain = Interval::of(worths);
-    if !two && plain.half_width() > 0.0 {
-        return plain;
-    }
-    let wide = highest - lowest;
-    let within = wilson(((plain.mean - lowest) / wide).clamp(0.0, 1.0), worths.len() as f64);
-    Interval { mean: plain.mean, low: lowest + wide * within.low, high: lowest + wide * within.high }
+/// The mean of what items were worth, on a scale from one worth to another, with its 95% interval: the one that the report has.
+pub(super) fn mean_within(worths: &[f64], (low, high): (f64, f64)) -> Interval {
+    let none = Interval { mean: f64::NAN, low: f64::NAN, high: f64::NAN };
+    jurybox_server::mean_of(worths, Scale { low, high }).unwrap_or(none)
 }
 
 /// What items with such a score were found to be worth, on a scale from one worth to another: the scores in groups of equal size, each with its

@@ -1,5 +1,6 @@
 //! Numbers and times as people read them.
 
+use maud::{Markup, html};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Now, in microseconds since 1970.
@@ -63,10 +64,14 @@ pub(super) fn span(seconds: f64) -> String {
     }
 }
 
-/// The time of day in UTC, with its date where that is another.
-pub(super) fn moment(at: i64, now: i64) -> String {
-    let text = crate::time::Time(at - at.rem_euclid(1_000_000)).to_string();
-    let (date, time) = text.split_once('T').unwrap_or(("", &text));
+/// The time of day, with its date where that is another: in UTC, and by the clock of whoever looks where scripts run.
+pub(super) fn moment(at: i64, now: i64) -> Markup {
+    let time = crate::time::Time(at - at.rem_euclid(1_000_000)).to_string();
+    html! { time datetime=(time) { (in_utc(&time, now)) span class="utc" { " UTC" } } }
+}
+
+fn in_utc(text: &str, now: i64) -> String {
+    let (date, time) = text.split_once('T').unwrap_or(("", text));
     let today = crate::time::Time(now).to_string();
     let time = time.trim_end_matches('Z');
     if today.starts_with(date) { time[..5].into() } else { format!("{date} {}", &time[..5]) }
@@ -88,6 +93,11 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
+/// How sure something is: nothing that is learnt from data is certain.
+pub(super) fn sure(probability: f64) -> String {
+    if probability > 0.99 { "> 99%".into() } else { format!("{:.0}%", (100.0 * probability).floor()) }
+}
+
 /// An estimate with its interval, to the digit in which that begins to differ.
 pub(super) fn between(jurybox::Interval { mean, low, high }: jurybox::Interval) -> String {
     let half = (high - low) / 2.0;
@@ -103,7 +113,7 @@ pub(super) fn rounded(value: f64) -> String {
         return jurybox_draw::short(value);
     }
     let unit = 10_f64.powf(value.abs().log10().floor() - 1.0).min(1.0);
-    jurybox_draw::short((value / unit).round() * unit)
+    jurybox_draw::short((value / unit).round() * unit).replace('-', "−")
 }
 
 /// How many digits behind the point leave so many that count to a number.
@@ -162,9 +172,12 @@ mod tests {
         assert_eq!(span(200_000.0), "2 d 7 h");
         assert_eq!([percent(0.5), percent(0.004), percent(0.999)], ["50%", "0.4%", "99.9%"]);
         assert_eq!([rounded(0.123_45), rounded(1234.4), rounded(0.0)], ["0.12", "1234", "0"]);
+        assert_eq!([sure(0.999_999), sure(1.0), sure(0.987)], ["> 99%", "> 99%", "98%"]);
         let noon = 1_794_916_800_000_000;
-        assert_eq!(moment(noon, noon + 1), "12:00");
+        let moment = |at: i64, now: i64| moment(at, now).into_string();
+        let time = "<time datetime=\"2026-11-17T12:00:00Z\">";
+        assert_eq!(moment(noon, noon + 1), format!("{time}12:00<span class=\"utc\"> UTC</span></time>"));
         assert_eq!(clock(noon + 1_500_000), "12:00:01");
-        assert_eq!(moment(noon, noon + 86_400_000_000), "2026-11-17 12:00");
+        assert!(moment(noon, noon + 86_400_000_000).starts_with(&format!("{time}2026-11-17 12:00<")));
     }
 }

@@ -1,13 +1,14 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
 use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen};
-use super::format::{amount, between, count, moment, now, percent, rounded, span};
+use super::format::{amount, between, count, moment, now, rounded, span, sure};
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::handlers::Asked;
 use crate::problem::Problem;
 use axum::extract::State;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, Plot, Scale};
@@ -26,6 +27,7 @@ pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
     Asked(part): Asked<Part>,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let asked = app.clone();
     let mut names = app.read(move || asked.0.service.names()).await?;
@@ -49,6 +51,7 @@ pub(super) async fn page(
         panels.push((std::cmp::Reverse(told.as_deref().map_or(u8::MAX, badness)), name, told));
     }
     panels.sort_by_key(|(badness, name, _)| (*badness, *name));
+    let address = address(&app, &headers);
     let body = html! {
         (ways(&caller, None, "Queues", Some(oldest)))
         main {
@@ -56,7 +59,7 @@ pub(super) async fn page(
             @for (_, name, told) in &panels {
                 section class="panel" data-panel=(name) data-queue=(name) aria-label=(name) { (inner(&caller, name, told.as_ref())) }
             }
-            @if names.is_empty() { (teach()) }
+            @if names.is_empty() { (teach(&address)) }
         }
     };
     Ok(Page::new("Jurybox", &body).into_response())
@@ -116,22 +119,13 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
     }
 }
 
-/// What others would have found in each item that was picked: their names, their styles, where their lines are, and how sure that is. As long as
-/// drawn items wait there is an interval and no number within it: the line is the most that it may be, and says so.
-pub(super) fn others(seen: &Seen) -> Vec<(&'static str, usize, f64, Interval)> {
+/// What others would have found in each item that was picked: their names, their styles, and how much at the least and at the most. The line is
+/// the most: a single number is known only at moments when no drawn item waits, and a line that is now one and now the other says nothing.
+pub(super) fn others(seen: &Seen) -> Vec<(&'static str, usize, Interval)> {
     let (plain, random) = (seen.found.plain_mean.mean, seen.found.random.mean);
-    let all = [(["plain mean", "plain mean at most"], 6, plain), (["chance", "chance at most"], 3, random)];
-    let known = all.into_iter().filter_map(|(names, style, mean)| Some((names, style, mean?)));
-    known
-        .filter(|(.., mean)| mean.low.is_finite() && mean.high.is_finite())
-        .map(|([name, at_most], style, mean)| {
-            if mean.mean.is_finite() {
-                (name, style, mean.mean, mean)
-            } else {
-                (at_most, style, mean.high, mean)
-            }
-        })
-        .collect()
+    let known = [("plain mean at most", 6, plain), ("chance at most", 3, random)];
+    let known = known.into_iter().filter_map(|(name, style, mean)| Some((name, style, mean?)));
+    known.filter(|(.., mean)| mean.low.is_finite() && mean.high.is_finite()).collect()
 }
 
 /// What was caught in stretches of time, against the plain mean and chance.
@@ -147,8 +141,8 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
         Curve::new(name, points.collect())
     };
     let mut curves = vec![curve("caught", &|worths| worths.iter().sum())];
-    for (name, style, each, mean) in others(seen) {
-        let mut expected = curve(name, &|worths| worths.len() as f64 * each);
+    for (name, style, mean) in others(seen) {
+        let mut expected = curve(name, &|worths| worths.len() as f64 * mean.high);
         let ends = |(x, (_, worths)): (&f64, &(i64, Vec<f64>))| {
             (*x, worths.len() as f64 * mean.low, worths.len() as f64 * mean.high)
         };
@@ -174,14 +168,19 @@ pub(super) fn against(seen: &Seen) -> Markup {
     html! {
         p class="small" {
             "Each item picked was worth " b { (between(picked)) }
-            @if let Some(plain) = found.plain_mean.mean { "; by the plain mean " (between(plain)) }
-            @if let Some(random) = found.random.mean { "; by chance " (between(random)) }
+            @if let Some(plain) = found.plain_mean.mean { "; by the plain mean " (ends(plain)) }
+            @if let Some(random) = found.random.mean { "; by chance " (ends(random)) }
             @if found.given_back > 0 { " (" (found.given_back) " more came back undecided: they may be worth anything)" }
             @if let Some(times) = seen.times_plain_mean() { " · " b { "at least " (format!("{times:.1}")) " × plain mean" } }
             @if let Some(unknown) = found.unknown { ". What others would have found is not known: " (unknown) }
             "."
         }
     }
+}
+
+/// How little and how much it may be: whether a single number is known changes from moment to moment.
+fn ends(interval: Interval) -> String {
+    between(Interval { mean: f64::NAN, ..interval })
 }
 
 /// What has changed about evaluators.
@@ -193,19 +192,22 @@ pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
             @for (evaluator, alarm) in changed {
                 li {
                     span class="warn" { "! " (evaluator) " changed" }
-                    " at " (moment(alarm.since.cast_signed() * SECOND, seen.now)) " (" (percent(alarm.confidence)) " sure): "
-                    (reading(alarm)) " " (rounded(alarm.before)) " → " (rounded(alarm.after)) ", " a href={ "/q/" (name) "#evaluators" } { "see" }
+                    " at " (moment(alarm.since.cast_signed() * SECOND, seen.now)) " (" (sure(alarm.confidence)) " sure): "
+                    (reading(alarm)) ", " a href={ "/q/" (name) "#evaluators" } { "see" }
                 }
             }
         }
     }
 }
 
+/// What changed, in units that people know: the standard deviation of its scores, or their correlation with the others'.
 fn reading(alarm: &jurybox::Alarm) -> String {
-    serde_json::to_value(alarm.reading)
-        .ok()
-        .and_then(|word| word.as_str().map(String::from))
-        .unwrap_or_default()
+    let (what, unit): (&str, fn(f64) -> f64) = match alarm.reading {
+        jurybox::Reading::Spread => ("spread", |log_variance| (log_variance / 2.0).exp()),
+        jurybox::Reading::Agreement => ("agreement with the others", f64::tanh),
+    };
+    let [before, after] = [alarm.before, alarm.after].map(|value| rounded(unit(value)));
+    format!("{what} {before} → {after}")
 }
 
 /// What a reviewer without the right to look sees: where to work.
@@ -220,21 +222,29 @@ fn desks(caller: &Caller, names: &[String]) -> Markup {
     }
 }
 
+/// Where this server was asked.
+fn address(app: &App, headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let usual = || app.0.settings.listen.to_string();
+    let scheme = if app.0.settings.tls.is_some() { "https" } else { "http" };
+    format!("{scheme}://{}", host.map_or_else(usual, String::from))
+}
+
 /// Three lines to paste.
-fn teach() -> Markup {
+fn teach(address: &str) -> Markup {
     html! {
         section class="panel paste" {
             h2 { "No queue yet. Three lines to begin with:" }
             p class="small" { "Say who scores, and which way." }
             pre tabindex="0" { code {
-                "curl -X PUT http://127.0.0.1:8686/v1/queues/posts -H 'Content-Type: application/json' -d '{\"evaluators\": [{\"name\": \"spam\"}, {\"name\": \"quality\", \"direction\": \"low\"}]}'"
+                "curl -X PUT " (address) "/v1/queues/posts -H 'Content-Type: application/json' -d '{\"evaluators\": [{\"name\": \"spam\"}, {\"name\": \"quality\", \"direction\": \"low\"}]}'"
             } }
             p class="small" { "Send items with their scores, and what reviewers are to see." }
             pre tabindex="0" { code {
-                "curl http://127.0.0.1:8686/v1/queues/posts/items -H 'Content-Type: application/json' -d '{\"items\": [{\"id\": \"p1\", \"scores\": {\"spam\": 0.9, \"quality\": 0.2}, \"payload\": {\"text\": \"buy now\"}}]}'"
+                "curl " (address) "/v1/queues/posts/items -H 'Content-Type: application/json' -d '{\"items\": [{\"id\": \"p1\", \"scores\": {\"spam\": 0.9, \"quality\": 0.2}, \"payload\": {\"text\": \"buy now\"}}]}'"
             } }
             p class="small" { "Open the desk." }
-            pre tabindex="0" { code { "http://127.0.0.1:8686/q/posts/desk" } }
+            pre tabindex="0" { code { (address) "/q/posts/desk" } }
             p class="small" { "With keys, each request takes one: " code { "jurybox server key add NAME --role admin" } ". All that can be asked: " a href="/api" { "API" } "." }
         }
     }

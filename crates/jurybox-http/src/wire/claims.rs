@@ -44,7 +44,7 @@ pub(crate) struct HeldItem {
     /// What the reviewer is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
-    payload: Option<serde_json::Value>,
+    payload: Option<jurybox_server::Json>,
 }
 
 impl From<jurybox_server::Claimed> for HeldItem {
@@ -74,7 +74,7 @@ pub(crate) struct Claimed {
     /// What the reviewer is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
-    payload: Option<serde_json::Value>,
+    payload: Option<jurybox_server::Json>,
 }
 
 impl From<jurybox_server::Claimed> for Claimed {

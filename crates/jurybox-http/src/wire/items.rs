@@ -54,7 +54,7 @@ pub(crate) struct NewItem {
     /// What the reviewer is shown: any JSON.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
-    payload: Option<serde_json::Value>,
+    payload: Option<jurybox_server::Json>,
     /// Its tags, such as its language: claims can ask for them.
     #[serde(default, deserialize_with = "once_each")]
     tags: BTreeMap<Name, Name>,

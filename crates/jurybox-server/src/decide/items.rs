@@ -38,7 +38,7 @@ impl Desk<'_> {
         let mut show = |n: u64, payload: Option<String>| {
             let Some(payload) = payload else { return false };
             let before = newest.get(&n).map(String::as_str).or_else(|| self.facts.shown(n));
-            let differs = before != Some(payload.as_str());
+            let differs = before.is_none_or(|before| !crate::json::are_same(before, &payload));
             if differs {
                 newest.insert(n, payload.clone());
                 payloads.push((n, payload, expires));

@@ -67,7 +67,7 @@ pub struct Explained {
     /// The item.
     pub item: Listed,
     /// What reviewers are shown.
-    pub payload: Option<serde_json::Value>,
+    pub payload: Option<crate::Json>,
     /// The verdicts that stand on it.
     pub verdicts: Vec<Judged>,
     /// Who has it, and until when.

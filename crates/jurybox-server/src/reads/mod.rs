@@ -19,7 +19,7 @@ pub(crate) use export::{Kept, Told, page, tag_names};
 pub use happened::Happened;
 pub use items::{Explained, Judged, Listed, Stands};
 pub use model::{Evaluated, Model};
-pub use report::{Drawn, Found, Share};
+pub use report::{Drawn, Found, Share, mean_of};
 pub(crate) use report::{LastFound, found};
 pub use sample::Scale;
 pub use worked::{Own, Pulse, Skipped, Worked};

@@ -143,6 +143,13 @@ impl Tally {
     }
 }
 
+/// The mean of what some items are worth, with an interval of 95 %: the same as a report has for as many. None where there are none.
+pub fn mean_of(worths: &[f64], scale: Scale) -> Option<Interval> {
+    let mut all = Tally::default();
+    worths.iter().for_each(|worth| all.add(*worth));
+    all.mean(scale, 0).mean
+}
+
 fn of_share(fewest: f64, most: f64, n: f64, mean: f64, scale: Scale) -> Interval {
     let (low, high) = bounds(fewest, most, n);
     scale.rewards(Interval { mean, low, high }, 1.0)

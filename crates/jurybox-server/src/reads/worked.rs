@@ -142,6 +142,20 @@ impl Queue {
         })
     }
 
+    /// How many verdicts a reviewer has given since a time, in microseconds since 1970, that stand.
+    pub fn own_since(&self, reviewer: &str, since: i64) -> Result<u64, Error> {
+        self.read_aside(|store, queue, head| {
+            // Entries are in the order of their times: the last one before is found by halving.
+            let (mut before, mut from) = (0, head.seq + 1);
+            while from - before > 1 {
+                let middle = before + (from - before) / 2;
+                let at = store.at_of(queue, middle)?;
+                if at.is_some_and(|at| at < since) { before = middle } else { from = middle }
+            }
+            store.count_own(queue, reviewer, before)
+        })
+    }
+
     /// What waits and what is in hand: items due before one time, leases that end before another, in microseconds since 1970.
     pub fn pulse(&self, due_before: i64, ends_before: i64) -> Result<Pulse, Error> {
         self.read(move |clerk| clerk.as_of_now(|board, _| board.pulse(due_before, ends_before)))

@@ -63,6 +63,10 @@ pub(crate) trait Lookups {
     fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error>;
     /// The last verdicts of a reviewer after an entry that stand, newest first.
     fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<Own>, Error>;
+    /// How many verdicts of a reviewer after an entry stand.
+    fn count_own(&mut self, queue: i64, reviewer: &str, after: u64) -> Result<u64, Error>;
+    /// When an entry was made.
+    fn at_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error>;
     /// The entries that brought an item, scored it anew, gave it to somebody, judged it, took that back or ended it; newest first.
     fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error>;
     /// Every so manieth item that came in and was not erased, by number.
@@ -211,6 +215,15 @@ impl Lookups for Sqlite {
                 note: get(row, 6)?,
             })
         })
+    }
+
+    fn count_own(&mut self, queue: i64, reviewer: &str, after: u64) -> Result<u64, Error> {
+        let counts = self.rows(sql::COUNT_OWN, params![queue, after, reviewer], |row| get(row, 0))?;
+        Ok(counts.first().copied().unwrap_or(0))
+    }
+
+    fn at_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error> {
+        Ok(self.rows(sql::AT_OF, (queue, seq), |row| get(row, 0))?.pop())
     }
 
     fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error> {

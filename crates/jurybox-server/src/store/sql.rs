@@ -158,6 +158,11 @@ pub(crate) const LAST_ARRIVALS: &str = "SELECT arrived FROM items WHERE queue = 
 /// A reviewer's own verdicts after an entry, newest first.
 pub(crate) const OWN_VERDICTS: &str = "SELECT v.id, i.key, l.at, v.stands_from, v.label, v.reward, n.body FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN notes n ON n.queue = v.queue AND n.n = v.item AND n.seq = v.seq AND n.i = v.i WHERE v.queue = ?1 AND v.seq > ?2 AND v.reviewer = ?3 AND v.source = 'reviewer' AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND i.key IS NOT NULL AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?4";
 
+/// How many verdicts of a reviewer's own stand after an entry.
+pub(crate) const COUNT_OWN: &str = "SELECT count(*) FROM verdicts v WHERE v.queue = ?1 AND v.seq > ?2 AND v.reviewer = ?3 AND v.source = 'reviewer' AND +v.superseded_by IS NULL";
+/// When an entry was made.
+pub(crate) const AT_OF: &str = "SELECT at FROM log WHERE queue = ?1 AND seq = ?2";
+
 /// The entries that tables know to be about an item, newest first. Claims and verdicts have no order by item: those since it came in are looked
 /// through.
 pub(crate) const ABOUT: &str = "SELECT seq FROM items WHERE queue = ?1 AND n = ?2 UNION SELECT closed_seq FROM items WHERE queue = ?1 AND n = ?2 AND closed_seq IS NOT NULL UNION SELECT seq FROM rescored WHERE queue = ?1 AND n = ?2 UNION SELECT seq FROM skips WHERE queue = ?1 AND item = ?2 UNION SELECT seq FROM claims WHERE queue = ?1 AND item = ?2 AND seq > (SELECT seq FROM items WHERE queue = ?1 AND n = ?2) UNION SELECT seq FROM verdicts WHERE queue = ?1 AND item = ?2 AND seq > (SELECT seq FROM items WHERE queue = ?1 AND n = ?2) UNION SELECT superseded_by FROM verdicts WHERE queue = ?1 AND item = ?2 AND superseded_by IS NOT NULL AND seq > (SELECT seq FROM items WHERE queue = ?1 AND n = ?2) ORDER BY 1 DESC LIMIT ?3";

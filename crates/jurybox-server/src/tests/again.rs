@@ -187,7 +187,7 @@ fn what_is_erased_is_in_no_answer_and_no_file(kind: Kind) {
         id: "SECRET \"id\"".into(),
         scores: [("a".to_string(), Some(99.0))].into(),
         tags: [("name".to_string(), "SECRET tag".to_string())].into(),
-        payload: Some(serde_json::json!({"text": "SECRET payload"})),
+        payload: Some(serde_json::json!({"text": "SECRET payload"}).into()),
         ..NewItem::default()
     };
     let id = secret.id.clone();

@@ -20,7 +20,12 @@ fn of(evaluators: &[&str]) -> Config {
 
 fn item(id: &str, evaluators: &[&str]) -> NewItem {
     let scores = evaluators.iter().map(|name| ((*name).to_string(), Some(0.5))).collect();
-    NewItem { id: id.into(), scores, payload: Some(serde_json::json!({"text": id})), ..NewItem::default() }
+    NewItem {
+        id: id.into(),
+        scores,
+        payload: Some(serde_json::json!({"text": id}).into()),
+        ..NewItem::default()
+    }
 }
 
 fn a_queue_made_anew_is_another_whoever_still_asks_the_old_one(kind: Kind) {

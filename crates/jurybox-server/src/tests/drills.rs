@@ -25,7 +25,7 @@ on_both!(
 const DAY: i64 = 86_400_000_000;
 
 fn item(id: &str, a: f64) -> NewItem {
-    let payload = Some(serde_json::json!({ "text": id }));
+    let payload = Some(serde_json::json!({ "text": id }).into());
     NewItem { id: id.into(), scores: [("a".to_string(), Some(a))].into(), payload, ..NewItem::default() }
 }
 
@@ -86,11 +86,11 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     let mut life =
         plain(kind, Config { payload_days: Some(7), lease_seconds: 60, audit_rate: 0.0, ..config() });
     let shown = claimed(life.ask(claim("ann", 1))).remove(0);
-    assert_eq!(shown.payload, Some(serde_json::json!({ "text": "x5" })));
+    assert_eq!(shown.payload, Some(serde_json::json!({ "text": "x5" }).into()));
     life.pass(6 * 86_400);
     // What comes again as it was keeps its time; what is shown anew has time anew.
     let again = |id: &str, text: &str| {
-        let payload = Some(serde_json::json!({ "text": text }));
+        let payload = Some(serde_json::json!({ "text": text }).into());
         NewItem { scores: [].into(), payload, ..item(id, 0.0) }
     };
     life.ask(Request::Items(vec![item("late", 9.0), again("x3", "x3"), again("x4", "new")])).unwrap();

@@ -32,7 +32,7 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     let item = |n: usize| NewItem {
         id: format!("p{n}"),
         scores: [("a".to_string(), Some(n as f64 / 10.0))].into(),
-        payload: Some(serde_json::json!({ "n": n })),
+        payload: Some(serde_json::json!({ "n": n }).into()),
         tags: if n == 2 {
             [("language".to_string(), "en".to_string())].into()
         } else {

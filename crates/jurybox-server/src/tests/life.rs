@@ -123,7 +123,7 @@ impl Life {
                 item.due = Some(self.clerk.replica.board.at + self.draw(60).cast_signed() * 1_000_000);
             }
             if self.draw(4) == 0 {
-                item.payload = Some(serde_json::json!({ "text": id }));
+                item.payload = Some(serde_json::json!({ "text": id }).into());
             }
             item
         });

@@ -19,7 +19,7 @@ fn opened(home: &Home) -> (Service, Queue) {
     (service, queue)
 }
 
-fn item(id: &str, score: f64, payload: Option<serde_json::Value>) -> NewItem {
+fn item(id: &str, score: f64, payload: Option<crate::Json>) -> NewItem {
     NewItem { id: id.into(), scores: [("a".to_string(), Some(score))].into(), payload, ..NewItem::default() }
 }
 
@@ -33,7 +33,7 @@ fn sent(queue: &Queue, items: Vec<NewItem>) -> (u64, u64, u64, u64) {
 fn an_item_that_comes_again_is_no_entry(kind: Kind) {
     let home = Home::new(kind);
     let (_service, queue) = opened(&home);
-    let told = |text: &str| Some(json!({ "text": text, "by": "ann" }));
+    let told = |text: &str| Some(json!({ "text": text, "by": "ann" }).into());
     assert_eq!(sent(&queue, vec![item("x", 0.5, told("one"))]), (1, 0, 0, 2));
     assert_eq!(sent(&queue, vec![item("x", 0.5, told("one"))]), (0, 0, 1, 2));
     assert_eq!(sent(&queue, vec![item("x", 0.5, None)]), (0, 0, 1, 2));
@@ -42,9 +42,15 @@ fn an_item_that_comes_again_is_no_entry(kind: Kind) {
     let (one, two) = (item("x", 0.5, told("one")), item("x", 0.5, told("two")));
     assert_eq!(sent(&queue, vec![two.clone(), one, two]), (0, 2, 1, 4));
     assert_eq!(queue.explained("x").unwrap().unwrap().payload, told("two"));
+    // Fields stay in the order in which they first came; in another order they are the same.
+    let ordered = |text: &str| Some(serde_json::from_str(text).unwrap());
+    assert_eq!(sent(&queue, vec![item("z", 0.5, ordered(r#"{"title":"t","a":1}"#))]), (1, 0, 0, 5));
+    assert_eq!(sent(&queue, vec![item("z", 0.5, ordered(r#"{"a":1,"title":"t"}"#))]), (0, 0, 1, 5));
+    let told_of_z = queue.explained("z").unwrap().unwrap().payload.unwrap();
+    assert_eq!(told_of_z.to_string(), r#"{"title":"t","a":1}"#);
     let new = item("y", 0.1, told("y"));
-    assert_eq!(sent(&queue, vec![new.clone(), new.clone()]), (1, 0, 1, 5));
-    assert_eq!(sent(&queue, vec![new]), (0, 0, 1, 5));
+    assert_eq!(sent(&queue, vec![new.clone(), new.clone()]), (1, 0, 1, 6));
+    assert_eq!(sent(&queue, vec![new]), (0, 0, 1, 6));
 }
 
 fn a_page_of_the_log_is_bounded_by_items_too(kind: Kind) {

@@ -58,6 +58,10 @@ fn a_note_stands_beside_its_verdict_until_the_item_is_erased(kind: Kind) {
         own.iter().map(|own| (own.item.as_str(), own.note.as_deref())).collect();
     assert_eq!(notes, [("y", None), ("x", Some("seen it before"))]);
     assert!(own[0].undo_until > own[0].at && queue.own("bob", 20).unwrap().is_empty());
+    // Counted since a time, to the entry.
+    let since = |who: &str, at: i64| queue.own_since(who, at).unwrap();
+    assert_eq!([since("ann", 0), since("ann", own[1].at), since("ann", own[0].at)], [2, 2, 1]);
+    assert_eq!([since("ann", own[0].at + 1), since("ann", i64::MAX), since("bob", 0)], [0, 0, 0]);
     queue.ask(Call::new("ann", Request::Erase { items: vec!["x".into()] })).unwrap();
     assert_eq!(queue.own("ann", 20).unwrap().len(), 1);
     assert_eq!(home.change("DELETE FROM notes"), 0);

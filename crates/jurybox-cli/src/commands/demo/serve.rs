@@ -43,7 +43,7 @@ pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
     let told = ending.clone();
     let work = move |url: &str| {
         say(format_args!(
-            "A review desk at work: 64 posts a second, one in ten harmful, and four people who look at a dozen of them."
+            "A review desk at work: 64 posts a second, one in ten harmful, and four people who look at six of them."
         ));
         say(format_args!(
             "See it learn whom to trust: {url}/q/{QUEUE}   review beside them: {url}/q/{QUEUE}/desk"

@@ -1,5 +1,9 @@
 // The desk by keyboard: the forms of the page, sent without leaving it. The next item is there before it is asked for.
+import { Bar } from "./bar.js";
 import { Outbox, post, word } from "./outbox.js";
+import { Said } from "./said.js";
+import { Tabs } from "./tabs.js";
+import { localise } from "./times.js";
 
 const $ = (id) => document.getElementById(id);
 const desk = $("desk");
@@ -9,42 +13,71 @@ function begin() {
   const { queue, reviewer } = desk.dataset;
   const lease = 1000 * Number(desk.dataset.lease);
   const undoFor = 1000 * Number(desk.dataset.undo);
+  // A skip cannot be taken back once the server has it: it is sent when it could not be taken back any more, and while the item is held.
+  const skipRests = Math.min(undoFor, lease / 2);
   const path = `/q/${queue}/desk/`;
   const buttons = [...document.querySelectorAll("button[name=label]")];
-  const done = new Set(); // what was judged here, by item and token
-  const refused = new Map(); // what was not taken and why, by its id
+  const done = new Set(); // what was judged here or in another tab, by item and token
+  const refused = new Set(); // the ids of what was not taken
   let skew = Date.parse(desk.dataset.now) - Date.now();
-  let current = onPage(), next = [], before = null, active = Date.now(), filling = null, again = false;
+  let current = onPage(), next = [], active = Date.now(), filling = null, again = false, spoken = 0;
 
-  const outbox = new Outbox(queue, reviewer, (state, entry, said) => {
+  const bar = new Bar($("bar"), (note) => {
+    openNote();
+    $("note-text").value = [$("note-text").value, note].filter(Boolean).join("\n");
+  });
+  const outbox = new Outbox(queue, reviewer, heard);
+  const said = new Said($("said"), undoFor, (id) => outbox.has(id), undo);
+  const tabs = new Tabs(`jurybox/desk/${queue}/${reviewer}`, {
+    // Who was there first goes on with it.
+    shows(item, since) {
+      next = next.filter((shown) => shown.item !== item);
+      if (current?.item === item && since < tabs.mine.since) goOn(Date.now() - tabs.mine.since > 2000 && "It is open in another tab of yours: here is the next.");
+    },
+    left(mark) {
+      done.add(mark);
+      next = next.filter((shown) => marked(shown) !== mark);
+      if (current && marked(current) === mark) goOn("You have judged it in another tab: here is the next.");
+    },
+  });
+
+  function heard(state, entry, answer) {
+    const one = said.find(entry.id);
     if (state === "sent") {
       // An answer to `fill` that is older than this one may still offer the item, and what was said before a reload is not known here.
-      done.add(mark(entry.body));
-      bar();
+      done.add(marked(entry.body));
+      if (!outbox.ready()) bar.state();
       listOwn();
-      if (before?.id === entry.id && said.jury) {
-        before.thought = true;
-        thought(said.jury);
+      if (one && entry.step === "skip") said.remove(one);
+      else if (one) one.until = Date.now() + 1000 * answer.undo_seconds;
+      if (one && answer.jury) {
+        one.thought = true;
+        thought(answer.jury);
       }
+      said.draw();
       fill();
     } else if (state === "refused") {
-      refused.set(entry.id, `${entry.body.label ?? "skip"}: ${said.why ?? said.detail ?? "it was refused"}`);
-      if (before?.id === entry.id) forget();
-      bar();
+      refused.add(entry.id);
+      if (one) said.remove(one);
+      bar.state();
+      // Who skips what is not theirs any more wanted nothing else.
+      if (entry.step === "skip") return fill();
+      today(-1);
+      bar.tell(`${entry.body.label} was not taken: ${answer.why ?? answer.detail ?? "the server gave no reason"}.`, entry.body.note);
       fill();
     } else if (state === "locked") {
-      bar(`You have been logged out. ${waits(said)} in this browser. Log in in another tab to have it sent.${wanted()}`);
+      bar.state(`You have been logged out. ${waits(answer)} in this browser. Log in in another tab to have it sent.${wanted()}`);
     } else {
-      bar(`The server cannot be reached. ${waits(said)} in this browser until it is back.${wanted()}`);
+      bar.state(`The server cannot be reached. ${waits(answer)} in this browser until it is back.${wanted()}`);
     }
-  });
+  }
 
   function waits(count) {
     return count === 1 ? "1 verdict waits" : `${count} verdicts wait`;
   }
 
   function wanted() {
-    return before?.wanted ? " The last one may have arrived: undo it then." : "";
+    return said.all.at(-1)?.wanted ? " The last one may have arrived: undo it then." : "";
   }
 
   // What the page came with.
@@ -53,29 +86,35 @@ function begin() {
     return item === undefined ? null : { item, token: Number(token), until, html: $("item").innerHTML };
   }
 
-  function bar(text) {
-    const said = text ?? (refused.size ? `Not taken: ${[...refused.values()].join("; ")}` : "");
-    $("bar").textContent = said;
-    $("bar").hidden = said === "";
-  }
+  const marked = (shown) => `${shown.token}/${shown.item}`;
 
-  const mark = (shown) => `${shown.token}/${shown.item}`;
-  const count = (id, by) => ($(id).textContent = Number($(id).textContent.replaceAll(",", "")) + by);
+  function today(by) {
+    spoken += 1;
+    $("today").textContent = (Number($("today").textContent.replaceAll(",", "")) + by).toLocaleString("en");
+  }
 
   function show(shown) {
     current = shown ?? null;
+    tabs.show(current?.item ?? null);
     desk.dataset.state = current ? "item" : "empty";
     $("item").innerHTML = current ? current.html : "";
     fit();
-    $("note").open = false;
-    $("note-text").value = "";
+    $("note-text").value = current?.note ?? "";
+    $("note").open = $("note-text").value !== "";
     skipping(false);
     tick();
     if (current) {
-      $("item").scrollTop = 0;
+      $("read").scrollTop = 0;
       $("item").focus({ preventScroll: true });
-      window.scrollTo(0, 0);
     }
+  }
+
+  // The item is somebody else's, or done: what was written about it is not lost, and the work goes on.
+  function goOn(why) {
+    const note = $("note-text").value;
+    if (why || note.trim()) bar.tell(why || "It is open in another tab of yours: here is the next.", note);
+    show(next.shift());
+    if (!current) fill();
   }
 
   // A frame as tall as what is in it: then the item is scrolled as a whole, by keys too.
@@ -94,116 +133,82 @@ function begin() {
       return filling;
     }
     again = false;
-    filling = post(path + "next", { reviewer }).then((answer) => {
+    tabs.ask();
+    const leaving = outbox.all().filter((entry) => entry.step === "skip").length;
+    filling = post(path + "next", { reviewer, leaving }).then((answer) => {
       filling = null;
       if (again) fill();
       if (answer.away) {
-        if (!current) bar("The server cannot be reached. This page tries again by itself.");
+        if (!current) bar.state("The server cannot be reached. This page tries again by itself.");
         setTimeout(fill, 2000);
         return;
       }
-      if (!answer.ok) return bar(answer.body.detail ?? "The server gave no item.");
+      if (!answer.ok) return bar.state(answer.body.detail ?? "The server gave no item.");
       skew = Date.parse(answer.body.now) - Date.now();
       $("waiting").textContent = answer.body.waiting.toLocaleString("en");
-      const fresh = answer.body.items.filter((shown) => !done.has(mark(shown)) && !outbox.holds(shown.item));
+      const fresh = answer.body.items.filter((shown) => !done.has(marked(shown)) && !outbox.holds(shown.item));
       const same = current && fresh.find((shown) => shown.item === current.item);
       if (same) Object.assign(current, { token: same.token, until: same.until });
-      next = fresh.filter((shown) => shown.item !== current?.item);
+      const notes = new Map(next.map((shown) => [shown.item, shown.note]));
+      next = fresh.filter((shown) => shown.item !== current?.item && !tabs.has(shown.item));
+      for (const shown of next) shown.note = notes.get(shown.item);
       if (!current) show(next.shift());
-      if (!outbox.all().length) bar();
+      if (!outbox.ready()) bar.state();
     });
     return filling;
   }
 
-  function leaveItem(step, body) {
-    if (!current) return;
-    const shown = current;
-    done.add(mark(shown));
+  function leaveItem(step, body, words, rests) {
+    const shown = { ...current, note: $("note-text").value };
+    done.add(marked(shown));
+    tabs.left(marked(shown));
     const id = word();
-    before = { id, shown, step };
-    outbox.add(step, { reviewer, id, item: shown.item, token: shown.token, ...body });
+    // Before it is sent: the answer is to find it.
+    said.add({ id, step, words, shown, until: Date.now() + undoFor });
+    outbox.add(step, { reviewer, id, item: shown.item, token: shown.token, ...body }, rests);
     show(next.shift());
-    if (!current) fill();
+    if (!current || step === "skip") fill();
   }
 
   function judge(label) {
     if (!current) return;
-    leaveItem("verdict", { label, note: $("note-text").value });
-    count("today", 1);
-    undoLine(label);
+    today(1);
+    leaveItem("verdict", { label, note: $("note-text").value }, label);
   }
 
   function skip() {
+    if (!current) return;
     const form = new FormData($("skipping"));
     const reason = form.get("other").trim() || form.get("reason");
-    leaveItem("skip", { reason });
-    before = null;
     $("skipping").reset();
-    $("after").replaceChildren(said("p", `Skipped: ${reason}`));
-  }
-
-  // What was just said, for as long as it can be taken back.
-  function undoLine(label) {
-    const line = said("span", ""), rest = document.createElement("i"), back = document.createElement("button");
-    line.className = "line";
-    line.append(rest);
-    back.type = "button";
-    back.className = "quiet";
-    back.innerHTML = "<kbd>u</kbd> undo";
-    back.onclick = undo;
-    const words = said("p", "Last: ");
-    words.append(said("b", label), " ", back, line);
-    $("after").replaceChildren(words);
-    rest.animate([{ transform: "scaleX(1)" }, { transform: "scaleX(0)" }], { duration: undoFor, fill: "forwards" });
-    const mine = before;
-    const end = () => {
-      if (mine !== before) return;
-      // The server has not begun to count, as far as is known here.
-      if (outbox.has(mine.id)) setTimeout(end, 1000);
-      else forget();
-    };
-    setTimeout(end, undoFor);
-  }
-
-  function said(tag, text) {
-    const element = document.createElement(tag);
-    element.textContent = text;
-    return element;
+    leaveItem("skip", { reason }, `Skipped: ${reason}`, skipRests);
   }
 
   function thought(html) {
-    const words = document.createElement("div");
-    words.innerHTML = html;
-    $("after").append(words);
-    setTimeout(() => words.remove(), 2000);
-  }
-
-  function forget() {
-    before = null;
-    $("after").replaceChildren();
+    $("jury").innerHTML = html;
+    clearTimeout(thought.timer);
+    thought.timer = setTimeout(() => $("jury").replaceChildren(), 2000);
   }
 
   async function undo() {
-    const back = before;
-    // The page came with a form for the verdict before it.
-    const form = $("after").querySelector("form.undo");
-    if (!back && form) return form.requestSubmit();
-    if (!back) return bar("Nothing can be taken back any more.");
+    const back = said.last();
+    if (!back) return bar.tell(`Nothing can be taken back any more: that can be done for ${undoFor / 1000} seconds.`);
     if (back.undoing) return;
     back.undoing = true;
     const shown = await takenBack(back);
     back.undoing = false;
     if (!shown) return;
-    if (before === back) forget();
-    done.delete(mark(shown));
+    said.remove(back);
+    $("jury").replaceChildren();
+    done.delete(marked(shown));
     listOwn();
-    count("today", -1);
-    if (current && current.item !== shown.item) next.unshift(current);
+    if (back.step === "verdict") today(-1);
+    if (current && current.item !== shown.item) next.unshift({ ...current, note: $("note-text").value });
     show(shown);
   }
 
-  // The item of a verdict that was taken back; nothing where it was not. What has never been sent is not sent. What was sent may be with the
-  // server though no answer came: that is asked first, and then it is taken back there.
+  // The item of what was taken back, with its note; nothing where it was not. What has never been sent is not sent. What was sent may be with
+  // the server though no answer came: that is asked first, and then it is taken back there.
   async function takenBack(back) {
     if (outbox.has(back.id) && !outbox.wasSent(back.id)) {
       outbox.remove(back.id);
@@ -211,16 +216,17 @@ function begin() {
     }
     back.wanted = true;
     if (outbox.has(back.id)) await outbox.flush();
-    if (outbox.has(back.id)) return;
-    if (refused.has(back.id)) return bar();
+    if (outbox.has(back.id) || refused.has(back.id)) return;
+    if (back.step === "skip") return bar.tell("The skip has been sent: you will not be given that item again.");
     const answer = await post(path + "undo", { reviewer, verdict: back.id }, back.id + "-undo");
-    if (answer.away) return bar("The server cannot be reached: undo it once it is back.");
+    if (answer.away) return bar.state("The server cannot be reached: undo it once it is back.");
     if (!answer.ok) {
-      if (before === back) forget();
-      return bar(answer.body.detail);
+      said.remove(back);
+      return bar.tell(answer.body.detail);
     }
-    bar(back.thought ? "You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind." : undefined);
-    return answer.body.items[0] ?? back.shown;
+    bar.state();
+    if (back.thought) bar.tell("You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind.");
+    return { ...(answer.body.items[0] ?? back.shown), note: back.shown.note };
   }
 
   // What this reviewer said last, as it is now, where somebody looks at it.
@@ -228,7 +234,9 @@ function begin() {
     if (!$("last").open) return;
     try {
       const answer = await fetch("?panel=last", { headers: { Accept: "text/html" } });
-      if (answer.ok && !answer.redirected) $("own").innerHTML = await answer.text();
+      if (!answer.ok || answer.redirected) return;
+      $("own").innerHTML = await answer.text();
+      localise($("own"));
     } catch {
       // The bar says that the server is away.
     }
@@ -239,27 +247,52 @@ function begin() {
     if (open && current) $("skipping").querySelector("input[type=radio]:checked").focus();
   }
 
+  function openNote() {
+    $("note").open = true;
+    $("note-text").focus();
+  }
+
   function tick() {
+    said.age();
     if (!current) return;
     const left = Math.max(0, Date.parse(current.until) - Date.now() - skew);
     const seconds = Math.round(left / 1000);
     $("left").textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
     $("lease").style.transform = `scaleX(${Math.min(1, left / lease)})`;
+    // Nobody was there to keep it: whoever comes back learns at once whose it is.
+    if (left === 0 && current.asked !== current.until && isHere()) {
+      current.asked = current.until;
+      keep();
+    }
   }
 
-  // Keeps what is held, while somebody is there; says how many wait where nothing is.
-  async function keep() {
-    if (document.hidden || Date.now() - active > Math.max(lease, 600000)) return;
-    const answer = await post(path + "keep", { reviewer });
+  const isHere = () => !document.hidden && Date.now() - active < Math.max(lease, 600000);
+
+  // Keeps what is held, while somebody is there, and says how many wait. What is held no more is said, with what became of it.
+  async function keep(counts = false) {
+    if (!isHere()) return;
+    const midnight = new Date();
+    midnight.setHours(0, 0, 0, 0);
+    const [asked, spoke] = [current, spoken];
+    const answer = await post(path + "keep", { reviewer, showing: asked?.item, since: counts ? midnight.toISOString() : undefined });
     if (!answer.ok) return;
     skew = Date.parse(answer.body.now) - Date.now();
     const held = new Map(answer.body.held);
     for (const shown of [current, ...next]) if (shown && held.has(shown.item)) shown.until = held.get(shown.item);
     next = next.filter((shown) => held.has(shown.item));
     $("waiting").textContent = answer.body.waiting.toLocaleString("en");
+    if (counts && spoke === spoken && !outbox.all().length) $("today").textContent = answer.body.today.toLocaleString("en");
     const big = document.querySelector("#empty .big");
     if (big) big.textContent = answer.body.waiting ? `${answer.body.waiting.toLocaleString("en")} waiting` : "Nothing waits.";
+    if (answer.body.gone && asked === current) await lost(asked, answer.body.gone);
     tick();
+  }
+
+  // What ran out and still waits may be had again: then nothing has happened.
+  async function lost(shown, why) {
+    const token = shown.token;
+    await fill();
+    if (current === shown && shown.token === token) goOn(`This item is not yours any more: ${why}. Here is the next.`);
   }
 
   $("verdict").onsubmit = (event) => {
@@ -273,6 +306,12 @@ function begin() {
   $("claim").onsubmit = (event) => {
     event.preventDefault();
     fill();
+  };
+  document.querySelector("form.leave").onsubmit = async (event) => {
+    event.preventDefault();
+    // Whoever gives back what they hold has skipped what they skipped.
+    await outbox.hurry();
+    event.target.submit();
   };
   $("last").addEventListener("toggle", listOwn);
   $("skip").onclick = () => skipping(true);
@@ -298,11 +337,11 @@ function begin() {
     c: () => current || fill(),
     s: () => skipping(true),
     u: undo,
-    n: () => {
-      $("note").open = true;
-      $("note-text").focus();
+    n: openNote,
+    l: () => {
+      $("last").open = !$("last").open;
+      $("last").scrollIntoView({ block: "nearest" });
     },
-    l: () => ($("last").open = !$("last").open),
     "?": () => $("keys").showModal(),
   };
   window.addEventListener("keydown", (event) => {
@@ -339,14 +378,28 @@ function begin() {
   });
   window.addEventListener("keyup", (event) => event.key === " " && reveal(false));
   window.addEventListener("online", () => outbox.flush());
+  window.addEventListener("pagehide", () => outbox.leave());
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    active = Date.now();
+    keep(true);
+  });
 
   desk.dataset.live = "";
   fit();
+  // What the page says can be taken back, in the words of this script.
+  for (const one of JSON.parse($("said").dataset.said)) {
+    said.add({ ...one, step: "verdict", shown: { note: one.note }, until: Date.parse(one.until) - skew });
+  }
+  said.draw();
+  tabs.show(current?.item ?? null);
   if (current && outbox.holds(current.item)) show(null);
   const left = outbox.all().length;
   outbox.flush();
   if (current || left) fill();
+  else tabs.ask();
   tick();
+  keep(true);
   setInterval(tick, 1000);
   setInterval(keep, Math.max(2000, Math.min(lease / 3, 60000)));
   setInterval(() => current || keep(), 5000);

@@ -1,4 +1,5 @@
 // What changes is fetched again: the server says which queue, and the page asks for the panels of that queue, one at a time.
+import { localise } from "./times.js";
 
 const panels = () => [...document.querySelectorAll("[data-panel]")];
 const fresh = document.getElementById("fresh");
@@ -6,6 +7,8 @@ let stale = new Set(), working = false;
 // By the server's clock, in milliseconds: when what is shown was read, and when something last changed.
 let read = Number(fresh?.dataset.at), changed = read;
 const skew = read + Number(fresh?.dataset.age) - Date.now();
+
+localise(document);
 
 if (fresh && panels().length) {
   // A browser has few connections to a server: pages that nobody sees hold none.
@@ -71,6 +74,7 @@ function replace(panel, html) {
   const focus = panel.contains(document.activeElement) ? document.activeElement : null;
   const place = reach().indexOf(focus);
   panel.innerHTML = html;
+  localise(panel);
   panel.querySelectorAll("details").forEach((details, at) => (details.open = open[at] ?? details.open));
   panel.querySelectorAll(".scroll").forEach((part, at) => (part.scrollLeft = along[at] ?? 0));
   if (!focus) return;

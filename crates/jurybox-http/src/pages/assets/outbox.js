@@ -42,11 +42,16 @@ export class Outbox {
     return this.all().some((entry) => entry.body.item === item);
   }
 
-  add(step, body) {
-    const id = body.id;
-    this.keep([...this.all(), { step, id, body }]);
+  // `rests`: milliseconds for which it is kept here first, and can be taken out again.
+  add(step, body, rests = 0) {
+    this.keep([...this.all(), { step, id: body.id, body, from: Date.now() + rests }]);
     this.flush();
-    return id;
+  }
+
+  // Nothing rests any longer.
+  hurry() {
+    this.keep(this.all().map((entry) => ({ ...entry, from: 0 })));
+    return this.flush();
   }
 
   // Whether it was sent at least once: the server may have it, though nobody has heard so.
@@ -67,8 +72,19 @@ export class Outbox {
     return this.sending;
   }
 
+  // The page is closed: all of it is sent, and nobody hears the answers. Opened again, the page sends it again with the same keys.
+  leave() {
+    this.keep(this.all().map((entry) => ({ ...entry, from: 0, sent: true })));
+    for (const entry of this.all()) post(this.path + entry.step, entry.body, entry.id);
+  }
+
+  // The first that need not rest any longer.
+  ready() {
+    return this.all().find((entry) => !(entry.from > Date.now()));
+  }
+
   async work() {
-    for (let entry = this.all()[0]; entry; entry = this.all()[0]) {
+    for (let entry = this.ready(); entry; entry = this.ready()) {
       this.keep(this.all().map((one) => (one.id === entry.id ? { ...one, sent: true } : one)));
       const answer = await post(this.path + entry.step, entry.body, entry.id);
       if (answer.away || answer.status === 401) {
@@ -82,6 +98,8 @@ export class Outbox {
       const refused = !answer.ok || answer.body.taken === false;
       this.told(refused ? "refused" : "sent", entry, answer.body);
     }
+    const rests = Math.min(...this.all().map((entry) => entry.from));
+    if (Number.isFinite(rests)) this.timer = setTimeout(() => this.flush(), Math.max(0, rests - Date.now()) + 50);
   }
 }
 
@@ -90,7 +108,8 @@ export async function post(path, body, key) {
   const headers = { "Content-Type": "application/json", Accept: "application/json" };
   if (key) headers["Idempotency-Key"] = key;
   try {
-    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(15000) });
+    // `keepalive`: it arrives also where the page is closed meanwhile.
+    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(15000), keepalive: true });
     const away = answer.status >= 500 || answer.status === 429 || answer.status === 408;
     return { away, ok: answer.ok, status: answer.status, body: away ? {} : await answer.json() };
   } catch {

@@ -1,7 +1,9 @@
 //! The desk: claim, read, judge, next. Every step is a form, and the script sends the same forms without leaving the page.
 
+mod gone;
 mod view;
 
+use super::figures::DAY;
 use super::format::{hex, now};
 use super::overview::Part;
 use super::payload;
@@ -27,6 +29,8 @@ const WHO: &str = "jurybox-reviewer";
 const A_YEAR: u64 = 31_536_000;
 /// How many items a reviewer holds: the one that is read, and the next.
 const HELD: usize = 2;
+/// How many more there may be that are skipped, as long as that can be taken back.
+const LEAVING: usize = 8;
 /// The most labels that have a key of their own.
 const KEYS: usize = 9;
 
@@ -80,6 +84,8 @@ struct Desk {
     config: Config,
     waiting: u64,
     held: Vec<Claimed>,
+    /// Verdicts since midnight UTC.
+    today: u64,
     own: Vec<jurybox_server::Own>,
     /// What was thought of the last verdict's item.
     jury: Option<Explained>,
@@ -104,11 +110,12 @@ pub(super) async fn page(
     let (name, asked) = (queue.clone(), who.clone());
     let desk = look(&app, &queue, move |found| {
         let standing = found.standing()?;
-        let own = found.own(&asked, 500)?;
+        let own = found.own(&asked, view::LAST as u64)?;
+        let today = found.own_since(&asked, now() - now().rem_euclid(DAY))?;
         let undoable = own.first().filter(|own| own.undo_until > now());
         let jury = undoable.map(|own| found.explained(&own.item)).transpose()?.flatten();
         let (config, waiting) = (standing.config, standing.counts.pending);
-        Ok(Desk { queue: name, config, waiting, held: found.held(&asked)?, own, jury })
+        Ok(Desk { queue: name, config, waiting, held: found.held(&asked)?, today, own, jury })
     });
     Ok(Page::new(&format!("Desk · {queue}"), &view::desk(&desk.await?, &who, &caller)).into_response())
 }
@@ -156,20 +163,29 @@ struct Next {
     now: Time,
 }
 
+#[derive(Deserialize)]
+pub(super) struct Wanting {
+    reviewer: Name,
+    /// How many of those that are held have been skipped, which is sent once it cannot be taken back any more.
+    #[serde(default)]
+    leaving: usize,
+}
+
 /// What the reviewer holds, and as many more as make it the one to read and the next.
 pub(super) async fn next(
     State(app): State<App>,
     caller: Caller,
     OfQueue(queue): OfQueue,
     key: Idempotency,
-    Posted { said: Who { reviewer }, by_form }: Posted<Who>,
+    Posted { said: Wanting { reviewer, leaving }, by_form }: Posted<Wanting>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let who = String::from(reviewer);
     let asked = who.clone();
     let mut held = look(&app, &queue, move |found| found.held(&asked)).await?;
-    if held.len() < HELD {
-        let k = Some((HELD - held.len()) as u32);
+    let most = HELD + leaving.min(LEAVING);
+    if held.len() < most {
+        let k = Some((most - held.len()) as u32);
         let request = Request::Claim { reviewer: who, k, filter: Filter::default() };
         let Answer::Claims { claims, .. } = ask(&app, &queue, &caller, &key, request).await? else {
             return Err(unexpected());
@@ -222,11 +238,11 @@ pub(super) async fn verdict(
     let label = labels(&config).into_iter().find(|label| label.name == *said.label);
     let reward = label.and_then(|label| label.reward);
     let note = Some(said.note.trim()).filter(|note| !note.is_empty()).map(String::from);
-    let item = String::from(said.item);
+    let (item, who) = (String::from(said.item), String::from(said.reviewer));
     let verdict = NewVerdict {
         id: said.id.into(),
         item: item.clone(),
-        reviewer: said.reviewer.into(),
+        reviewer: who.clone(),
         token: said.token.map(|token| token.0),
         reward: reward.unwrap_or_default(),
         by_label: reward.is_none(),
@@ -237,16 +253,18 @@ pub(super) async fn verdict(
     };
     let answer = ask(&app, &queue, &caller, &key, Request::Verdicts(vec![verdict])).await?;
     let Answer::Verdicts { mut rejected, .. } = answer else { return Err(unexpected()) };
-    let why = rejected.pop().map(|rejected| rejected.why);
-    if by_form {
-        return match why {
-            Some(why) => Err(Problem::from(Error::Conflict(why))),
-            None => Ok(see(&format!("/q/{queue}/desk"))),
-        };
+    let rejected = rejected.pop().map(|rejected| rejected.why);
+    if by_form && rejected.is_none() {
+        return Ok(see(&format!("/q/{queue}/desk")));
     }
-    // The verdict is in, whether or not there is something to say of it.
-    let told = look(&app, &queue, move |found| found.explained(&item)).await.ok().flatten();
-    let names = names(&config);
+    // The verdict is in, or not, whether or not there is something to say of it.
+    let told = look(&app, &queue, move |found| found.explained(&item)).await;
+    let gone = |_: &String| told.as_ref().ok().and_then(|told| gone::why(told.as_ref(), &who));
+    let why = rejected.map(|why| gone(&why).map_or(why, String::from));
+    if let Some(why) = why.clone().filter(|_| by_form) {
+        return Err(Problem::from(Error::Conflict(why)));
+    }
+    let (told, names) = (told.ok().flatten(), names(&config));
     let jury = told.filter(|_| why.is_none()).map(|told| view::jury(&told, &names).into_string());
     Ok(Json(Taken { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds }).into_response())
 }
@@ -324,9 +342,24 @@ pub(super) async fn undo(
 struct Kept {
     /// Until when what is held is the reviewer's own: what is not named any more is not.
     held: Vec<(String, Time)>,
+    /// Why the item that is shown is not among those, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gone: Option<&'static str>,
+    /// How many verdicts the reviewer has given since the time that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    today: Option<u64>,
     /// How many wait for somebody.
     waiting: u64,
     now: Time,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Keeping {
+    reviewer: Name,
+    /// The item that is shown, where one is.
+    showing: Option<Name>,
+    /// When the day began where the reviewer is.
+    since: Option<Time>,
 }
 
 /// Lets a reviewer keep what is held for another while.
@@ -335,16 +368,25 @@ pub(super) async fn keep(
     caller: Caller,
     OfQueue(queue): OfQueue,
     key: Idempotency,
-    Posted { said: Who { reviewer }, .. }: Posted<Who>,
+    Posted { said: Keeping { reviewer, showing, since }, .. }: Posted<Keeping>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let who = String::from(reviewer);
     let request = Request::Extend { reviewer: who.clone(), items: Vec::new() };
     ask(&app, &queue, &caller, &key, request).await?;
-    let (held, waiting) =
-        look(&app, &queue, move |found| Ok((found.held(&who)?, found.standing()?.counts.pending))).await?;
-    let held = held.into_iter().map(|claim| (claim.item, Time(claim.until))).collect();
-    Ok(Json(Kept { held, waiting, now: Time(now()) }).into_response())
+    let kept = look(&app, &queue, move |found| {
+        let held = found.held(&who)?;
+        let lost = showing.filter(|item| !held.iter().any(|claim| claim.item == **item));
+        let told = lost.map(|item| found.explained(&item)).transpose()?;
+        Ok(Kept {
+            gone: told.and_then(|told| gone::why(told.as_ref(), &who)),
+            held: held.into_iter().map(|claim| (claim.item, Time(claim.until))).collect(),
+            today: since.map(|since| found.own_since(&who, since.0)).transpose()?,
+            waiting: found.standing()?.counts.pending,
+            now: Time(now()),
+        })
+    });
+    Ok(Json(kept.await?).into_response())
 }
 
 /// Gives everything back, and lets somebody else sit down.

@@ -18,11 +18,13 @@ const REASONS: [&str; 4] = [
 ];
 /// A reviewer's own verdicts that are listed.
 pub(super) const LAST: usize = 20;
+/// More labels than these stand closer on a phone.
+const FEW: usize = 4;
 /// What each key does, besides those of the judgements.
 const HELP: [(&str, &str); 7] = [
     ("c", "claim the next item"),
     ("s", "skip it, with a reason"),
-    ("u", "undo the last verdict"),
+    ("u", "undo the last verdict or skip, and the ones before"),
     ("n", "write a note to go with the verdict"),
     ("space", "hold to see pictures"),
     ("l", "your last 20"),
@@ -48,16 +50,13 @@ pub(super) fn who(queue: &str, wrong: Option<&str>) -> Markup {
 /// The desk.
 pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
     let (queue, labels) = (desk.queue.as_str(), labels(&desk.config));
-    let day = 86_400_000_000;
-    let midnight = now() - now().rem_euclid(day);
-    let today = desk.own.iter().filter(|own| own.at >= midnight).count();
     let current = desk.held.first();
     let action = |step: &str| format!("/q/{queue}/desk/{step}");
     html! {
         script type="module" src={ (FOLDER.as_str()) "/desk.js" } {}
         header class="top desk-top" {
             a class="brand" href={ @if caller.may(Role::Read) { "/q/" (queue) } @else { "/" } } { (queue) }
-            span { b #today { (today) } " today" }
+            span { b #today { (count(desk.today)) } " today" noscript { " (UTC)" } }
             span { b #waiting { (count(desk.waiting)) } " waiting" }
             span class="hints" {
                 span { kbd { "c" } " claim" }
@@ -73,17 +72,27 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
             data-lease=(desk.config.lease_seconds) data-now=(Time(now())) data-state=(if current.is_some() { "item" } else { "empty" }) {
             h1 class="unseen" { "The desk of " (queue) }
             p #bar class="notice" role="status" aria-live="polite" hidden {}
-            article #item class="item" tabindex="-1" aria-label="The item"
-                data-item=[current.map(|held| held.item.as_str())] data-token=[current.map(|held| held.token)]
-                data-until=[current.map(|held| Time(held.until))] {
-                @if let Some(held) = current { (payload::shown(held.payload.as_ref())) }
+            div #read class="read" {
+                article #item class="item" tabindex="-1" aria-label="The item"
+                    data-item=[current.map(|held| held.item.as_str())] data-token=[current.map(|held| held.token)]
+                    data-until=[current.map(|held| Time(held.until))] {
+                    @if let Some(held) = current { (payload::shown(held.payload.as_ref())) }
+                }
+                div #empty class="empty" { (empty(desk, who)) }
+                details #last class="last" { summary { kbd { "l" } " your last " (LAST) } div #own { (last(&desk.own, who, queue, caller.may(Role::Read))) } }
             }
-            div #empty class="empty" { (empty(desk, who)) }
             div class="work" {
-                div #after class="after" aria-live="polite" { (after(desk, who)) }
+                div #said class="said" aria-live="polite" data-said=(undoable(&desk.own)) { (after(desk, who)) }
+                p class="lease" { span { "yours for " b #left { "–" } } span class="line" { i #lease {} } }
+                div #jury class="thought" aria-live="polite" { @if let Some(told) = &desk.jury { (jury(told, &names(&desk.config))) } }
                 form #verdict class="judge" method="post" action=(action("verdict")) {
                     (item_fields(who, current.map(|held| (held.item.as_str(), held.token))))
-                    div class="labels" {
+                    details #note class="note" {
+                        summary { kbd { "n" } " note" }
+                        label for="note-text" { "A note, for whoever looks at this item later" }
+                        textarea #note-text name="note" maxlength="512" rows="2" {}
+                    }
+                    div class=(if labels.len() > FEW { "labels many" } else { "labels" }) {
                         @for (at, label) in labels.iter().enumerate() {
                             button name="label" value=(label.name) data-key=[(at < KEYS).then_some(at + 1)] {
                                 @if at < KEYS { kbd { (at + 1) } }
@@ -91,11 +100,6 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
                             }
                         }
                         button #skip type="button" class="quiet" { kbd { "s" } span { "skip…" } }
-                    }
-                    details #note class="note" {
-                        summary { kbd { "n" } " note" }
-                        label for="note-text" { "A note, for whoever looks at this item later" }
-                        textarea #note-text name="note" maxlength="512" rows="2" {}
                     }
                 }
                 form #skipping class="skipping" method="post" action=(action("skip")) {
@@ -110,9 +114,7 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
                     button class="main" { "Skip" }
                     button #stay type="button" class="quiet" { "Keep it" }
                 }
-                p class="lease" { span { "yours for " b #left { "–" } } span class="line" { i #lease {} } }
             }
-            details #last class="last" { summary { kbd { "l" } " your last " (LAST) } div #own { (last(&desk.own, who, queue, caller.may(Role::Read))) } }
         }
         dialog #keys aria-label="Keys" {
             h2 { "Keys" }
@@ -161,13 +163,17 @@ fn empty(desk: &Desk, who: &str) -> Markup {
     }
 }
 
-/// The verdict before, as long as it can be taken back, and what the jury thought of it.
+/// The verdict before, as long as it can be taken back.
 fn after(desk: &Desk, who: &str) -> Markup {
     let Some(own) = desk.own.first().filter(|own| own.undo_until > now()) else { return html! {} };
-    html! {
-        p { "Last: " b { (said(own)) } " " (undo_form(&desk.queue, who, own)) }
-        @if let Some(told) = &desk.jury { (jury(told, &names(&desk.config))) }
-    }
+    html! { b { (said(own)) } " " (undo_form(&desk.queue, who, own)) }
+}
+
+/// What can be taken back, oldest first, as the script has it.
+fn undoable(own: &[Own]) -> String {
+    let of = |own: &Own| serde_json::json!({ "id": own.id, "words": said(own), "note": own.note, "until": Time(own.undo_until) });
+    let all: Vec<serde_json::Value> = own.iter().rev().filter(|own| own.undo_until > now()).map(of).collect();
+    serde_json::Value::from(all).to_string()
 }
 
 fn said(own: &Own) -> String {

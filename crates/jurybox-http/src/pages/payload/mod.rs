@@ -3,22 +3,22 @@
 mod clean;
 mod markdown;
 
+use jurybox_server::Json;
 use maud::{Markup, PreEscaped, html};
-use serde_json::{Map, Value};
 
 /// An item's payload.
 ///
 /// A text is shown as text, a `data:` picture as a picture. Of an object each field is shown under its name; fields called `markdown`, `html`
 /// and `image` are shown as what they say. The rest is JSON.
-pub(super) fn shown(payload: Option<&Value>) -> Markup {
+pub(super) fn shown(payload: Option<&Json>) -> Markup {
     match payload {
-        None | Some(Value::Null) => html! { p class="none" { "This item came without anything to show." } },
-        Some(Value::Object(fields)) => of_fields(fields),
+        None | Some(Json::Null) => html! { p class="none" { "This item came without anything to show." } },
+        Some(Json::Fields(fields)) => of_fields(fields),
         Some(other) => as_it_is(other),
     }
 }
 
-fn of_fields(fields: &Map<String, Value>) -> Markup {
+fn of_fields(fields: &[(String, Json)]) -> Markup {
     // One field needs no name.
     let alone = fields.len() == 1;
     html! {
@@ -29,20 +29,20 @@ fn of_fields(fields: &Map<String, Value>) -> Markup {
     }
 }
 
-fn field(name: &str, value: &Value) -> Markup {
+fn field(name: &str, value: &Json) -> Markup {
     match (name, value) {
-        ("markdown", Value::String(text)) => html! { div class="prose" { (markdown::rendered(text)) } },
-        ("html", Value::String(text)) => framed(text),
-        ("image", Value::String(source)) => picture(source),
+        ("markdown", Json::Text(text)) => html! { div class="prose" { (markdown::rendered(text)) } },
+        ("html", Json::Text(text)) => framed(text),
+        ("image", Json::Text(source)) => picture(source),
         (_, value) => as_it_is(value),
     }
 }
 
-fn as_it_is(value: &Value) -> Markup {
+fn as_it_is(value: &Json) -> Markup {
     match value {
-        Value::String(text) if is_picture(text) => picture(text),
-        Value::String(text) => html! { p class="text" { (text) } },
-        Value::Object(_) | Value::Array(_) => {
+        Json::Text(text) if is_picture(text) => picture(text),
+        Json::Text(text) => html! { p class="text" { (text) } },
+        Json::Fields(_) | Json::List(_) => {
             html! { pre tabindex="0" { code { (serde_json::to_string_pretty(value).unwrap_or_default()) } } }
         }
         other => html! { p class="text" { (other.to_string()) } },
@@ -93,10 +93,10 @@ fn framed(text: &str) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn text(payload: &Value) -> String {
-        shown(Some(payload)).into_string()
+        shown(Some(&payload.clone().into())).into_string()
     }
 
     #[test]
@@ -140,5 +140,11 @@ mod tests {
         assert!(text.contains("<h3>title</h3><p class=\"text\">A</p>"), "{text}");
         assert!(text.contains("<strong>b</strong>") && text.contains("&quot;x&quot;: 1"), "{text}");
         assert!(shown(None).into_string().contains("without anything"));
+        // In the order in which they were sent, at every depth.
+        let sent =
+            serde_json::from_str(r#"{"title": "first", "more": {"z": 1, "a": 2}, "about": "last"}"#).unwrap();
+        let text = shown(Some(&sent)).into_string();
+        let places = ["first", "&quot;z&quot;", "&quot;a&quot;", "last"].map(|part| text.find(part).unwrap());
+        assert!(places.is_sorted(), "{text}");
     }
 }

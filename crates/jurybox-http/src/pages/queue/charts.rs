@@ -2,7 +2,7 @@
 
 use super::super::alike::ENOUGH;
 use super::super::figures::{Bins, SECOND, quantile, reliability as groups, unit};
-use super::super::format::span;
+use super::super::format::{between, span};
 use super::super::overview::{against, others};
 use super::View;
 use jurybox_draw::{Curve, Frame, HeatMap, Plot, Scale};
@@ -47,14 +47,21 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
     }
     let last = first + worths.len() as f64;
     let mut curves = vec![Curve::new("caught", ours)];
-    for (name, style, each, mean) in others(seen) {
+    let early = seen.first_and_last();
+    if let Some((_, early, _)) = early {
+        curves.push(Curve::new("as at first", vec![(first, 0.0), (last, last * early.mean)]).as_reference());
+    }
+    for (name, style, mean) in others(seen) {
         let ends = [first, last];
-        let mut curve = Curve::new(name, ends.iter().map(|x| (*x, x * each)).collect());
+        let mut curve = Curve::new(name, ends.iter().map(|x| (*x, x * mean.high)).collect());
         curve.band = ends.iter().map(|x| (*x, x * mean.low, x * mean.high)).collect();
         curve.style = Some(style);
         curves.push(curve);
     }
     html! {
+        @if let Some((many, early, late)) = early {
+            p { "The first " (many) " picks were worth " b { (between(early)) } ", the last " (many) " " b { (between(late)) } "." }
+        }
         (drawn(&plot("items picked", "caught", curves), &FRAME))
         (against(seen))
     }

@@ -97,7 +97,7 @@ fn table(range: Range, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
     let delay = |done: &Done| done.delay.map_or("–".into(), span);
     let rows: [(&str, String, String); 6] = [
         ("caught among picks", caught(now), caught(before)),
-        ("each pick was worth", each(now), each(before)),
+        ("each of them was worth", each(now), each(before)),
         ("verdicts", count(now.verdicts), count(before.verdicts)),
         ("reviewers", count(now.reviewers as u64), count(before.reviewers as u64)),
         ("a verdict takes", delay(now), delay(before)),

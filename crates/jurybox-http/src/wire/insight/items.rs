@@ -103,7 +103,7 @@ pub(crate) struct ItemInFull {
     item: Item,
     /// What the reviewer is shown.
     #[schema(value_type = Option<serde_json::Value>)]
-    payload: Option<serde_json::Value>,
+    payload: Option<jurybox_server::Json>,
     verdicts: Vec<ItemVerdict>,
     leases: Vec<ItemLease>,
     /// The probability with which it was drawn for an audit, where it was.

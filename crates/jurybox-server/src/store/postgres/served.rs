@@ -147,6 +147,16 @@ impl Lookups for Postgres {
         rows.iter().map(read).collect()
     }
 
+    fn count_own(&mut self, queue: i64, reviewer: &str, after: u64) -> Result<u64, Error> {
+        let rows = self.ask(sql::COUNT_OWN, values![queue, after, reviewer])?;
+        rows.first().map_or(Ok(0), |row| get(row, 0))
+    }
+
+    fn at_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error> {
+        let rows = self.ask(sql::AT_OF, values![queue, seq])?;
+        rows.first().map(|row| get(row, 0)).transpose()
+    }
+
     fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error> {
         let rows = self.ask(sql::ABOUT, values![queue, n, most])?;
         rows.iter().map(|row| get(row, 0)).collect()

@@ -1,0 +1,67 @@
+// What a reviewer is told above the item: how the server is, and what was not taken. A note that was written for an item that is gone stays there
+// until somebody uses it or lets it go.
+
+const STAYS = 15000; // milliseconds
+
+export class Bar {
+  // `use(note)` puts a note into the one that is being written.
+  constructor(element, use) {
+    this.element = element;
+    this.use = use;
+    this.line = "";
+    this.told = [];
+  }
+
+  // How things are now; nothing where they are well.
+  state(line) {
+    this.line = line ?? "";
+    this.draw();
+  }
+
+  // What has happened, with the note that would be lost.
+  tell(text, note) {
+    const told = { text, note: note?.trim() };
+    this.told.push(told);
+    if (!told.note) setTimeout(() => this.drop(told), STAYS);
+    this.draw();
+  }
+
+  drop(told) {
+    this.told = this.told.filter((other) => other !== told);
+    this.draw();
+  }
+
+  draw() {
+    const lines = this.told.map((told) => this.drawn(told));
+    if (this.line) lines.unshift(made("p", this.line));
+    this.element.replaceChildren(...lines);
+    this.element.hidden = lines.length === 0;
+  }
+
+  drawn(told) {
+    const line = made("p", told.text + " ");
+    if (told.note) {
+      const use = button("use it here", () => {
+        this.use(told.note);
+        this.drop(told);
+      });
+      line.append("Your note is kept: ", made("q", told.note), " ", use);
+    }
+    line.append(button(told.note ? "let it go" : "close", () => this.drop(told)));
+    return line;
+  }
+}
+
+export function made(tag, text) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  return element;
+}
+
+function button(text, does) {
+  const element = made("button", text);
+  element.type = "button";
+  element.className = "quiet";
+  element.onclick = does;
+  return element;
+}

@@ -1,0 +1,46 @@
+// The desks of one reviewer in other tabs of this browser: what one of them shows is not shown in another, and what was judged there is done here.
+import { word } from "./outbox.js";
+
+export class Tabs {
+  // `heard` has what other tabs do: `shows(item, since)`, `left(mark)`.
+  constructor(name, heard) {
+    this.tab = word();
+    this.mine = { item: null, since: 0 };
+    this.others = new Map();
+    this.channel = new BroadcastChannel(name);
+    this.channel.onmessage = ({ data }) => {
+      if (data.asks) this.answer();
+      else if (data.left) heard.left(data.left);
+      else {
+        this.others.set(data.tab, data.item);
+        if (data.item) heard.shows(data.item, data.since);
+      }
+    };
+    window.addEventListener("pagehide", () => this.channel.postMessage({ tab: this.tab, item: null }));
+  }
+
+  // Asks who shows what. A tab that was closed by force does not answer, and is forgotten.
+  ask() {
+    this.others.clear();
+    this.channel.postMessage({ asks: true });
+  }
+
+  answer() {
+    this.channel.postMessage({ tab: this.tab, ...this.mine });
+  }
+
+  show(item) {
+    if (this.mine.item === item) return;
+    this.mine = { item, since: Date.now() };
+    this.answer();
+  }
+
+  left(mark) {
+    this.channel.postMessage({ left: mark });
+  }
+
+  // Whether another tab shows it.
+  has(item) {
+    return [...this.others.values()].includes(item);
+  }
+}

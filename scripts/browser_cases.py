@@ -1,0 +1,182 @@
+"""Cases of `scripts/browser-test` in which something is lost, taken back or open twice at the desk."""
+import datetime
+
+from browser_desk import at_desk, current, items, sit, until
+
+
+def lost_lease(browser, server):
+    """What ran out and went to somebody else is said so, the note is kept, and the work goes on."""
+    server.queue("lost", lease_seconds=3)
+    server.items("lost", items(12))
+    page = browser.new_page()
+    sit(page, server, "lost", "ann")
+    page.keyboard.press("c")
+    first = until(lambda: current(page))
+    page.keyboard.press("n")
+    page.keyboard.type("half a thought")
+    for path in ["**/desk/keep", "**/desk/next"]:
+        page.route(path, lambda route: route.abort())
+    page.wait_for_timeout(3500)
+    server.ask("POST", "/v1/queues/lost/claims", {"reviewer": "bob", "k": 4})
+    for path in ["**/desk/keep", "**/desk/next"]:
+        page.unroute(path)
+    until(lambda: "somebody else has it now" in page.inner_text("#bar"))
+    until(lambda: current(page) not in (None, first))
+    assert page.input_value("#note-text") == "" and "half a thought" in page.inner_text("#bar")
+    page.click("#bar button:text-is('use it here')")
+    assert page.input_value("#note-text") == "half a thought" and page.is_hidden("#bar")
+    # A verdict that comes too late is not taken, and its note is not lost either.
+    page.keyboard.press("Escape")
+    second = current(page)
+    for path in ["**/desk/keep", "**/desk/next"]:
+        page.route(path, lambda route: route.abort())
+    page.wait_for_timeout(3500)
+    server.ask("POST", "/v1/queues/lost/claims", {"reviewer": "cyd", "k": 8})
+    page.keyboard.press("1")
+    until(lambda: "was not taken: your time for it ran out" in page.inner_text("#bar"))
+    assert "half a thought" in page.inner_text("#bar") and current(page) != second
+    page.click("#bar button:text-is('let it go')")
+    until(lambda: "not taken" not in page.inner_text("#bar"))
+    # What ran out and waits still is had again, and nothing is said.
+    for path in ["**/desk/keep", "**/desk/next"]:
+        page.unroute(path)
+    server.queue("again", lease_seconds=3)
+    server.items("again", items(1))
+    page.goto(server.url + "/q/again/desk")
+    at_desk(page)
+    page.keyboard.press("c")
+    first = until(lambda: current(page))
+    page.route("**/desk/keep", lambda route: route.abort())
+    page.wait_for_timeout(4000)
+    page.unroute("**/desk/keep")
+    until(lambda: len(server.holders("again")) == 2)
+    page.wait_for_timeout(500)
+    assert current(page) == first and page.is_hidden("#bar"), page.inner_text("#bar")
+    # Its heartbeats would be news to whoever watches all queues.
+    page.close()
+    return "gone to somebody else, a verdict too late, had again; no note lost"
+
+
+def undone_in_turn(browser, server):
+    """Several verdicts are taken back one after the other, with their notes; and a skip."""
+    server.queue("turns", undo_seconds=60)
+    server.items("turns", items(12))
+    page = browser.new_page()
+    sit(page, server, "turns", "ann")
+    press = page.keyboard.press
+    press("c")
+    seen = []
+    for note in ["", "because of the second line", ""]:
+        seen.append(until(lambda: current(page) not in (None, *seen) and current(page)))
+        if note:
+            press("n")
+            page.keyboard.type(note)
+            press("Escape")
+        press("1")
+    until(lambda: len(server.verdicts("turns")) == 3)
+    fourth = until(lambda: current(page) not in (None, *seen) and current(page))
+    assert "2 more before it" in page.inner_text("#said"), page.inner_text("#said")
+    for left, item in [(2, seen[2]), (1, seen[1])]:
+        press("u")
+        until(lambda: current(page) == item)
+        until(lambda: len(server.verdicts("turns")) == left)
+    assert page.input_value("#note-text") == "because of the second line"
+    press("2")
+    until(lambda: current(page) == seen[2])
+    press("2")
+    until(lambda: current(page) == fourth)
+    until(lambda: len(server.verdicts("turns")) == 3)
+    # After a reload as well, and the note comes back from the server.
+    page.reload()
+    at_desk(page)
+    for item in [seen[2], seen[1]]:
+        press("u")
+        until(lambda: current(page) == item)
+    assert page.input_value("#note-text") == "because of the second line"
+
+    def skips():
+        return [event["reason"] for event in server.events("turns") if event.get("reason")]
+
+    press("s")
+    press("1")
+    until(lambda: "Skipped" in page.inner_text("#said") and current(page) not in (None, seen[1]))
+    press("u")
+    until(lambda: current(page) == seen[1])
+    assert skips() == []
+    # Whoever skips one after the other is given others meanwhile; the skips are sent when the page is left.
+    for turn in range(3):
+        before = until(lambda: current(page))
+        press("s")
+        press(str(turn + 1))
+        until(lambda: current(page) not in (None, before))
+    assert skips() == []
+    page.goto("about:blank")
+    until(lambda: len(skips()) == 3)
+    return "three verdicts and a skip, with a note, also after a reload"
+
+
+def two_tabs(browser, server):
+    """Two tabs of one reviewer show two items; two browsers of one reviewer are told plainly."""
+    server.queue("tabs")
+    server.items("tabs", items(30))
+    context = browser.new_context()
+    one = context.new_page()
+    sit(one, server, "tabs", "ann")
+    one.keyboard.press("c")
+    until(lambda: current(one))
+    other = context.new_page()
+    other.goto(server.url + "/q/tabs/desk")
+    at_desk(other)
+    for turn in range(10):
+        until(lambda: current(one) and current(other) and current(one) != current(other))
+        page = [one, other][turn % 2]
+        before = current(page)
+        page.keyboard.press("1")
+        until(lambda: current(page) not in (None, before))
+    until(lambda: len(server.verdicts("tabs")) == 10)
+    assert one.is_hidden("#bar") and other.is_hidden("#bar")
+    other.close()
+    elsewhere = browser.new_context().new_page()
+    sit(elsewhere, server, "tabs", "ann")
+    until(lambda: current(elsewhere) == current(one))
+    shared = current(one)
+    one.keyboard.press("1")
+    until(lambda: len(server.verdicts("tabs")) == 11)
+    elsewhere.keyboard.press("n")
+    elsewhere.keyboard.type("mine too")
+    elsewhere.keyboard.press("Escape")
+    elsewhere.keyboard.press("2")
+    until(lambda: "in another tab or browser" in elsewhere.inner_text("#bar"))
+    told = elsewhere.inner_text("#bar")
+    assert "desk-" not in told and "mine too" in told, told
+    until(lambda: current(elsewhere) not in (None, shared))
+    return "10 verdicts in two tabs, none twice; one in two browsers"
+
+
+def by_the_clock(browser, server):
+    """Verdicts of today are all counted, by the day of whoever looks; times are by their clock."""
+    server.queue("clock", k=600, undo_seconds=0)
+    server.items("clock", items(600))
+    claims = server.ask("POST", "/v1/queues/clock/claims", {"reviewer": "ann", "k": 600})["claims"]
+    verdicts = [{"id": f"v{at}", "item": claim["item"], "reviewer": "ann", "token": claim["token"], "label": "fine"} for at, claim in enumerate(claims[:523])]
+    server.ask("POST", "/v1/queues/clock/verdicts", {"verdicts": verdicts})
+    now = datetime.datetime.now(datetime.timezone.utc)
+    for hours in [-5, 5]:
+        # POSIX counts westwards.
+        page = browser.new_context(timezone_id=f"Etc/GMT{-hours:+d}").new_page()
+        sit(page, server, "clock", "ann")
+        there = now + datetime.timedelta(hours=hours)
+        midnight_is_near = there.hour == 0 and there.minute < 5
+        if not midnight_is_near:
+            until(lambda: page.inner_text("#today") == "523")
+        page.keyboard.press("l")
+        told = until(lambda: page.locator("#last tbody tr td").first.inner_text())
+        minutes = {(there + datetime.timedelta(minutes=late)).strftime("%H:%M") for late in range(-1, 3)}
+        assert told[-5:] in minutes, (told, minutes)
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    sit(plain, server, "clock", "ann", scripts=False)
+    assert "(UTC)" in plain.inner_text("header") and "UTC" in plain.locator("#last tbody tr td").first.text_content()
+    return "523 of today, five hours to the west and to the east"
+
+
+CASES = [lost_lease, undone_in_turn, two_tabs, by_the_clock]
