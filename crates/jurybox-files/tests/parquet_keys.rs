@@ -184,7 +184,7 @@ fn ids_that_a_float_has_no_room_for_are_refused() {
             assert!(error.to_string().contains("row 9: the id "), "{kind}, {}: {error}", file.display());
             // Also where they only tell which rows are about one item.
             let roles = Roles { id: vec!["g".into()], ..Roles::default() };
-            let table = Table::open(&[file.clone()], &roles, true).unwrap();
+            let table = Table::open(std::slice::from_ref(file), &roles, true).unwrap();
             let read = table.scan(Want { ids: true, ..Want::default() }, |_| Ok(()), |_, ()| Ok(()));
             assert_eq!(read.unwrap_err().code(), "rounded-id", "{kind}, {}", file.display());
         }
