@@ -82,6 +82,12 @@ def array(rows: int) -> Any:
     return np.random.default_rng(1).uniform(size=(rows, len(EVALUATORS)))
 
 
+def array_read_only(rows: int) -> Any:
+    made = array(rows)
+    made.setflags(write=False)
+    return made
+
+
 def array_by_columns(rows: int) -> Any:
     return np.asfortranarray(array(rows))
 
@@ -129,7 +135,7 @@ def jury_predict(table: Any) -> Any:
 
 
 FRAMES = [pandas, pandas_text, pandas_objects, pandas_nullable, pandas_arrow, polars, pyarrow]
-ARRAYS = [array, array_by_columns]
+ARRAYS = [array, array_read_only, array_by_columns]
 CASES: list[tuple[Callable[[int], Any], list[Callable[[Any], Any]]]] = [
     *((kind, [rank, pick, learn, learn_by_id, report, replay]) for kind in FRAMES),
     *((kind, [jury_learn, jury_round, jury_values, jury_predict]) for kind in ARRAYS),

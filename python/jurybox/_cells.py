@@ -33,7 +33,7 @@ def pandas_first(series: Any) -> tuple[Any, Any]:
     arrow = getattr(series.dtype, "pyarrow_dtype", None)
     if kind in "mMc" or (arrow is not None and not arrow_looked_at(arrow)):
         return [NO_SCORE] * len(series), None
-    return [cell_text(cell) for cell in series.tolist()], None
+    return [readable(cell_text(cell)) for cell in series.tolist()], None
 
 
 def _objects(series: Any) -> tuple[Any, Any]:
@@ -46,8 +46,9 @@ def _objects(series: Any) -> tuple[Any, Any]:
         return np.array([not gone and bool(cell) for cell, gone in zip(cells, missing, strict=True)], dtype=bool), missing
     if kind in _OF_NUMBERS or kind.startswith("mixed"):
         values, missing = whole_objects(cells)
-        return (_numbers_or_text(series), None) if values is None else (values, missing)
-    return [cell_text(cell) for cell in cells], None
+        values = _numbers_or_text(series) if values is None else values
+        return ([readable(cell) for piece in values for cell in piece] if isinstance(values, Text) else values), missing
+    return [readable(cell_text(cell)) for cell in cells], None
 
 
 class Text:
@@ -151,6 +152,11 @@ def pandas_bystander(series: Any) -> tuple[Any, Any]:
     if isinstance(series.dtype, np.dtype):
         return np.ascontiguousarray(series.to_numpy()), None
     return np.ascontiguousarray(series.to_numpy(dtype=bool, na_value=False)), np.ascontiguousarray(series.isna().to_numpy())
+
+
+def readable(text: str | None) -> str | None:
+    """The same text, with what is no whole letter written out: columns that are only looked at need not be written as UTF-8."""
+    return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def cell_text(cell: Any) -> str | None:

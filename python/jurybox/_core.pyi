@@ -64,7 +64,7 @@ class Jury:
 
     What it has learnt is a value: it can be pickled, copied, saved, and merged (``a + b``) with what another learnt elsewhere. There
     is no memory of "the last round": rewards come back with their `Picks`, late, in any order, in part or never. Threads may share
-    one; the interpreter is let go while it works.
+    one; the interpreter is let go while it works. Ctrl-C while it learns from a large array leaves it as it was.
 
     Parameters
     ----------

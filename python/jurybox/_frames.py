@@ -23,6 +23,7 @@ from ._cells import (
     pandas_key,
     pandas_numbers,
     pandas_numeric,
+    readable,
     whole_objects,
 )
 from ._errors import Error
@@ -118,7 +119,7 @@ class Pandas(Given):
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
-        self._names = [str(name) for name in native.columns]
+        self._names = [str(readable(str(name))) for name in native.columns]
 
     @property
     def names(self) -> list[str]:
@@ -234,7 +235,7 @@ class Polars(Given):
             if "128" in str(dtype) and not dtype.is_decimal():
                 made.append(frame[name].cast(pl.Float64 if name in needed else pl.String))
             elif dtype == pl.Object:
-                made.append(pl.Series(name, [cell_text(cell) for cell in frame[name].to_list()], dtype=pl.String))
+                made.append(pl.Series(name, [readable(cell_text(cell)) for cell in frame[name].to_list()], dtype=pl.String))
             elif dtype == pl.Null:
                 made.append(frame[name].cast(pl.String))
         return frame.with_columns(made) if made else frame

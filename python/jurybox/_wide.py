@@ -42,7 +42,7 @@ def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = 
         if name not in columns:
             raise Error(f"there is no column `{name}`", code="unknown-column", column=name)
     numbers, warned = _grades(rows, score)
-    items, judges = [_key(cell) for cell in _cells(rows, item)], [_key(cell) for cell in _cells(rows, evaluator)]
+    items, judges = _keys(rows, item), _keys(rows, evaluator)
     named = np.array([one is not None and other is not None for one, other in zip(items, judges, strict=True)], dtype=bool)
     if not named.all():
         rest = len(named) - int(named.sum())
@@ -107,10 +107,17 @@ def _cells(rows: Given, name: str) -> Any:
     return to_list()
 
 
-def _key(cell: Any) -> str | None:
-    """What items and evaluators go by: their text. A whole number is the same one as a float."""
-    text = str(int(cell)) if isinstance(cell, float) and cell.is_integer() and abs(cell) <= 1 << 53 else cell_text(cell)
-    return text if text is not None and text.strip() else None
+def _keys(rows: Given, name: str) -> list[str | None]:
+    """What items and evaluators go by: their text. A whole number is the same one as a float, as far as floats have room for it."""
+    keys: list[str | None] = []
+    for row, cell in enumerate(_cells(rows, name)):
+        whole = isinstance(cell, float) and cell.is_integer()
+        if whole and abs(cell) >= 1 << 53:
+            message = f"row {row + 1}, column `{name}`: {cell!r} is a float, too large to tell from its neighbours; read the column as text or as int64"
+            raise Error(message, code="rounded-id", column=name, row=row + 1, value=cell)
+        text = str(int(cell)) if whole else cell_text(cell)
+        keys.append(text if text is not None and text.strip() else None)
+    return keys
 
 
 def _places(keys: list[str | None], named: Any) -> tuple[list[int], list[int]]:

@@ -1,44 +1,92 @@
 //! Scores in, numbers out: the border with numpy.
 //!
-//! What comes in is copied, in the order of its rows, whatever its memory looks like; large tables that lie in that order are read
-//! where they are. The fast way is for what needs nothing else; all other input is made so by `jurybox._arrays`, or refused there
-//! with its reason.
+//! What comes in is copied, in the order of its rows, whatever its memory looks like, and the copy is what is checked and used. Other
+//! threads may write to an array meanwhile, without waiting for the interpreter: the numbers they leave behind are theirs, but none that was
+//! not checked gets any further. Small tables are copied at once, of large ones some rows at a time as they are wanted (`lent.rs`). Only
+//! where nobody can write are they read where they lie.
+//!
+//! The fast way is for what needs nothing else; all other input is made so by `jurybox._arrays`, or refused there with its reason.
 
 use crate::arrow;
 use crate::errors::Result;
+use crate::lent::Lent;
+use crate::work::Reins;
 use arrow_buffer::ScalarBuffer;
-use jurybox::Evaluators;
+use jurybox::{Error, Evaluators};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
-use std::ops::Deref;
+use std::borrow::Cow;
 
 /// A table of scores, row after row.
 pub(crate) struct Table {
-    pub(crate) values: Values,
+    values: Values,
+    width: usize,
     pub(crate) rows: usize,
 }
 
-/// Numbers of our own, or where somebody else has them.
-pub(crate) enum Values {
+/// Where numbers are.
+enum Values {
+    /// With us.
     Own(Vec<f64>),
+    /// With somebody who will not change them.
     Theirs(ScalarBuffer<f64>),
+    /// With somebody who may.
+    Lent(Lent),
 }
 
-impl Deref for Values {
-    type Target = [f64];
+impl Table {
+    /// Whether work on it can be long.
+    pub(crate) fn is_large(&self) -> bool {
+        !matches!(self.values, Values::Own(_)) || self.rows * self.width >= LARGE
+    }
 
-    fn deref(&self) -> &[f64] {
-        match self {
-            Values::Own(values) => values,
-            Values::Theirs(values) => values,
+    /// All of it, for whoever must go back and forth.
+    pub(crate) fn whole(&self) -> Cow<'_, [f64]> {
+        match &self.values {
+            Values::Own(values) => Cow::Borrowed(values),
+            Values::Theirs(values) => Cow::Borrowed(values),
+            Values::Lent(lent) => Cow::Owned(lent.copy(0..self.rows)),
         }
+    }
+
+    /// Goes over the rows, some thousand at a time: what needs no more of them at once takes no more memory. Each gets the number of its
+    /// first row; errors are told with the number of their row among all. Ends between two pieces where that is asked for.
+    pub(crate) fn each_piece(
+        &self,
+        reins: Option<&Reins>,
+        mut each: impl FnMut(usize, &[f64]) -> std::result::Result<(), Error>,
+    ) -> Result<()> {
+        for from in (0..self.rows).step_by(PIECE) {
+            reins.map_or(Ok(()), Reins::still_wanted)?;
+            let rows = from..self.rows.min(from + PIECE);
+            let cells = rows.start * self.width..rows.end * self.width;
+            let piece = match &self.values {
+                Values::Own(values) => Cow::Borrowed(&values[cells]),
+                Values::Theirs(values) => Cow::Borrowed(&values[cells]),
+                Values::Lent(lent) => Cow::Owned(lent.copy(rows)),
+            };
+            each(from, &piece).map_err(|error| moved_down(error, from))?;
+        }
+        Ok(())
     }
 }
 
-/// From so many numbers on a copy is felt. Below, it costs less than the care for somebody else's memory.
+/// The same error, found in rows of which the first is that many rows further down.
+fn moved_down(error: Error, by: usize) -> Error {
+    match error {
+        Error::Score { item, evaluator, value } => Error::Score { item: item + by, evaluator, value },
+        Error::Reward { example, value } => Error::Reward { example: example + by, value },
+        other => other,
+    }
+}
+
+/// From so many numbers on a copy is felt, and so is the time that it takes to work on them. Below, both cost less than the care.
 const LARGE: usize = 1 << 17;
+
+/// So many rows are gone over at a time.
+pub(crate) const PIECE: usize = 1 << 13;
 
 /// The scores of items by these evaluators: a two-dimensional array, or whatever can be made one.
 pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Result<Table> {
@@ -86,18 +134,36 @@ fn plain(item: &Bound<'_, PyAny>) -> PyResult<f64> {
 
 /// In the order of the rows: `as_slice` alone would take Fortran order for it.
 fn read(array: &Bound<'_, PyArray2<f64>>) -> Table {
-    let rows = array.shape()[0];
-    if array.len() >= LARGE
-        && let Some(values) = arrow::in_place(array)
-    {
-        return Table { values: Values::Theirs(values), rows };
+    let (rows, width) = (array.shape()[0], array.shape()[1]);
+    if array.len() >= LARGE {
+        let in_place = if nobody_writes(array) { arrow::in_place(array).map(Values::Theirs) } else { None };
+        if let Some(values) = in_place.or_else(|| Lent::of(array).map(Values::Lent)) {
+            return Table { values, width, rows };
+        }
     }
     let readonly = array.readonly();
     let values = match readonly.as_slice() {
         Ok(slice) if array.is_c_contiguous() => slice.to_vec(),
         _ => readonly.as_array().iter().copied().collect(),
     };
-    Table { values: Values::Own(values), rows }
+    Table { values: Values::Own(values), width, rows }
+}
+
+/// Whether an array and all that it is a view of are read-only.
+fn nobody_writes(array: &Bound<'_, PyArray2<f64>>) -> bool {
+    let mut array = array.as_any().clone();
+    loop {
+        let flags = array.getattr("flags").and_then(|flags| flags.getattr("writeable"));
+        if !flags.and_then(|writeable| writeable.extract::<bool>()).is_ok_and(|writeable| !writeable) {
+            return false;
+        }
+        match array.getattr("base") {
+            Ok(base) if base.is_instance_of::<PyUntypedArray>() => array = base,
+            // Of something else than an array what it says itself is all there is to know.
+            Ok(_) => return true,
+            Err(_) => return false,
+        }
+    }
 }
 
 /// A function of `jurybox._arrays`.

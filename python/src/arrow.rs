@@ -1,8 +1,8 @@
 //! The Arrow C interface: streams in and out as capsules, and columns of numpy as arrays without a copy.
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
-use crate::errors::{Result, refused};
-use arrow_array::builder::LargeStringBuilder;
+use crate::errors::{Result, not_text, refused};
+use arrow_array::builder::{ArrayBuilder, LargeStringBuilder};
 use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
@@ -149,7 +149,8 @@ fn add_text(text: &mut LargeStringBuilder, cells: &Bound<'_, PyList>) -> Result<
             continue;
         }
         // Bytes of their own: strings that are asked for theirs keep them, and the caller's frame would grow by as much.
-        let bytes = cell.cast::<PyString>().map_err(PyErr::from)?.encode_utf8()?;
+        let bytes = cell.cast::<PyString>().map_err(PyErr::from)?.encode_utf8();
+        let bytes = bytes.map_err(|_| not_text(text.len() + 1))?;
         text.append_value(String::from_utf8_lossy(bytes.as_bytes()));
     }
     Ok(())

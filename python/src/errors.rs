@@ -22,6 +22,26 @@ pub(crate) struct Ours {
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
+impl Error {
+    /// The same error, of a column.
+    pub(crate) fn of_column(mut self, name: &str) -> Error {
+        if let Error::Ours(ours) = &mut self {
+            ours.message = format!("column `{name}`: {}", ours.message);
+            ours.facts.column = Some(name.into());
+        }
+        self
+    }
+}
+
+/// Text that is none: half of a letter, which no file and no other library can have.
+pub(crate) fn not_text(row: usize) -> Error {
+    let message = format!(
+        "row {row} has half of a letter (a lone surrogate), and cannot be written as UTF-8; mend it, such as by \
+         text.encode(\"utf-8\", \"replace\").decode()"
+    );
+    ours(message, "not-utf8", Facts { row: Some(row as u64), ..Facts::default() })
+}
+
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
         match error {
@@ -82,6 +102,19 @@ impl From<jurybox_files::Error> for Error {
             E::Io { path, source, .. } => {
                 message = format!("{message}: {source}");
                 Facts { path: Some(path.display().to_string()), ..Facts::default() }
+            }
+            E::RoundedId { path, place, column, value } => {
+                message = format!(
+                    "{message}; read the column as text or as int64 (pandas: dtype=\"Int64\" or str) from where its ids come: a missing \
+                     one makes floats of them"
+                );
+                Facts {
+                    path: Some(path.display().to_string()),
+                    row: Some(row_of(place)),
+                    column: Some(column),
+                    value: Some(Value::Text(value)),
+                    ..Facts::default()
+                }
             }
             E::NotANumber { path, place, column, value }
             | E::Infinite { path, place, column, value }

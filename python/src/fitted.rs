@@ -3,10 +3,11 @@
 use crate::arrays;
 use crate::errors::{Error, Result, refused};
 use crate::jury::generator;
+use crate::large;
 use crate::picks::Picks;
 use crate::whole;
 use jurybox::options::Fraction;
-use jurybox::{Direction, Interval, Links};
+use jurybox::{Direction, Interval, Links, Scratch};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -49,7 +50,19 @@ impl Fitted {
         scores: &Bound<'py, PyAny>,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
-        let values = py.detach(|| self.fitted.values(&self.fitted.scores(&table.values)?))?;
+        let fitted = self.fitted.clone();
+        let values = large::over(py, table, move |table, reins| {
+            if !fitted.picks_by_values() {
+                // Such a policy may value an item by the others of its round.
+                return Ok(fitted.values(&fitted.scores(&table.whole())?)?);
+            }
+            let (mut values, mut scratch) = (Vec::with_capacity(table.rows), Scratch::new());
+            table.each_piece(reins, |_, rows| {
+                values.extend_from_slice(fitted.values_with(&fitted.scores(rows)?, &mut scratch)?);
+                Ok(())
+            })?;
+            Ok(values)
+        })?;
         Ok(PyArray1::from_vec(py, values))
     }
 
@@ -64,11 +77,12 @@ impl Fitted {
         #[pyo3(from_py_with = whole::time)] at: u64,
     ) -> Result<Picks> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
-        let picks = py.detach(|| -> Result<_> {
-            let scores = self.fitted.scores(&table.values)?;
-            Ok(self.fitted.choose(&scores, k, &mut generator(seed))?)
-        })?;
-        Ok(Picks::new(self.names.clone(), picks, at, &table.values))
+        let (fitted, names) = (self.fitted.clone(), self.names.clone());
+        large::over(py, table, move |table, _| {
+            let values = table.whole();
+            let picks = fitted.choose(&fitted.scores(&values)?, k, &mut generator(seed))?;
+            Ok(Picks::new(names, picks, at, &values))
+        })
     }
 
     /// The probability of each item to be picked by `choose`; they sum to `k`.
@@ -79,8 +93,10 @@ impl Fitted {
         #[pyo3(from_py_with = whole::k)] k: usize,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
-        let all =
-            py.detach(|| self.fitted.inclusion_probabilities(&self.fitted.scores(&table.values)?, k))?;
+        let fitted = self.fitted.clone();
+        let all = large::over(py, table, move |table, _| {
+            Ok(fitted.inclusion_probabilities(&fitted.scores(&table.whole())?, k)?)
+        })?;
         Ok(PyArray1::from_vec(py, all))
     }
 
@@ -94,19 +110,20 @@ impl Fitted {
     ) -> Result<Ends<'py>> {
         let level = fraction(level)?;
         let table = arrays::scores(scores, self.fitted.evaluators())?;
-        let predicted = py.detach(|| -> Result<Option<[Vec<f64>; 3]>> {
-            self.fitted.scores(&table.values)?;
-            let mut ends: [Vec<f64>; 3] = Default::default();
-            // Some thousand rows at a time: intervals, and then arrays of their ends, would take the memory twice.
-            for rows in table.values.chunks(self.names.len() << 13) {
-                let Some(some) = self.fitted.predict(&self.fitted.scores(rows)?, level)? else {
-                    return Ok(None);
-                };
-                for Interval { mean, low, high } in some {
-                    ends.iter_mut().zip([mean, low, high]).for_each(|(end, value)| end.push(value));
-                }
-            }
-            Ok(Some(ends))
+        let fitted = self.fitted.clone();
+        let predicted = large::over(py, table, move |table, reins| {
+            let mut ends: Option<[Vec<f64>; 3]> = Some(Default::default());
+            table.each_piece(reins, |_, rows| {
+                let some = fitted.predict(&fitted.scores(rows)?, level)?;
+                ends = ends.take().zip(some).map(|(mut ends, some)| {
+                    for Interval { mean, low, high } in some {
+                        ends.iter_mut().zip([mean, low, high]).for_each(|(end, value)| end.push(value));
+                    }
+                    ends
+                });
+                Ok(())
+            })?;
+            Ok(ends)
         })?;
         let [mean, low, high] = predicted.ok_or_else(|| self.cannot("predict rewards"))?;
         Ok((PyArray1::from_vec(py, mean), PyArray1::from_vec(py, low), PyArray1::from_vec(py, high)))
@@ -120,14 +137,21 @@ impl Fitted {
     ) -> Result<BaseAndEach<'py>> {
         let width = self.names.len();
         let table = arrays::scores(scores, self.fitted.evaluators())?;
-        let told = py.detach(|| -> Result<Option<(Vec<f64>, Vec<f64>)>> {
-            let (mut base, mut each) = (Vec::new(), Vec::new());
-            for row in self.fitted.scores(&table.values)?.rows() {
-                let Some(why) = self.fitted.contributions(row)? else { return Ok(None) };
-                base.push(why.base);
-                each.extend(why.each);
-            }
-            Ok(Some((base, each)))
+        let fitted = self.fitted.clone();
+        let told = large::over(py, table, move |table, reins| {
+            let mut told: Option<(Vec<f64>, Vec<f64>)> = Some(Default::default());
+            table.each_piece(reins, |_, rows| {
+                for row in fitted.scores(rows)?.rows() {
+                    let why = fitted.contributions(row)?;
+                    told = told.take().zip(why).map(|((mut base, mut each), why)| {
+                        base.push(why.base);
+                        each.extend(why.each);
+                        (base, each)
+                    });
+                }
+                Ok(())
+            })?;
+            Ok(told)
         })?;
         let (base, each) =
             told.ok_or_else(|| self.cannot("say what each evaluator adds to an item's value"))?;

@@ -3,11 +3,13 @@
 use crate::arrays::{self, Table};
 use crate::errors::{Result, refused};
 use crate::fitted::{BaseAndEach, Ends, Fitted};
+use crate::large;
 use crate::picks::Picks;
 use crate::policies::spec;
 use crate::sum::merged;
 use crate::taught::{Learnt, history, taught, unseen};
 use crate::whole;
+use crate::work::Reins;
 use jurybox::rand::SeedableRng;
 use jurybox::{Direction, Evaluator, Evaluators};
 use jurybox_files::{Remembered, State};
@@ -26,7 +28,7 @@ pub(crate) struct Jury(pub(crate) Arc<Mutex<Inner>>);
 pub(crate) struct Inner {
     pub(crate) state: State,
     pub(crate) rng: ChaCha8Rng,
-    evaluators: Arc<Evaluators>,
+    pub(crate) evaluators: Arc<Evaluators>,
     names: Arc<Vec<String>>,
     /// A fit of the present state, once somebody has asked for one.
     pub(crate) fitted: Option<Fitted>,
@@ -74,22 +76,30 @@ impl Jury {
 
     /// Works on the jury with scores of its evaluators, and with the rows among them that are `new`. What was given is read before
     /// the lock is taken, so that others may have been seated meanwhile: then it is read again for them.
-    fn scored<T: Send>(
+    fn scored<T: Send + 'static>(
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
         new: Option<&Bound<'_, PyAny>>,
-        mut work: impl FnMut(&mut Inner, &Table, Option<&[usize]>) -> Result<T> + Send,
+        work: impl Fn(&mut Inner, &Table, Option<&[usize]>, Option<&Reins>) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
+        let work = Arc::new(work);
         loop {
             let read_for = self.evaluators_now(py);
             let table = arrays::scores(scores, &read_for)?;
             let new = new.map(|new| arrays::rows(new, table.rows, "new")).transpose()?;
-            let done = self.with(py, |inner| {
-                (inner.evaluators == read_for).then(|| work(inner, &table, new.as_deref()))
-            });
+            let done = if table.is_large() {
+                let work = work.clone();
+                large::change(py, self.0.clone(), read_for, move |inner, reins| {
+                    work(inner, &table, new.as_deref(), Some(reins))
+                })?
+            } else {
+                let seated = |inner: &mut Inner| inner.evaluators == read_for;
+                self.with(py, |inner| seated(inner).then(|| work(inner, &table, new.as_deref(), None)))
+                    .transpose()?
+            };
             if let Some(done) = done {
-                return done;
+                return Ok(done);
             }
         }
     }
@@ -159,18 +169,18 @@ impl Jury {
         #[pyo3(from_py_with = whole::at)] at: Option<u64>,
         new: Option<&Bound<'_, PyAny>>,
     ) -> Result<Picks> {
-        self.scored(py, scores, new, |inner, table, new| {
+        self.scored(py, scores, new, move |inner, table, new, _| {
             let Inner { state, rng, .. } = inner;
             let jury = &mut state.jury;
-            let width = jury.evaluators().len();
+            let (width, values) = (jury.evaluators().len(), table.whole());
             let at = at.unwrap_or_else(|| jury.seen().next_time());
-            let pool = jury.scores(&table.values)?;
+            let pool = jury.scores(&values)?;
             let picks = match new {
                 None => jury.round(&pool, at, k, rng)?,
                 Some(new) => {
                     let rows: Vec<f64> = new
                         .iter()
-                        .flat_map(|&row| &table.values[row * width..(row + 1) * width])
+                        .flat_map(|&row| &values[row * width..(row + 1) * width])
                         .copied()
                         .collect();
                     let fresh = jury.scores(&rows)?;
@@ -178,7 +188,7 @@ impl Jury {
                 }
             };
             inner.fitted = None;
-            Ok(Picks::new(inner.names.clone(), picks, at, &table.values))
+            Ok(Picks::new(inner.names.clone(), picks, at, &values))
         })
     }
 
@@ -192,15 +202,15 @@ impl Jury {
         #[pyo3(from_py_with = whole::seed_or_none)] seed: Option<u64>,
         #[pyo3(from_py_with = whole::at)] at: Option<u64>,
     ) -> Result<Picks> {
-        self.scored(py, scores, None, |inner, table, _| {
-            let fitted = inner.fit().fitted;
-            let scores = fitted.scores(&table.values)?;
+        self.scored(py, scores, None, move |inner, table, _, _| {
+            let (fitted, values) = (inner.fit().fitted, table.whole());
+            let scores = fitted.scores(&values)?;
             let picks = match seed {
                 Some(seed) => fitted.choose(&scores, k, &mut generator(seed))?,
                 None => fitted.choose(&scores, k, &mut inner.rng)?,
             };
             let at = at.unwrap_or_else(|| inner.state.jury.seen().next_time());
-            Ok(Picks::new(inner.names.clone(), picks, at, &table.values))
+            Ok(Picks::new(inner.names.clone(), picks, at, &values))
         })
     }
 
@@ -212,10 +222,10 @@ impl Jury {
         scores: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = whole::at)] at: Option<u64>,
     ) -> Result<()> {
-        self.scored(py, scores, None, |inner, table, _| {
+        self.scored(py, scores, None, move |inner, table, _, _| {
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().next_time());
-            jury.observe(&jury.scores(&table.values)?, at)?;
+            jury.observe(&jury.scores(&table.whole())?, at)?;
             inner.fitted = None;
             Ok(())
         })
@@ -231,14 +241,13 @@ impl Jury {
         #[pyo3(from_py_with = whole::at)] at: Option<u64>,
     ) -> Result<Learnt> {
         let rewards = arrays::numbers(rewards, "rewards")?;
-        let many = |found: usize| {
-            let message = format!("{} rewards for {found} items: pass one for each", rewards.len());
-            refused("shape", &message)
+        let many = |rewards: usize, found: usize| {
+            refused("shape", &format!("{rewards} rewards for {found} items: pass one for each"))
         };
         if let Ok(picks) = picks.cast::<Picks>() {
             let picks = picks.get();
             if picks.picks.len() != rewards.len() {
-                return Err(many(picks.picks.len()));
+                return Err(many(rewards.len(), picks.picks.len()));
             }
             return self.with(py, |inner| {
                 let Inner { state, names, fitted, .. } = inner;
@@ -250,13 +259,13 @@ impl Jury {
         if let Some(line) = self.with(py, |inner| unseen(&inner.state.jury, rewards.len())) {
             py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
         }
-        self.scored(py, picks, None, |inner, table, _| {
+        self.scored(py, picks, None, move |inner, table, _, reins| {
             if table.rows != rewards.len() {
-                return Err(many(table.rows));
+                return Err(many(rewards.len(), table.rows));
             }
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().latest.unwrap_or(0));
-            let learnt = history(jury, &table.values, &rewards, at)?;
+            let learnt = history(jury, table, &rewards, at, reins)?;
             inner.fitted = None;
             Ok(learnt)
         })

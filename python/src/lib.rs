@@ -5,11 +5,13 @@
 //!
 //! - **Every class is frozen.** What changes is behind a mutex, which is locked only while detached from the interpreter: nobody
 //!   waits for Python while holding it.
-//! - **Input is copied or checked before the interpreter is let go**, so that no other thread can change what is being read.
+//! - **What is checked is what is used.** Arrays that others can write to are copied, and the copy is checked (`arrays.rs`): a thread that
+//!   writes meanwhile can change what is read, and nothing else. Columns of frames are checked as they are taken in, batch by batch, and
+//!   once more where a jury learns from them.
 //! - **Errors are `jurybox.Error`**, with the facts as attributes (`errors.rs`). A panic would be a defect.
 //! - **Work that can be long** goes by `work.rs`: on a thread of its own, while the caller's looks after signals and progress.
 //! - The functions of `jurybox-files` and `jurybox-lab` are called in `calls` and nowhere else.
-#![deny(unsafe_code)] // but for the Arrow C interface, in `arrow.rs`
+#![deny(unsafe_code)] // but for the Arrow C interface in `arrow.rs`, and arrays that others write to in `lent.rs`
 
 mod arrays;
 mod arrow;
@@ -18,6 +20,8 @@ mod errors;
 mod fitted;
 mod json;
 mod jury;
+mod large;
+mod lent;
 mod picks;
 mod policies;
 mod rows;

@@ -231,7 +231,7 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
     for column in list {
         let (name, values, missing): (String, Bound<'_, PyAny>, Option<Bound<'_, PyAny>>) =
             column.extract()?;
-        let array = arrow::column(&values, missing.as_ref())?;
+        let array = arrow::column(&values, missing.as_ref()).map_err(|error| error.of_column(&name))?;
         fields.push(Field::new(name, array.data_type().clone(), true));
         arrays.push(array);
     }

@@ -1,7 +1,9 @@
 //! Picks that come back with what they were worth.
 
+use crate::arrays::{PIECE, Table};
 use crate::errors::{Result, refused};
 use crate::picks::Picks;
+use crate::work::Reins;
 use jurybox::{Error, Example, Jury};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -64,9 +66,6 @@ pub(crate) fn taught(
     Ok(learnt)
 }
 
-/// So many examples are learnt at a time: more would take as much memory again as the scores have.
-const PIECE: usize = 1 << 13;
-
 /// What is to be said where so many rewards come without a pick, and of more items than have been seen: half of what the policy learns
 /// from is missing then.
 pub(crate) fn unseen(jury: &Jury, items: usize) -> Option<String> {
@@ -81,25 +80,30 @@ pub(crate) fn unseen(jury: &Jury, items: usize) -> Option<String> {
 }
 
 /// Teaches a jury what items were worth that nobody picked; all of them, or none.
-pub(crate) fn history(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Learnt> {
-    let scores = jury.scores(values)?;
-    let learn = |jury: &mut Jury, from: usize| {
-        let rows = from..rewards.len().min(from + PIECE);
-        let example = |row: usize| Example { scores: scores.row(row), reward: rewards[row], receipt: None };
-        jury.learn(&rows.map(example).collect::<Vec<_>>(), at).map_err(|error| match error {
-            Error::Reward { example, value } => Error::Reward { example: from + example, value },
-            other => other,
-        })
-    };
-    if rewards.len() <= PIECE {
-        return Ok(learn(jury, 0)?.into());
-    }
-    let (mut after, mut learnt) = (jury.clone(), Learnt::default());
-    for from in (0..rewards.len()).step_by(PIECE) {
-        let now = learn(&mut after, from)?;
+pub(crate) fn history(
+    jury: &mut Jury,
+    table: &Table,
+    rewards: &[f64],
+    at: u64,
+    reins: Option<&Reins>,
+) -> Result<Learnt> {
+    let mut learnt = Learnt::default();
+    let mut learn = |jury: &mut Jury, from: usize, piece: &[f64]| -> std::result::Result<(), Error> {
+        let scores = jury.scores(piece)?;
+        let rows = scores.rows().zip(&rewards[from..]);
+        let examples = rows.map(|(scores, &reward)| Example { scores, reward, receipt: None });
+        let now = jury.learn(&examples.collect::<Vec<_>>(), at)?;
         learnt.used += now.used;
         learnt.passed_over += now.passed_over;
+        Ok(())
+    };
+    if table.rows <= PIECE {
+        // So few are learnt as a whole or not at all.
+        learn(jury, 0, &table.whole())?;
+        return Ok(learnt);
     }
+    let mut after = jury.clone();
+    table.each_piece(reins, |from, piece| learn(&mut after, from, piece))?;
     *jury = after;
     Ok(learnt)
 }

@@ -1,13 +1,14 @@
 //! Work that can be long: on a thread of its own, while the caller's thread looks after signals and shows progress.
 //!
 //! After Ctrl-C the work is asked to stop, which it does at the end of the unit it is at. Where that takes longer than a moment
-//! it is left to itself: it ends when it notices, and what it was about to change stays as it was.
+//! it is left to itself: it ends when it notices, and what it was about to change stays as it was. Before it changes anything for good it
+//! asks the caller's thread, which looks after signals once more: whoever is interrupted finds nothing changed.
 
 use crate::errors::{Error, Result};
 use jurybox_files::{Progress, Table, Warning};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,15 @@ pub(crate) struct Reins {
     pub(crate) stop: Arc<AtomicBool>,
     progress: Arc<Mutex<Option<Progress>>>,
     heard: Arc<Mutex<Vec<String>>>,
+    /// Asks the caller's thread whether to go on.
+    asks: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+}
+
+/// What the thread that works says to the caller's.
+enum Word<T> {
+    /// It is about to change something for good: is that still wanted?
+    Asked(SyncSender<bool>),
+    Done(T),
 }
 
 impl Reins {
@@ -47,9 +57,16 @@ impl Reins {
         std::mem::take(&mut lock(&self.heard))
     }
 
-    /// Refuses to go on where nobody waits any more: for the moment before something is changed for good.
+    /// Refuses to go on where nobody waits any more.
     pub(crate) fn still_wanted(&self) -> std::result::Result<(), jurybox_files::Error> {
         if self.stop.load(Ordering::Relaxed) { Err(jurybox_files::Error::Stopped) } else { Ok(()) }
+    }
+
+    /// The same for the moment before something is changed for good: a signal that has come is heard first. What hears it is the
+    /// caller's code, so no lock may be held.
+    pub(crate) fn ask(&self) -> std::result::Result<(), jurybox_files::Error> {
+        let told_to_stop = self.asks.as_ref().is_some_and(|asks| !asks());
+        if told_to_stop { Err(jurybox_files::Error::Stopped) } else { self.still_wanted() }
     }
 }
 
@@ -65,11 +82,17 @@ where
     E: Into<Error> + Send + 'static,
 {
     let reins = Reins::default();
-    let (held, (sender, mut receiver)) = (reins.clone(), channel());
+    let (sender, mut receiver) = channel();
+    let asking = sender.clone();
+    let asks = move || {
+        let (answer, answered) = sync_channel(1);
+        // Whoever would answer may have gone.
+        asking.send(Word::Asked(answer)).is_ok() && answered.recv().unwrap_or(false)
+    };
+    let held = Reins { asks: Some(Arc::new(asks)), ..reins.clone() };
     let worker = py.detach(|| {
         std::thread::Builder::new().name("jurybox".into()).spawn(move || {
-            // Whoever asked may have gone.
-            let _ = sender.send(work(&held));
+            let _ = sender.send(Word::Done(work(&held)));
         })
     });
     let worker = worker.map_err(PyErr::from)?;
@@ -77,11 +100,12 @@ where
     loop {
         let (waited, returned) = py.detach(move || (receiver.recv_timeout(LOOK), receiver));
         receiver = returned;
-        match waited {
-            Ok(result) => return result.map_err(Into::into),
+        let asked = match waited {
+            Ok(Word::Done(result)) => return result.map_err(Into::into),
+            Ok(Word::Asked(answer)) => Some(answer),
             Err(RecvTimeoutError::Disconnected) => return Err(panicked(py.detach(|| worker.join()))),
-            Err(RecvTimeoutError::Timeout) => {}
-        }
+            Err(RecvTimeoutError::Timeout) => None,
+        };
         let now = *lock(&reins.progress);
         let told = match (watch, now) {
             (Some(watch), Some(now)) if Some(now) != shown => tell(watch, now),
@@ -90,6 +114,7 @@ where
         shown = now;
         if let Err(error) = told.and_then(|()| py.check_signals()) {
             reins.stop.store(true, Ordering::Relaxed);
+            drop((asked, receiver));
             py.detach(move || {
                 let begun = Instant::now();
                 while !worker.is_finished() && begun.elapsed() < PATIENCE {
@@ -97,6 +122,9 @@ where
                 }
             });
             return Err(error.into());
+        }
+        if let Some(answer) = asked {
+            let _ = answer.send(true);
         }
     }
 }

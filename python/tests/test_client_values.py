@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import datetime
 import http.server
+import itertools
 import json
+import pickle
 import threading
 import uuid
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -188,6 +191,103 @@ def test_what_a_proxy_says_is_no_success() -> None:
             with pytest.raises(jb.client.ServerError, match="no JSON"):
                 client.queues()
         proxy.shutdown()
+
+
+class Odd(http.server.BaseHTTPRequestHandler):
+    """Something that answers in JSON, and not as the server does."""
+
+    said = b"{}"
+
+    def answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.said)))
+        self.end_headers()
+        self.wfile.write(self.said)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def odd() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Odd) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+CALLS: dict[str, Callable[[jb.client.Queue], Any]] = {
+    "claim": lambda queue: queue.claim("ann"),
+    "held": lambda queue: queue.held("ann"),
+    "extend": lambda queue: queue.extend("ann"),
+    "put": lambda queue: queue.put(["spam"]),
+    "get": lambda queue: queue.get(),
+    "change": lambda queue: queue.change(k=3),
+    "add": lambda queue: queue.add([{"id": "p"}]),
+    "score": lambda queue: queue.score("p", spam=1.0),
+    "verdict": lambda queue: queue.verdict("p", reviewer="ann", reward=1),
+    "undo": lambda queue: queue.undo("ann", "v"),
+    "item": lambda queue: queue.item("p"),
+    "items": lambda queue: list(itertools.islice(queue.items(), 50)),
+    "events": lambda queue: list(itertools.islice(queue.events(), 50)),
+    "rank": lambda queue: queue.rank([{"id": "p"}]),
+    "evaluators": lambda queue: queue.evaluators(),
+    "webhooks": lambda queue: queue.webhooks(),
+    "put_webhook": lambda queue: queue.put_webhook("x", "http://127.0.0.1"),
+    "preview": lambda queue: queue.preview(),
+    "report": lambda queue: queue.report(),
+    "queues": lambda queue: queue._client.queues(),
+}
+
+#: What is an object and no more than that is handed on as it is.
+ANY_OBJECT = ("put", "get", "change", "score", "undo", "item", "put_webhook", "preview", "report")
+
+
+@pytest.mark.parametrize("said", ["[]", "7", '"fine"', "null", "", "{}", '{"claims": 3, "items": "x", "accepted": "1", "rejected": {}, "changed": true, "queues": null}'])
+@pytest.mark.parametrize("call", CALLS)
+def test_an_answer_of_another_shape_is_refused_with_what_came(call: str, said: str, odd: str) -> None:
+    Odd.said = said.encode()
+    with jb.Client(odd, patience=1.0) as client:
+        if call in ANY_OBJECT and said.startswith("{"):
+            assert CALLS[call](client.queue("q")) == json.loads(said)
+            return
+        with pytest.raises(jb.client.ServerError, match="the answer has no .*: ") as told:
+            CALLS[call](client.queue("q"))
+        assert told.value.code == "unknown" and "version" in told.value.advice
+        assert pickle.loads(pickle.dumps(told.value)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("events", {"events": [{"seq": 1}], "next": 0}),
+        ("events", {"events": [{"seq": 1}], "next": -4}),
+        ("events", {"events": [{"seq": 1}]}),
+        ("items", {"items": [{"id": "p"}], "next": 0}),
+        ("items", {"items": [], "next": 0}),
+        ("items", {"items": [{"id": "p"}], "next": "1"}),
+    ],
+)
+def test_pages_that_lead_nowhere_end(call: str, said: dict[str, Any], odd: str) -> None:
+    Odd.said = json.dumps(said).encode()
+    with jb.Client(odd, patience=1.0) as client, pytest.raises(jb.client.ServerError, match="the answer has no `next`"):
+        CALLS[call](client.queue("q"))
+
+
+def test_a_verdict_that_nobody_took_in_is_no_success(odd: str) -> None:
+    Odd.said = b'{"accepted": 0, "repeated": 0, "rejected": []}'
+    with jb.Client(odd, patience=1.0) as client, pytest.raises(jb.client.ServerError, match="word of what became of the verdict"):
+        client.queue("q").verdict("p", reviewer="ann", reward=1)
+
+
+@pytest.mark.parametrize("given", [float(2**53), -float(2**60), np.float32(2**24), np.float16(2048)])
+def test_ids_that_a_float_has_no_room_for_are_refused(given: Any) -> None:
+    with pytest.raises(jb.Error, match="a float has no room for such an id; pass it as text"):
+        id_of(given)
+    assert id_of(np.float32(2**24 - 1)) == str(2**24 - 1) and id_of(float(2**53 - 1)) == str(2**53 - 1)
 
 
 def test_a_key_is_not_shown() -> None:

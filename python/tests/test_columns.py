@@ -7,6 +7,7 @@ import json
 import logging
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -426,3 +427,30 @@ def test_views_of_strings_can_be_picked_from(kind: pa.DataType) -> None:
     assert picks["post"].dtype == frame["post"].dtype
     assert picks.columns.tolist()[-3:] == ["post", "spam", "abuse"]
     assert jb.rank(frame, k=1, policy="average")["post"].tolist() == ["c"]
+
+
+HALF = "half a letter: \ud83d"
+
+
+@pytest.mark.parametrize("dtype", [object, "mixed"])
+def test_half_a_letter_where_nobody_looks_stops_nothing(dtype: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["p1", "p2", "p3"], "a": [0.1, 0.9, 0.2], "b": [0.1, 0.8, 0.3]})
+    text = pd.Series([HALF, "whole", None] if dtype is object else [HALF, ["list"], None], dtype=object)
+    frame = frame.assign(text=text, other=text)
+    frame.columns = pd.Index([*frame.columns[:-1], HALF], dtype=object)  # names are no better
+    best = jb.rank(frame, k=1, policy="average", ignore=["text"])
+    assert best["id"].tolist() == ["p2"] and best.columns[-1] == HALF
+    assert jb.rank(frame.iloc[[0]], k=1, policy="average")["text"].tolist() == [HALF]
+    assert jb.pick(frame, k=2, id="id", state=jb.Jury(["a", "b"], "lin-ucb"))["id"].tolist() == ["p2", "p3"]
+    jb.learn(frame.assign(verdict=[1.0, 0.0, 1.0]), reward="verdict", policy="lin-ucb")
+    own = pl.DataFrame({"a": [0.1, 0.9], "b": [0.2, 0.8]}).with_columns(pl.Series("text", [HALF, object()], dtype=pl.Object))
+    assert jb.rank(own.select("a", "b", "text"), k=1, policy="average", ignore="text")["a"].to_list() == [0.9]
+    # Where it is wanted it is refused, by its column and row.
+    for call in (
+        lambda: jb.pick(frame.iloc[::-1], k=1, id="text", state=jb.Jury(["a", "b"], "lin-ucb")),
+        lambda: jb.rank(frame.iloc[::-1], k=1, group="text", policy="average"),
+        lambda: jb.rank(frame.iloc[::-1, :-1], k=1, policy="average", out=tmp_path / "best.csv"),
+    ):
+        with pytest.raises(jb.Error, match="column `text`: row 3 has half of a letter") as caught:
+            call()
+        assert (caught.value.code, caught.value.column, caught.value.row) == ("not-utf8", "text", 3)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -49,3 +52,44 @@ def test_columns_of_every_kind_are_written(end: str, tmp_path: Path) -> None:
     jb.rank(table, k=3, evaluators=["a"], out=str(out))
     if end == "csv":
         assert out.read_text().splitlines()[1].endswith(",1.5,7,[1]")
+
+
+@pytest.mark.parametrize("where", ["pandas", "nullable", "objects", "polars", "pyarrow", "csv", "parquet"])
+def test_ids_that_a_float_has_no_room_for_are_refused(where: str, tmp_path: Path) -> None:
+    # 2^53 + 4 is picked; the verdict is on 2^53 + 5, which is the same double.
+    first = 2**53
+    frame = pd.DataFrame({"post": [first + 1, first + 4, first + 8], "a": [0.1, 0.9, 0.2], "b": [0.1, 0.9, 0.2]})
+    jury = jb.Jury(["a", "b"], "lin-ucb")
+    picks = jb.pick(frame, k=1, id="post", state=jury)
+    assert picks["post"].tolist() == [first + 4]
+    verdicts = pd.DataFrame({"post": [first + 5, None], "verdict": [1.0, None]})
+    assert verdicts["post"].dtype == float
+    given: Any = {
+        "pandas": lambda: verdicts,
+        "nullable": lambda: verdicts.astype({"post": "Float64"}),
+        "objects": lambda: verdicts.astype({"post": object}),
+        "polars": lambda: pl.from_pandas(verdicts),
+        "pyarrow": lambda: pa.Table.from_pandas(verdicts),
+        "csv": lambda: tmp_path / "verdicts.csv",
+        "parquet": lambda: tmp_path / "verdicts.parquet",
+    }[where]()
+    verdicts.to_csv(tmp_path / "verdicts.csv", index=False)
+    verdicts.to_parquet(tmp_path / "verdicts.parquet")
+    with pytest.raises(jb.Error, match=r"row 1: the id 9007199254740996.* in column `post` .* as text or as int64") as caught:
+        jb.learn(picks=picks, verdicts=given, id="post", reward="verdict", state=jury)
+    assert (caught.value.code, caught.value.column, caught.value.row) == ("rounded-id", "post", 1)
+    assert jury.seen["used"] == 0
+    # As whole numbers and as text they are what they are.
+    whole = pd.DataFrame({"post": pd.array([first + 4, None], dtype="Int64"), "verdict": [1.0, None]})
+    for right in (whole, whole.astype({"post": "string"}), pl.from_pandas(whole)):
+        copy = pickle.loads(pickle.dumps(jury))
+        jb.learn(picks=picks, verdicts=right, id="post", reward="verdict", state=copy)
+        assert copy.seen["used"] == 1
+    # Nor are they picked by such ids.
+    with pytest.raises(jb.Error, match="row 2: the id 9007199254740996") as caught:
+        jb.pick(frame.astype({"post": float}).iloc[[0, 1]].assign(post=[7.0, float(first + 4)]), k=1, id="post", state=jury)
+    assert caught.value.code == "rounded-id"
+    grades = pd.DataFrame({"item": [7.0, float(first + 4)], "judge": ["x", "y"], "grade": [1, 2]})
+    with pytest.raises(jb.Error, match="row 2, column `item`") as caught:
+        jb.wide(grades, item="item", evaluator="judge", score="grade")
+    assert caught.value.code == "rounded-id"

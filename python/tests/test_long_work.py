@@ -77,6 +77,60 @@ def test_ctrl_c_is_heard(call: str, rows: int) -> None:
     assert second == "0 0"  # what was begun and not finished has changed nothing
 
 
+LEARNT = """
+    import os, signal, threading, time, warnings
+    import numpy as np
+    import jurybox as jb
+
+    warnings.simplefilter("ignore")
+    rows = 1_500_000
+    table = np.random.default_rng(0).uniform(size=(rows, 4))
+    rewards = table[:, 0].copy()
+
+    def long_takes(call):
+        began = time.monotonic()
+        call()
+        return time.monotonic() - began
+
+    whole = long_takes(lambda: jb.Jury(list("abcd")).learn(table, rewards))
+    interrupted = 0
+    # At any time, and above all shortly before all is learnt.
+    for part in (0.1, 0.5, 0.8, 0.9, 0.95, 1.0, 1.05):
+        jury = jb.Jury(list("abcd"))
+        timer = threading.Timer(part * whole, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        back = False
+        try:
+            jury.learn(table, rewards)
+            back = True
+            timer.join()
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            interrupted += not back
+        assert jury.seen["used"] == (rows if back else 0), (part, back, jury.seen)
+    assert interrupted, whole
+
+    jury = jb.Jury(list("abcd"))
+    jury.learn(table, rewards)
+    whole = long_takes(lambda: jury.predict(table))
+    asked = []
+    threading.Timer(0.1 * whole, lambda: (asked.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT))).start()
+    try:
+        jury.predict(table)
+        print("finished")
+    except KeyboardInterrupt:
+        print("stopped after", (time.monotonic() - asked[0]) / whole, "of", whole)
+"""
+
+
+def test_ctrl_c_leaves_a_jury_as_it_was_and_ends_a_prediction() -> None:
+    done = in_python(LEARNT)
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    assert done.stdout.startswith("stopped after")
+    assert float(done.stdout.split()[2]) < 0.6  # of what it would have taken: a clock alone says little on a busy machine
+
+
 def test_other_threads_go_on_meanwhile() -> None:
     scores, rewards = made_up(20_000, 6)
     frame = pl.DataFrame(scores).with_columns(verdict=rewards)

@@ -28,7 +28,9 @@ CASES = [
     ("polars", "replay"),
     ("pyarrow", "rank"),
     ("array", "jury_learn"),
+    ("array", "jury_round"),
     ("array", "jury_predict"),
+    ("array_by_columns", "jury_predict"),
 ]
 
 

@@ -122,6 +122,10 @@ fn on_files(error: &Error) -> Option<String> {
             format!("name it too in --evaluators, or pass --drop {evaluator}")
         }
         Error::NoId { .. } => "give every row an id of its own".into(),
+        Error::RoundedId { .. } => {
+            "write the column as text or as whole numbers of 64 bits from where its ids come, before anything makes floats of them"
+                .into()
+        }
         Error::PickedFrom { .. } => {
             "pass the picks with --picks and the verdicts on them with --verdicts, or count the rows twice with --again"
                 .into()

@@ -111,7 +111,7 @@ pub struct PickedRow {
 /// whatever order its rows are. Nor are the rows of files that were picked from before, though the jury have other evaluators now,
 /// and the round another name.
 ///
-/// A row without an id is refused: no verdict could find it.
+/// A row without an id is refused: no verdict could find it. So is one whose id has been rounded: the verdict on another might.
 pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
     RankOptions { k: options.k, worth: options.worth, ..RankOptions::default() }.check()?;
     let most = if state.jury.fit().picks_by_values() { HELD } else { usize::MAX };
@@ -285,9 +285,7 @@ fn gather(table: &Table, most: usize) -> Result<Gathered, Error> {
         },
         |at, (ids, scores, content)| {
             all.files[at.file] = at.row - at.row_in_file;
-            if let Some(row) = ids.iter().position(|id| id.trim().is_empty()) {
-                return Err(no_id(table, at, row));
-            }
+            ids.iter().enumerate().try_for_each(|(row, id)| check_id(table, at, row, id))?;
             all.ids.append(&ids);
             all.content.join(&content);
             all.held = all.held.take().zip(scores).map(|(mut held, scores)| {
@@ -300,13 +298,15 @@ fn gather(table: &Table, most: usize) -> Result<Gathered, Error> {
     Ok(all)
 }
 
-/// The error that a row of a batch has no id.
-pub(crate) fn no_id(table: &Table, at: At, row: usize) -> Error {
-    Error::NoId {
-        path: table.sources[at.file].path().into(),
-        place: Place::Row(at.row_in_file + row as u64 + 1),
-        column: table.taken().key().unwrap_or_default().into(),
+/// Refuses a row of a batch that no verdict could find by its id, or that might be found by another's.
+pub(crate) fn check_id(table: &Table, at: At, row: usize, id: &str) -> Result<(), Error> {
+    let path = table.sources[at.file].path();
+    let place = Place::Row(at.row_in_file + row as u64 + 1);
+    let column = table.taken().key().unwrap_or_default();
+    if id.trim().is_empty() {
+        return Err(Error::NoId { path: path.into(), place, column: column.into() });
     }
+    id::check(path, place, column, id)
 }
 
 /// A name for a round, by what is in it: ids in their order, and scores. It begins with a letter: no reader takes it for a number.

@@ -430,6 +430,20 @@ pub enum Error {
         /// The column of ids.
         column: String,
     },
+    /// An id that has been a floating-point number and is too large to be one exactly: it may have been another.
+    #[error(
+        "{}, {place}: the id {value} in column `{column}` is a floating-point number, too large to tell from its neighbours", path.display()
+    )]
+    RoundedId {
+        /// The file.
+        path: PathBuf,
+        /// The row.
+        place: Place,
+        /// The column of ids.
+        column: String,
+        /// The id as it is now.
+        value: String,
+    },
     /// Files that are to be learnt and whose rows the state has been shown by picking from them.
     #[error("{}: its rows were picked from, and the state has seen them", path.display())]
     PickedFrom {
@@ -622,6 +636,7 @@ impl Error {
             Error::ForgottenAndNamed { .. } => "forgotten-and-named",
             Error::AllForgotten => "all-forgotten",
             Error::NoId { .. } => "no-id",
+            Error::RoundedId { .. } => "rounded-id",
             Error::PickedFrom { .. } => "picked-from",
             Error::ArePicks { .. } => "are-picks",
             Error::NotAVerdict { .. } => "not-a-verdict",
@@ -642,6 +657,7 @@ impl Error {
         | Error::NotANumber { place, .. }
         | Error::Infinite { place, .. }
         | Error::NotUtf8 { place, .. }
+        | Error::RoundedId { place, .. }
         | Error::OpenQuote { place, .. }
         | Error::LongRecord { place, .. }
         | Error::Json { place, .. } = &mut self

@@ -3,9 +3,14 @@
 //! A moment has many ways to be written: `2026-03-01 09:30:00` in CSV as pandas writes it, `2026-03-01T09:30:00.000` as others do, and a
 //! point in time in Parquet. It is one id in all of them. So is a whole number: `7` is what pandas writes as `7.0` once another row of the
 //! column is empty. Everything else is what its text says, blanks around it left out.
+//!
+//! Beyond 2^53 that is another number as often as not: a double has no room for all of them, and an id that has been one is that of several
+//! items. It is refused.
 
+use crate::error::{Error, Place};
 use crate::format::arrow::{date, fraction};
 use std::borrow::Cow;
+use std::path::Path;
 
 /// The id in a cell.
 pub(crate) fn of(cell: &str) -> Cow<'_, str> {
@@ -29,6 +34,28 @@ fn whole(text: &str) -> Option<&str> {
     let number = text.strip_suffix(".0")?;
     let digits = number.strip_prefix('-').unwrap_or(number);
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
+}
+
+/// From there on two whole numbers are one double.
+const ROUNDED: f64 = 9_007_199_254_740_992.0;
+
+/// Whether the id in a cell is a number that has been a double, and is too large to be one exactly: `9007199254740996.0`, `1.2e+18`.
+/// Digits alone are none: they are what somebody wrote.
+pub(crate) fn is_rounded(cell: &str) -> bool {
+    let id = cell.trim();
+    let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
+    // What has an `e` and neither a point nor a sign behind it may as well be hexadecimal.
+    let of_a_double = id.ends_with(".0") || (id.contains(['e', 'E']) && id.contains(['.', '+']));
+    of_a_double && id.bytes().all(plain) && id.parse::<f64>().is_ok_and(|number| number.abs() >= ROUNDED)
+}
+
+/// Refuses the id in a cell where it has been rounded.
+pub(crate) fn check(path: &Path, place: Place, column: &str, cell: &str) -> Result<(), Error> {
+    if !is_rounded(cell) {
+        return Ok(());
+    }
+    let (path, column, value) = (path.into(), column.into(), cell.trim().into());
+    Err(Error::RoundedId { path, place, column, value })
 }
 
 /// A date with a time of day as ISO 8601 has it, in UTC where it says how far from there it is; midnight without that is the day itself.
@@ -96,6 +123,34 @@ fn digits(text: &[u8]) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_that_were_doubles_too_large_to_be_exact_are_told_from_digits() {
+        for cell in [
+            "9007199254740992.0",
+            " -9007199254740996.0 ",
+            "1.2345678901234568e+18",
+            "1e+18",
+            "1.0E18",
+            "1.5e300",
+        ] {
+            assert!(is_rounded(cell), "{cell}");
+        }
+        for cell in [
+            "9007199254740996",
+            "9007199254740991.0",
+            "1234567890123456789012",
+            "7.0",
+            "1e18",
+            "12e45",
+            "v9007199254740996.0",
+            "1.5e+3",
+            "p.e+",
+            "",
+        ] {
+            assert!(!is_rounded(cell), "{cell}");
+        }
+    }
 
     #[test]
     fn moments_and_whole_numbers_are_one_id_however_they_are_written() {

@@ -1,6 +1,6 @@
 //! Picks as they were written, read back: who was picked, when, with which scores and which receipt.
 
-use crate::choose::no_id;
+use crate::choose::check_id;
 use crate::column::Slab;
 use crate::error::{Error, Place};
 use crate::id;
@@ -76,9 +76,7 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<Picked>, Error> {
                 else {
                     continue;
                 };
-                if pick.id.is_empty() {
-                    return Err(no_id(table, at, row));
-                }
+                check_id(table, at, row, &id)?;
                 picks.push(pick);
             }
             Ok(())

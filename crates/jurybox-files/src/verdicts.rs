@@ -1,6 +1,6 @@
 //! Verdicts that come back: joined to their picks by id, each learnt once.
 
-use crate::choose::no_id;
+use crate::choose::check_id;
 use crate::error::Error;
 use crate::id;
 use crate::read_picks::{Picked, read_picks};
@@ -232,10 +232,8 @@ fn read_verdicts(table: &Table, back: &mut TakenBack) -> Result<HashMap<Box<str>
             let rows = ids.into_iter().zip(rewards).enumerate();
             // An empty cell is a verdict that has not been given yet.
             for (row, (id, reward)) in rows.filter(|(_, (_, reward))| !reward.is_nan()) {
+                check_id(table, at, row, &id)?;
                 let id: Box<str> = id::of(&id).into();
-                if id.is_empty() {
-                    return Err(no_id(table, at, row));
-                }
                 match verdicts.get_mut(&id) {
                     None => {
                         let row = at.row + row as u64;

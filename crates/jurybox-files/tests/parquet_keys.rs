@@ -6,8 +6,8 @@ use arrow_array::{
 };
 use jurybox::Jury;
 use jurybox_files::{
-    Format, Given, Joining, Judge, Layout, Learning, PickOptions, RankOptions, Roles, State, Table, choose,
-    learn_rows, learn_verdicts, rank,
+    Error, Format, Given, Joining, Judge, Layout, Learning, PickOptions, RankOptions, Roles, State, Table,
+    Want, choose, learn_rows, learn_verdicts, rank,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
@@ -149,6 +149,53 @@ fn a_key_of_any_type_groups_rounds_names_and_joins_as_in_csv() {
             assert_eq!(of_ids(&csv, file), of_ids(&csv, &csv), "{kind}, ids of verdicts, {}", file.display());
         }
     }
+}
+
+/// The error of picks by these ids.
+fn refused(path: &Path) -> Error {
+    choose(&open(path, &["v"]), &mut state(), PickOptions { k: 5, ..PickOptions::default() }).unwrap_err()
+}
+
+#[test]
+fn ids_that_a_float_has_no_room_for_are_refused() {
+    let near = |limit: f64| move |row: u8| limit + 2.0 * f64::from(row) - 16.0;
+    let (doubles, floats) = (near(9_007_199_254_740_992.0), near(16_777_216.0));
+    let rows = || 0..ROWS;
+    for (kind, key, text) in [
+        (
+            "double",
+            Arc::new(Float64Array::from_iter_values(rows().map(doubles))) as ArrayRef,
+            rows().map(|row| format!("{:.1}", doubles(row))).collect::<Vec<_>>(),
+        ),
+        (
+            "float",
+            Arc::new(Float32Array::from_iter_values(rows().map(|row| floats(row) as f32))),
+            rows().map(|row| format!("{:.0}", floats(row))).collect(),
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let [dictionary, plain, csv] = files(dir.path(), &key, &text);
+        for file in [&dictionary, &plain, &csv] {
+            if kind == "float" && file == &csv {
+                continue; // digits, as somebody wrote them
+            }
+            let error = refused(file);
+            assert_eq!(error.code(), "rounded-id", "{kind}: {error}");
+            assert!(error.to_string().contains("row 9: the id "), "{kind}, {}: {error}", file.display());
+            // Also where they only tell which rows are about one item.
+            let roles = Roles { id: vec!["g".into()], ..Roles::default() };
+            let table = Table::open(std::slice::from_ref(file), &roles, true).unwrap();
+            let read = table.scan(Want { ids: true, ..Want::default() }, |_| Ok(()), |_, ()| Ok(()));
+            assert_eq!(read.unwrap_err().code(), "rounded-id", "{kind}, {}", file.display());
+        }
+    }
+    // The same numbers without decimals are ids like any other.
+    let dir = tempfile::tempdir().unwrap();
+    let key = Arc::new(Int64Array::from_iter_values(rows().map(|row| 9_007_199_254_740_993 + i64::from(row))))
+        as ArrayRef;
+    let text: Vec<String> = rows().map(|row| (9_007_199_254_740_993 + i64::from(row)).to_string()).collect();
+    let [_, plain, csv] = files(dir.path(), &key, &text);
+    assert_eq!(of_ids(&plain, &csv), of_ids(&csv, &plain));
 }
 
 #[test]

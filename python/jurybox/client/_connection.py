@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from ._plain import as_json
-from ._refusals import NotAnswered, elsewhere, read, refused
+from ._refusals import NotAnswered, elsewhere, field, read, refused
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -57,7 +57,7 @@ class Client:
 
     def queues(self) -> list[str]:
         """The names of the queues that the key may see."""
-        return cast("list[str]", self.ask("GET", "/v1/queues")["queues"])
+        return cast("list[str]", field(self.ask("GET", "/v1/queues"), "queues", list))
 
     def close(self) -> None:
         """Closes the connection; the next request opens another."""

@@ -77,6 +77,9 @@ def id_of(given: Any, name: str = "item") -> str:
     if isinstance(given, (Integral, np.integer)) and not isinstance(given, (bool, np.bool_)):
         return str(int(given))
     if isinstance(given, (float, np.floating)) and float(given).is_integer():
+        # From there on two whole numbers are one float, and the id of one item that of another.
+        if abs(float(given)) >= 2.0 ** (np.finfo(np.asarray(given).dtype).nmant + 1):
+            raise Error(f"{name}= is {_shown(given)}: a float has no room for such an id; pass it as text or as a whole number", code="id", value=given)
         return str(int(given))
     what = "is missing" if _is_missing(given) else f"is {_shown(given)}"
     raise Error(f"{name}= {what}: an id is text or a whole number", code="id", value=given)

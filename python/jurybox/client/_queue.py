@@ -11,7 +11,7 @@ from .._errors import Error
 from ._answers import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._connection import Client
 from ._plain import as_json, id_of, ids_of, item_of, score_of, verdict_of
-from ._refusals import not_taken
+from ._refusals import field, mapping, mappings, not_taken, unlike
 
 #: Items that are sent together.
 TOGETHER = 5000
@@ -34,15 +34,15 @@ class Queue:
         if isinstance(evaluators, (str, bytes)):
             raise Error(f"evaluators= is {evaluators!r}: a list of names, such as [{evaluators!r}]", code="evaluators", value=evaluators)
         named = [{"name": each} if isinstance(each, str) else dict(each) for each in evaluators]
-        return cast("dict[str, Any]", self._client.ask("PUT", self._path, {"evaluators": named, **settings}))
+        return mapping(self._client.ask("PUT", self._path, {"evaluators": named, **settings}))
 
     def change(self, **settings: Any) -> dict[str, Any]:
         """Changes what is named in how the queue is set up."""
-        return cast("dict[str, Any]", self._client.ask("PATCH", self._path, settings))
+        return mapping(self._client.ask("PATCH", self._path, settings))
 
     def get(self) -> dict[str, Any]:
         """How the queue is set up, and how it stands."""
-        return cast("dict[str, Any]", self._client.ask("GET", self._path))
+        return mapping(self._client.ask("GET", self._path))
 
     def delete(self) -> None:
         """Deletes the queue with everything in it."""
@@ -58,11 +58,11 @@ class Queue:
         """
         answer: ItemsAnswer = {"accepted": 0, "updated": 0, "unchanged": 0, "rejected": []}
         for some in _together(_sendable(items, item_of, "items", answer["rejected"])):
-            part = cast(ItemsAnswer, self._client.ask("POST", f"{self._path}/items", {"items": some}))
-            answer["accepted"] += part["accepted"]
-            answer["updated"] += part["updated"]
-            answer["unchanged"] += part["unchanged"]
-            answer["rejected"] += part["rejected"]
+            said = self._client.ask("POST", f"{self._path}/items", {"items": some})
+            answer["accepted"] += field(said, "accepted", int)
+            answer["updated"] += field(said, "updated", int)
+            answer["unchanged"] += field(said, "unchanged", int)
+            answer["rejected"] += cast("list[Rejected]", mappings(said, "rejected"))
         if strict and answer["rejected"]:
             raise not_taken("items", answer["rejected"], answer)
         return answer
@@ -70,7 +70,7 @@ class Queue:
     def score(self, item: str, **scores: float | None) -> ItemsAnswer:
         """Gives an item further scores."""
         path = f"{self._path}/items/{quote(id_of(item), safe='')}/scores"
-        return cast(ItemsAnswer, self._client.ask("PATCH", path, {"scores": {name: score_of(score, f"item `{item}`", name) for name, score in scores.items()}}))
+        return cast(ItemsAnswer, mapping(self._client.ask("PATCH", path, {"scores": {name: score_of(score, f"item `{item}`", name) for name, score in scores.items()}})))
 
     def erase(self, item: str) -> None:
         """Erases an item, and what was learnt from it."""
@@ -80,12 +80,12 @@ class Queue:
         """The next items for a reviewer, best first; ``tags`` say which are wanted, such as ``language="en"``."""
         wanted = {name: [value] if isinstance(value, str) else list(value) for name, value in tags.items()}
         body = {"reviewer": reviewer, "tags": wanted} | ({} if k is None else {"k": k})
-        return cast("list[Claim]", self._client.ask("POST", f"{self._path}/claims", body)["claims"])
+        return cast("list[Claim]", mappings(self._client.ask("POST", f"{self._path}/claims", body), "claims"))
 
     def held(self, reviewer: str) -> list[dict[str, Any]]:
         """What a reviewer holds."""
         said = self._client.ask("GET", f"{self._path}/claims?{urlencode({'reviewer': reviewer})}")
-        return cast("list[dict[str, Any]]", said["claims"])
+        return mappings(said, "claims")
 
     def extend(self, reviewer: str, items: Sequence[str] = ()) -> int:
         """Lets a reviewer keep items for another while; all of them where none are named. How many that were."""
@@ -100,7 +100,7 @@ class Queue:
         return self._changed("claims/skip", {"reviewer": reviewer, "item": id_of(item), "reason": reason})
 
     def _changed(self, what: str, body: object) -> int:
-        return cast(int, self._client.ask("POST", f"{self._path}/{what}", body)["changed"])
+        return cast(int, field(self._client.ask("POST", f"{self._path}/{what}", body), "changed", int))
 
     def verdict(
         self,
@@ -124,7 +124,9 @@ class Queue:
             one["label"] = label
         if revises is not None:
             one["revises"] = revises
-        self.verdicts([one], strict=True)
+        answer = self.verdicts([one], strict=True)
+        if answer["accepted"] + answer["repeated"] != 1:
+            raise unlike(answer, "word of what became of the verdict")
         return id
 
     def verdicts(self, verdicts: Sequence[Verdict], *, strict: bool = True) -> VerdictsAnswer:
@@ -132,10 +134,10 @@ class Queue:
         ``strict=False`` among ``rejected`` of the answer; the others count either way."""
         answer: VerdictsAnswer = {"accepted": 0, "repeated": 0, "rejected": []}
         for some in _together(_sendable(verdicts, verdict_of, "verdicts", answer["rejected"])):
-            part = cast(VerdictsAnswer, self._client.ask("POST", f"{self._path}/verdicts", {"verdicts": some}))
-            answer["accepted"] += part["accepted"]
-            answer["repeated"] += part["repeated"]
-            answer["rejected"] += part["rejected"]
+            said = self._client.ask("POST", f"{self._path}/verdicts", {"verdicts": some})
+            answer["accepted"] += field(said, "accepted", int)
+            answer["repeated"] += field(said, "repeated", int)
+            answer["rejected"] += cast("list[Rejected]", mappings(said, "rejected"))
         if strict and answer["rejected"]:
             raise not_taken("verdicts", answer["rejected"], answer)
         return answer
@@ -143,29 +145,29 @@ class Queue:
     def undo(self, reviewer: str, verdict: str) -> dict[str, Any]:
         """Takes back a verdict that was just given: its item is the reviewer's own again."""
         body = {"reviewer": reviewer, "verdict": verdict}
-        return cast("dict[str, Any]", self._client.ask("POST", f"{self._path}/verdicts/undo", body))
+        return mapping(self._client.ask("POST", f"{self._path}/verdicts/undo", body))
 
     def item(self, item: str, *, explain: bool = False) -> dict[str, Any]:
         """An item with all that is known of it, and why it has its value."""
         path = f"{self._path}/items/{quote(id_of(item), safe='')}?explain={str(explain).lower()}"
-        return cast("dict[str, Any]", self._client.ask("GET", path))
+        return mapping(self._client.ask("GET", path))
 
     def items(self, order: str = "rank") -> Iterator[dict[str, Any]]:
         """Items by ``rank`` (those that can be given out) or by ``arrival`` (all), as far as they are asked for."""
         after: int | None = 0
         while after is not None:
             page = self._client.ask("GET", f"{self._path}/items?{urlencode({'order': order, 'after': after, 'limit': 1000})}")
-            yield from page["items"]
-            after = page["next"]
+            yield from mappings(page, "items")
+            after = None if page.get("next") is None else _further(page, after)
 
     def rank(self, items: Iterable[Mapping[str, Any]], k: int | None = None) -> list[dict[str, Any]]:
         """Items ranked by the queue's model, and not kept."""
         body = {"items": [item_of(item) for item in items]} | ({} if k is None else {"k": k})
-        return cast("list[dict[str, Any]]", self._client.ask("POST", f"{self._path}/rank", body)["order"])
+        return mappings(self._client.ask("POST", f"{self._path}/rank", body), "order")
 
     def evaluators(self) -> list[dict[str, Any]]:
         """What was learnt about each evaluator."""
-        return cast("list[dict[str, Any]]", self._client.ask("GET", f"{self._path}/evaluators")["evaluators"])
+        return mappings(self._client.ask("GET", f"{self._path}/evaluators"), "evaluators")
 
     def mute(self, *evaluators: str) -> dict[str, Any]:
         """These evaluators, and no others, count for nothing in the order from now on. They are learnt about all the while: heard again, they
@@ -178,7 +180,7 @@ class Queue:
 
     def webhooks(self) -> list[Webhook]:
         """Where else the queue's log is told, and how that stands."""
-        return cast("list[Webhook]", self._client.ask("GET", f"{self._path}/webhooks")["webhooks"])
+        return cast("list[Webhook]", mappings(self._client.ask("GET", f"{self._path}/webhooks"), "webhooks"))
 
     def put_webhook(self, name: str, url: str, *, secret: str | None = None, after: int | None = None) -> Webhook:
         """Has the queue's log told to a URL as well, from after an entry on. Without a ``secret`` one is made: the answer has it, this once."""
@@ -187,7 +189,7 @@ class Queue:
             body["secret"] = secret
         if after is not None:
             body["after"] = after
-        return cast(Webhook, self._client.ask("PUT", f"{self._path}/webhooks/{quote(name, safe='')}", body))
+        return cast(Webhook, mapping(self._client.ask("PUT", f"{self._path}/webhooks/{quote(name, safe='')}", body)))
 
     def delete_webhook(self, name: str) -> None:
         """Deletes a webhook."""
@@ -196,20 +198,28 @@ class Queue:
     def preview(self, k: int | None = None, **change: Any) -> dict[str, Any]:
         """Who would enter and leave the best K if the queue were set up so."""
         body = {"change": change} | ({} if k is None else {"k": k})
-        return cast("dict[str, Any]", self._client.ask("POST", f"{self._path}/preview", body))
+        return mapping(self._client.ask("POST", f"{self._path}/preview", body))
 
     def report(self) -> dict[str, Any]:
         """What was found, against random picks and the plain mean, and what may have been missed."""
-        return cast("dict[str, Any]", self._client.ask("GET", f"{self._path}/report"))
+        return mapping(self._client.ask("GET", f"{self._path}/report"))
 
     def events(self, after: int = 0) -> Iterator[dict[str, Any]]:
         """What happened after an entry of the log, up to now."""
         while True:
             page = self._client.ask("GET", f"{self._path}/events?{urlencode({'after': after, 'limit': 1000})}")
-            if not page["events"]:
+            if not mappings(page, "events"):
                 return
             yield from page["events"]
-            after = page["next"]
+            after = _further(page, after)
+
+
+def _further(page: Any, after: int) -> int:
+    """Where the next page begins: further on, or there would be no end of pages."""
+    further = cast(int, field(page, "next", int))
+    if further <= after:
+        raise unlike({"next": further}, f"`next` beyond {after}, from where on was asked")
+    return further
 
 
 def _sendable(

@@ -9,6 +9,10 @@ from .._errors import Error
 from ._answers import Rejected
 
 
+#: What JSON calls them.
+KINDS = {list: "a list", int: "a whole number", str: "text"}
+
+
 class ServerError(Error):
     """The server refused: the HTTP ``status``, a ``code`` that stays, what to do (``advice``), and the request in the server's log."""
 
@@ -47,6 +51,42 @@ def read(said: bytes, status: int) -> Any:
         raise ServerError(f"the answer is no JSON: {begins}", code="unknown", status=status) from error
 
 
+def unlike(said: Any, expected: str) -> ServerError:
+    """An answer that is JSON, and not what is answered to this: something else than the server answers at this address, or another version."""
+    text = json.dumps(said)
+    shown = text if len(text) <= 200 else f"{text[:200]}…"
+    return ServerError(
+        f"the answer has no {expected}: {shown}",
+        code="unknown",
+        status=200,
+        advice="see that the server itself answers at this address, and that its version is that of this package",
+    )
+
+
+def field(said: Any, name: str, kind: type) -> Any:
+    """A field that an answer must have."""
+    found = said.get(name) if isinstance(said, dict) else None
+    # Truths are whole numbers to Python, and to nobody else.
+    if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
+        raise unlike(said, f"`{name}` ({KINDS[kind]})")
+    return found
+
+
+def mapping(said: Any) -> dict[str, Any]:
+    """An answer that must be an object."""
+    if not isinstance(said, dict):
+        raise unlike(said, "fields: an object was expected")
+    return said
+
+
+def mappings(said: Any, name: str) -> list[dict[str, Any]]:
+    """A field that must be a list of objects."""
+    found = field(said, name, list)
+    if not all(isinstance(each, dict) for each in found):
+        raise unlike(said, f"`{name}` (a list of objects)")
+    return cast("list[dict[str, Any]]", found)
+
+
 def elsewhere(status: int, place: str | None) -> ServerError:
     """A proxy sends whoever asks to another address: nothing was done, and what is sent twice to two places may be done twice."""
     where = f" to {place}" if place else ""
@@ -75,6 +115,6 @@ def refused(said: bytes, status: int) -> ServerError:
 
 
 def not_taken(what: str, rejected: list[Rejected], answer: Any) -> NotTaken:
-    named = "; ".join(f"{each['id']}: {each['why']}" for each in rejected[:3])
+    named = "; ".join(f"{each.get('id')}: {each.get('why')}" for each in rejected[:3])
     more = f"; and {len(rejected) - 3} more" if len(rejected) > 3 else ""
     return NotTaken(f"{len(rejected)} {what} not taken: {named}{more}", answer=answer)

@@ -136,6 +136,7 @@ pub(super) fn change<T>(
 ) -> errors::Result<T> {
     let before = lock(jury).state.clone();
     let (mut after, mut found) = work(&before)?;
+    reins.ask()?;
     let mut inner = lock(jury);
     if after.is_some() && !is_same(&inner.state, &before) {
         if !last || inner.state.jury.evaluators() != before.jury.evaluators() {
@@ -144,8 +145,8 @@ pub(super) fn change<T>(
             return Err(refused("changed-meanwhile", message));
         }
         (after, found) = work(&inner.state)?;
+        reins.still_wanted()?;
     }
-    reins.still_wanted()?;
     if let Some(after) = after {
         inner.replace(after);
     }
@@ -163,12 +164,12 @@ pub(super) fn change_or_begin<T>(
         return Ok((None, change(jury, reins, last, |before| work(Some(before)))?));
     }
     let begun = work(None)?;
-    reins.still_wanted()?;
+    reins.ask()?;
     Ok(begun)
 }
 
 /// Whether nothing was learnt, seen or remembered between two states.
-fn is_same(one: &State, other: &State) -> bool {
+pub(crate) fn is_same(one: &State, other: &State) -> bool {
     one.memory == other.memory && one.jury.to_bytes() == other.jury.to_bytes()
 }
 

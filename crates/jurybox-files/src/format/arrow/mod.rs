@@ -61,19 +61,12 @@ pub(crate) fn batch(
             Use::Skip => {}
             Use::Watch => watch(path, &pieces(at), ask, column, &mut batch.tallies[column])?,
             Use::Key => {
-                let cell = |array: &ArrayRef, row| key(array, row).unwrap_or_default().into();
-                for array in pieces(at) {
-                    batch.keys.extend((0..array.len()).map(|row| cell(&array, row)));
-                }
+                each_key(path, &ask.names[column], &pieces(at), |_, key| batch.keys.push(key.into()))?;
             }
             Use::Id => {
-                let mut row = 0;
-                for array in pieces(at) {
-                    for cell in (0..array.len()).map(|row| key(&array, row)) {
-                        batch.name(row, &ask.names[column], &cell.unwrap_or_default());
-                        row += 1;
-                    }
-                }
+                each_key(path, &ask.names[column], &pieces(at), |row, key| {
+                    batch.name(row, &ask.names[column], &key);
+                })?;
             }
             Use::Score { evaluator, sign } => {
                 let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
@@ -143,6 +136,26 @@ fn read(
         all.get_or_insert_default().extend(found.into_vec());
     }
     Ok(Numbers::Own(all.unwrap_or_default()))
+}
+
+/// Goes over the cells of a column that names rows.
+fn each_key(
+    path: &Path,
+    column: &str,
+    pieces: &[ArrayRef],
+    mut each: impl FnMut(usize, String),
+) -> Result<(), Error> {
+    let rows = pieces.iter().flat_map(|array| (0..array.len()).map(move |row| key(array, row)));
+    for (row, key) in rows.enumerate() {
+        let key = key.map_err(|value| Error::RoundedId {
+            path: path.into(),
+            place: Place::Row(row as u64 + 1),
+            column: column.into(),
+            value: value.to_string(),
+        })?;
+        each(row, key.unwrap_or_default());
+    }
+    Ok(())
 }
 
 /// Tells of the values of a column that had none where it was looked at.

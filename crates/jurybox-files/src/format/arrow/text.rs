@@ -159,17 +159,23 @@ pub(super) fn looked_up(array: &dyn Array, row: usize) -> (ArrayRef, usize) {
 }
 
 /// A cell as what rows are put together and joined by. A whole number is the same one whatever its type: libraries make floats of a
-/// column of whole numbers as soon as one is missing.
-pub(crate) fn key(array: &dyn Array, row: usize) -> Option<String> {
-    let value = match array.data_type() {
-        DataType::Float64 if array.is_valid(row) => primitive!(array, row, Float64Type),
-        DataType::Float32 if array.is_valid(row) => primitive!(array, row, Float32Type).into(),
-        _ => return text(array, row),
+/// column of whole numbers as soon as one is missing. Refused, with the number, are those from where on two are the same float.
+pub(crate) fn key(array: &dyn Array, row: usize) -> Result<Option<String>, f64> {
+    if array.is_null(row) {
+        return Ok(None);
+    }
+    // Digits of the mantissa, with the one that is not stored.
+    let (value, digits) = match array.data_type() {
+        DataType::Float64 => (primitive!(array, row, Float64Type), 53),
+        DataType::Float32 => (primitive!(array, row, Float32Type).into(), 24),
+        DataType::Float16 => (primitive!(array, row, Float16Type).into(), 11),
+        _ => return Ok(text(array, row)),
     };
-    // Up to there every whole number is a double.
-    let whole = value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
+    if value.abs() >= (1_u64 << digits) as f64 {
+        return Err(value);
+    }
     #[expect(clippy::cast_possible_truncation, reason = "it is a whole number within the range")]
-    if whole { Some((value as i64).to_string()) } else { text(array, row) }
+    Ok(if value.fract() == 0.0 { Some((value as i64).to_string()) } else { text(array, row) })
 }
 
 /// The shortest text that reads back as the same number.

@@ -7,6 +7,7 @@ use super::cells::cells;
 use crate::ask::{Ask, Batch, Layout, Use};
 use crate::error::{Error, Place};
 use crate::format::blocks::{closing_quote, record_end};
+use crate::id;
 use crate::number::{LIMIT, Notation};
 use memchr::{memchr, memchr_iter, memchr2};
 use std::path::Path;
@@ -168,8 +169,10 @@ impl Sink<'_> {
             }
             Use::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
             Use::Id => {
-                let row = self.batch.rows - 1;
-                self.batch.name(row, &self.ask.names[column], &String::from_utf8_lossy(cell));
+                let (row, name, cell) =
+                    (self.batch.rows - 1, &self.ask.names[column], String::from_utf8_lossy(cell));
+                id::check(self.path, Place::Line(self.line), name, &cell)?;
+                self.batch.name(row, name, &cell);
             }
             Use::Watch => {
                 self.number(column, cell)?;

@@ -3,6 +3,7 @@
 use super::fields::{Ways, fields, is_object};
 use crate::ask::{Ask, Batch, Layout, Use};
 use crate::error::{Error, Place};
+use crate::id;
 use crate::number::{self, Cell, Notation};
 use crate::tally::LATE;
 use memchr::memchr_iter;
@@ -84,7 +85,9 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
                 continue;
             }
             if *what == Use::Id {
-                batch.name(batch.rows - 1, &ask.names[column], &plain(text));
+                let cell = plain(text);
+                id::check(path, place, &ask.names[column], &cell)?;
+                batch.name(batch.rows - 1, &ask.names[column], &cell);
                 continue;
             }
             let cell = read(&ask.notations[column], text);

@@ -1,0 +1,71 @@
+//! Work on tables of scores, large or small: what can be long goes on a thread of its own, so that Ctrl-C is heard (`work.rs`).
+
+use crate::arrays::Table;
+use crate::calls::is_same;
+use crate::errors::Result;
+use crate::jury::{Inner, lock};
+use crate::work::{self, Reins};
+use jurybox::Evaluators;
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, TryLockError};
+
+/// Works on a table, detached.
+pub(crate) fn over<T: Send + 'static>(
+    py: Python<'_>,
+    table: Table,
+    work: impl FnOnce(&Table, Option<&Reins>) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    if table.is_large() {
+        work::run(py, None, move |reins| work(&table, Some(reins)))
+    } else {
+        py.detach(|| work(&table, None))
+    }
+}
+
+/// Changes a jury by work on a large table that was read for these evaluators; none where others are seated.
+///
+/// The work is done on a copy, which takes the jury's place when it is done: after Ctrl-C the jury is what it was. That is done here, on
+/// the caller's thread and between two looks at signals. Where somebody has changed the jury meanwhile, the work is done once more, now
+/// with the jury held.
+pub(crate) fn change<T: Send + 'static>(
+    py: Python<'_>,
+    jury: Arc<Mutex<Inner>>,
+    read_for: Arc<Evaluators>,
+    work: impl Fn(&mut Inner, &Reins) -> Result<T> + Send + Sync + 'static,
+) -> Result<Option<T>> {
+    let (held, work) = (jury.clone(), Arc::new(work));
+    let (first, seated) = (work.clone(), read_for.clone());
+    let done = work::run(py, None, move |reins| -> Result<_> {
+        let before = lock(&held).clone();
+        if before.evaluators != seated {
+            return Ok(None);
+        }
+        let mut after = before.clone();
+        let found = first(&mut after, reins)?;
+        Ok(Some((before, after, found)))
+    })?;
+    let Some((before, after, found)) = done else { return Ok(None) };
+    loop {
+        py.check_signals()?;
+        // Between that and the end nobody is waited for.
+        match jury.try_lock() {
+            Ok(mut inner) if inner.rng == before.rng && is_same(&inner.state, &before.state) => {
+                *inner = after;
+                return Ok(Some(found));
+            }
+            Err(TryLockError::WouldBlock) => py.detach(|| drop(lock(&jury))),
+            _ => break,
+        }
+    }
+    work::run(py, None, move |reins| -> Result<_> {
+        let mut inner = lock(&jury);
+        if inner.evaluators != read_for {
+            return Ok(None);
+        }
+        let mut after = inner.clone();
+        let found = work(&mut after, reins)?;
+        reins.still_wanted()?;
+        *inner = after;
+        Ok(Some(found))
+    })
+}
