@@ -61,6 +61,7 @@ impl Asked {
             reward: self.reward.clone(),
             probability: self.probability.clone(),
             key: self.key.clone(),
+            called: Vec::new(),
             texts: false,
         }
     }
