@@ -148,6 +148,8 @@ fn webhooks_of_a_copy_rest_before_it_is_a_desk() {
     let file = rusqlite::Connection::open(ready.join("jurybox.sqlite")).unwrap();
     assert_eq!(file.query_row("SELECT SUM(off) FROM webhooks", [], |row| row.get::<_, i64>(0)), Ok(1));
     assert_eq!(crate::restore(&copy, &folder, false).unwrap(), 1);
-    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(left, ["jurybox.sqlite"]);
+    let mut left: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["jurybox.lock", "jurybox.sqlite"]);
 }
