@@ -1,6 +1,7 @@
 //! Made-up worlds whose truth is known: how often the interval holds it.
 
 use super::*;
+use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 
 /// A world: items come in by the hundreds, and after each a few are decided, drawn ones first as far as there is room for them.

@@ -1,0 +1,322 @@
+//! What a report is made of: items with what people said of them, taken in one by one.
+
+use super::{Drawn, Found, Share};
+use crate::event::Source;
+use crate::reads::bound::bounds;
+use crate::reads::model::oriented;
+use crate::reads::past::Past;
+use crate::reads::sample::{Scale, Stratum, others, total};
+use crate::request::GOLDEN;
+use crate::rows::ItemRow;
+use crate::seatings::Seatings;
+use crate::store::lookups::Said;
+use jurybox::toolbox::Standard;
+use jurybox::{Evaluators, Interval};
+use std::collections::HashSet;
+
+/// An item that was drawn and is still there.
+#[derive(Debug)]
+struct One {
+    stratum: usize,
+    worth: Option<f64>,
+    scores: Vec<f64>,
+}
+
+/// How many, and what they are worth together.
+#[derive(Debug, Default)]
+struct Tally {
+    items: u64,
+    sum: f64,
+}
+
+impl Tally {
+    fn add(&mut self, worth: f64) {
+        (self.items, self.sum) = (self.items + 1, self.sum + worth);
+    }
+
+    /// These and others.
+    fn and(&self, others: &Tally) -> Tally {
+        Tally { items: self.items + others.items, sum: self.sum + others.sum }
+    }
+
+    /// The mean of these, and of so many more of which nothing is known.
+    fn mean(&self, scale: Scale, unknown: u64) -> Share {
+        let all = (self.items + unknown) as f64;
+        let fewest = scale.share(self.sum, self.items) / all;
+        let most = fewest + unknown as f64 / all;
+        let mean = if unknown > 0 { f64::NAN } else { fewest };
+        Share {
+            items: self.items,
+            sum: self.sum,
+            mean: (self.items > 0).then(|| of_share(fewest, most, all, mean, scale)),
+        }
+    }
+}
+
+/// The mean of what some items are worth, with an interval of 95 %: the same as a report has for as many. None where there are none.
+pub fn mean_of(worths: &[f64], scale: Scale) -> Option<Interval> {
+    let mut all = Tally::default();
+    worths.iter().for_each(|worth| all.add(*worth));
+    all.mean(scale, 0).mean
+}
+
+fn of_share(fewest: f64, most: f64, n: f64, mean: f64, scale: Scale) -> Interval {
+    let (low, high) = bounds(fewest, most, n);
+    scale.rewards(Interval { mean, low, high }, 1.0)
+}
+
+/// What the report is made of; items are taken in one by one, and only drawn ones are kept.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    strata: Vec<Stratum>,
+    erased: u64,
+    drawn: Drawn,
+    each: Vec<One>,
+    picked: Tally,
+    unasked: Tally,
+    /// Of both, those that were erased since: what was decided on them stands.
+    picked_and_gone: Tally,
+    unasked_and_gone: Tally,
+    /// Golden ones that are there, and those that were decided.
+    pub(super) golden: u64,
+    golden_decided: u64,
+    pub(super) given_back: u64,
+    /// Items that somebody has now.
+    pub(super) in_hand: HashSet<u64>,
+    pub(super) scale: Scale,
+}
+
+/// An item with what people say of it.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with one another")]
+pub(super) struct Seen {
+    pub(super) n: u64,
+    pub(super) audit: Option<f64>,
+    pub(super) erased: bool,
+    pub(super) open: bool,
+    /// Whether its worth was known before.
+    pub(super) golden: bool,
+    pub(super) scores: Vec<f64>,
+    /// What it is worth by the last word of people, where they have decided it.
+    pub(super) worth: Option<f64>,
+    /// Whether one of them had been given it.
+    pub(super) asked: bool,
+}
+
+impl Seen {
+    pub(super) fn of(
+        item: ItemRow,
+        seatings: &Seatings,
+        head: u64,
+        asked: &HashSet<u64>,
+        past: &Past,
+    ) -> Self {
+        let worth = past.enough(&item);
+        let (n, audit, open) = (item.n, item.audit, item.closed.is_none());
+        let erased = item.scores.is_empty();
+        let golden = item.tags.contains_key(GOLDEN);
+        // Others' scores are not asked for.
+        let scores = if audit.is_some() { item.into_added(seatings, head + 1).scores } else { Vec::new() };
+        Seen { n, audit, erased, open, golden, scores, worth, asked: asked.contains(&n) }
+    }
+
+    /// A verdict that stands, in the order of the log.
+    pub(super) fn hear(&mut self, said: Said) {
+        // Where a rule decided, nobody looked.
+        if said.source != Source::Automatic {
+            self.worth = said.decides.or(self.worth);
+            self.asked |= said.claim.is_some();
+        }
+    }
+}
+
+impl Gathered {
+    pub(super) fn of(arrivals: &[(f64, u64, u64)]) -> Self {
+        let mut gathered = Gathered {
+            strata: Vec::new(),
+            erased: 0,
+            drawn: Drawn::default(),
+            each: Vec::new(),
+            picked: Tally::default(),
+            unasked: Tally::default(),
+            picked_and_gone: Tally::default(),
+            unasked_and_gone: Tally::default(),
+            golden: 0,
+            golden_decided: 0,
+            given_back: 0,
+            in_hand: HashSet::new(),
+            scale: Scale::USUAL,
+        };
+        for (rate, came, kept) in arrivals {
+            let at = gathered.stratum(*rate);
+            gathered.strata[at].came += came;
+            gathered.erased += came - kept;
+        }
+        gathered
+    }
+
+    fn stratum(&mut self, rate: f64) -> usize {
+        let found = self.strata.iter().position(|stratum| stratum.rate == rate);
+        found.unwrap_or_else(|| {
+            self.strata.push(Stratum { rate, ..Stratum::default() });
+            self.strata.len() - 1
+        })
+    }
+
+    pub(super) fn take(&mut self, seen: Seen) {
+        // What golden ones are worth was known before.
+        if seen.golden {
+            self.golden_decided += u64::from(seen.worth.is_some());
+            return;
+        }
+        let Some(rate) = seen.audit else {
+            match (seen.worth, seen.asked) {
+                (Some(worth), true) if seen.erased => self.picked_and_gone.add(worth),
+                (Some(worth), true) => self.picked.add(worth),
+                (Some(worth), false) if seen.erased => self.unasked_and_gone.add(worth),
+                (Some(worth), false) => self.unasked.add(worth),
+                (None, asked) => {
+                    self.given_back += u64::from(asked && !self.in_hand.contains(&seen.n));
+                }
+            }
+            return;
+        };
+        let worth = seen.worth.filter(|_| !seen.erased);
+        let at = self.stratum(rate);
+        let stratum = &mut self.strata[at];
+        stratum.drawn += 1;
+        self.drawn.items += 1;
+        match worth {
+            Some(worth) => {
+                (stratum.decided, stratum.sum) = (stratum.decided + 1, stratum.sum + worth);
+                self.drawn.decided += 1;
+            }
+            None if seen.erased => {
+                (stratum.gone, self.drawn.erased) = (stratum.gone + 1, self.drawn.erased + 1);
+            }
+            None if seen.open => self.drawn.waiting += 1,
+            None => self.drawn.closed += 1,
+        }
+        if !seen.erased {
+            self.each.push(One { stratum: at, worth, scores: seen.scores });
+        }
+    }
+
+    pub(super) fn found(self, evaluators: &Evaluators) -> Found {
+        let scale = self.scale;
+        let came: u64 = self.strata.iter().map(|stratum| stratum.came).sum();
+        let items = came - self.erased;
+        let by_drawn: f64 = self.strata.iter().map(|stratum| stratum.sum).sum();
+        let random = total(&self.strata, scale);
+        let random = random.map(|sum| {
+            let mean = clamped(sum, 0.0, came as f64).times(1.0 / came as f64);
+            self.without_point(scale.rewards(mean, 1.0))
+        });
+        let unknown = match (self.drawn.items, self.drawn.decided) {
+            (0, _) => Some(
+                "nothing was drawn on arrival yet: that takes an audit_rate above 0, and items that come after it was set",
+            ),
+            (_, 0) => Some("nothing that was drawn on arrival has been decided by people"),
+            _ => None,
+        };
+        Found {
+            items: items + self.golden,
+            looked_at: self.picked.items + self.unasked.items + self.drawn.decided,
+            caught: self.picked.sum + self.unasked.sum + by_drawn,
+            picked: self.picked.and(&self.picked_and_gone).mean(scale, self.given_back),
+            given_back: self.given_back,
+            golden: self.golden_decided,
+            unasked: self.unasked.and(&self.unasked_and_gone).mean(scale, 0),
+            random: Share { items: self.drawn.decided, sum: by_drawn, mean: random },
+            plain_mean: self.plain_mean(evaluators, items),
+            missed: self.missed(items),
+            unknown,
+            drawn: self.drawn,
+            scale,
+        }
+    }
+
+    /// What those are worth that nobody has decided: all that were not drawn, by those that were, less what was decided among them;
+    /// and the drawn ones that wait.
+    fn missed(&self, items: u64) -> Option<Interval> {
+        let scale = self.scale;
+        let others = others(&self.strata, scale)?;
+        let not_drawn: u64 = self.strata.iter().map(Stratum::others).sum();
+        let apart = [&self.picked, &self.unasked];
+        let decided: f64 = apart.iter().map(|tally| scale.share(tally.sum, tally.items)).sum();
+        let looked_at: u64 = apart.iter().map(|tally| tally.items).sum::<u64>() + self.drawn.decided;
+        let erased = (self.erased - self.drawn.erased) as f64;
+        let undecided = (self.drawn.waiting + self.drawn.closed) as f64;
+        let mean = others.mean / not_drawn.max(1) as f64;
+        let missed = Interval {
+            mean: others.mean + mean * (undecided - erased) - decided,
+            // Erased ones were worth all or nothing of it.
+            low: others.low - erased - decided,
+            high: others.high + undecided - decided,
+        };
+        let left = (items - looked_at) as f64;
+        Some(self.without_point(scale.rewards(clamped(missed, 0.0, left), left)))
+    }
+
+    /// An interval without a single number in it where people have not decided all drawn items, or nothing is known of some items.
+    fn without_point(&self, interval: Interval) -> Interval {
+        let known = |stratum: &Stratum| stratum.came == 0 || stratum.decided > 0;
+        let all = self.drawn.decided == self.drawn.items && self.strata.iter().all(known);
+        if all { interval } else { Interval { mean: f64::NAN, ..interval } }
+    }
+
+    /// What those of the drawn are worth that the plain mean of the scores, in standard units, puts into the best share.
+    fn plain_mean(&self, evaluators: &Evaluators, items: u64) -> Share {
+        let width = evaluators.len();
+        let others = items.saturating_sub(self.drawn.items - self.drawn.erased);
+        let share = if others > 0 { self.picked.items as f64 / others as f64 } else { 0.0 };
+        let mut standard = Standard::new(width);
+        let rows: Vec<(Vec<f64>, &One)> = self
+            .each
+            .iter()
+            .filter(|one| one.scores.len() == width)
+            .map(|one| (oriented(&one.scores, evaluators), one))
+            .collect();
+        rows.iter().for_each(|(row, _)| standard.observe(row));
+        let mut order: Vec<(f64, &One)> = rows
+            .iter()
+            .map(|(row, one)| (standard.row_mean(row), *one))
+            .filter(|(mean, _)| !mean.is_nan())
+            .collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let weight = |one: &One| self.strata[one.stratum].weight();
+        let all: f64 = order.iter().map(|(_, one)| weight(one)).sum();
+        let (mut taken, mut squares, mut decided, mut worth, mut many, mut sum) =
+            (0.0, 0.0, 0.0, 0.0, 0, 0.0);
+        for (_, one) in order {
+            let weight = weight(one);
+            // Half of the last one may stand out.
+            if taken + weight / 2.0 > share * all {
+                break;
+            }
+            (taken, squares) = (taken + weight, squares + weight * weight);
+            if let Some(found) = one.worth {
+                (decided, worth) = (decided + weight, worth + weight * self.scale.share(found, 1));
+                (many, sum) = (many + 1, sum + found);
+            }
+        }
+        // Those that were erased may have been among them, whatever they were worth.
+        for stratum in self.strata.iter().filter(|stratum| stratum.gone > 0) {
+            let (weight, gone) = (stratum.weight(), stratum.gone as f64);
+            (taken, squares) = (taken + gone * weight, squares + gone * weight * weight);
+        }
+        let mean = (many > 0).then(|| {
+            let fewest = worth / taken;
+            let most = (fewest + (taken - decided) / taken).min(1.0);
+            let mean = if decided < taken { f64::NAN } else { fewest };
+            of_share(fewest, most, taken * taken / squares, mean, self.scale)
+        });
+        Share { items: many, sum, mean }
+    }
+}
+
+fn clamped(interval: Interval, low: f64, high: f64) -> Interval {
+    let within = |value: f64| value.clamp(low, high);
+    let (low, high) = (within(interval.low), within(interval.high));
+    Interval { mean: interval.mean.clamp(low, high), low, high }
+}
