@@ -6,6 +6,7 @@ mod away;
 mod begins;
 mod drills;
 mod export;
+mod fair;
 mod home;
 mod hooks;
 mod keep;

@@ -1,0 +1,84 @@
+//! Figures of a report that could flatter, and do not.
+
+use super::home::{Kind, on_both};
+use super::life::{Life, config, verdict};
+use crate::board::Filter;
+use crate::reads::{Found, found};
+use crate::{Config, NewItem, Request, Rewards};
+
+on_both!(
+    a_lease_that_ran_out_counts_without_another_entry,
+    what_was_decided_on_erased_items_stands,
+    golden_items_are_apart_from_what_chance_would_find,
+);
+
+fn set_up(audit_rate: f64) -> Config {
+    let reward = Some(Rewards { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() });
+    Config { audit_rate, reward, undo_seconds: 0, policy: "average".parse().unwrap(), ..config() }
+}
+
+fn items(many: u32, tag: Option<&str>) -> Request {
+    let item = |i: u32| NewItem {
+        id: format!("{}{i}", tag.unwrap_or("x")),
+        scores: [("a".to_string(), Some(f64::from(i)))].into(),
+        tags: tag.map(|tag| (tag.to_string(), "yes".to_string())).into_iter().collect(),
+        ..NewItem::default()
+    };
+    Request::Items((0..many).map(item).collect())
+}
+
+fn reported(life: &Life) -> Found {
+    found(life.clerk.another_store().unwrap().as_mut(), life.clerk.queue()).unwrap()
+}
+
+/// Of 20 that ann was given, she finds 5 to be worth something, and holds the others; all have a tag.
+fn half_done(kind: Kind, tag: &str) -> Life {
+    let mut life = Life::new(kind, 1, &set_up(0.0));
+    life.ask(items(40, Some(tag))).unwrap();
+    life.ask(Request::Claim { reviewer: "ann".into(), k: Some(20), filter: Filter::default() }).unwrap();
+    let said = (35..40).map(|i| verdict(&format!("v{i}"), &format!("{tag}{i}"), "ann", 1.0));
+    life.ask(Request::Verdicts(said.collect())).unwrap();
+    life
+}
+
+fn a_lease_that_ran_out_counts_without_another_entry(kind: Kind) {
+    // A tag that is nearly called golden says nothing.
+    for tag in ["Golden", "x\"golden", "a,\"golden"] {
+        let mut life = half_done(kind, tag);
+        let before = reported(&life);
+        assert_eq!((before.picked.items, before.given_back), (5, 0));
+        assert_eq!(before.picked.mean.unwrap().mean, 1.0);
+        life.pass(31);
+        let after = reported(&life);
+        assert_eq!((after.picked.items, after.given_back), (5, 15), "{tag}");
+        let mean = after.picked.mean.unwrap();
+        assert!(mean.mean.is_nan() && mean.low < 0.25 && mean.high == 1.0, "{mean:?}");
+    }
+}
+
+fn what_was_decided_on_erased_items_stands(kind: Kind) {
+    let mut life = half_done(kind, "dull");
+    let said = (30..35).map(|i| verdict(&format!("v{i}"), &format!("dull{i}"), "ann", 0.0));
+    life.ask(Request::Verdicts(said.collect())).unwrap();
+    let before = reported(&life).picked;
+    assert_eq!((before.items, before.mean.unwrap().mean), (10, 0.5));
+    // Decided ones, and one that she still holds, of which nothing will be known.
+    life.ask(Request::Erase { items: (29..35).map(|i| format!("dull{i}")).collect() }).unwrap();
+    let after = reported(&life);
+    assert_eq!((after.items, after.looked_at, after.picked.items, after.picked.sum), (34, 5, 10, 5.0));
+    assert_eq!(after.given_back, 1);
+    assert!(after.picked.mean.unwrap().low <= before.mean.unwrap().low);
+}
+
+fn golden_items_are_apart_from_what_chance_would_find(kind: Kind) {
+    let mut life = Life::new(kind, 1, &set_up(1.0));
+    life.ask(items(10, None)).unwrap();
+    life.ask(items(10, Some("golden"))).unwrap();
+    let plain = (0..10).map(|i| verdict(&format!("v{i}"), &format!("x{i}"), "ann", f64::from(i % 2)));
+    let golden = (0..10).map(|i| verdict(&format!("g{i}"), &format!("golden{i}"), "ann", 0.0));
+    life.ask(Request::Verdicts(plain.chain(golden).collect())).unwrap();
+    let found = reported(&life);
+    assert_eq!((found.items, found.looked_at, found.golden, found.drawn.items), (20, 10, 10, 10));
+    assert_eq!((found.caught, found.random.mean.unwrap().mean), (5.0, 0.5));
+    assert_eq!(found.missed.unwrap().high, 0.0);
+}
