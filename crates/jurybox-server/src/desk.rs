@@ -150,12 +150,12 @@ impl Desk {
         }
     }
 
-    /// What was learnt, as the jury that a state file would hold.
+    /// What was learnt: the jury that ranks.
     pub fn jury(&mut self) -> Result<jurybox::Jury, Error> {
         match &mut self.at {
             At::Here(clerk) => {
                 settle(clerk)?;
-                Ok(clerk.replica.learner.jury().clone())
+                clerk.replica.learner.ranking()
             }
             At::There(there, _) => Ok(jurybox::Jury::from_json(&there.ask::<String>(&Asked::Jury)?)?),
         }

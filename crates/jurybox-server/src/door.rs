@@ -84,7 +84,9 @@ impl Queue {
                 told(self.read(move |clerk| clerk.look_up(|clerk| clerk.last_verdict(&item, &reviewer)))??)
             }
             Asked::Status => told(self.read(Clerk::status)??),
-            Asked::Jury => told(self.read(|clerk| clerk.replica.learner.jury().to_json())?),
+            Asked::Jury => {
+                told(self.read(|clerk| clerk.replica.learner.ranking().map(|jury| jury.to_json()))??)
+            }
             Asked::Exported { after, many } => told(self.exported(after, many)?),
             Asked::TagNames => told(self.tag_names()?),
         }

@@ -7,7 +7,7 @@ use crate::load::{checkpoint_of, load, refold};
 use crate::place::Place;
 use crate::replica::Replica;
 use crate::store::sqlite::{
-    FILE, Sqlite, check_copy, check_is_file, clear_journals, for_us_alone, lock, make_folder,
+    FILE, Sqlite, check_copy, clear_journals, for_us_alone, lock, make_folder, new_for_us_alone,
 };
 use crate::store::{Checkpoint, Store, set_up};
 use serde::Serialize;
@@ -103,21 +103,40 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     aside.push(".unfinished");
     let aside = std::path::PathBuf::from(aside);
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", to.display()));
-    let from = Sqlite::open_to_read(folder)?;
-    check_is_file(&aside)?;
-    let held = for_us_alone(&aside).map_err(io)?;
-    held.try_lock().map_err(|_| Error::Open(format!("{}: another process makes this copy", to.display())))?;
+    let from = Sqlite::open_as_it_is(folder)?;
+    let held = alone_with(&aside, to)?;
     // Whoever made it first is done by now.
     if to.exists() {
         let _ = std::fs::remove_file(&aside);
         return Err(Error::Open(format!("{}: there is something already", to.display())));
     }
-    // Whoever was killed while they wrote one has left a part of it, and perhaps a journal that would be taken for this one's.
-    held.set_len(0).and_then(|()| clear_journals(&aside)).map_err(io)?;
+    clear_journals(&aside).map_err(io)?;
     let copied = from.copy_to(&aside).and_then(|()| std::fs::rename(&aside, to).map_err(io));
     copied.inspect_err(|_| {
         let _ = clear_journals(&aside).and_then(|()| std::fs::remove_file(&aside));
-    })
+    })?;
+    drop(held);
+    Ok(())
+}
+
+/// A new file of this process alone. Whoever was killed while they wrote one has left a part of it, which is removed; whoever still writes one
+/// holds it. What is no file, such as a link to somebody else's, is never written to.
+fn alone_with(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
+    let io = |error: std::io::Error| Error::Open(format!("{}: {error}", file.display()));
+    let another = || Error::Open(format!("{}: another process makes this copy", to.display()));
+    if let Ok(there) = std::fs::symlink_metadata(file) {
+        if there.is_file() {
+            let left = std::fs::File::open(file).map_err(io)?;
+            left.try_lock().map_err(|_| another())?;
+        }
+        std::fs::remove_file(file).map_err(io)?;
+    }
+    let held = new_for_us_alone(file).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => another(),
+        _ => io(error),
+    })?;
+    held.try_lock().map_err(|_| another())?;
+    Ok(held)
 }
 
 /// Makes a folder of a copy. A folder that has a database is refused, and so is a copy that is not sound: then nothing is left behind.

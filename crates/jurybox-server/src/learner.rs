@@ -112,6 +112,7 @@ impl Learner {
         self.stale = true;
     }
 
+    #[cfg(test)]
     pub(crate) fn jury(&self) -> &Jury {
         &self.jury
     }

@@ -315,7 +315,8 @@ impl<'a> Models<'a> {
             return Err(Problem(format!("there is no entry {model} to have learnt up to")));
         }
         let goes_on = self.going.as_ref().is_some_and(|going| {
-            going.model <= model && self.revisions.range(going.model + 1..=model).next().is_none()
+            let since = going.model + 1;
+            going.model == model || (since <= model && self.revisions.range(since..=model).next().is_none())
         });
         let setup = self.records.setup_at(model);
         let mut going = match self.going.take() {

@@ -33,10 +33,10 @@ impl Past {
 
     /// How many items came in under a rate, what they are aside that are known to be golden, and how many of them are still there.
     pub(super) fn under_a_rate(&self, arrivals: &Arrivals) -> (f64, u64, u64) {
-        let Arrivals { seq, came, kept, golden } = *arrivals;
+        let Arrivals { seq, came, kept, golden, golden_kept } = *arrivals;
         let before = self.rates.partition_point(|(since, _)| *since < seq);
         let rate = before.checked_sub(1).map_or(0.0, |at| self.rates[at].1);
-        (rate, came - golden, kept - golden)
+        (rate, came - golden, kept - golden_kept)
     }
 
     /// What an item is worth by the verdicts there were when a lower quorum closed it, if it is closed by that still.

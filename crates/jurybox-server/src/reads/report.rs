@@ -141,7 +141,7 @@ fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<(Found, i64), 
     let arrivals = store.arrivals(queue)?;
     let under_rates: Vec<_> = arrivals.iter().map(|arrivals| past.under_a_rate(arrivals)).collect();
     let mut gathered = Gathered::of(&under_rates);
-    gathered.golden = arrivals.iter().map(|arrivals| arrivals.golden).sum();
+    gathered.golden = arrivals.iter().map(|arrivals| arrivals.golden_kept).sum();
     if let Some(scale) = &config.reward {
         gathered.scale = Scale { low: scale.lowest, high: scale.highest };
     }

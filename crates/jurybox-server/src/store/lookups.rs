@@ -95,8 +95,9 @@ pub(crate) struct Arrivals {
     pub(crate) came: u64,
     /// How many of them have not been erased.
     pub(crate) kept: u64,
-    /// How many of these are golden.
+    /// How many of those that came are golden, and of those that are there.
     pub(crate) golden: u64,
+    pub(crate) golden_kept: u64,
 }
 
 /// What a verdict that stands says.
@@ -158,8 +159,8 @@ impl Lookups for Sqlite {
 
     fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error> {
         self.rows(sql::ARRIVALS, [queue], |row| {
-            let (seq, came, kept, golden) = (get(row, 0)?, get(row, 1)?, get(row, 2)?, get(row, 3)?);
-            Ok(Arrivals { seq, came, kept, golden })
+            let (seq, came, kept) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
+            Ok(Arrivals { seq, came, kept, golden: get(row, 3)?, golden_kept: get(row, 4)? })
         })
     }
 

@@ -27,9 +27,9 @@ pub(crate) const SUPERSEDE: &str =
 pub(crate) const CLOSE: &str =
     "UPDATE items SET closed_seq = ?4 WHERE queue = ?1 AND n >= ?2 AND n <= ?3 AND closed_seq IS NULL";
 pub(crate) const REOPEN: &str = "UPDATE items SET closed_seq = NULL WHERE queue = ?1 AND n = ?2";
-/// An erased item keeps its number alone, and its verdicts what they were worth and whose they are.
+/// An erased item keeps its number alone, and that it was golden; its verdicts keep what they were worth and whose they are.
 pub(crate) const ERASE: [&str; 7] = [
-    "UPDATE items SET key = NULL, scores = NULL, tags = '{}', due = NULL, closed_seq = COALESCE(closed_seq, ?3) WHERE queue = ?1 AND n = ?2",
+    "UPDATE items SET key = NULL, scores = NULL, tags = CASE WHEN instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0 THEN '{\"golden\":\"\"}' ELSE '{}' END, due = NULL, closed_seq = COALESCE(closed_seq, ?3) WHERE queue = ?1 AND n = ?2",
     "UPDATE verdicts SET label = NULL, id = 'erased//' || seq || '/' || i WHERE queue = ?1 AND item = ?2 AND ?3 >= 0",
     // The reason is the last that such a body says.
     "UPDATE log SET body = substr(body, 1, instr(body, ',\"skip\":') - 1) || ',\"skip\":\"\"}' WHERE queue = ?1 AND seq IN (SELECT seq FROM skips WHERE queue = ?1 AND item = ?2) AND instr(body, ',\"skip\":') > 0 AND ?3 >= 0",
@@ -175,9 +175,9 @@ pub(crate) fn every() -> String {
     )
 }
 
-/// How many items each entry brought, how many of them have not been erased, and how many of these are golden. Within a text there is no
+/// How many items each entry brought, how many of them have not been erased, and how many of both are golden. Within a text there is no
 /// quotation mark without a backslash before it: what is looked for begins the name of a tag.
-pub(crate) const ARRIVALS: &str = "SELECT seq, COUNT(*), COUNT(key), COUNT(CASE WHEN instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0 THEN 1 END) FROM items WHERE queue = ?1 GROUP BY seq ORDER BY seq";
+pub(crate) const ARRIVALS: &str = "SELECT seq, COUNT(*), COUNT(key), COUNT(CASE WHEN instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0 THEN 1 END), COUNT(CASE WHEN key IS NOT NULL AND (instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0) THEN 1 END) FROM items WHERE queue = ?1 GROUP BY seq ORDER BY seq";
 /// Items with a verdict that names no claim, which had been given out before, to whomever. Claims come first, since verdicts are
 /// found by their items and claims are not.
 pub(crate) const ASKED_BEFORE: &str = "SELECT DISTINCT v.item FROM claims c CROSS JOIN verdicts v WHERE c.queue = ?1 AND v.queue = ?1 AND v.item = c.item AND v.superseded_by IS NULL AND v.claim IS NULL AND c.seq < v.seq";

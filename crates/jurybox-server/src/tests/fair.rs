@@ -4,12 +4,13 @@ use super::home::{Kind, on_both};
 use super::life::{Life, config, verdict};
 use crate::board::Filter;
 use crate::reads::{Found, found};
-use crate::{Config, NewItem, Request, Rewards};
+use crate::{Change, Config, NewItem, Request, Rewards};
 
 on_both!(
     a_lease_that_ran_out_counts_without_another_entry,
     what_was_decided_on_erased_items_stands,
     golden_items_are_apart_from_what_chance_would_find,
+    the_plain_mean_allows_for_what_came_while_nothing_was_drawn,
 );
 
 fn set_up(audit_rate: f64) -> Config {
@@ -81,4 +82,25 @@ fn golden_items_are_apart_from_what_chance_would_find(kind: Kind) {
     assert_eq!((found.items, found.looked_at, found.golden, found.drawn.items), (20, 10, 10, 10));
     assert_eq!((found.caught, found.random.mean.unwrap().mean), (5.0, 0.5));
     assert_eq!(found.missed.unwrap().high, 0.0);
+    // Erased ones are golden still.
+    life.ask(Request::Erase { items: (0..10).map(|i| format!("golden{i}")).collect() }).unwrap();
+    let found = reported(&life);
+    assert_eq!((found.items, found.looked_at, found.golden, found.drawn.items), (10, 10, 0, 10));
+    assert_eq!((found.caught, found.random.mean.unwrap().mean, found.given_back), (5.0, 0.5, 0));
+}
+
+fn the_plain_mean_allows_for_what_came_while_nothing_was_drawn(kind: Kind) {
+    let mut life = Life::new(kind, 1, &set_up(0.0));
+    life.ask(items(30, Some("good"))).unwrap();
+    life.ask(Request::Configure(Change { audit_rate: Some(0.5), ..Change::default() })).unwrap();
+    life.ask(items(30, Some("dull"))).unwrap();
+    life.ask(Request::Claim { reviewer: "ann".into(), k: Some(60), filter: Filter::default() }).unwrap();
+    let worth = [("good", 1.0), ("dull", 0.0)];
+    let said = worth.iter().flat_map(|(tag, worth)| {
+        (0..30).map(move |i| verdict(&format!("{tag}-{i}"), &format!("{tag}{i}"), "ann", *worth))
+    });
+    life.ask(Request::Verdicts(said.collect())).unwrap();
+    let found = reported(&life);
+    let (picked, plain) = (found.picked.mean.unwrap(), found.plain_mean.mean.unwrap());
+    assert!(plain.mean.is_nan() && plain.high > picked.mean, "{plain:?} and {picked:?}");
 }

@@ -211,6 +211,18 @@ fn what_a_desk_has_left_behind_is_not_played_into_the_copy_that_takes_its_place(
     held.lock().unwrap();
     let told = backup(&folder, &aside.path().join("other")).unwrap_err().to_string();
     assert!(told.contains("another process makes this copy") && unfinished.exists(), "{told}");
+    drop(held);
+    // A link to somebody else's file is no part of a copy.
+    #[cfg(unix)]
+    {
+        let theirs = aside.path().join("theirs");
+        std::fs::write(&theirs, "theirs").unwrap();
+        std::fs::remove_file(&unfinished).unwrap();
+        std::os::unix::fs::symlink(&theirs, &unfinished).unwrap();
+        backup(&folder, &aside.path().join("other")).unwrap();
+        assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
+        assert!(aside.path().join("other").symlink_metadata().unwrap().is_file());
+    }
 }
 
 #[test]

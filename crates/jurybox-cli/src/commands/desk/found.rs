@@ -37,6 +37,13 @@ pub(super) fn tell(text: &mut String, found: &Found) -> std::fmt::Result {
             writeln!(text, "{what:10}  {said}")?;
         }
     }
+    if found.golden > 0 {
+        writeln!(
+            text,
+            "golden      {} were decided, apart from all of this: what they are was known",
+            found.golden
+        )?;
+    }
     let drawn = found.drawn;
     if drawn.waiting + drawn.closed + drawn.erased > 0 {
         let (decided, items) = (drawn.decided, drawn.items);

@@ -166,7 +166,7 @@ impl Gathered {
     pub(super) fn take(&mut self, seen: Seen) {
         // What golden ones are worth was known before.
         if seen.golden {
-            self.golden_decided += u64::from(seen.worth.is_some());
+            self.golden_decided += u64::from(seen.worth.is_some() && !seen.erased);
             return;
         }
         let Some(rate) = seen.audit else {
@@ -300,16 +300,21 @@ impl Gathered {
                 (many, sum) = (many + 1, sum + found);
             }
         }
-        // Those that were erased may have been among them, whatever they were worth.
-        for stratum in self.strata.iter().filter(|stratum| stratum.gone > 0) {
-            let (weight, gone) = (stratum.weight(), stratum.gone as f64);
-            (taken, squares) = (taken + gone * weight, squares + gone * weight * weight);
-        }
+        let known_by = taken * taken / squares;
+        // Those that were erased may have been among them, and those that came while nothing was drawn, whatever they were worth.
+        taken += self
+            .strata
+            .iter()
+            .map(|stratum| match stratum.rate {
+                rate if rate > 0.0 => stratum.gone as f64 * stratum.weight(),
+                _ => stratum.came as f64,
+            })
+            .sum::<f64>();
         let mean = (many > 0).then(|| {
             let fewest = worth / taken;
             let most = (fewest + (taken - decided) / taken).min(1.0);
             let mean = if decided < taken { f64::NAN } else { fewest };
-            of_share(fewest, most, taken * taken / squares, mean, self.scale)
+            of_share(fewest, most, known_by, mean, self.scale)
         });
         Share { items: many, sum, mean }
     }

@@ -79,8 +79,8 @@ impl Lookups for Postgres {
     fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error> {
         let rows = self.ask(sql::ARRIVALS, values![queue])?;
         all(&rows, |row| {
-            let (seq, came, kept, golden) = (get(row, 0)?, get(row, 1)?, get(row, 2)?, get(row, 3)?);
-            Ok(Arrivals { seq, came, kept, golden })
+            let (seq, came, kept) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
+            Ok(Arrivals { seq, came, kept, golden: get(row, 3)?, golden_kept: get(row, 4)? })
         })
     }
 

@@ -66,6 +66,19 @@ impl Sqlite {
 
     /// Opens the folder to read, whoever writes to it.
     pub(crate) fn open_to_read(folder: &Path) -> Result<Self, Error> {
+        let store = Self::open_as_it_is(folder)?;
+        let (version, known) = (store.version()?, schema::VERSION);
+        if version < known {
+            return Err(Error::Open(format!(
+                "{}: it is of version {version}, this program has version {known}; open it to write once, such as by `desk status`",
+                folder.display()
+            )));
+        }
+        Ok(store)
+    }
+
+    /// The same, also where its tables are those of an earlier version: to copy them.
+    pub(crate) fn open_as_it_is(folder: &Path) -> Result<Self, Error> {
         let file = folder.join(FILE);
         check_is_there(folder)?;
         check_is_file(&file)?;
@@ -78,14 +91,7 @@ impl Sqlite {
             #[cfg(test)]
             fault: Arc::default(),
         };
-        let (version, known) = (store.version()?, schema::VERSION);
-        store.check_not_later(version)?;
-        if version < known {
-            return Err(Error::Open(format!(
-                "{}: it is of version {version}, this program has version {known}; open it to write once, such as by `desk status`",
-                folder.display()
-            )));
-        }
+        store.check_not_later(store.version()?)?;
         Ok(store)
     }
 
@@ -220,11 +226,20 @@ fn file_id(_: &Path) -> FileId {
 /// Opens a file that nobody else on this machine may read, where it is not there yet. One that is there keeps its rights: somebody may
 /// have given them.
 pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
+    ours().create(true).truncate(false).open(file)
+}
+
+/// The same for one that must not be there.
+pub(crate) fn new_for_us_alone(file: &Path) -> std::io::Result<File> {
+    ours().create_new(true).open(file)
+}
+
+fn ours() -> std::fs::OpenOptions {
     let mut options = File::options();
-    options.create(true).truncate(false).write(true);
+    options.write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
+    options
 }
 
 /// Refuses a folder in which there is no database, or in which nobody may see whether there is.

@@ -74,8 +74,9 @@ impl Model {
         let blocks = sets.iter().map(|(set, _)| set.end / width).max().unwrap_or(1);
         if let Some(range) = tails::range(&landscape, &labelled) {
             // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
+            let uncut = phases::sampled(&landscape, 1, labelled.clone(), trial::UNCUT);
+            let alone = LeastSquares::of(&uncut.joint_of(width), &uncut);
             let sampled = phases::sampled(&landscape, blocks, labelled, range);
-            let alone = LeastSquares::of(&sampled.joint_of(width), &sampled);
             return Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
         }
         let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
