@@ -152,9 +152,10 @@ impl Seen {
     }
 
     /// When each item was decided that was given out for its value or its date, and what it is worth. Those that were drawn whatever their
-    /// scores say nothing of how well was picked.
+    /// scores say nothing of how well was picked, nor do golden ones: what they are was known before.
     pub(super) fn picked(&self) -> Vec<(i64, f64)> {
-        let picked = |work: &Worked| work.claimed.is_some() && !work.explored;
+        let golden = |work: &Worked| work.tags.contains_key(jurybox_server::GOLDEN);
+        let picked = |work: &Worked| work.claimed.is_some() && !work.explored && !golden(work);
         let decided = self.decided().into_iter();
         decided.filter(|(work, _)| picked(work)).map(|(work, worth)| (work.at, worth)).collect()
     }

@@ -18,11 +18,24 @@ export class Bar {
     this.draw();
   }
 
-  // What has happened, with the note that would be lost.
-  tell(text, note) {
-    const told = { text, note: note?.trim() };
+  // What has happened, with the note that would be lost; what is about one item is told while that is shown. Told again, it stands there once.
+  tell(text, note, about) {
+    const told = { text, note: note?.trim(), about };
+    this.told = this.told.filter((other) => other.note || other.text !== text);
     this.told.push(told);
     if (!told.note) setTimeout(() => this.drop(told), STAYS);
+    this.draw();
+  }
+
+  // Another item is shown: what was about the one before is not about this.
+  shows(item) {
+    this.told = this.told.filter((told) => told.note || !told.about || told.about === item);
+    this.draw();
+  }
+
+  // Closes all but the notes that are kept.
+  close() {
+    this.told = this.told.filter((told) => told.note);
     this.draw();
   }
 

@@ -96,6 +96,7 @@ function begin() {
   function show(shown) {
     current = shown ?? null;
     tabs.show(current?.item ?? null);
+    bar.shows(current?.item);
     desk.dataset.state = current ? "item" : "empty";
     $("item").innerHTML = current ? current.html : "";
     fit();
@@ -225,7 +226,7 @@ function begin() {
       return bar.tell(answer.body.detail);
     }
     bar.state();
-    if (back.thought) bar.tell("You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind.");
+    if (back.thought) bar.tell("You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind.", "", back.shown.item);
     return { ...(answer.body.items[0] ?? back.shown), note: back.shown.note };
   }
 
@@ -350,6 +351,7 @@ function begin() {
     const skips = $("skipping").classList.contains("open");
     if (event.key === "Escape") {
       skipping(false);
+      bar.close();
       $("note").open = false;
       $("item").focus({ preventScroll: true });
       return;
