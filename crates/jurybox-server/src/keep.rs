@@ -6,9 +6,7 @@ use crate::error::corrupt;
 use crate::load::{checkpoint_of, load, refold};
 use crate::place::Place;
 use crate::replica::Replica;
-use crate::store::sqlite::{
-    FILE, Sqlite, check_copy, clear_journals, for_us_alone, lock, make_folder, new_for_us_alone,
-};
+use crate::store::sqlite::{FILE, Sqlite, check_copy, clear_journals, for_us_alone, lock, make_folder};
 use crate::store::{Checkpoint, Store, set_up};
 use serde::Serialize;
 use std::fmt::Write;
@@ -119,24 +117,47 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A new file of this process alone. Whoever was killed while they wrote one has left a part of it, which is removed; whoever still writes one
-/// holds it. What is no file, such as a link to somebody else's, is never written to.
+/// An empty file that this process alone writes to. Whoever was killed while they wrote one has left a part of it, which is taken over; whoever
+/// still writes one holds it. What is no file of its own, such as a link to somebody else's, is never written to.
 fn alone_with(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", file.display()));
     let another = || Error::Open(format!("{}: another process makes this copy", to.display()));
-    if let Ok(there) = std::fs::symlink_metadata(file) {
-        if there.is_file() {
-            let left = std::fs::File::open(file).map_err(io)?;
-            left.try_lock().map_err(|_| another())?;
-        }
+    let there = || std::fs::symlink_metadata(file).ok();
+    if there().is_some_and(|there| !is_its_own(&there)) {
         std::fs::remove_file(file).map_err(io)?;
     }
-    let held = new_for_us_alone(file).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => another(),
-        _ => io(error),
-    })?;
+    let held = for_us_alone(file).map_err(io)?;
     held.try_lock().map_err(|_| another())?;
+    // Whoever had it may have been done, and given it its name, while this process waited to be told.
+    let (own, there) = (held.metadata().map_err(io)?, there().ok_or_else(another)?);
+    if !is_its_own(&there) || !is_same(&own, &there) {
+        return Err(another());
+    }
+    #[cfg(unix)]
+    held.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(io)?;
+    held.set_len(0).map_err(io)?;
     Ok(held)
+}
+
+/// Whether it is a file that has this name alone.
+fn is_its_own(there: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    let alone = std::os::unix::fs::MetadataExt::nlink(there) == 1;
+    #[cfg(not(unix))]
+    let alone = true;
+    there.is_file() && alone
+}
+
+fn is_same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        (a.dev(), a.ino()) == (b.dev(), b.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        a.len() == b.len()
+    }
 }
 
 /// Makes a folder of a copy. A folder that has a database is refused, and so is a copy that is not sound: then nothing is left behind.

@@ -284,14 +284,28 @@ impl Gathered {
             .filter(|(mean, _)| !mean.is_nan())
             .collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let weight = |one: &One| self.strata[one.stratum].weight();
-        let all: f64 = order.iter().map(|(_, one)| weight(one)).sum();
+        // Picks are made among those that were not drawn: each drawn one stands for so many of these.
+        let stands_for = |stratum: &Stratum| match stratum.drawn {
+            0 => 0.0,
+            drawn => stratum.others() as f64 / drawn as f64,
+        };
+        let weight = |one: &One| stands_for(&self.strata[one.stratum]);
+        // Those that were erased may be among the best, and those that came while nothing was drawn, whatever they are worth.
+        let unknown = |stratum: &Stratum| match stratum.drawn {
+            0 => stratum.came as f64,
+            _ => stratum.gone as f64 * stands_for(stratum),
+        };
+        let unknown: f64 = self.strata.iter().map(unknown).sum();
+        order.retain(|(_, one)| weight(one) > 0.0);
+        let known: f64 = order.iter().map(|(_, one)| weight(one)).sum();
+        let all = share * (known + unknown);
+        let unknown = unknown.min(all);
         let (mut taken, mut squares, mut decided, mut worth, mut many, mut sum) =
             (0.0, 0.0, 0.0, 0.0, 0, 0.0);
         for (_, one) in order {
             let weight = weight(one);
             // Half of the last one may stand out.
-            if taken + weight / 2.0 > share * all {
+            if taken + weight / 2.0 > all - unknown {
                 break;
             }
             (taken, squares) = (taken + weight, squares + weight * weight);
@@ -300,21 +314,12 @@ impl Gathered {
                 (many, sum) = (many + 1, sum + found);
             }
         }
-        let known_by = taken * taken / squares;
-        // Those that were erased may have been among them, and those that came while nothing was drawn, whatever they were worth.
-        taken += self
-            .strata
-            .iter()
-            .map(|stratum| match stratum.rate {
-                rate if rate > 0.0 => stratum.gone as f64 * stratum.weight(),
-                _ => stratum.came as f64,
-            })
-            .sum::<f64>();
         let mean = (many > 0).then(|| {
-            let fewest = worth / taken;
-            let most = (fewest + (taken - decided) / taken).min(1.0);
-            let mean = if decided < taken { f64::NAN } else { fewest };
-            of_share(fewest, most, known_by, mean, self.scale)
+            let all = taken + unknown;
+            let fewest = worth / all;
+            let most = (fewest + (all - decided) / all).min(1.0);
+            let mean = if decided < all { f64::NAN } else { fewest };
+            of_share(fewest, most, taken * taken / squares, mean, self.scale)
         });
         Share { items: many, sum, mean }
     }

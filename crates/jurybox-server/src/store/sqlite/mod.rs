@@ -226,20 +226,11 @@ fn file_id(_: &Path) -> FileId {
 /// Opens a file that nobody else on this machine may read, where it is not there yet. One that is there keeps its rights: somebody may
 /// have given them.
 pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
-    ours().create(true).truncate(false).open(file)
-}
-
-/// The same for one that must not be there.
-pub(crate) fn new_for_us_alone(file: &Path) -> std::io::Result<File> {
-    ours().create_new(true).open(file)
-}
-
-fn ours() -> std::fs::OpenOptions {
     let mut options = File::options();
-    options.write(true);
+    options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
+    options.open(file)
 }
 
 /// Refuses a folder in which there is no database, or in which nobody may see whether there is.
