@@ -5,7 +5,8 @@ use jurybox_server::Found;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What was found, and what may have been missed. Erased items are left out, save that they may have been worth anything.
+/// What was found, and what may have been missed. Erased items are left out, save that what was decided on them stands in the means of `picked` and
+/// `unasked`, and that the others may have been worth anything.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Report {
     /// Items that came in.
@@ -19,13 +20,14 @@ pub(crate) struct Report {
     picked: MeanOf,
     /// How many of those came back undecided: skipped, given back, held until the lease ran out, closed by a rule, or waiting for a further verdict.
     given_back: u64,
-    /// How many golden items people have decided: what they are was known before, and is not caught.
+    /// How many golden items people have decided: what they are was known before, and is not caught. They are apart from all other figures but `items`.
     golden: u64,
     /// The mean worth of those that people decided without having been given them.
     unasked: MeanOf,
     /// The mean worth of all items by those that were drawn on arrival (`audit_rate`): what random picks would find.
     random: MeanOf,
-    /// The mean worth of the drawn items that the plain mean of the scores would have picked, as large a share of all as was picked.
+    /// The mean worth of what the plain mean of the scores would have picked, as many as were picked, by drawn items like those that could be
+    /// picked. Where drawn items were erased, or items came while nothing was drawn, these may be among them, worth anything: then `mean` is null.
     plain_mean: MeanOf,
     /// What those items are worth together that nobody has decided, by those that were drawn: an interval of 95 %. A drawn item that is not
     /// decided counts at the worst it could be worth, at each end. Null where nothing drawn is decided, or rewards have no scale.
