@@ -238,7 +238,7 @@ impl Policy for Adaptive {
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
-            model.levels = Levels::fit(&model.landscape, labelled.clone(), unlabelled, model.labels);
+            model.levels = Levels::fit(&model, labelled.clone(), unlabelled);
         }
         let doubts = doubts::of(&model, labelled);
         into.set(model, alarms, doubts);

@@ -200,6 +200,12 @@ impl Model {
         sum + missing * factor / precision
     }
 
+    /// How sure it is that the value bends with the scores: the share of the sets of features that have bends.
+    pub(super) fn bent(&self) -> f64 {
+        let bends = |part: &&Part| part.keep.len() > 2 * self.landscape.width();
+        self.parts.iter().filter(bends).map(|part| part.share).sum()
+    }
+
     /// The mean effect of an evaluator on the value, per standard deviation of its score.
     pub(crate) fn slope(&self, j: usize) -> f64 {
         self.effect(j).map(|(feature, share)| share * self.weights[feature]).sum()

@@ -79,7 +79,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     OptionEntry {
         name: "levels",
         kind: OptionKind::Flag,
-        default: "false",
+        default: "true",
         range: "true, false",
         help: "fit yes and no, and up to five marks, by probabilities instead of straight lines",
         without: &[],
@@ -116,7 +116,7 @@ impl Default for Options {
             forget: false,
             tick: count(1),
             curve: Curve::Spline,
-            levels: false,
+            levels: true,
         }
     }
 }

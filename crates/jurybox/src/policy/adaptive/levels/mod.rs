@@ -23,6 +23,7 @@ use self::forest::{Forest, MOST_QUESTIONS, Stand};
 use self::lens::{MOST_EVALUATORS, Place, Seen};
 use self::logistic::{Logistic, logistic};
 use super::landscape::Landscape;
+use super::model::Model;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
 use crate::toolbox::Interval;
@@ -36,6 +37,8 @@ const REVERSED: f64 = 0.1;
 /// The weight of the trees beside one line: at most `TREES`, half of that at so many labels that give the rarer answer.
 const TREES: f64 = 2.0;
 const HALF_TREES: f64 = 10.0;
+/// Where the regression is sure of its bends, half of the value is left to it at so many labels that give the rarer answer.
+const HALF_BENT: f64 = 20.0;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Levels {
@@ -44,7 +47,8 @@ pub(crate) struct Levels {
     order: usize,
     questions: Vec<Question>,
     forest: Forest,
-    /// How much of the value is from here, where only a sample of the labels is known row by row.
+    /// How much of the value is from here: less where only a sample of the labels is known row by row, and where the regression sees
+    /// bends, which the lines here do not have.
     share: f64,
 }
 
@@ -57,18 +61,20 @@ struct Question {
     ranked: Logistic,
     /// The weight of the trees beside one line.
     trees: f64,
+    /// Labels that give the rarer answer.
+    rarer: f64,
     /// Whether the lines lean on the opposite of the direction.
     turned: bool,
 }
 
 impl Levels {
-    /// Fits labelled rows (scores, then the reward) whose rewards are levels, out of so many labels in all.
+    /// Fits labelled rows (scores, then the reward) whose rewards are levels, beside the model of lines and bends.
     pub(crate) fn fit<'a>(
-        landscape: &Landscape,
+        model: &Model,
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
         unlabelled: impl Iterator<Item = SampledRow<'a>>,
-        labels: f64,
     ) -> Option<Self> {
+        let landscape = &model.landscape;
         let width = landscape.width();
         if width > MOST_EVALUATORS {
             return None;
@@ -99,12 +105,16 @@ impl Levels {
             let yes: Vec<bool> = looked_at.iter().map(|row| row.2 > at).collect();
             Question::fit(gap, &plain, &ranked, &yes, &direction)
         });
+        let questions: Vec<Question> = questions.collect();
+        let rarer = questions.iter().map(|question| question.rarer).fold(0.0, f64::max);
+        let bent = model.bent() * rarer / (rarer + HALF_BENT);
+        let known = (plain.counts.iter().sum::<f64>() / model.labels).min(1.0);
         Some(Levels {
             lowest: levels[0],
             order,
-            questions: questions.collect(),
+            questions,
             forest: Forest::grow(&Stand::new(&looked_at, &ordinary, width), gaps.len()),
-            share: (plain.counts.iter().sum::<f64>() / labels).min(1.0),
+            share: known * (1.0 - bent),
         })
     }
 
@@ -173,7 +183,7 @@ impl Question {
         let yeses: f64 = plain.counts.iter().zip(yes).filter(|(_, yes)| **yes).map(|(count, _)| count).sum();
         let rarer = yeses.min(labels - yeses);
         let plain = Logistic::along(plain, yes, &direction, Some(&ranked));
-        Question { gap, plain, ranked, trees: TREES * rarer / (rarer + HALF_TREES), turned }
+        Question { gap, plain, ranked, trees: TREES * rarer / (rarer + HALF_TREES), rarer, turned }
     }
 
     /// The mean log-odds of the two lines and the trees.
