@@ -43,6 +43,7 @@ mod landscape;
 mod least_squares;
 mod levels;
 mod model;
+mod near;
 mod options;
 mod phases;
 mod posterior;
@@ -239,6 +240,9 @@ impl Policy for Adaptive {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
             model.levels = Levels::fit(&model.landscape, labelled.clone(), unlabelled, model.labels);
+            if let Some(levels) = &mut model.levels {
+                levels.look_back(&model.landscape, labelled.clone());
+            }
         }
         let doubts = doubts::of(&model, labelled);
         into.set(model, alarms, doubts);

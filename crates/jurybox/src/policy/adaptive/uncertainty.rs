@@ -5,6 +5,9 @@ use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
 use crate::toolbox::{GOLDEN, Interval, scatter, student_quantile};
 
+/// Where marks that were met are those of the best alone, the line may be so much steeper below, times what it falls.
+const STEEPER: f64 = 2.0;
+
 /// Second moments of what is not known.
 #[derive(Debug, Clone)]
 pub(crate) struct Uncertainty {
@@ -57,15 +60,24 @@ impl Uncertainty {
             return Interval::around(mean, reach);
         }
         let mut variance = self.noise * (model.spread.at(mean) + 1.0 / model.labels) + model.unseen(row);
-        variance += model.spread.beyond(mean).powi(2);
         for i in 0..n {
             for j in 0..n {
                 variance += off[i] * self.covariance[i * n + j] * off[j];
             }
         }
-        let by_lines = Interval::around(mean, reach * variance.max(0.0).sqrt());
+        let back = model.spread.back(mean);
+        let (mut low, high) = either_way(level, reach, variance.max(0.0).sqrt(), back.abs());
+        if model.spread.may_go_on() {
+            low += STEEPER * back.abs();
+        }
+        let (low, high) = if back < 0.0 { (mean - high, mean + low) } else { (mean - low, mean + high) };
+        let (low, high) = model.spread.at_levels(low, high);
+        let by_lines = Interval { mean, low: low.min(mean), high: high.max(mean) };
         match &model.levels {
-            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level),
+            Some(levels) => {
+                let may_go_on = model.spread.may_go_on();
+                levels.predict(&model.landscape, row, &by_lines, level, may_go_on)
+            }
             None => by_lines,
         }
     }
@@ -99,4 +111,29 @@ impl Uncertainty {
             })
             .collect()
     }
+}
+
+/// How far an interval reaches from the expectation of an item that is unlike all that was looked at, away from these and towards them. As likely
+/// as not the line goes on, and as likely as not rewards stay what they were at its end, which is `back` away: an interval holds as
+/// much of both laws together as of one where they are the same.
+fn either_way(level: f64, reach: f64, deviation: f64, back: f64) -> (f64, f64) {
+    let half = reach * deviation;
+    if back <= 0.0 || half <= 0.0 {
+        return (half, half + back);
+    }
+    // In units in which an interval of one law reaches as far as a normal one.
+    let both_sides = normal::quantile(0.5 + 0.5 * level);
+    let unit = half / both_sides;
+    let apart = back / unit;
+    // The probability within grows with the reach, and at both of these it is known to be too small and too large.
+    let (mut too_short, mut too_long) = (-0.5 * apart, both_sides);
+    for _ in 0..40 {
+        let middle = f64::midpoint(too_short, too_long);
+        if normal::cdf(middle + apart) - normal::cdf(-middle) < level {
+            too_short = middle;
+        } else {
+            too_long = middle;
+        }
+    }
+    (unit * too_long, back + unit * too_long)
 }
