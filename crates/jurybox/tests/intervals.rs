@@ -18,10 +18,11 @@ const K: usize = 5;
 /// When it is asked.
 const LABELS: [usize; 4] = [20, 60, 200, 1000];
 
-/// Rewards and how often each is met; none of them is normal rewards.
+/// Rewards and how often each is met; none of them is normal rewards, and one that is never met is rewards that are spread evenly from it to its opposite.
 type Levels = &'static [(f64, f64)];
-const REWARDS: [(&str, Levels); 4] = [
+const REWARDS: [(&str, Levels); 5] = [
     ("normal", &[]),
+    ("even", &[(-1.7, 0.0)]),
     ("marks 1 to 5", &[(1.0, 0.35), (2.0, 0.25), (3.0, 0.2), (4.0, 0.12), (5.0, 0.08)]),
     ("yes in 5 of 100", &[(0.0, 0.95), (1.0, 0.05)]),
     ("yes in 1 of 100", &[(0.0, 0.99), (1.0, 0.01)]),
@@ -40,7 +41,7 @@ fn unit(levels: Levels) -> f64 {
     let mean: f64 = levels.iter().map(|(value, share)| value * share).sum();
     let square: f64 = levels.iter().map(|(value, share)| (value - mean).powi(2) * share).sum();
     match levels.len() {
-        0 => 1.0,
+        0 | 1 => 1.0,
         2 => 2.0,
         _ => 1.0 / square.sqrt(),
     }
@@ -53,9 +54,10 @@ fn item(levels: Levels, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
         left -= share;
         left < 0.0
     });
-    let reward = match levels.last() {
-        Some(last) => level.unwrap_or(last).0,
-        None => normal(rng),
+    let reward = match levels {
+        [] => normal(rng),
+        [(end, _)] => end * rng.random_range(-1.0..1.0),
+        [.., last] => level.unwrap_or(last).0,
     };
     let unit = unit(levels);
     (reward, GAINS.iter().map(|gain| gain * unit * reward + NOISE * normal(rng)).collect())
@@ -156,7 +158,7 @@ fn the_table() {
     for spec in ["adaptive", "adaptive(levels=true)"] {
         for (name, levels) in REWARDS {
             for picked in [true, false] {
-                if spec != "adaptive" && levels.is_empty() {
+                if spec != "adaptive" && levels.len() < 2 {
                     continue;
                 }
                 let fared = fared(spec, levels, picked, &LABELS, worlds);
@@ -173,6 +175,22 @@ fn the_table() {
                 }
                 println!();
             }
+        }
+    }
+}
+
+#[test]
+fn nine_in_ten_hold_over_all_items_and_over_picks() {
+    let labels = [60, 200];
+    for [all, picks] in fared("adaptive", REWARDS[0].1, true, &labels, 20) {
+        // 4,000 items and 1,000 picks, in 20 worlds.
+        assert!((0.86..0.94).contains(&all.share()) && (0.86..0.94).contains(&picks.share()), "{all:?} {picks:?}");
+    }
+    for (name, levels) in &REWARDS[2..] {
+        for [all, picks] in fared("adaptive(levels=true)", levels, true, &labels, 10) {
+            // A range of levels that holds nine in ten holds more.
+            assert!(all.share() > 0.88 && picks.share() > 0.88, "{name}: {all:?} {picks:?}");
+            assert_eq!(all.unbounded, 0.0);
         }
     }
 }

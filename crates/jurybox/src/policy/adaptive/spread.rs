@@ -12,6 +12,8 @@ use crate::scores::Scores;
 
 /// For so many more rows than those near by the regression's own noise counts.
 const PRIOR: f64 = 5.0;
+/// Where rewards that were met are at an end, the line may fall so much more beyond them, times what it falls.
+const STEEPER: f64 = 2.0;
 
 /// How far off rewards were, by what was expected of them.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +23,10 @@ pub(super) struct Spread {
     sums: Vec<[f64; 3]>,
     /// The values that rewards take, ascending, where they are few.
     levels: Vec<f64>,
+    /// The skewness of how far rewards were off.
+    skewness: f64,
+    /// The variance that missing scores left in the values of the rows on average: part of the noise that was seen.
+    pub(super) unseen: f64,
 }
 
 impl Spread {
@@ -36,7 +42,15 @@ impl Spread {
             (value, [count, count * reward, count * (reward - value).powi(2)])
         });
         let (near, sums) = Near::of(of_each.collect());
-        Spread { near, sums, levels: levels_of(rewards()).unwrap_or_default() }
+        let (mut cubes, mut unseen) = (0.0, 0.0);
+        for (value, row) in values.iter().zip(labelled.clone()) {
+            cubes += row.count as f64 * (row.values[width] - value).powi(3);
+            unseen += if complete { 0.0 } else { row.count as f64 * model.unseen(&row.values[..width]) };
+        }
+        let [count, _, squares] = sums.last().copied().unwrap_or([1.0, 0.0, 0.0]);
+        let skewness = if squares > 0.0 { cubes / count / (squares / count).powf(1.5) } else { 0.0 };
+        let levels = levels_of(rewards()).unwrap_or_default();
+        Spread { near, sums, levels, skewness, unseen: unseen / count }
     }
 
     /// The variance of a reward around its expectation, as a multiple of what it is on average.
@@ -57,6 +71,13 @@ impl Spread {
         }
         let [counts, rewards, _] = self.near.sum(&self.sums, expected);
         rewards / counts - expected
+    }
+
+    /// How much further than the line an expectation may be from rewards that were met, the mean of which is so far back, as a multiple of that. Where
+    /// rewards have an end that many of those looked at are at, these tell little of how they fall elsewhere.
+    pub(super) fn steeper(&self, back: f64) -> f64 {
+        let to_an_end = if back > 0.0 { -self.skewness } else { self.skewness };
+        STEEPER * if self.may_go_on() { 1.0 } else { to_an_end.clamp(0.0, 1.0) }
     }
 
     /// Where rewards have few levels: an interval whose ends between two of them go to the nearer one, and that goes on to the first of them

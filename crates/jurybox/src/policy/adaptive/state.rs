@@ -1,8 +1,9 @@
 //! All that `adaptive` has learnt: moments along time, and two samples.
 
+use super::labels::Labels;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::Pulse;
-use crate::estimate::{Joint, Moments, Sample, Statistic};
+use crate::estimate::{Moments, Sample, Statistic};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -17,8 +18,8 @@ pub(crate) struct State {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Block {
     pub(super) scores: Moments,
-    /// Complete rows with their rewards.
-    pub(super) labelled: Joint,
+    /// Scores with their rewards.
+    pub(super) labelled: Labels,
     /// Readings by which drift is seen; empty unless that is asked for.
     pub(super) pulse: Pulse,
 }
@@ -27,7 +28,7 @@ impl Block {
     pub(super) fn new(evaluators: usize) -> Self {
         Block {
             scores: Moments::new(evaluators),
-            labelled: Joint::new(evaluators + 1),
+            labelled: Labels::new(evaluators),
             pulse: Pulse::new(evaluators),
         }
     }
@@ -43,14 +44,14 @@ impl Statistic for Block {
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
         Block {
             scores: self.scores.reseated(columns),
-            labelled: self.labelled.reseated(&with_reward(columns, self.scores.evaluators())),
+            labelled: self.labelled.reseated(columns, self.scores.evaluators()),
             pulse: self.pulse.reseated(columns),
         }
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
         self.scores.is_sound(evaluators)
-            && self.labelled.is_sound(evaluators + 1)
+            && self.labelled.is_sound(evaluators)
             && self.pulse.is_sound(evaluators)
     }
 }

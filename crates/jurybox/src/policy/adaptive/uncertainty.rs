@@ -5,8 +5,8 @@ use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
 use crate::toolbox::{GOLDEN, Interval, scatter, student_quantile};
 
-/// Where marks that were met are those of the best alone, the line may be so much steeper below, times what it falls.
-const STEEPER: f64 = 2.0;
+/// So much of the noise is there whatever scores an item has.
+const LEAST_NOISE: f64 = 0.25;
 
 /// Second moments of what is not known.
 #[derive(Debug, Clone)]
@@ -59,7 +59,10 @@ impl Uncertainty {
         if reach == f64::INFINITY {
             return Interval::around(mean, reach);
         }
-        let mut variance = self.noise * (model.spread.at(mean) + 1.0 / model.labels) + model.unseen(row);
+        // What missing scores hide of an item on average is in the noise already.
+        let noise = self.noise * model.spread.at(mean);
+        let hidden = model.unseen(row) - model.spread.unseen;
+        let mut variance = (noise + hidden).max(LEAST_NOISE * noise) + self.noise / model.labels;
         for i in 0..n {
             for j in 0..n {
                 variance += off[i] * self.covariance[i * n + j] * off[j];
@@ -67,9 +70,7 @@ impl Uncertainty {
         }
         let back = model.spread.back(mean);
         let (mut low, high) = either_way(level, reach, variance.max(0.0).sqrt(), back.abs());
-        if model.spread.may_go_on() {
-            low += STEEPER * back.abs();
-        }
+        low += model.spread.steeper(back) * back.abs();
         let (low, high) = if back < 0.0 { (mean - high, mean + low) } else { (mean - low, mean + high) };
         let (low, high) = model.spread.at_levels(low, high);
         let by_lines = Interval { mean, low: low.min(mean), high: high.max(mean) };
