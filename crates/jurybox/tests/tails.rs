@@ -31,7 +31,8 @@ fn severe(rng: &mut ChaCha8Rng) -> Item {
     let (mild, severe) = (normal(rng) > 1.04, normal(rng) > 2.26);
     let size = if severe { 100.0 } else { f64::from(u8::from(mild)) };
     let worth = size * (0.2 * normal(rng)).exp() + 0.05 * normal(rng);
-    let seen = |j: usize| if j < 3 { 2.0 * f64::from(u8::from(mild)) } else { 2.5 * f64::from(u8::from(severe)) };
+    let seen =
+        |j: usize| if j < 3 { 2.0 * f64::from(u8::from(mild)) } else { 2.5 * f64::from(u8::from(severe)) };
     Item { worth, verdict: worth, scores: (0..J).map(|j| seen(j) + normal(rng)).collect() }
 }
 
@@ -40,7 +41,8 @@ fn severe_by_one(rng: &mut ChaCha8Rng) -> Item {
     let (mild, severe) = (normal(rng) > 1.04, normal(rng) > 2.26);
     let size = if severe { 100.0 } else { f64::from(u8::from(mild)) };
     let worth = size * (0.2 * normal(rng)).exp() + 0.05 * normal(rng);
-    let seen = |j: usize| if j < 5 { 2.0 * f64::from(u8::from(mild)) } else { 3.0 * f64::from(u8::from(severe)) };
+    let seen =
+        |j: usize| if j < 5 { 2.0 * f64::from(u8::from(mild)) } else { 3.0 * f64::from(u8::from(severe)) };
     Item { worth, verdict: worth, scores: (0..J).map(|j| seen(j) + normal(rng)).collect() }
 }
 

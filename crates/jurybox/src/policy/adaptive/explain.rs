@@ -25,7 +25,8 @@ impl Model {
         let mut each = vec![0.0; width];
         let present: Vec<usize> =
             (0..width).filter(|&j| !row[j].is_nan() && landscape.scale[j] != 0.0).collect();
-        let known = 1.0 + present.iter().map(|&k| landscape.loading[k].powi(2) / landscape.noise[k]).sum::<f64>();
+        let known =
+            1.0 + present.iter().map(|&k| landscape.loading[k].powi(2) / landscape.noise[k]).sum::<f64>();
         let mut base = self.intercept + self.blank_weights(row).sum::<f64>();
         for (j, x) in row.iter().enumerate() {
             for block in 0..landscape.blocks {

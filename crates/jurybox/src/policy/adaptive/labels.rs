@@ -211,6 +211,9 @@ mod tests {
         let (centre, scale) = ([2.5, 27.0], [0.5, 0.1]);
         let mut opened = of(&ROWS[..2]);
         opened.open(2);
-        assert_same(&back.standardised(&centre, &scale).unwrap(), &opened.standardised(&centre, &scale).unwrap());
+        assert_same(
+            &back.standardised(&centre, &scale).unwrap(),
+            &opened.standardised(&centre, &scale).unwrap(),
+        );
     }
 }

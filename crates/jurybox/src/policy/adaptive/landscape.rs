@@ -341,6 +341,43 @@ mod tests {
         assert!((features[2] - expected).abs() < 1e-9, "{} {expected}", features[2]);
     }
 
+    #[test]
+    fn the_bends_of_a_missing_score_are_averaged_over_what_it_may_be() {
+        for (mean, deviation) in [(0.0, 1.0), (-1.3, 0.4), (1.4, 0.7), (3.0, 0.1)] {
+            for which in [1, 2] {
+                // The middles of 10,000 equally likely parts of the law.
+                let part = |i: i32| mean + deviation * normal::quantile((f64::from(i) + 0.5) / 1e4);
+                let average = (0..10_000).map(|i| bend(part(i), which)).sum::<f64>() / 1e4;
+                let expected = expected_bend(mean, deviation, which);
+                assert!(
+                    (expected - average).abs() < 1e-4,
+                    "{mean} {deviation} {which}: {expected} {average}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn whether_a_score_is_missing_is_a_feature_where_some_are_and_some_are_not() {
+        let row = |i: u32| {
+            let x = f64::from(i * 7 % 50);
+            [x, if i % 4 == 0 { f64::NAN } else { x + f64::from(i % 5) }, f64::NAN]
+        };
+        let table: Vec<f64> = (0..200).flat_map(row).collect();
+        let mut moments = Moments::new(3);
+        moments.observe(&crate::Scores::new(&table, 3).unwrap());
+        let rows = table.chunks_exact(3).map(|values| SampledRow { values, count: 1, clock: 0 });
+        let landscape = Landscape::new(&moments, &rows, 2);
+        // A quarter is missing: one over the root of 1/4 times 3/4.
+        let size = 1.0 / 0.1875_f64.sqrt();
+        assert_eq!(landscape.blanks, [Blank { evaluator: 1, size }]);
+        let mut features = Vec::new();
+        landscape.features(&table[..3], &mut features);
+        assert_eq!((features.len(), features[6]), (7, size));
+        landscape.features(&table[3..6], &mut features);
+        assert_eq!((features.len(), features[6]), (7, 0.0));
+    }
+
     /// An evaluator that never scores has no share in the common factor, and none that rounding leaves it either: its features
     /// are 0 in every row, and not 1e-161.
     #[test]

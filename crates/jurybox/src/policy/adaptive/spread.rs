@@ -74,10 +74,13 @@ impl Spread {
     }
 
     /// How much further than the line an expectation may be from rewards that were met, the mean of which is so far back, as a multiple of that. Where
-    /// rewards have an end that many of those looked at are at, these tell little of how they fall elsewhere.
+    /// rewards have an end that many of those looked at are at, which skews them, these tell little of how they fall elsewhere.
     pub(super) fn steeper(&self, back: f64) -> f64 {
         let to_an_end = if back > 0.0 { -self.skewness } else { self.skewness };
-        STEEPER * if self.may_go_on() { 1.0 } else { to_an_end.clamp(0.0, 1.0) }
+        let labels = self.sums.last().map_or(1.0, |sums| sums[0]);
+        let by_chance = 2.0 * (6.0 / labels).sqrt();
+        let marks = self.on_scale(0.0).is_some();
+        STEEPER * if marks { 1.0 } else { (to_an_end - by_chance).clamp(0.0, 1.0) }
     }
 
     /// Where rewards have few levels: an interval whose ends between two of them go to the nearer one, and that goes on to the first of them
@@ -97,10 +100,17 @@ impl Spread {
         (nearest(low).min(highest), nearest(high).max(lowest))
     }
 
-    /// Whether rewards have levels of which some may not have been met: what was looked at are the best, and these are nearly all alike.
-    /// Yes and no, or other shares of one, are all there is, and so are as many levels as can be.
-    pub(super) fn may_go_on(&self) -> bool {
-        let shares = self.levels.iter().all(|level| (0.0..=1.0).contains(level));
-        !shares && (1..MOST_LEVELS).contains(&self.levels.len())
+    /// Where rewards have levels of which some may not have been met, what an end of an interval that may reach them is on their scale. Marks are at most five,
+    /// as far apart as those that were met, and begin at 0 or 1 if these do; yes and no, or other shares of one, are all there is.
+    pub(super) fn on_scale(&self, end: f64) -> Option<f64> {
+        let (&lowest, &highest) = (self.levels.first()?, self.levels.last()?);
+        let (met, shares) = (self.levels.len(), lowest >= 0.0 && highest <= 1.0);
+        if shares || !(2..MOST_LEVELS).contains(&met) {
+            return None;
+        }
+        let gap = (highest - lowest) / (met - 1) as f64;
+        let more = (MOST_LEVELS - met) as f64;
+        let below = if lowest == 0.0 || lowest == 1.0 { 0.0 } else { more };
+        Some(lowest + gap * ((end - lowest) / gap).round().clamp(-below, (met - 1) as f64 + more))
     }
 }

@@ -75,10 +75,7 @@ impl Uncertainty {
         let (low, high) = model.spread.at_levels(low, high);
         let by_lines = Interval { mean, low: low.min(mean), high: high.max(mean) };
         match &model.levels {
-            Some(levels) => {
-                let may_go_on = model.spread.may_go_on();
-                levels.predict(&model.landscape, row, &by_lines, level, may_go_on)
-            }
+            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level, &model.spread),
             None => by_lines,
         }
     }
@@ -137,4 +134,25 @@ fn either_way(level: f64, reach: f64, deviation: f64, back: f64) -> (f64, f64) {
         }
     }
     (unit * too_long, back + unit * too_long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_of_two_laws_holds_as_much_of_both_as_one_of_one() {
+        let reach = normal::quantile(0.95);
+        assert_eq!(either_way(0.9, reach, 2.0, 0.0), (2.0 * reach, 2.0 * reach));
+        for back in [0.1, 1.0, 5.0, 50.0] {
+            let (away, towards) = either_way(0.9, reach, 2.0, back);
+            let within = |mean: f64| normal::cdf((towards - mean) / 2.0) - normal::cdf((-away - mean) / 2.0);
+            assert!((0.5 * (within(0.0) + within(back)) - 0.9).abs() < 1e-9, "{back}");
+        }
+        // Far apart, each law has its tenth on one side.
+        let (away, _) = either_way(0.9, reach, 2.0, 50.0);
+        assert!((away - 2.0 * normal::quantile(0.9)).abs() < 1e-6, "{away}");
+        // Without any spread it is what lies between the two.
+        assert_eq!(either_way(0.9, reach, 0.0, 3.0), (0.0, 3.0));
+    }
 }

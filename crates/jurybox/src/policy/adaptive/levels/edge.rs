@@ -6,9 +6,9 @@
 
 use super::super::landscape::Landscape;
 use super::super::near::Near;
+use super::Levels;
 use super::forest::{MOST_QUESTIONS, Shares};
 use super::lens::Seen;
-use super::Levels;
 use crate::estimate::SampledRow;
 
 /// At most so many labelled rows are looked at; those of a sample are in fair order.

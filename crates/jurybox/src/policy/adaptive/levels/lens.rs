@@ -26,7 +26,8 @@ impl Seen {
         let (plain, ranked) = (&mut seen.plain[1..=width], &mut seen.ranked[1..=width]);
         landscape.place(row, plain, ranked);
         plain.iter_mut().for_each(|x| *x = x.clamp(-FARTHEST, FARTHEST));
-        for (at, blank) in (width + 1..).zip(blanks(landscape)).filter(|(_, blank)| row[blank.evaluator].is_nan())
+        for (at, blank) in
+            (width + 1..).zip(blanks(landscape)).filter(|(_, blank)| row[blank.evaluator].is_nan())
         {
             (seen.plain[at], seen.ranked[at]) = (blank.size, blank.size);
         }

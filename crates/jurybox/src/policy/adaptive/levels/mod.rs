@@ -25,6 +25,7 @@ use self::forest::{Forest, MOST_QUESTIONS, Shares, Stand};
 use self::lens::{MOST_EVALUATORS, Place, Seen};
 use self::logistic::{Logistic, logistic};
 use super::landscape::Landscape;
+use super::spread::Spread;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
 use crate::toolbox::Interval;
@@ -165,7 +166,7 @@ impl Levels {
         row: &[f64],
         by_lines: &Interval,
         level: f64,
-        may_go_on: bool,
+        spread: &Spread,
     ) -> Interval {
         let mut by_model = Shares::default();
         let mut expected = self.lowest;
@@ -178,8 +179,9 @@ impl Levels {
         let at = |level: usize| self.questions[..level].iter().fold(self.lowest, |at, of| at + of.gap);
         let mean = self.share * expected + (1.0 - self.share) * by_lines.mean;
         let (mut low, mut high) = (at(from).min(mean), at(to).max(mean));
-        if may_go_on && self.outcomes.is_beyond(expected) {
-            (low, high) = (low.min(by_lines.low), high.max(by_lines.high));
+        if self.outcomes.is_beyond(expected) {
+            low = spread.on_scale(by_lines.low).map_or(low, |end| low.min(end));
+            high = spread.on_scale(by_lines.high).map_or(high, |end| high.max(end));
         }
         Interval { mean, low, high }
     }

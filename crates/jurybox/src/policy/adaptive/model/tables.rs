@@ -53,18 +53,19 @@ impl Tables {
         let columns: Vec<Column> = (0..width).map(|j| Column::new(landscape, weights, j)).collect();
         let weight =
             |block: usize, j: usize| if block < landscape.blocks { weights[block * width + j] } else { 0.0 };
-        let mut gaps: Vec<Gap> = (0..width)
-            .map(|j| Gap {
-                plain: weight(0, j) * landscape.loading[j],
-                ranked: weight(1, j) * landscape.loading[j],
-                loading: landscape.loading[j],
-                noise: landscape.noise[j],
-                bends: std::array::from_fn(|bend| {
-                    if landscape.scale[j] == 0.0 { 0.0 } else { weight(bend + 2, j) }
-                }),
-                blank: 0.0,
-            })
-            .collect();
+        let mut gaps: Vec<Gap> =
+            (0..width)
+                .map(|j| Gap {
+                    plain: weight(0, j) * landscape.loading[j],
+                    ranked: weight(1, j) * landscape.loading[j],
+                    loading: landscape.loading[j],
+                    noise: landscape.noise[j],
+                    bends: std::array::from_fn(|bend| {
+                        if landscape.scale[j] == 0.0 { 0.0 } else { weight(bend + 2, j) }
+                    }),
+                    blank: 0.0,
+                })
+                .collect();
         for (blank, weight) in landscape.blanks.iter().zip(&weights[landscape.in_blocks()..]) {
             gaps[blank.evaluator].blank = blank.size * weight;
         }
