@@ -62,12 +62,6 @@ impl Joint {
         Joint { weight, mean, spread, deviation: Vec::new() }
     }
 
-    /// The moments of columns each of which is one of these, or new, and the same number in all rows.
-    pub(crate) fn with_columns(&self, columns: &[Option<usize>], new: f64) -> Joint {
-        let spread = self.spread.reseated(columns);
-        Joint::from_parts(self.weight, selected(&self.mean, columns, new), spread)
-    }
-
     /// Takes in a row that counts as `weight` rows.
     pub fn add(&mut self, row: &[f64], weight: f64) {
         let total = self.weight + weight;

@@ -39,7 +39,6 @@
 mod doubts;
 mod drift;
 mod explain;
-mod labels;
 mod landscape;
 mod least_squares;
 mod levels;
@@ -180,7 +179,9 @@ impl Policy for Adaptive {
         self.row.push(example.reward);
         self.state.labelled.offer(&self.row, time);
         let block = self.state.ladder.at(time, &self.empty);
-        block.labelled.add(&self.row);
+        if self.row.iter().all(|x| !x.is_nan()) {
+            block.labelled.add(&self.row, 1.0);
+        }
         true
     }
 
@@ -202,7 +203,9 @@ impl Policy for Adaptive {
         let time = self.time(at);
         self.state.labelled.offer_all(&rows, time);
         let block = self.state.ladder.at(time, &self.empty);
-        rows.chunks_exact(width).for_each(|row| block.labelled.add(row));
+        for row in rows.chunks_exact(width).filter(|row| row.iter().all(|x| !x.is_nan())) {
+            block.labelled.add(row, 1.0);
+        }
         (examples.len() as u64, 0)
     }
 

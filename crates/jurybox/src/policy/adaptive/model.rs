@@ -12,16 +12,15 @@ mod trial;
 
 use self::tables::Tables;
 use self::trial::FeatureSet;
-use super::labels::Labels;
 use super::landscape::{self, Landscape};
 use super::least_squares::LeastSquares;
 use super::levels::Levels;
 use super::phases;
-use super::regression::{Examples, Regression, Rows, log_sum};
+use super::regression::{Examples, Regression, log_sum};
 use super::spread::Spread;
 use super::tails;
 use super::uncertainty::Uncertainty;
-use crate::estimate::{Joint, SampledRow, Statistic};
+use crate::estimate::{Joint, SampledRow};
 use crate::form::Form;
 use crate::kernel::{dot, dot_rows};
 use crate::scores::Scores;
@@ -67,11 +66,11 @@ pub(super) struct Part {
 }
 
 impl Model {
-    /// Fits labelled rows (scores, then the reward) of the sample, and the moments of all of them.
+    /// Fits labelled rows (scores, then the reward) of the sample, and the moments of all complete labelled rows.
     pub(crate) fn fit<'a>(
         landscape: Landscape,
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        labels: &Labels,
+        complete: &Joint,
     ) -> Self {
         let width = landscape.width();
         let sets = trial::sets(&landscape, labelled.clone());
@@ -83,41 +82,17 @@ impl Model {
             let sampled = phases::sampled(&landscape, features, labelled, range);
             return Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
         }
+        let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
+        let known = complete.weight() + incomplete.map(|row| row.count as f64).sum::<f64>();
         let sampled = phases::sampled(&landscape, features, labelled.clone(), trial::UNCUT);
-        if let Some((linear, joined)) = Self::of_all(&landscape, features, &labelled, labels, &sampled) {
+        if known > sampled.weight() {
+            let linear = phases::linear(&landscape, labelled, complete);
             let alone = LeastSquares::of(&linear, &sampled);
+            let joined = phases::joined(&linear, &sampled.joint());
             return Self::of(landscape, sets, &Examples::Moments(joined), alone);
         }
         let alone = LeastSquares::of(&sampled.joint_of(width), &sampled);
         Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone)
-    }
-
-    /// Moments of the standardised scores and the rewards, and of so many features and the rewards, from every label; none where the sample has them all.
-    fn of_all<'a>(
-        landscape: &Landscape,
-        features: usize,
-        labelled: &(impl Iterator<Item = SampledRow<'a>> + Clone),
-        labels: &Labels,
-        sampled: &Rows,
-    ) -> Option<(Joint, Joint)> {
-        let width = landscape.width();
-        if let Some(complete) = labels.complete(width) {
-            // Rows with gaps may have been learnt from before their moments were kept.
-            let gaps = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
-            let known = complete.weight() + gaps.map(|row| row.count as f64).sum::<f64>();
-            return (known > sampled.weight()).then(|| {
-                let linear = phases::linear(landscape, labelled.clone(), complete);
-                let joined = phases::joined(&linear, &sampled.joint());
-                (linear, joined)
-            });
-        }
-        if labels.weight() <= sampled.weight() {
-            return None;
-        }
-        let there = labels.standardised(&landscape.centre, &landscape.scale)?;
-        let joined = phases::joined_with_gaps(landscape, features, labelled.clone(), &there);
-        let columns: Vec<Option<usize>> = (0..width).chain([features]).map(Some).collect();
-        Some((joined.reseated(&columns), joined))
     }
 
     fn of(landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples, alone: LeastSquares) -> Self {

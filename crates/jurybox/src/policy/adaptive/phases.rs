@@ -1,9 +1,8 @@
 //! Moments in two phases: what every label says about straight lines, and what the sample says about bends.
 
-use super::labels::add_filled;
 use super::landscape::Landscape;
 use super::regression::Rows;
-use crate::estimate::{Joint, SampledRow, Statistic};
+use crate::estimate::{Joint, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 
 /// The sampled rows' features, the first so many of them, and rewards, these cut to a range.
@@ -42,28 +41,6 @@ pub(super) fn linear<'a>(
         joint.add(&features, row.count as f64);
     }
     joint
-}
-
-/// Moments of so many features and of the rewards as if from every label, where some have gaps: given those of what is there (standardised scores, 0
-/// where missing, and whether they are there) from every label, and the sample.
-pub(super) fn joined_with_gaps<'a>(
-    landscape: &Landscape,
-    features: usize,
-    labelled: impl Iterator<Item = SampledRow<'a>>,
-    there: &Joint,
-) -> Joint {
-    let width = landscape.width();
-    let (mut table, mut counts) = (Vec::new(), Vec::new());
-    for row in labelled {
-        let scores = &row.values[..width];
-        add_filled(scores, |j, x| (x - landscape.centre[j]) * landscape.scale[j], &mut table);
-        landscape.add_features(scores, features, &mut table);
-        table.push(row.values[width]);
-        counts.push(row.count as f64);
-    }
-    let sampled = Rows::new(table, 2 * width + features + 1, counts).joint();
-    let joined = joined(there, &sampled);
-    joined.reseated(&(2 * width..joined.columns()).map(Some).collect::<Vec<_>>())
 }
 
 /// Moments of all features as if from every label, given those of the linear ones from every label and those of all from

@@ -15,6 +15,9 @@ const PRIOR: f64 = 5.0;
 /// Where rewards that were met are at an end, the line may fall so much more beyond them, times what it falls.
 const STEEPER: f64 = 2.0;
 
+/// The best marks are met within so many labels for each that was.
+const SOON: f64 = 10.0;
+
 /// How far off rewards were, by what was expected of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spread {
@@ -101,7 +104,7 @@ impl Spread {
     }
 
     /// Where rewards have levels of which some may not have been met, what an end of an interval that may reach them is on their scale. Marks are at most five,
-    /// as far apart as those that were met, and begin at 0 or 1 if these do; yes and no, or other shares of one, are all there is.
+    /// as far apart as those that were met, and begin at 0 or 1 if these do; the best of them are met soon. Yes and no, or other shares of one, are all there is.
     pub(super) fn on_scale(&self, end: f64) -> Option<f64> {
         let (&lowest, &highest) = (self.levels.first()?, self.levels.last()?);
         let (met, shares) = (self.levels.len(), lowest >= 0.0 && highest <= 1.0);
@@ -111,6 +114,8 @@ impl Spread {
         let gap = (highest - lowest) / (met - 1) as f64;
         let more = (MOST_LEVELS - met) as f64;
         let below = if lowest == 0.0 || lowest == 1.0 { 0.0 } else { more };
-        Some(lowest + gap * ((end - lowest) / gap).round().clamp(-below, (met - 1) as f64 + more))
+        let soon = SOON * met as f64;
+        let above = if self.sums.last().is_some_and(|sums| sums[0] >= soon) { 0.0 } else { more };
+        Some(lowest + gap * ((end - lowest) / gap).round().clamp(-below, (met - 1) as f64 + above))
     }
 }

@@ -1,9 +1,8 @@
 //! All that `adaptive` has learnt: moments along time, and two samples.
 
-use super::labels::Labels;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::Pulse;
-use crate::estimate::{Moments, Sample, Statistic};
+use crate::estimate::{Joint, Moments, Sample, Statistic};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,8 +17,8 @@ pub(crate) struct State {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Block {
     pub(super) scores: Moments,
-    /// Scores with their rewards.
-    pub(super) labelled: Labels,
+    /// Complete rows with their rewards.
+    pub(super) labelled: Joint,
     /// Readings by which drift is seen; empty unless that is asked for.
     pub(super) pulse: Pulse,
 }
@@ -28,7 +27,7 @@ impl Block {
     pub(super) fn new(evaluators: usize) -> Self {
         Block {
             scores: Moments::new(evaluators),
-            labelled: Labels::new(evaluators),
+            labelled: Joint::new(evaluators + 1),
             pulse: Pulse::new(evaluators),
         }
     }
@@ -44,14 +43,14 @@ impl Statistic for Block {
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
         Block {
             scores: self.scores.reseated(columns),
-            labelled: self.labelled.reseated(columns, self.scores.evaluators()),
+            labelled: self.labelled.reseated(&with_reward(columns, self.scores.evaluators())),
             pulse: self.pulse.reseated(columns),
         }
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
         self.scores.is_sound(evaluators)
-            && self.labelled.is_sound(evaluators)
+            && self.labelled.is_sound(evaluators + 1)
             && self.pulse.is_sound(evaluators)
     }
 }
