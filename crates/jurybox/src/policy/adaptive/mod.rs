@@ -13,13 +13,13 @@
 //!    marginal likelihood in closed form; the answer averages over all. Few labels: the guesses. Many: least squares.
 //! 4. **Levels** ([`levels`]), where asked for. Where rewards are yes and no, or up to five marks, values are probabilities
 //!    instead of straight lines, from logistic regressions and small trees; the prior is the same in kind.
-//! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, which makes
-//!    the value the posterior mean given what is there.
+//! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, and their bends by
+//!    theirs, which makes the value the posterior mean given what is there. Which scores are missing competes as features of its own.
 //!
 //! **Assumes** that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
 //! point the right way (prior odds of 49 to 1, which labels can overturn). One evaluator, useless, inverted, duplicated or
-//! constant ones, rewards of any sign and scale are ordinary. It sees interactions between evaluators only in levels, and
-//! scores missing *because* of what they would have been mislead it. Noise is taken as normal: under very heavy tails of
+//! constant ones, rewards of any sign and scale are ordinary. It sees interactions between evaluators only in levels. Noise is
+//! taken as normal: under very heavy tails of
 //! the reward single labels count for too much. Like every greedy learner it can, on few labels, settle on a second-best
 //! weighting that its own picks do not contradict; `draws` or `audit` pay to find out.
 //!
@@ -43,6 +43,7 @@ mod landscape;
 mod least_squares;
 mod levels;
 mod model;
+mod near;
 mod options;
 mod phases;
 mod posterior;
@@ -239,6 +240,9 @@ impl Policy for Adaptive {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
             model.levels = Levels::fit(&model, labelled.clone(), unlabelled);
+            if let Some(levels) = &mut model.levels {
+                levels.look_back(&model.landscape, labelled.clone());
+            }
         }
         let doubts = doubts::of(&model, labelled);
         into.set(model, alarms, doubts);

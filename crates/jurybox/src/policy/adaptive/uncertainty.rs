@@ -5,6 +5,9 @@ use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
 use crate::toolbox::{GOLDEN, Interval, scatter, student_quantile};
 
+/// So much of the noise is there whatever scores an item has.
+const LEAST_NOISE: f64 = 0.25;
+
 /// Second moments of what is not known.
 #[derive(Debug, Clone)]
 pub(crate) struct Uncertainty {
@@ -56,16 +59,23 @@ impl Uncertainty {
         if reach == f64::INFINITY {
             return Interval::around(mean, reach);
         }
-        let mut variance = self.noise * (model.spread.at(mean) + 1.0 / model.labels) + model.unseen(row);
-        variance += model.spread.beyond(mean).powi(2);
+        // What missing scores hide of an item on average is in the noise already.
+        let noise = self.noise * model.spread.at(mean);
+        let hidden = model.unseen(row) - model.spread.unseen;
+        let mut variance = (noise + hidden).max(LEAST_NOISE * noise) + self.noise / model.labels;
         for i in 0..n {
             for j in 0..n {
                 variance += off[i] * self.covariance[i * n + j] * off[j];
             }
         }
-        let by_lines = Interval::around(mean, reach * variance.max(0.0).sqrt());
+        let back = model.spread.back(mean);
+        let (mut low, high) = either_way(level, reach, variance.max(0.0).sqrt(), back.abs());
+        low += model.spread.steeper(back) * back.abs();
+        let (low, high) = if back < 0.0 { (mean - high, mean + low) } else { (mean - low, mean + high) };
+        let (low, high) = model.spread.at_levels(low, high);
+        let by_lines = Interval { mean, low: low.min(mean), high: high.max(mean) };
         match &model.levels {
-            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level),
+            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level, &model.spread),
             None => by_lines,
         }
     }
@@ -98,5 +108,51 @@ impl Uncertainty {
                 draw
             })
             .collect()
+    }
+}
+
+/// How far an interval reaches from the expectation of an item that is unlike all that was looked at, away from these and towards them. As likely
+/// as not the line goes on, and as likely as not rewards stay what they were at its end, which is `back` away: an interval holds as
+/// much of both laws together as of one where they are the same.
+fn either_way(level: f64, reach: f64, deviation: f64, back: f64) -> (f64, f64) {
+    let half = reach * deviation;
+    if back <= 0.0 || half <= 0.0 {
+        return (half, half + back);
+    }
+    // In units in which an interval of one law reaches as far as a normal one.
+    let both_sides = normal::quantile(0.5 + 0.5 * level);
+    let unit = half / both_sides;
+    let apart = back / unit;
+    // The probability within grows with the reach, and at both of these it is known to be too small and too large.
+    let (mut too_short, mut too_long) = (-0.5 * apart, both_sides);
+    for _ in 0..40 {
+        let middle = f64::midpoint(too_short, too_long);
+        if normal::cdf(middle + apart) - normal::cdf(-middle) < level {
+            too_short = middle;
+        } else {
+            too_long = middle;
+        }
+    }
+    (unit * too_long, back + unit * too_long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_of_two_laws_holds_as_much_of_both_as_one_of_one() {
+        let reach = normal::quantile(0.95);
+        assert_eq!(either_way(0.9, reach, 2.0, 0.0), (2.0 * reach, 2.0 * reach));
+        for back in [0.1, 1.0, 5.0, 50.0] {
+            let (away, towards) = either_way(0.9, reach, 2.0, back);
+            let within = |mean: f64| normal::cdf((towards - mean) / 2.0) - normal::cdf((-away - mean) / 2.0);
+            assert!((0.5 * (within(0.0) + within(back)) - 0.9).abs() < 1e-9, "{back}");
+        }
+        // Far apart, each law has its tenth on one side.
+        let (away, _) = either_way(0.9, reach, 2.0, 50.0);
+        assert!((away - 2.0 * normal::quantile(0.9)).abs() < 1e-6, "{away}");
+        // Without any spread it is what lies between the two.
+        assert_eq!(either_way(0.9, reach, 0.0, 3.0), (0.0, 3.0));
     }
 }

@@ -13,23 +13,26 @@
 //! probability to be above it. Where even many labels agree better with a jury that points the wrong way, it is turned round.
 
 mod climb;
+mod edge;
 mod explain;
 mod forest;
 mod lens;
 mod logistic;
 
 use self::climb::Table;
-use self::forest::{Forest, MOST_QUESTIONS, Stand};
+use self::edge::Outcomes;
+use self::forest::{Forest, MOST_QUESTIONS, Shares, Stand};
 use self::lens::{MOST_EVALUATORS, Place, Seen};
 use self::logistic::{Logistic, logistic};
 use super::landscape::Landscape;
 use super::model::Model;
+use super::spread::Spread;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
 use crate::toolbox::Interval;
 
 /// The most distinct rewards that are levels.
-const MOST_LEVELS: usize = MOST_QUESTIONS + 1;
+pub(super) const MOST_LEVELS: usize = MOST_QUESTIONS + 1;
 /// Rewards are levels when there are so many of each, on average: the first few numbers are distinct too.
 const OF_EACH: f64 = 2.0;
 /// The prior probability that the jury as a whole points the wrong way.
@@ -50,6 +53,8 @@ pub(crate) struct Levels {
     /// How much of the value is from here: less where only a sample of the labels is known row by row, and where the regression sees
     /// bends, which the lines here do not have.
     share: f64,
+    /// What became of the labelled rows.
+    outcomes: Outcomes,
 }
 
 /// Is an item's reward above a level?
@@ -81,7 +86,7 @@ impl Levels {
         }
         let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.count as f64)))?;
         // Zeros behind the features: fours of numbers are the quickest.
-        let order = (width + 1).next_multiple_of(4);
+        let order = (width + 1 + lens::blanks(landscape).len()).next_multiple_of(4);
         let mut direction = landscape.equal();
         direction.resize(order - 1, 0.0);
         let mut plain = Table { order, rows: Vec::new(), counts: Vec::new() };
@@ -115,6 +120,7 @@ impl Levels {
             questions,
             forest: Forest::grow(&Stand::new(&looked_at, &ordinary, width), gaps.len()),
             share: known * (1.0 - bent),
+            outcomes: Outcomes::default(),
         })
     }
 
@@ -154,6 +160,15 @@ impl Levels {
         self.questions.iter().zip(shares).map(answer)
     }
 
+    /// Looks at what became of the labelled rows (scores, then the reward), which is what intervals go by.
+    pub(super) fn look_back<'a>(
+        &mut self,
+        landscape: &Landscape,
+        labelled: impl Iterator<Item = SampledRow<'a>>,
+    ) {
+        self.outcomes = Outcomes::of(self, landscape, labelled);
+    }
+
     /// Where the reward of an item will lie: from one level to another, and no further in than its expectation.
     pub(crate) fn predict(
         &self,
@@ -161,17 +176,24 @@ impl Levels {
         row: &[f64],
         by_lines: &Interval,
         level: f64,
+        spread: &Spread,
     ) -> Interval {
-        let mean = self.share * self.value(landscape, row) + (1.0 - self.share) * by_lines.mean;
-        let tail = 0.5 * (1.0 - level);
-        let (mut low, mut high) = (self.lowest, self.lowest);
-        let mut least: f64 = 1.0;
-        for (p, question) in self.above(&Seen::of(landscape, row)).zip(&self.questions) {
-            least = least.min(p);
-            low += if least > 1.0 - tail { question.gap } else { 0.0 };
-            high += if least > tail { question.gap } else { 0.0 };
+        let mut by_model = Shares::default();
+        let mut expected = self.lowest;
+        for (at, p) in self.above(&Seen::of(landscape, row)).enumerate() {
+            by_model[at] = p;
+            expected += self.questions[at].gap * p;
         }
-        Interval { mean, low: low.min(mean), high: high.max(mean) }
+        let above = self.outcomes.joined(expected, by_model);
+        let (from, to) = edge::fewest(&above[..self.questions.len()], level);
+        let at = |level: usize| self.questions[..level].iter().fold(self.lowest, |at, of| at + of.gap);
+        let mean = self.share * expected + (1.0 - self.share) * by_lines.mean;
+        let (mut low, mut high) = (at(from).min(mean), at(to).max(mean));
+        if self.outcomes.is_beyond(expected) {
+            low = spread.on_scale(by_lines.low).map_or(low, |end| low.min(end));
+            high = spread.on_scale(by_lines.high).map_or(high, |end| high.max(end));
+        }
+        Interval { mean, low, high }
     }
 }
 
@@ -199,7 +221,7 @@ fn odds(share: f64) -> f64 {
 }
 
 /// The levels that rewards, each with its count, take; none where they are numbers, or all equal and not 0.
-fn levels_of(rewards: impl Iterator<Item = (f64, f64)>) -> Option<Vec<f64>> {
+pub(super) fn levels_of(rewards: impl Iterator<Item = (f64, f64)>) -> Option<Vec<f64>> {
     let (mut levels, mut total) = (Vec::with_capacity(MOST_LEVELS + 1), 0.0);
     for (reward, count) in rewards {
         total += count;
