@@ -111,7 +111,13 @@ impl World {
 }
 
 /// Shows a round; the picks are learnt from where labels are wanted.
-fn play(jury: &mut Jury, rng: &mut ChaCha8Rng, at: u64, (table, verdicts): &(Vec<f64>, Vec<f64>), labels: bool) {
+fn play(
+    jury: &mut Jury,
+    rng: &mut ChaCha8Rng,
+    at: u64,
+    (table, verdicts): &(Vec<f64>, Vec<f64>),
+    labels: bool,
+) {
     let scores = Scores::new(table, J).unwrap();
     if !labels {
         return jury.observe(&scores, at).unwrap();
@@ -190,7 +196,12 @@ fn steady_worlds() {
     ] {
         let cried = each(worlds() / 5, |seed| cries(kind, verdict, true, seed));
         let of = |at: usize| cried.iter().filter(|cried| cried[at]).count();
-        println!("{kind:?} scores, {verdict:?} verdicts: scores {}, rewards {} of {}", of(0), of(1), cried.len());
+        println!(
+            "{kind:?} scores, {verdict:?} verdicts: scores {}, rewards {} of {}",
+            of(0),
+            of(1),
+            cried.len()
+        );
     }
 }
 
@@ -218,7 +229,9 @@ fn delay(kind: Kind, change: u64, unit: u64, seed: u64) -> (u64, bool) {
 #[test]
 #[ignore = "a table, for minutes"]
 fn delays() {
-    println!("rounds until an alarm after the noise of one of {J} has doubled: median, most; brackets that hold it");
+    println!(
+        "rounds until an alarm after the noise of one of {J} has doubled: median, most; brackets that hold it"
+    );
     for kind in [Kind::Normal, Kind::Heavy, Kind::Missing, Kind::Marks] {
         for change in [200, 2000, 12_000] {
             for unit in [1, 3600] {
@@ -236,7 +249,9 @@ fn delays() {
 #[test]
 #[ignore = "a table, for minutes"]
 fn rewards_that_change() {
-    println!("rounds until an alarm after rewards have changed, {K} labels a round: median, most; brackets that hold it");
+    println!(
+        "rounds until an alarm after rewards have changed, {K} labels a round: median, most; brackets that hold it"
+    );
     type Turn = fn(f64) -> f64;
     let turns: [(&str, Verdict, Turn); 4] = [
         ("half a unit lower", Verdict::Number, |r| r - 0.5),

@@ -30,8 +30,9 @@ pub(crate) struct Ladder<T: Statistic, const GRAIN: u64> {
 pub(crate) struct Rung<T: Statistic> {
     /// The cut it begins with.
     start: u64,
-    /// The first time at which something was seen.
+    /// The first and the last time at which something was seen.
     pub(crate) first: u64,
+    pub(crate) last: u64,
     pub(crate) value: T,
 }
 
@@ -58,12 +59,12 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         let at = match self.rungs.binary_search_by_key(&start, |rung| rung.start) {
             Ok(at) => at,
             Err(at) => {
-                self.rungs.insert(at, Rung { start, first: time, value: empty.clone() });
+                self.rungs.insert(at, Rung { start, first: time, last: time, value: empty.clone() });
                 at
             }
         };
         let rung = &mut self.rungs[at];
-        rung.first = rung.first.min(time);
+        (rung.first, rung.last) = (rung.first.min(time), rung.last.max(time));
         &mut rung.value
     }
 
@@ -99,7 +100,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
             let start = self.cut_before(self.rungs[at].start);
             let (older, newer) = self.rungs.split_at_mut(at);
             match older[..kept].last_mut() {
-                Some(last) if last.start == start => last.value.merge(&newer[0].value),
+                Some(last) if last.start == start => last.join(&newer[0]),
                 _ => {
                     newer[0].start = start;
                     self.rungs.swap(kept, at);
@@ -117,11 +118,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         theirs.advance(self.clock);
         for rung in theirs.rungs {
             match self.rungs.binary_search_by_key(&rung.start, |mine| mine.start) {
-                Ok(at) => {
-                    let mine = &mut self.rungs[at];
-                    mine.first = mine.first.min(rung.first);
-                    mine.value.merge(&rung.value);
-                }
+                Ok(at) => self.rungs[at].join(&rung),
                 Err(at) => self.rungs.insert(at, rung),
             }
         }
@@ -133,10 +130,19 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
             && (self.running || self.clock == 0)
             && self.rungs.is_sorted_by(|a, b| a.start < b.start)
             && self.rungs.iter().all(|rung| {
-                rung.first <= self.clock
+                rung.first <= rung.last
+                    && rung.last <= self.clock
                     && self.cut_before(rung.first) == rung.start
+                    && self.cut_before(rung.last) == rung.start
                     && rung.value.is_sound(evaluators)
             })
+    }
+}
+
+impl<T: Statistic> Rung<T> {
+    fn join(&mut self, other: &Self) {
+        (self.first, self.last) = (self.first.min(other.first), self.last.max(other.last));
+        self.value.merge(&other.value);
     }
 }
 
@@ -158,8 +164,8 @@ mod tests {
         ladder
     }
 
-    fn layout(ladder: &Cut) -> Vec<(u64, u64, f64)> {
-        ladder.rungs.iter().map(|rung| (rung.start, rung.first, rung.value.weight())).collect()
+    fn layout(ladder: &Cut) -> Vec<(u64, u64, u64, f64)> {
+        ladder.rungs.iter().map(|rung| (rung.start, rung.first, rung.last, rung.value.weight())).collect()
     }
 
     #[test]
@@ -196,7 +202,7 @@ mod tests {
         for time in [0, 7, 1 << 40] {
             ladder.at(time, &Joint::new(1)).add(&[1.0], 1.0);
         }
-        assert_eq!(layout(&ladder), [(0, 0, 3.0)]);
+        assert_eq!(layout(&ladder), [(0, 0, 0, 3.0)]);
         assert!(ladder.is_sound(1));
     }
 

@@ -142,6 +142,7 @@ impl Statistic for Pulse {
         let len = READINGS * evaluators;
         is_count(self.rounds)
             && are_counts(&self.count, len)
-            && are_sums(&self.sum, len) && are_sums_of_squares(&self.square, len)
+            && are_sums(&self.sum, len)
+            && are_sums_of_squares(&self.square, len)
     }
 }

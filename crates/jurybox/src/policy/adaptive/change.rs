@@ -25,7 +25,7 @@ const TAIL: f64 = 0.5;
 /// Whole cells that scatter so many times as much as their readings would have them are the yardstick.
 const WAVES: f64 = 2.0;
 /// Places whose squared deviates fall short of the best one's by no more than this may be where it changed.
-const AS_LIKELY: f64 = 9.0;
+const AS_LIKELY: f64 = 6.0;
 
 /// Readings of one kind, in the cells that all series share.
 pub(super) struct Series {
@@ -36,9 +36,9 @@ pub(super) struct Series {
 
 /// A change that is believed.
 pub(super) struct Change {
-    /// The first cell that may be different, and the first that is, by all that is known.
-    pub(super) since: usize,
-    pub(super) until: usize,
+    /// The first time that may have been different, and the first that was, by all that is known.
+    pub(super) since: u64,
+    pub(super) until: u64,
     /// The first cell of what the present resembles.
     pub(super) resume: usize,
     /// In which series it shows.
@@ -53,29 +53,29 @@ pub(super) struct Seen {
     pub(super) confidence: f64,
 }
 
-/// What is believed to have changed, oldest first, each in what is left after the one before. `looks` is how often there could have
-/// been a look by now.
-pub(super) fn search(series: &[Series], looks: f64) -> Vec<Change> {
-    let cells = series.iter().map(|series| series.cells.len()).max().unwrap_or(0);
+/// What is believed to have changed, oldest first, each in what is left after the one before. `times` are the first and the last of
+/// each cell, `looks` is how often there could have been a look by now.
+pub(super) fn search(series: &[Series], times: &[(u64, u64)], looks: f64) -> Vec<Change> {
     let sums: Vec<Sums> = series.iter().map(Sums::new).collect();
     let looks = looks.max(2.0);
     let spent = ALL_LOOKS * looks * looks.ln().powi(2);
     let (mut first, mut changes) = (0, Vec::new());
-    while let Some(change) = latest(series, &sums, first..cells, spent) {
+    while let Some(change) = most_telling(series, &sums, first, times, spent) {
         first = change.resume;
         changes.push(change);
     }
     changes
 }
 
-/// The most telling change within some cells.
-fn latest(
+/// The most telling change from a cell on.
+fn most_telling(
     series: &[Series],
     sums: &[Sums],
-    cells: std::ops::Range<usize>,
+    first: usize,
+    times: &[(u64, u64)],
     spent: f64,
 ) -> Option<Change> {
-    let (first, end) = (cells.start, cells.end);
+    let end = times.len();
     // A change at a joint, or within the cell that begins there, which is then left out.
     let places = || (first + 1..end).flat_map(|joint| [(joint, joint), (joint, joint + 1)]);
     let comparisons = (2 * (end - first).saturating_sub(1) * series.len()) as f64 * spent;
@@ -95,9 +95,9 @@ fn latest(
     let likely = |place: &(usize, usize)| {
         sums[leader].compare(first, *place, end, short).is_some_and(|compared| compared.deviate >= short)
     };
-    let (mut since, mut until) = place;
-    for place in places().filter(likely) {
-        (since, until) = (since.min(place.0), until.max(place.1));
+    let (mut since, mut until) = bracket(times, place);
+    for (earliest, latest) in places().filter(likely).map(|place| bracket(times, place)) {
+        (since, until) = (since.min(earliest), until.max(latest));
     }
     let seen = series.iter().zip(sums).enumerate().filter_map(|(at, (series, sums))| {
         let compared = sums.compare(first, place, end, least)?;
@@ -107,6 +107,16 @@ fn latest(
         told.then_some(Seen { series: at, before, after, confidence: 1.0 - chance })
     });
     Some(Change { since, until, resume: place.1, seen: seen.collect() })
+}
+
+/// The first time that may have been different, and the first that surely was, for a change at a place. Cells of several times beside a joint may hold a few from
+/// its other side.
+fn bracket(times: &[(u64, u64)], (joint, resume): (usize, usize)) -> (u64, u64) {
+    if joint < resume {
+        return (times[joint].0, times[resume].0);
+    }
+    let (first, last) = times[joint - 1];
+    (if first < last { first + 1 } else { times[joint].0 }, times[joint].1)
 }
 
 /// Two sides of a place.
@@ -209,11 +219,17 @@ mod tests {
         Series { cells: means.iter().map(cell).collect(), least: 0.1 }
     }
 
+    /// Each cell is of one time.
+    fn found(series: &[Series], looks: f64) -> Vec<Change> {
+        let times: Vec<(u64, u64)> = (0..series[0].cells.len() as u64).map(|time| (time, time)).collect();
+        search(series, &times, looks)
+    }
+
     #[test]
     fn a_step_is_found_where_it_is_and_named_where_it_shows() {
         let steady = series(&[1.0; 12]);
         let step = series(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0]);
-        let changes = search(&[steady, step], 100.0);
+        let changes = found(&[steady, step], 100.0);
         let [change] = &changes[..] else { panic!("{} changes", changes.len()) };
         assert_eq!((change.since, change.until, change.resume), (6, 6, 6));
         let [seen] = &change.seen[..] else { panic!("{} series", change.seen.len()) };
@@ -224,20 +240,28 @@ mod tests {
 
     #[test]
     fn a_step_within_a_cell_leaves_that_cell_out() {
-        let changes = search(&[series(&[5.0, 5.0, 5.0, 5.0, 5.5, 6.0, 6.0, 6.0, 6.0])], 100.0);
+        let changes = found(&[series(&[5.0, 5.0, 5.0, 5.0, 5.5, 6.0, 6.0, 6.0, 6.0])], 100.0);
         let [change] = &changes[..] else { panic!("{} changes", changes.len()) };
         assert_eq!((change.since, change.until, change.resume), (4, 5, 5));
     }
 
     #[test]
+    fn cells_of_several_times_may_hold_some_from_the_other_side() {
+        let times: Vec<(u64, u64)> = (0..6).map(|cell| (10 * cell, 10 * cell + 9)).collect();
+        let changes = search(&[series(&[5.0, 5.0, 5.0, 6.0, 6.0, 6.0])], &times, 100.0);
+        let [change] = &changes[..] else { panic!("{} changes", changes.len()) };
+        assert_eq!((change.since, change.until, change.resume), (21, 39, 3));
+    }
+
+    #[test]
     fn what_matters_little_swings_or_was_looked_for_too_often_is_not_told() {
         let step = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.09, 0.09, 0.09, 0.09, 0.09, 0.09];
-        assert!(search(&[series(&step)], 100.0).is_empty());
+        assert!(found(&[series(&step)], 100.0).is_empty());
         let swinging: Vec<f64> = (0..40).map(|at| f64::from(at % 4 / 2)).collect();
-        assert!(search(&[series(&swinging)], 100.0).is_empty());
+        assert!(found(&[series(&swinging)], 100.0).is_empty());
         // A step of nearly seven deviates is told at the hundredth look, and not at the billionth.
         let faint: Vec<f64> = (0..24).map(|at| if at < 12 { 0.0 } else { 0.13 }).collect();
-        assert_eq!(search(&[series(&faint)], 100.0).len(), 1);
-        assert!(search(&[series(&faint)], 1e9).is_empty());
+        assert_eq!(found(&[series(&faint)], 100.0).len(), 1);
+        assert!(found(&[series(&faint)], 1e9).is_empty());
     }
 }

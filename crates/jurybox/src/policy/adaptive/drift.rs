@@ -6,6 +6,7 @@
 //! change, which is forgetting at a rate the data set.
 
 use super::change::{self, Series};
+use crate::Evaluators;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::{Pulse, READINGS};
 use serde::Serialize;
@@ -27,8 +28,8 @@ pub struct Alarm {
     pub reading: Reading,
     /// It changed between this time, that of the first round that may have been different,
     pub since: u64,
-    /// and this one, that of the first round that surely was. The two are as close as what is kept of the past can tell: an eighth of what has gone by
-    /// since, or less.
+    /// and this one, that of the first round that surely was. The two are as close as can be told, and as what is kept of the past allows: a plain change is
+    /// known to a few rounds while it is new, and to a quarter of its age later. So they move apart as time goes by, but neither moves past the change.
     pub until: u64,
     /// The mean reading before and after.
     pub before: f64,
@@ -55,6 +56,40 @@ pub enum Reading {
     Reward,
     /// How much more rewards are where one more was expected.
     Slope,
+}
+
+impl Alarm {
+    /// What there is to tell, in one sentence without its full stop; `written` says how a time is.
+    ///
+    /// ```
+    /// use jurybox::{Alarm, Evaluators, Reading};
+    /// let (evaluators, reading) = (Evaluators::new(["spam", "abuse"])?, Reading::Spread);
+    /// let alarm =
+    ///     Alarm { evaluator: Some(1), reading, since: 160, until: 163, before: 0.2, after: 0.9, confidence: 0.9999 };
+    /// assert_eq!(
+    ///     alarm.sentence(&evaluators, |round| format!("round {round}")),
+    ///     "`abuse` is not what it was: the spread of its scores rose between round 160 and round 163 (99.99% sure)"
+    /// );
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn sentence(&self, evaluators: &Evaluators, written: impl Fn(u64) -> String) -> String {
+        let who = self.evaluator.and_then(|at| evaluators.names().nth(at));
+        let who = who.map_or_else(
+            || "rewards are not what they were".into(),
+            |name| format!("`{name}` is not what it was"),
+        );
+        let way = if self.after > self.before { "rose" } else { "fell" };
+        let when = if self.since == self.until {
+            format!("at {}", written(self.since))
+        } else {
+            format!("between {} and {}", written(self.since), written(self.until))
+        };
+        let sure = match 100.0 * self.confidence {
+            percent if percent > 99.99 => "more than 99.99".to_owned(),
+            percent => format!("{percent:.2}"),
+        };
+        format!("{who}: {} {way} {when} ({sure}% sure)", self.reading)
+    }
 }
 
 impl fmt::Display for Reading {
@@ -86,7 +121,7 @@ pub(super) fn of_scores(pulses: &Pulses, evaluators: usize) -> (u64, Vec<Alarm>)
             least: LEAST[at % READINGS],
         })
         .collect();
-    let times: Vec<u64> = rungs.iter().map(|rung| rung.first).collect();
+    let times: Vec<(u64, u64)> = rungs.iter().map(|rung| (rung.first, rung.last)).collect();
     let named = |at: usize| (Some(at / READINGS), [Reading::Spread, Reading::Agreement][at % READINGS]);
     let (since, mut alarms) = told(&series, &times, rounds(pulses), named);
     name_the_leavers(&mut alarms);
@@ -95,22 +130,28 @@ pub(super) fn of_scores(pulses: &Pulses, evaluators: usize) -> (u64, Vec<Alarm>)
 
 /// Rounds that were read.
 pub(super) fn rounds(pulses: &Pulses) -> f64 {
-    pulses.rungs().iter().map(|rung| rung.value.rounds()).sum()
+    rounds_since(pulses, 0)
 }
 
-/// Searches series whose cells begin at these times: since when there was no change, and what there was, each series by its name.
+/// Rounds that were read, of the spans that begin at a time or later.
+pub(super) fn rounds_since(pulses: &Pulses, since: u64) -> f64 {
+    pulses.rungs().iter().filter(|rung| rung.first >= since).map(|rung| rung.value.rounds()).sum()
+}
+
+/// Searches series whose cells are of these times, from the first to the last: since when there was no change, and what there was, each series by its
+/// name.
 pub(super) fn told(
     series: &[Series],
-    times: &[u64],
+    times: &[(u64, u64)],
     looks: f64,
     named: impl Fn(usize) -> (Option<usize>, Reading),
 ) -> (u64, Vec<Alarm>) {
-    let changes = change::search(series, looks);
-    let since = changes.last().map_or(0, |change| times[change.resume]);
+    let changes = change::search(series, times, looks);
+    let since = changes.last().map_or(0, |change| times[change.resume].0);
     let alarms = changes.iter().flat_map(|change| {
         change.seen.iter().map(|seen| {
             let (evaluator, reading) = named(seen.series);
-            let (since, until) = (times[change.since], times[change.until]);
+            let (since, until) = (change.since, change.until);
             let (before, after, confidence) = (seen.before, seen.after, seen.confidence);
             Alarm { evaluator, reading, since, until, before, after, confidence }
         })
@@ -121,8 +162,9 @@ pub(super) fn told(
 /// When one evaluator leaves the common opinion, the others agree less with the rest too. Of those seen to change at one time, only those whose
 /// agreement changed nearly as much as the most are named.
 fn name_the_leavers(alarms: &mut Vec<Alarm>) {
-    let change =
-        |alarm: &Alarm| if alarm.reading == Reading::Agreement { (alarm.after - alarm.before).abs() } else { 0.0 };
+    let change = |alarm: &Alarm| {
+        if alarm.reading == Reading::Agreement { (alarm.after - alarm.before).abs() } else { 0.0 }
+    };
     let most = |of: &Alarm, all: &[Alarm]| {
         all.iter().filter(|alarm| alarm.since == of.since).map(change).fold(0.0, f64::max)
     };

@@ -68,7 +68,7 @@ use self::state::{Block, State};
 use super::{Entry, Exploration, Links, Needs, Policy};
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::Pulse;
-use crate::estimate::{Sample, SampledRow, Statistic};
+use crate::estimate::{Joint, Sample, SampledRow, Statistic};
 use crate::link::Link;
 use crate::pick::Example;
 use crate::schedule::Renewal;
@@ -163,13 +163,17 @@ impl Policy for Adaptive {
         Renewal::Growth { eager: self.evaluators <= WIDE }
     }
 
-    /// A change that was not known then. It is looked for after every so many rounds.
+    /// A change that was not known then, or of which more is known now. It is looked for after every so many rounds.
     fn has_news(&self, then: &Self) -> bool {
-        if !self.options.forget || drift::rounds(&self.state.pulses) % LOOK != 0.0 {
+        let rounds = drift::rounds(&self.state.pulses);
+        if !self.options.forget || rounds % LOOK != 0.0 {
             return false;
         }
-        let (since, _) = drift::of_scores(&self.state.pulses, self.evaluators);
-        since > 0 && since > drift::of_scores(&then.state.pulses, self.evaluators).0
+        let changed = drift::of_scores(&self.state.pulses, self.evaluators).0;
+        let redefined = if rounds % LOOK_AT_REWARDS == 0.0 { self.roughly_redefined(changed) } else { 0 };
+        let since = changed.max(redefined);
+        let after = |of: &Self| drift::rounds_since(&of.state.pulses, since);
+        since > 0 && after(self) > GROWN * after(then)
     }
 
     fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
@@ -255,8 +259,11 @@ impl Policy for Adaptive {
     }
 }
 
-/// Rounds between two looks for news.
+/// Rounds between two looks for news, and for news of rewards.
 const LOOK: f64 = 8.0;
+const LOOK_AT_REWARDS: f64 = 16.0;
+/// What came after a change is fitted again when it has grown by a tenth: how much came before does not count.
+const GROWN: f64 = 1.1;
 
 impl Adaptive {
     /// The step of the clock that a time belongs to.
@@ -305,20 +312,29 @@ impl Adaptive {
 
     /// Whether rewards mean what they meant, by a model of what was seen from a time on.
     fn watch_rewards(&self, model: &Model, since: u64) -> (u64, Vec<Alarm>) {
-        let rungs = self.state.traces.rungs().iter();
-        let rows: Vec<SampledRow<'_>> =
-            rungs.flat_map(|rung| rung.value.rows()).filter(|row| row.clock >= since).collect();
+        let rows = self.traced(since);
         let table: Vec<f64> = rows.iter().flat_map(|row| &row.values[..self.evaluators]).copied().collect();
-        let mut values = Vec::new();
         let complete = !table.iter().any(|x| x.is_nan());
+        let mut values = Vec::new();
         model.values(&Scores::trusted(&table, self.evaluators, complete), &mut values);
-        let label = |(row, value): (&SampledRow<'_>, f64)| Label {
-            clock: row.clock,
-            count: row.count as f64,
-            value,
-            reward: row.values[self.evaluators],
-        };
-        let labels = rows.iter().zip(values).map(label).collect();
-        rewards::of_rewards(labels, drift::rounds(&self.state.pulses) + model.labels)
+        let labels = rows.iter().zip(values).map(|(row, value)| Label::of(row, value));
+        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + model.labels)
+    }
+
+    /// Since when rewards mean what they do, as far as can be told without a fit; 0 if they always did.
+    fn roughly_redefined(&self, since: u64) -> u64 {
+        let mut joint = Joint::new(self.evaluators + 1);
+        let rungs = self.state.ladder.rungs().iter().filter(|rung| rung.first >= since);
+        rungs.for_each(|rung| joint.merge(&rung.value.labelled));
+        let Some(value) = rewards::roughly(&joint) else { return 0 };
+        let rows = self.traced(since);
+        let labels = rows.iter().map(|row| Label::of(row, value(&row.values[..self.evaluators])));
+        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + joint.weight()).0
+    }
+
+    /// Labelled rows of each span of time, from a time on.
+    fn traced(&self, since: u64) -> Vec<SampledRow<'_>> {
+        let rows = self.state.traces.rungs().iter().flat_map(|rung| rung.value.rows());
+        rows.filter(|row| row.clock >= since).collect()
     }
 }

@@ -9,9 +9,10 @@
 
 use super::change::Series;
 use super::drift::{Alarm, Reading, told};
-use crate::estimate::Sample;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::Readings;
+use crate::estimate::{Joint, Sample, SampledRow};
+use crate::matrix::{Cholesky, Symmetric};
 
 /// Labelled rows along time (scores, then the reward): some of each rung.
 pub(super) type Traces = Ladder<Sample, 8>;
@@ -36,6 +37,9 @@ const CELLS: usize = 64;
 /// of at least so many labels each.
 const LEAST_OF_CELL: usize = 4;
 
+/// What is added to the variances of the scores, as a share of them, so that there is one rough answer.
+const RIDGE: f64 = 1e-6;
+
 /// A label with the value that its item has by now.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Label {
@@ -43,6 +47,39 @@ pub(super) struct Label {
     pub(super) count: f64,
     pub(super) value: f64,
     pub(super) reward: f64,
+}
+
+impl Label {
+    /// Of a row of scores, then the reward, whose item has that value.
+    pub(super) fn of(row: &SampledRow<'_>, value: f64) -> Self {
+        let reward = row.values.last().copied().unwrap_or(f64::NAN);
+        Label { clock: row.clock, count: row.count as f64, value, reward }
+    }
+}
+
+/// What a row is worth by plain least squares on complete rows, quickly made and good enough to see whether a fit is due. What is missing is taken to be as
+/// usual.
+pub(super) fn roughly(joint: &Joint) -> Option<impl Fn(&[f64]) -> f64> {
+    let width = joint.columns() - 1;
+    let scale: Vec<f64> = (0..width)
+        .map(|j| if joint.spread(j, j) > 0.0 { 1.0 / joint.spread(j, j).sqrt() } else { 0.0 })
+        .collect();
+    let mut gram = Symmetric::zeros(width);
+    for i in 0..width {
+        (0..=i).for_each(|j| gram.set(i, j, scale[i] * scale[j] * joint.spread(i, j)));
+    }
+    let mut cholesky = Cholesky::default();
+    if !cholesky.factor(&gram, RIDGE) {
+        return None;
+    }
+    let mut weights: Vec<f64> = (0..width).map(|j| scale[j] * joint.spread(width, j)).collect();
+    cholesky.solve(&mut weights);
+    weights.iter_mut().zip(&scale).for_each(|(weight, scale)| *weight *= scale);
+    let means: Vec<f64> = (0..width).map(|j| joint.mean(j)).collect();
+    Some(move |row: &[f64]| {
+        let present = row.iter().zip(&means).zip(&weights).filter(|((x, _), _)| !x.is_nan());
+        present.map(|((x, mean), weight)| weight * (x - mean)).sum()
+    })
 }
 
 /// The time from which on rewards mean what they do now, 0 if they always did, and the alarms, oldest first. `looks` is the number
@@ -57,7 +94,7 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>
     let mut times = Vec::new();
     let mut series = [LEAST, LEAST].map(|least| Series { cells: Vec::new(), least });
     for cell in cells(&order, &labels) {
-        times.push(labels[cell[0]].clock);
+        times.push((labels[cell[0]].clock, labels[cell[cell.len() - 1]].clock));
         for (series, readings) in series.iter_mut().zip([&left, &along]) {
             series.cells.push(summed(cell.iter().map(|&at| (labels[at].count, readings[at]))));
         }
