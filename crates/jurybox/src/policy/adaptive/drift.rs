@@ -9,7 +9,7 @@ use super::change::{self, Series};
 use crate::Evaluators;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::{Pulse, READINGS};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Something that is not what it was.
@@ -20,7 +20,7 @@ use std::fmt;
 /// assert!(jury.fit().alarms().is_empty()); // nothing seen, nothing changed
 /// # Ok::<(), jurybox::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Alarm {
     /// The evaluator's column; none where it is the rewards that changed.
     pub evaluator: Option<usize>,
@@ -45,7 +45,7 @@ pub struct Alarm {
 /// ```
 /// assert_eq!(serde_json::to_string(&jurybox::Reading::Agreement).unwrap(), "\"agreement\"");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
     /// The logarithm of the variance of an evaluator's scores within a round.

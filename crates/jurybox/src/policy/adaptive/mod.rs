@@ -53,6 +53,7 @@ mod rewards;
 mod spread;
 mod state;
 mod tails;
+mod turn;
 mod uncertainty;
 
 pub use self::doubts::Doubt;
@@ -65,6 +66,7 @@ use self::posterior::Posterior;
 use self::rewards::Label;
 use self::spread::Spread;
 use self::state::{Block, State};
+use self::turn::Turn;
 use super::{Entry, Exploration, Links, Needs, Policy};
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::Pulse;
@@ -133,6 +135,7 @@ impl Policy for Adaptive {
                 ladder: Ladder::new(options.forget),
                 pulses: Ladder::new(true),
                 traces: Ladder::new(true),
+                turn: None,
                 unlabelled: Sample::new(evaluators, (sample / 2).max(2)),
                 labelled: Sample::new(evaluators + 1, sample),
             },
@@ -165,15 +168,14 @@ impl Policy for Adaptive {
 
     /// A change that was not known then, or of which more is known now. It is looked for after every so many rounds.
     fn has_news(&self, then: &Self) -> bool {
-        let rounds = drift::rounds(&self.state.pulses);
-        if !self.options.forget || rounds % LOOK != 0.0 {
+        if !self.options.forget || drift::rounds(&self.state.pulses) % LOOK != 0.0 {
             return false;
         }
+        let turned = |of: &Self| Turn::time(of.state.turn.as_ref());
         let changed = drift::of_scores(&self.state.pulses, self.evaluators).0;
-        let redefined = if rounds % LOOK_AT_REWARDS == 0.0 { self.roughly_redefined(changed) } else { 0 };
-        let since = changed.max(redefined);
+        let since = changed.max(turned(self));
         let after = |of: &Self| drift::rounds_since(&of.state.pulses, since);
-        since > 0 && after(self) > GROWN * after(then)
+        turned(self) > turned(then) || since > 0 && after(self) > GROWN * after(then)
     }
 
     fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
@@ -181,6 +183,10 @@ impl Policy for Adaptive {
         self.state.ladder.at(time, &self.empty.block).scores.observe(scores);
         self.state.pulses.at(time, &self.empty.pulse).observe(scores);
         self.state.unlabelled.offer_all(scores.values(), self.filed(time));
+        if drift::rounds(&self.state.pulses) % LOOK_AT_REWARDS == 0.0 {
+            let found = Turn::of(self.glance_at_rewards());
+            self.state.turn = Turn::later(self.state.turn.take(), found);
+        }
         true
     }
 
@@ -241,13 +247,15 @@ impl Policy for Adaptive {
     /// Fits what the present still resembles.
     fn fit(&self, into: &mut Posterior) {
         let (changed, mut alarms) = drift::of_scores(&self.state.pulses, self.evaluators);
-        let since = if self.options.forget { changed } else { 0 };
-        let mut model = self.model(since, since);
-        let (redefined, of_rewards) = self.watch_rewards(&model, since);
+        let turned = Turn::time(self.state.turn.as_ref());
+        alarms.extend(self.state.turn.iter().flat_map(Turn::alarms).cloned());
+        let (since, mut labels_since) =
+            if self.options.forget { (changed, changed.max(turned)) } else { (0, 0) };
+        let mut model = self.model(since, labels_since);
+        let (found, of_rewards) = self.watch_rewards(&model, changed.max(turned));
         alarms.extend(of_rewards);
-        let mut labels_since = since;
-        if self.options.forget && redefined > since {
-            labels_since = redefined;
+        if self.options.forget && found > labels_since {
+            labels_since = found;
             model = self.model(since, labels_since);
         }
         let tick = self.options.tick.get();
@@ -321,15 +329,17 @@ impl Adaptive {
         rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + model.labels)
     }
 
-    /// Since when rewards mean what they do, as far as can be told without a fit; 0 if they always did.
-    fn roughly_redefined(&self, since: u64) -> u64 {
+    /// The same as far as can be told without a fit, after the last change that is known.
+    fn glance_at_rewards(&self) -> (u64, Vec<Alarm>) {
+        let since = drift::of_scores(&self.state.pulses, self.evaluators).0;
+        let since = since.max(Turn::time(self.state.turn.as_ref()));
         let mut joint = Joint::new(self.evaluators + 1);
-        let rungs = self.state.ladder.rungs().iter().filter(|rung| rung.first >= since);
+        let rungs = self.state.ladder.rungs().iter().filter(|rung| rung.first >= self.filed(since));
         rungs.for_each(|rung| joint.merge(&rung.value.labelled));
-        let Some(value) = rewards::roughly(&joint) else { return 0 };
+        let Some(value) = rewards::roughly(&joint) else { return (0, Vec::new()) };
         let rows = self.traced(since);
         let labels = rows.iter().map(|row| Label::of(row, value(&row.values[..self.evaluators])));
-        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + joint.weight()).0
+        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + joint.weight())
     }
 
     /// Labelled rows of each span of time, from a time on.

@@ -88,14 +88,14 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>
     if labels.len() < FEW {
         return (0, Vec::new());
     }
-    let Some((left, along, spread)) = left_over(&mut labels) else { return (0, Vec::new()) };
+    let Some(left) = LeftOver::of(&mut labels) else { return (0, Vec::new()) };
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by_key(|&at| labels[at].clock);
     let mut times = Vec::new();
     let mut series = [LEAST, LEAST].map(|least| Series { cells: Vec::new(), least });
     for cell in cells(&order, &labels) {
         times.push((labels[cell[0]].clock, labels[cell[cell.len() - 1]].clock));
-        for (series, readings) in series.iter_mut().zip([&left, &along]) {
+        for (series, readings) in series.iter_mut().zip(&left.readings) {
             series.cells.push(summed(cell.iter().map(|&at| (labels[at].count, readings[at]))));
         }
     }
@@ -104,8 +104,8 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>
     for alarm in &mut alarms {
         for reading in [&mut alarm.before, &mut alarm.after] {
             *reading = match alarm.reading {
-                Reading::Slope => 1.0 + *reading * spread.1,
-                _ => *reading * spread.0,
+                Reading::Slope => 1.0 + *reading * left.units[1],
+                _ => *reading * left.units[0],
             };
         }
     }
@@ -126,33 +126,39 @@ fn cells<'a>(order: &'a [usize], labels: &[Label]) -> Vec<&'a [usize]> {
     cells
 }
 
-/// For every label what is left of its reward when what was expected is taken away, in standard deviations; the same times its value's deviate; and what one of
-/// each is in units of the reward, and of its slope.
-fn left_over(labels: &mut [Label]) -> Option<(Vec<f64>, Vec<f64>, (f64, f64))> {
-    labels.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.clock.cmp(&b.clock)));
-    let groups = (labels.len() / ALIKE).clamp(1, GROUPS);
-    let size = labels.len().div_ceil(groups);
-    let rewards: Vec<f64> = labels.iter().map(|label| label.reward).collect();
-    let mut left = less_expected(labels, &rewards, size);
-    // Gross errors are cut, and what that takes away from one side is made up for.
-    let mut sizes: Vec<f64> = left.iter().map(|x| x.abs()).collect();
-    let ninth = sizes.len() * 9 / 10;
-    let (_, within, _) = sizes.select_nth_unstable_by(ninth, f64::total_cmp);
-    let far = FAR * *within;
-    left.iter_mut().for_each(|x| *x = x.clamp(-far, far));
-    let mut left = less_expected(labels, &left, size);
-    let deviation = summed(labels.iter().zip(&left).map(|(label, &x)| (label.count, x))).variance.sqrt();
-    let values = summed(labels.iter().map(|label| (label.count, label.value)));
-    if deviation <= 1e-12 * far || deviation <= 0.0 {
-        return None;
+/// What is left of each label's reward when what was expected is taken away.
+struct LeftOver {
+    /// In standard deviations, by label, and the same times the deviate of its value.
+    readings: [Vec<f64>; 2],
+    /// What one of each is in units of the reward, and of its slope.
+    units: [f64; 2],
+}
+
+impl LeftOver {
+    /// Of labels, which are put in order of their values; none where nothing is left.
+    fn of(labels: &mut [Label]) -> Option<Self> {
+        labels.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.clock.cmp(&b.clock)));
+        let groups = (labels.len() / ALIKE).clamp(1, GROUPS);
+        let size = labels.len().div_ceil(groups);
+        let rewards: Vec<f64> = labels.iter().map(|label| label.reward).collect();
+        let mut left = less_expected(labels, &rewards, size);
+        // Gross errors are cut, and what that takes away from one side is made up for.
+        let mut sizes: Vec<f64> = left.iter().map(|x| x.abs()).collect();
+        let ninth = sizes.len() * 9 / 10;
+        let far = FAR * *sizes.select_nth_unstable_by(ninth, f64::total_cmp).1;
+        left.iter_mut().for_each(|x| *x = x.clamp(-far, far));
+        let mut left = less_expected(labels, &left, size);
+        let deviation = summed(labels.iter().zip(&left).map(|(label, &x)| (label.count, x))).variance.sqrt();
+        if deviation <= 1e-12 * far || deviation <= 0.0 {
+            return None;
+        }
+        left.iter_mut().for_each(|x| *x /= deviation);
+        let values = summed(labels.iter().map(|label| (label.count, label.value)));
+        let scale = if values.variance > 0.0 { 1.0 / values.variance.sqrt() } else { 0.0 };
+        let deviate = |label: &Label| ((label.value - values.mean) * scale).clamp(-FAR_OUT, FAR_OUT);
+        let along = labels.iter().zip(&left).map(|(label, x)| x * deviate(label)).collect();
+        Some(LeftOver { readings: [left, along], units: [deviation, deviation * scale] })
     }
-    left.iter_mut().for_each(|x| *x /= deviation);
-    let spread = values.variance.sqrt();
-    let deviate = |label: &Label| {
-        if spread > 0.0 { ((label.value - values.mean) / spread).clamp(-FAR_OUT, FAR_OUT) } else { 0.0 }
-    };
-    let along = labels.iter().zip(&left).map(|(label, x)| x * deviate(label)).collect();
-    Some((left, along, (deviation, if spread > 0.0 { deviation / spread } else { 0.0 })))
 }
 
 /// Numbers of labels in order of their value, less what is expected of each: the mean of its group, and the slope that groups have within.
@@ -174,11 +180,12 @@ fn less_expected(labels: &[Label], numbers: &[f64], size: usize) -> Vec<f64> {
         }
     }
     let slope = if squares > 0.0 { products / squares } else { 0.0 };
-    let less = |((labels, numbers), mean): ((&[Label], &[f64]), &(f64, f64))| -> Vec<f64> {
+    let mut less = Vec::with_capacity(numbers.len());
+    for ((labels, numbers), mean) in groups().zip(&means) {
         let pairs = labels.iter().zip(numbers);
-        pairs.map(|(label, x)| x - mean.1 - slope * (label.value - mean.0)).collect()
-    };
-    groups().zip(&means).flat_map(less).collect()
+        less.extend(pairs.map(|(label, x)| x - mean.1 - slope * (label.value - mean.0)));
+    }
+    less
 }
 
 /// Number, mean and variance of weighted numbers.

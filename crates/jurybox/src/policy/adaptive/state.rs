@@ -2,6 +2,7 @@
 
 use super::drift::Pulses;
 use super::rewards::Traces;
+use super::turn::Turn;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::{Joint, Moments, Sample, Statistic};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ pub(crate) struct State {
     pub(super) pulses: Pulses,
     /// By which it is seen that rewards do.
     pub(super) traces: Traces,
+    pub(super) turn: Option<Turn>,
     pub(super) unlabelled: Sample,
     /// Scores, then the reward.
     pub(super) labelled: Sample,
@@ -56,6 +58,7 @@ impl Statistic for State {
         self.ladder.merge(&other.ladder);
         self.pulses.merge(&other.pulses);
         self.traces.merge(&other.traces);
+        self.turn = Turn::later(self.turn.take(), other.turn.clone());
         self.unlabelled.merge(&other.unlabelled);
         self.labelled.merge(&other.labelled);
     }
@@ -66,6 +69,7 @@ impl Statistic for State {
             ladder: self.ladder.map(|block| block.reseated(columns)),
             pulses: self.pulses.map(|pulse| pulse.reseated(columns)),
             traces: self.traces.map(|rows| rows.reseated(&labelled)),
+            turn: self.turn.clone(),
             unlabelled: self.unlabelled.reseated(columns),
             labelled: self.labelled.reseated(&labelled),
         }
@@ -80,6 +84,7 @@ impl Statistic for State {
             && self.pulses.is_sound(evaluators)
             && self.traces.is_sound(evaluators + 1)
             && self.traces.rungs().iter().all(|rung| judged(&rung.value))
+            && self.turn.as_ref().is_none_or(Turn::is_sound)
             && self.unlabelled.is_sound(evaluators)
             && self.labelled.is_sound(evaluators + 1)
             && judged(&self.labelled)
