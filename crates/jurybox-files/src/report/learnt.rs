@@ -62,7 +62,8 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
     let weights = together(&weights.collect::<Vec<_>>(), evaluators);
     let alarm = |alarm: &jurybox::Alarm| {
         let whom = if alarm.evaluator.is_some() { "runs it" } else { "gives the verdicts" };
-        capital(&alarm.sentence(jury.evaluators(), |at| format!("time {at}"))) + &format!(". Ask whoever {whom}.")
+        capital(&alarm.sentence(jury.evaluators(), |at| format!("time {at}")))
+            + &format!(". Ask whoever {whom}.")
     };
     Policy {
         name: jury.spec().to_string(),
@@ -86,7 +87,10 @@ fn sentence(doubt: &jurybox::Doubt) -> String {
 /// The same with a capital letter.
 fn capital(words: &str) -> String {
     let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().collect::<String>() + letters.as_str()).unwrap_or_default()
+    letters
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>() + letters.as_str())
+        .unwrap_or_default()
 }
 
 /// Evaluators that are one have one weight, what they add together: how it is split between them is nobody's knowledge, and the

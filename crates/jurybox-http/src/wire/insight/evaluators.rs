@@ -102,11 +102,7 @@ impl From<Evaluated> for EvaluatorNow {
             noise: evaluator.noise.and_then(finite),
             coverage: evaluator.coverage,
             redundancy: evaluator.closest.map(|(with, correlation)| Redundancy { with, correlation }),
-            drift: evaluator
-                .alarms
-                .iter()
-                .map(Into::into)
-                .collect(),
+            drift: evaluator.alarms.iter().map(Into::into).collect(),
         }
     }
 }
