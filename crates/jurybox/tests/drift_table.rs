@@ -246,13 +246,15 @@ fn delays() {
     }
 }
 
+/// What becomes of a reward.
+type Turn = fn(f64) -> f64;
+
 #[test]
 #[ignore = "a table, for minutes"]
 fn rewards_that_change() {
     println!(
         "rounds until an alarm after rewards have changed, {K} labels a round: median, most; brackets that hold it"
     );
-    type Turn = fn(f64) -> f64;
     let turns: [(&str, Verdict, Turn); 4] = [
         ("half a unit lower", Verdict::Number, |r| r - 0.5),
         ("a unit lower", Verdict::Number, |r| r - 1.0),
