@@ -146,7 +146,7 @@ class Jury:
         """The same, each as mean, low and high of an interval that holds with probability `level` what endless verdicts on the items learnt
         from would give; low and high are infinite where the labels cannot tell yet."""
     def alarms(self) -> list[Alarm]:
-        """Evaluators that are not what they were, where the policy watches for that: ``adaptive(forget=true)``."""
+        """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
     def reseat(self, evaluators: Sequence[str], *, invert: Sequence[str] = ...) -> None:
         """Seats other evaluators in place of these: what was learnt stays with the names, newcomers begin with nothing."""
     def to_json(self) -> str:
@@ -208,7 +208,7 @@ class Fitted:
     def sigma(self) -> dict[str, float] | None:
         """The noise levels in use by name, where the policy uses any; otherwise nothing."""
     def alarms(self) -> list[Alarm]:
-        """Evaluators that are not what they were, where the policy watches for that."""
+        """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
     def to_sql(self, dialect: str = "duckdb") -> str:
         """The value of an item as an expression of SQL over columns named as the evaluators: ``duckdb`` or ``postgresql``.
 

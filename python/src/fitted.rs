@@ -188,13 +188,13 @@ impl Fitted {
         Ok(Some(dict))
     }
 
-    /// Evaluators that are not what they were: one dict each.
+    /// What is not what it was, evaluators or rewards: one dict each.
     pub(crate) fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for alarm in self.fitted.alarms() {
             let about = serde_json::to_value(alarm).unwrap_or_default();
             let dict = crate::json::to_python(py, &about)?;
-            dict.set_item("evaluator", &self.names[alarm.evaluator])?;
+            dict.set_item("evaluator", alarm.evaluator.map(|at| &self.names[at]))?;
             list.append(dict)?;
         }
         Ok(list)

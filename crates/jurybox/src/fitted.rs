@@ -350,7 +350,7 @@ impl Fitted {
         self.0.rank.sigma()
     }
 
-    /// Evaluators that are not what they were, where the policy watches for that: `adaptive(forget=true)`.
+    /// Evaluators, or rewards, that are not what they were, where the policy watches for that, as `adaptive` does.
     pub fn alarms(&self) -> &[Alarm] {
         self.0.rank.alarms()
     }

@@ -49,6 +49,8 @@ pub(super) struct Seen {
     pub(super) evaluated: Vec<Evaluated>,
     /// What is to be doubted of what was learnt.
     pub(super) doubts: Vec<String>,
+    /// What has changed about the verdicts themselves.
+    pub(super) redefined: Vec<jurybox::Alarm>,
     pub(super) learnt_from: u64,
     pub(super) best: Vec<Explained>,
     pub(super) happened: Vec<Happened>,
@@ -102,6 +104,7 @@ impl Seen {
             skipped,
             found: queue.found()?,
             evaluated,
+            redefined: model.iter().flat_map(jurybox_server::Model::redefined).cloned().collect(),
             doubts: model.as_ref().map(jurybox_server::Model::doubts).unwrap_or_default(),
             learnt_from: model.map_or(0, |model| model.seen.used),
             best,

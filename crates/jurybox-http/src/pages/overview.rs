@@ -67,7 +67,9 @@ pub(super) async fn page(
 
 /// How much a queue wants to be looked at.
 fn badness(seen: &Seen) -> u8 {
-    let changed = !seen.doubts.is_empty() || seen.evaluated.iter().any(|of| !of.alarms.is_empty());
+    let changed = !seen.doubts.is_empty()
+        || !seen.redefined.is_empty()
+        || seen.evaluated.iter().any(|of| !of.alarms.is_empty());
     let waits = seen.pulse.oldest.is_some_and(|oldest| seen.now - oldest > DAY);
     u8::from(changed) * 4 + u8::from(seen.pulse.due > 0) * 2 + u8::from(waits)
 }
@@ -183,16 +185,20 @@ fn ends(interval: Interval) -> String {
     between(Interval { mean: f64::NAN, ..interval })
 }
 
-/// What has changed about evaluators.
+/// What has changed about evaluators, and about verdicts.
 pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
-    let changed = seen.evaluated.iter().flat_map(|of| of.alarms.iter().map(move |alarm| (&of.name, alarm)));
+    let evaluators =
+        seen.evaluated.iter().flat_map(|of| of.alarms.iter().map(move |alarm| (of.name.as_str(), alarm)));
+    let verdicts = seen.redefined.iter().map(|alarm| ("What verdicts say", alarm));
+    let time = |seconds: u64| moment(seconds.cast_signed().saturating_mul(SECOND), seen.now);
     html! {
         ul class="alarms" {
             @for doubt in &seen.doubts { li { span class="warn" { "! " (doubt) } } }
-            @for (evaluator, alarm) in changed {
+            @for (what, alarm) in verdicts.chain(evaluators) {
                 li {
-                    span class="warn" { "! " (evaluator) " changed" }
-                    " at " (moment(alarm.since.cast_signed() * SECOND, seen.now)) " (" (sure(alarm.confidence)) " sure): "
+                    span class="warn" { "! " (what) " changed" }
+                    @if alarm.since == alarm.until { " at " (time(alarm.since)) } @else { " between " (time(alarm.since)) " and " (time(alarm.until)) }
+                    " (" (sure(alarm.confidence)) " sure): "
                     (reading(alarm)) ", " a href={ "/q/" (name) "#evaluators" } { "see" }
                 }
             }
@@ -200,11 +206,13 @@ pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
     }
 }
 
-/// What changed, in units that people know: the standard deviation of its scores, or their correlation with the others'.
+/// What changed, in units that people know: the standard deviation of its scores, their correlation with the others', or rewards.
 fn reading(alarm: &jurybox::Alarm) -> String {
     let (what, unit): (&str, fn(f64) -> f64) = match alarm.reading {
         jurybox::Reading::Spread => ("spread", |log_variance| (log_variance / 2.0).exp()),
         jurybox::Reading::Agreement => ("agreement with the others", f64::tanh),
+        jurybox::Reading::Reward => ("above what was expected by", |reward| reward),
+        jurybox::Reading::Slope => ("more where one more was expected", |slope| slope),
     };
     let [before, after] = [alarm.before, alarm.after].map(|value| rounded(unit(value)));
     format!("{what} {before} → {after}")

@@ -106,6 +106,11 @@ impl Queue {
 }
 
 impl Model {
+    /// What has changed about the verdicts themselves.
+    pub fn redefined(&self) -> impl Iterator<Item = &Alarm> {
+        self.fitted.alarms().iter().filter(|alarm| alarm.evaluator.is_none())
+    }
+
     /// What is to be doubted of what it has learnt, in words.
     pub fn doubts(&self) -> Vec<String> {
         self.fitted.doubts().iter().map(ToString::to_string).collect()
@@ -214,7 +219,7 @@ impl Model {
                     .fitted
                     .alarms()
                     .iter()
-                    .filter(|alarm| fits && alarm.evaluator == j)
+                    .filter(|alarm| fits && alarm.evaluator == Some(j))
                     .cloned()
                     .collect(),
             })
