@@ -25,6 +25,7 @@ from ._cells import (
     pandas_numeric,
     readable,
     whole_objects,
+    within_its_bytes,
 )
 from ._errors import Error
 
@@ -254,6 +255,9 @@ class Polars(Given):
 
 class Arrow(Given):
     """A table or a batch of pyarrow."""
+
+    def __init__(self, native: Any) -> None:
+        super().__init__(within_its_bytes(native))
 
     @property
     def names(self) -> list[str]:

@@ -142,6 +142,75 @@ def test_payloads_are_what_they_say() -> None:
             item_of({"id": "p", "payload": odd})
 
 
+def in_itself() -> dict[str, Any]:
+    payload: dict[str, Any] = {}
+    payload["self"] = payload
+    return payload
+
+
+def deep(levels: int) -> Any:
+    return [] if levels == 0 else [deep(levels - 1)]
+
+
+#: What no server understands, or what would be something else when it arrives.
+UNSENDABLE: dict[str, Any] = {
+    "half a letter": {"text": "a\ud800b"},
+    "half a letter as a key": {"\udc00": 1},
+    "in itself": in_itself(),
+    "very deep": deep(600),
+    "deep": deep(200),
+    "many bits": 1 << 70,
+    "more digits than Python writes": 10**5000,
+    "a span of time": np.timedelta64(3, "s"),
+    "a frame": pd.DataFrame({"a": [1]}),
+    "bytes": b"x",
+}
+
+
+def test_a_payload_that_cannot_be_sent_keeps_no_other_out(address: str) -> None:
+    with jb.Client(address, patience=2.0) as client:
+        posts = client.queue("odd")
+        posts.put(["spam"], policy="average", k=3)
+        items: list[dict[str, Any]] = [{"id": f"fine{at}", "scores": {"spam": at}} for at in range(50)]
+        odd = [{"id": name, "payload": payload} for name, payload in UNSENDABLE.items()]
+        # The last two are for the server to refuse: it knows no such field, and takes no such tags.
+        odd += [{"id": "unknown field", "txt": "x"}, {"id": "odd tags", "tags": {"language": ["en"]}}, {"id": "large", "payload": "x" * (20 << 20)}]
+        for at, one in enumerate(odd):
+            items.insert(at * 4, one)
+        answer = posts.add(items, strict=False)
+        assert answer["accepted"] == 50
+        assert {each["id"] for each in answer["rejected"]} == {one["id"] for one in odd}
+        assert all(each["why"] for each in answer["rejected"])
+        with pytest.raises(NotTaken, match=f"{len(odd)} items not taken"):
+            posts.add(items)
+        said = posts.verdicts(
+            [
+                {"id": "v1", "item": "fine1", "reviewer": "ann", "reward": 1},
+                {"id": "v2", "item": "fine2", "reviewer": "half\ud800", "reward": 1},
+                {"id": "v3", "item": "fine3", "reviewer": "ann", "reward": 1, "colour": "red"},  # type: ignore[typeddict-unknown-key]
+                {"id": "v4", "item": "fine4", "reviewer": "ann", "reward": 0},
+            ],
+            strict=False,
+        )
+        assert said["accepted"] == 2 and {each["id"] for each in said["rejected"]} == {"v2", "v3"}
+        # Where it is about all of them it is said so, and not of each.
+        with pytest.raises(jb.client.ServerError, match="txt") as told:
+            posts.add([{"id": at, "txt": "x"} for at in range(400)])
+        assert told.value.status == 422 and not isinstance(told.value, NotTaken)
+
+
+def test_what_would_be_something_else_is_refused() -> None:
+    assert plain(np.array(5)) == 5 and plain(np.array("a")) == "a" and plain(np.array(np.nan)) is None
+    assert plain(1 << 63) == 1 << 63 and plain(-(1 << 63)) == -(1 << 63)
+    for name, payload in UNSENDABLE.items():
+        if name in ("in itself", "very deep", "deep"):
+            continue
+        with pytest.raises(jb.Error, match="item `p`: payload"):
+            item_of({"id": "p", "payload": payload})
+    with pytest.raises(jb.Error, match="id= has half of a letter"):
+        item_of({"id": "\ud800"})
+
+
 def test_what_are_no_mappings_is_said() -> None:
     with pytest.raises(jb.Error, match=r"frame.to_dict\('records'\)"):
         item_of("id")  # what the rows of a frame are to whoever goes over it
