@@ -132,7 +132,10 @@ def _column_of(given: Any) -> Any:
     import narwhals.stable.v2 as nw
 
     series = nw.from_native(given, series_only=True, pass_through=True)
-    return series.to_numpy() if isinstance(series, nw.Series) else None
+    if not isinstance(series, nw.Series):
+        return None
+    # Numpy has no whole numbers of that width.
+    return (series.cast(nw.Float64()) if series.dtype in (nw.Int128, nw.UInt128) else series).to_numpy()
 
 
 def _array(given: Any, what: str) -> np.ndarray[Any, Any]:

@@ -173,7 +173,7 @@ def test_a_payload_that_cannot_be_sent_keeps_no_other_out(address: str) -> None:
         posts.put(["spam"], policy="average", k=3)
         items: list[dict[str, Any]] = [{"id": f"fine{at}", "scores": {"spam": at}} for at in range(50)]
         odd = [{"id": name, "payload": payload} for name, payload in UNSENDABLE.items()]
-        # The last two are for the server to refuse: it knows no such field, and takes no such tags.
+        # The last are for the server to refuse: it knows no such field, takes no such tags, and not so many bytes.
         odd += [{"id": "unknown field", "txt": "x"}, {"id": "odd tags", "tags": {"language": ["en"]}}, {"id": "large", "payload": "x" * (20 << 20)}]
         for at, one in enumerate(odd):
             items.insert(at * 4, one)
@@ -193,10 +193,44 @@ def test_a_payload_that_cannot_be_sent_keeps_no_other_out(address: str) -> None:
             strict=False,
         )
         assert said["accepted"] == 2 and {each["id"] for each in said["rejected"]} == {"v2", "v3"}
-        # Where it is about all of them it is said so, and not of each.
-        with pytest.raises(jb.client.ServerError, match="txt") as told:
-            posts.add([{"id": at, "txt": "x"} for at in range(400)])
-        assert told.value.status == 422 and not isinstance(told.value, NotTaken)
+
+
+class Strict(http.server.BaseHTTPRequestHandler):
+    """A server that refuses a body as a whole for one item in it."""
+
+    asked = 0
+
+    def do_POST(self) -> None:
+        Strict.asked += 1
+        items = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["items"]
+        bad = [item["id"] for item in items if item.get("payload") == "bad"]
+        said = {"detail": f"not understood: {bad[0]}"} if bad else {"accepted": len(items), "updated": 0, "unchanged": 0, "rejected": []}
+        body = json.dumps(said).encode()
+        self.send_response(400 if bad else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_what_a_server_refuses_as_a_whole_is_found_out_one_by_one() -> None:
+    with http.server.HTTPServer(("127.0.0.1", 0), Strict) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with jb.Client(f"http://127.0.0.1:{server.server_port}", patience=1.0) as client:
+            odd = {7, 500, 999}
+            answer = client.queue("q").add([{"id": at, "payload": "bad" if at in odd else "fine"} for at in range(1000)], strict=False)
+            assert answer["accepted"] == 997
+            assert [(each["id"], each["why"]) for each in answer["rejected"]] == [(str(at), f"not understood: {at} (400)") for at in sorted(odd)]
+            assert Strict.asked < 80
+            # Where it is about all of them it is said so, and not found out of each.
+            Strict.asked = 0
+            with pytest.raises(jb.client.ServerError, match="not understood") as told:
+                client.queue("q").add([{"id": at, "payload": "bad"} for at in range(1000)])
+            assert told.value.status == 400 and not isinstance(told.value, NotTaken)
+            assert Strict.asked < 300
+        server.shutdown()
 
 
 def test_what_would_be_something_else_is_refused() -> None:

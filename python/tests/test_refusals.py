@@ -256,7 +256,7 @@ def test_what_a_notebook_trips_over_says_what_to_do() -> None:
             call()
         assert (caught.value.code, caught.value.column) == ("unknown-column", "post")
     with pytest.raises(jb.Error, match="item 1, evaluator `spam`: 'N/A' is not a number; the columns of frames may be text"):
-        jb.learn(frame).predict(frame.to_dict("records"))
+        jb.learn(frame).predict(frame.to_numpy())
 
 
 @pytest.mark.parametrize("made", [pd.DataFrame, lambda columns: pd.DataFrame(columns, dtype=object), pl.DataFrame, pa.table], ids=["pandas", "objects", "polars", "pyarrow"])
@@ -268,7 +268,7 @@ def test_what_a_jury_learns_from_it_can_be_asked_about(made: Any) -> None:
     numbers = {"spam": np.where(np.arange(60) == 3, np.nan, spam), "abuse": np.where(np.arange(60) == 5, np.nan, abuse)}
     verdict = {"verdict": (spam > 0.5).astype(float)}
     frame = made({**text, **verdict})
-    jury = jb.learn(frame, reward="verdict", policy="lin-ucb")
+    jury = jb.learn(frame, reward="verdict")
     asked = [jury.values, jury.fit().values, lambda rows: jury.predict(rows)[0], lambda rows: jury.contributions(rows)[1], lambda rows: jury.probabilities(rows, 3)]
     for ask in asked:
         np.testing.assert_allclose(ask(frame), ask(made({**numbers, **verdict})), rtol=1e-12)

@@ -112,7 +112,9 @@ def test_a_column_that_is_not_used_need_not_be_text(kind: str) -> None:
     asked = {"k": 3, "policy": "average", "ignore": ["verdict", "p", "post"]}
     best = jb.rank(rows, **asked)
     assert best["post"].equals(jb.rank(whole, **asked)["post"])
-    assert best["name"].cast(name.type).equals(pa.chunked_array([name]).take(best["post"]))
+    if kind in PLAIN:
+        cells = LONG if kind == "long view" else CELLS
+        assert best["name"].cast(pa.large_binary()).to_pylist() == [cells[row] for row in best["post"].to_pylist()]
     picks = jb.pick(rows, k=3, id="post", state=jb.Jury(["spam", "abuse"]), ignore=["verdict", "p"])
     assert len(picks) == 3
     assert jb.learn(rows, reward="verdict", ignore=["p", "post"]).to_json() == jb.learn(whole, reward="verdict", ignore=["p", "post"]).to_json()
@@ -156,18 +158,16 @@ def offsets(places: list[int], bytes_: bytes = b"abc") -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(places) - 1, [None, pa.py_buffer(np.array(places, np.int32)), pa.py_buffer(bytes_)])
 
 
+#: What pyarrow itself makes a table of; it looks at first and last offsets alone.
 UNSOUND: dict[str, Callable[[], pa.Array]] = {
-    "beyond the bytes": lambda: offsets([0, 1, 2, 1 << 30]),
     "back and forth": lambda: offsets([0, 3, 1, 3]),
     "far and back": lambda: offsets([0, 1 << 30, 2, 3]),
-    "below zero": lambda: offsets([-5, 1, 2, 3]),
-    "below zero at last": lambda: offsets([0, 1, 2, -3]),
     "half of a letter": lambda: offsets([0, 1, 2, 3], "aü".encode()),
     "key beyond the dictionary": lambda: pa.DictionaryArray.from_arrays(pa.array([0, 1, 900], pa.int32()), pa.array(["a", "b"]), safe=False),
     "key below zero": lambda: pa.DictionaryArray.from_arrays(pa.array([0, 1, -7], pa.int32()), pa.array(["a", "b"]), safe=False),
     "view of no buffer": lambda: pa.Array.from_buffers(pa.string_view(), 3, [None, pa.py_buffer(np.array([20, 0, 9, 0] * 3, np.int32))]),
-    "list of nothing": lambda: pa.Array.from_buffers(
-        pa.list_(pa.int64()), 3, [None, pa.py_buffer(np.array([0, 1, 2, 1 << 20], np.int32))], children=[pa.array([1, 2, 3])]
+    "list that goes back": lambda: pa.Array.from_buffers(
+        pa.list_(pa.int64()), 3, [None, pa.py_buffer(np.array([0, 1 << 20, 2, 3], np.int32))], children=[pa.array([1, 2, 3])]
     ),
 }  # fmt: skip
 
@@ -185,6 +185,19 @@ def test_what_points_nowhere_is_refused(kind: str) -> None:
         with pytest.raises(jb.Error) as caught:
             call()
         assert caught.value.code in ("arrow", "not-utf8") and "name" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", UNSOUND)
+def test_what_is_not_used_is_refused_before_anybody_follows_it(kind: str) -> None:
+    rows = pa.table({"name": UNSOUND[kind](), "spam": [0.1, 0.2, 0.3], "post": [1, 2, 3]})
+    calls = (lambda: jb.rank(rows, k=3, policy="average", ignore="post"), lambda: jb.pick(rows, k=3, id="post", state=jb.Jury(["spam"])))
+    for call in calls:
+        if kind == "half of a letter":
+            assert call().num_rows == 3
+            continue
+        with pytest.raises(jb.Error, match="column `name` is damaged") as caught:
+            call()
+        assert (caught.value.code, caught.value.column) == ("arrow", "name")
 
 
 def test_sound_arrays_of_every_kind_come_through() -> None:
