@@ -100,8 +100,9 @@ def plain(value: Any, where: str = "") -> Any:
         return None
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    # Spans of time are whole numbers to numpy, and to nobody who reads them without their unit.
-    if isinstance(value, (Integral, np.integer)) and not isinstance(value, np.timedelta64):
+    if isinstance(value, np.timedelta64):  # a whole number to numpy, and to nobody who reads it without its unit
+        _no_word(value, where)
+    if isinstance(value, (Integral, np.integer)):
         return _in_64_bits(int(value), where)
     if isinstance(value, (float, np.floating, Decimal)):
         return _finite(value, where or "a number", code="json")

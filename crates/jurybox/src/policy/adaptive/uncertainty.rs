@@ -52,10 +52,15 @@ impl Uncertainty {
     }
 
     /// Whether neither noise nor any feature moves a reward from their mean by more than rounding does. (Noise alone would not tell:
-    /// rewards that lie on a line have none, and those that are all alike have what the rounding of their mean leaves.)
+    /// rewards that lie on a line have none, and those that are all alike have what the rounding of their mean leaves.) Where there is
+    /// not even that, the regression has no unit to go by: it takes 1, and knows of noise what its prior says.
     fn rewards_are_alike(&self, model: &Model) -> bool {
+        let by_prior_alone = 1.0 / (model.labels + 1.0);
+        if self.noise <= 0.0 || (self.noise / by_prior_alone - 1.0).abs() <= ROUNDING {
+            return true;
+        }
         let mean = model.intercept + dot(&model.weights, &model.centre);
-        let moved = self.noise.max(0.0).sqrt() + model.weights.iter().map(|w| w.abs()).sum::<f64>();
+        let moved = self.noise.sqrt() + model.weights.iter().map(|w| w.abs()).sum::<f64>();
         moved <= ROUNDING * mean.abs()
     }
 
@@ -119,9 +124,9 @@ mod tests {
     use crate::{Evaluators, Example, Jury, Spec};
 
     /// The width of the interval of an item, by a jury that was told these rewards of as many items.
-    fn width(rewards: impl Fn(usize) -> f64) -> f64 {
+    fn width(labels: usize, rewards: impl Fn(usize) -> f64) -> f64 {
         let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::new(["a", "b", "c"]).unwrap()).unwrap();
-        for i in 0..60 {
+        for i in 0..labels {
             let row = [i * 7 % 13, i * 5 % 11, i * 3 % 17].map(|x| x as f64 / 17.0);
             jury.learn(&[Example { scores: &row, reward: rewards(i), receipt: None }], 0).unwrap();
         }
@@ -134,13 +139,15 @@ mod tests {
     #[test]
     fn rewards_that_are_all_alike_say_nothing_of_how_far_others_lie() {
         for same in [0.0, 0.3, 1.0, 1.0 / 3.0, -7e9, 1e-9] {
-            assert_eq!(width(|_| same), f64::INFINITY, "{same}");
+            for labels in [2, 3, 8, 60] {
+                assert_eq!(width(labels, |_| same), f64::INFINITY, "{labels} of {same}");
+            }
         }
         // On a line, or nearly alike, they differ all the same.
         let others: [fn(usize) -> f64; 3] =
             [|i| (i * 7 % 13) as f64, |i| 1.0 + 1e-6 * (i % 2) as f64, |i| 0.3 + 0.1 * (i % 5) as f64];
         for other in others {
-            let width = width(other);
+            let width = width(60, other);
             assert!(width.is_finite() && width > 0.0, "{width}");
         }
     }
