@@ -1,11 +1,11 @@
 //! What ranks: a fit that never changes.
 
-use crate::arrays;
+use crate::arrays::{self, is_wide};
 use crate::errors::{Error, Result, refused};
 use crate::jury::generator;
 use crate::large;
 use crate::picks::Picks;
-use crate::whole;
+use crate::{whole, work};
 use jurybox::options::Fraction;
 use jurybox::{Direction, Interval, Links, Scratch};
 use numpy::{PyArray1, PyArray2};
@@ -229,8 +229,12 @@ impl Fitted {
     }
 
     #[staticmethod]
-    fn _from_bytes(bytes: &[u8]) -> Result<Fitted> {
-        Ok(Fitted::of(&jurybox::Jury::from_bytes(bytes)?))
+    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<Fitted> {
+        let jury = jurybox::Jury::from_bytes(bytes)?;
+        if is_wide(jury.evaluators().len()) {
+            return work::run(py, None, move |_| -> Result<Fitted> { Ok(Fitted::of(&jury)) });
+        }
+        Ok(py.detach(|| Fitted::of(&jury)))
     }
 }
 
