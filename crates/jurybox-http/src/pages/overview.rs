@@ -124,7 +124,7 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
 /// as little is known of them, whatever was caught here, there is no line.
 pub(super) fn others(seen: &Seen) -> Vec<(&'static str, usize, Interval)> {
     let (plain, random) = (seen.found.plain_mean.mean, seen.found.random.mean);
-    let known = [("plain mean at most", 6, plain), ("chance at most", 3, random)];
+    let known = [("plain mean max", 6, plain), ("chance max", 3, random)];
     let known = known.into_iter().filter_map(|(name, style, mean)| Some((name, style, mean?)));
     let (low, high) = seen.scale();
     // NaN is not known either.
@@ -195,11 +195,10 @@ pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
                 @let since = of.changed_since().map(|since| moment(since, seen.now)).unwrap_or_default();
                 @let surest = of.alarms.iter().map(|alarm| alarm.confidence).fold(0.0, f64::max);
                 li {
-                    span class="warn" { "! " (of.name) " changed" }
-                    @if let Some(raised) = of.raised { ": alarm since " (moment(raised.at, seen.now)) ", by scores from " (since) " on" } @else { " about " (since) }
-                    " (" (sure(surest)) " sure). "
+                    span class="warn" { "! " (of.name) " changed" } " (" (sure(surest)) " sure): "
                     @for (at, alarm) in of.alarms.iter().enumerate() { @if at > 0 { ", " } (reading(alarm)) }
-                    ". " a href={ "/q/" (name) "#evaluators" } { "see" }
+                    @if let Some(raised) = of.raised { " · alarm since " (moment(raised.at, seen.now)) ", by scores from " (since) " on" } @else { " · about " (since) }
+                    " · " a href={ "/q/" (name) "#evaluators" } { "see" }
                 }
             }
         }

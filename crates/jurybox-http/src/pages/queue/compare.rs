@@ -80,7 +80,8 @@ pub(super) fn panel(view: &View<'_>) -> Markup {
         @if now.verdicts + before.verdicts == 0 {
             p class="small" { "Nobody has given a verdict in these two: what was caught in one will stand beside the other." }
         } @else {
-            (chart(seen, range, (begin, length / parts, parts)))
+            // Of a queue that has just begun there is nothing to be seen but that.
+            @if seen.now - seen.whole_since() > 3 * (length / parts) { (chart(seen, range, (begin, length / parts, parts))) }
             (table(range, &now, &before, seen.scale()))
             @if let Some(since) = seen.looked_since().filter(|since| *since > begin - length) {
                 p class="small" { "Only the last " (count(seen.worked.len() as u64)) " verdicts are looked at: they go back " (span((seen.now - since) as f64 / SECOND as f64)) "." }
@@ -137,5 +138,5 @@ fn chart(seen: &Seen, range: Range, (begin, step, parts): (i64, i64, i64)) -> Ma
         y_scale: Scale::Linear,
         curves,
     };
-    html! { div class="plot" { (PreEscaped(plot.in_both(&Frame::from_zero(900.0, 200.0, 150.0)))) } }
+    html! { div class="plot" { (PreEscaped(plot.in_both(&Frame::from_zero(640.0, 200.0, 110.0)))) } }
 }

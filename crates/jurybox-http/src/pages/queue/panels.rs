@@ -93,8 +93,13 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
         }
         p class="small" {
             @if view.seen.learnt_from == 0 { "No verdict was learnt from yet: the order goes by a guess from the scores alone. " } @else { "Learnt from " (count(view.seen.learnt_from)) " verdicts. " }
-            "Influence: weight times how much its scores vary among the last items, as a share of all. Bars: what a score that is one standard deviation higher adds, with whiskers that hold in 9 of 10 cases what endless verdicts on the items judged would show; none where the verdicts cannot tell yet. Of all items it may be another, where the best are judged and verdicts are yes and no. Weight: what a unit of its score adds, which cannot be compared between units. " (noise) "Seen: the share of items it has scored."
             @if !view.caller.may(Role::Admin) { " To mute takes the role admin." }
+        }
+        details {
+            summary { "How to read it" }
+            p class="small" {
+            "Influence: weight times how much its scores vary among the last items, as a share of all. Bars: what a score that is one standard deviation higher adds, with whiskers that hold in 9 of 10 cases what endless verdicts on the items judged would show; none where the verdicts cannot tell yet. Of all items it may be another, where the best are judged and verdicts are yes and no. Weight: what a unit of its score adds, which cannot be compared between units. " (noise) "Seen: the share of items it has scored."
+            }
         }
     }
 }
@@ -129,11 +134,11 @@ pub(super) fn missed(view: &View<'_>) -> Markup {
     let share =
         |missed: f64| if missed + found.caught > 0.0 { missed / (missed + found.caught) } else { 0.0 };
     let (low, high) = (share(missed.low), share(missed.high));
-    let x = |share: f64| format!("{:.1}", 4.0 + share * 292.0);
+    let x = |share: f64| format!("{:.1}", 4.0 + share * 352.0);
     let title = format!("between {} and {} missed", percent(low), percent(high));
     html! {
         p { "Between " b { (percent(low)) } " and " b { (percent(high)) } " of what there was to catch is still out there." }
-        svg viewBox="0 0 300 40" role="img" aria-label=(title) {
+        svg viewBox="0 0 360 40" role="img" aria-label=(title) {
             title { (title) }
             path d={ "M" (x(0.0)) " 12H" (x(1.0)) } stroke="var(--hairline)" stroke-width="4" stroke-linecap="round" {}
             path d={ "M" (x(low)) " 12H" (x(high)) } stroke="var(--accent)" stroke-width="4" stroke-linecap="round" {}
@@ -165,21 +170,21 @@ pub(super) fn top(view: &View<'_>) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of the next in line" {
             table {
-                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th { "why" } th { "value" } th { "expected" } } }
+                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th { "why" } th class="value" { "value" } th { "expected" } } }
                 tbody {
                     @for (place, of) in best.iter().enumerate() {
                         tr {
                             td { (place + 1) }
                             td class="name" { (events::item(view.queue, &of.item.id)) }
                             td class="bar" { @if of.contributions.is_some() { (why::bar(&shares(of), &names, largest, 180.0)) } @else { "–" } }
-                            td { (values[place]) }
+                            td class="value" { (values[place]) }
                             td { (expected[place]) }
                         }
                     }
                 }
             }
         }
-        p class="small" { "Right of the line: what evaluators add to an item's value; left: what they take away. The name is under the pointer." }
+        p class="small" { "Right of the line: what evaluators add to an item's value; left: what they take away. The name is under the pointer. Value: what the order is by. Expected: what it is worth, within the scale." }
     }
 }
 
