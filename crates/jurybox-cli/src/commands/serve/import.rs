@@ -102,7 +102,7 @@ impl Import {
         }
         if !intake.answers().is_empty() {
             say(format_args!(
-                "note: {} looks like the answer, and is neither a score nor shown: pass --golden COLUMN to hold reviewers against it, --show COLUMN to show it",
+                "note: neither a score nor shown, for it looks like the answer: {}; pass --golden COLUMN to hold reviewers against it, --show COLUMN to show it",
                 intake.answers().join(", ")
             ));
         }
