@@ -1,7 +1,7 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
 use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen};
-use super::format::{amount, between, count, moment, now, rounded, span, sure};
+use super::format::{amount, between, count, moment, now, rounded, span, stretch, sure};
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::guard::Caller;
@@ -155,7 +155,7 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     let plot = Plot {
         title: String::new(),
         x_label: x_label.into(),
-        y_label: format!("caught in {}", span(bins.length as f64 / SECOND as f64)),
+        y_label: format!("caught in {}", stretch(bins.length)),
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         curves,

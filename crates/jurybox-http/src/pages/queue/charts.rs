@@ -1,8 +1,8 @@
 //! The drawings of a queue.
 
 use super::super::alike::ENOUGH;
-use super::super::figures::{Bins, SECOND, quantile, reliability as groups, unit};
-use super::super::format::{between, span};
+use super::super::figures::{Bins, quantile, reliability as groups, unit};
+use super::super::format::{between, stretch};
 use super::super::overview::{against, others};
 use super::View;
 use jurybox::Interval;
@@ -127,7 +127,7 @@ pub(super) fn delay(view: &View<'_>) -> Markup {
         let took = |all: &[f64]| quantile(&mut all.to_vec(), share).unwrap_or(f64::NAN);
         Curve::new(name, places.iter().zip(&bins.each).map(|(x, (_, all))| (*x, took(all))).collect())
     };
-    let label = format!("seconds, in {}", span(bins.length as f64 / SECOND as f64));
+    let label = format!("seconds, in {}", stretch(bins.length));
     let frame = Frame::from_zero(900.0, 200.0, 150.0);
     html! {
         (drawn(&plot(x_label, &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame))

@@ -1,7 +1,7 @@
 //! The last day, week or month, against the one before.
 
 use super::super::figures::{DAY, SECOND, Seen, mean_within, quantile};
-use super::super::format::{amount, between, count, span};
+use super::super::format::{amount, between, count, span, stretch};
 use super::View;
 use jurybox_draw::{Curve, Frame, Plot, Scale};
 use maud::{Markup, PreEscaped, html};
@@ -133,7 +133,7 @@ fn chart(seen: &Seen, range: Range, (begin, step, parts): (i64, i64, i64)) -> Ma
     let plot = Plot {
         title: String::new(),
         x_label: x_label.into(),
-        y_label: format!("caught in {}", span(step as f64 / SECOND as f64)),
+        y_label: format!("caught in {}", stretch(step)),
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         curves,
