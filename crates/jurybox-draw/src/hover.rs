@@ -7,7 +7,7 @@ use crate::svg::{Svg, px};
 use std::fmt::Write;
 
 /// Closer than this a hand cannot tell strips apart.
-const NARROWEST: f64 = 12.0;
+const NARROWEST: f64 = 14.0;
 /// Longer texts run off the screen.
 const MOST_LINES: usize = 14;
 /// Up to so many lines strips are as narrow as they may be; more lines take wider strips, so that what a drawing tells does not outweigh it.

@@ -68,12 +68,14 @@ pub struct Frame {
     /// other. Otherwise zero belongs to the picture, a far reference does not, and intervals are bands.
     pub tight: bool,
     ground: Ground,
+    /// Whether there is a pointer under which values show. A phone has none.
+    hover: bool,
 }
 
 impl Frame {
     /// A large picture with zero in it.
     const FULL: Frame =
-        Frame { width: 860.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page };
+        Frame { width: 860.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page, hover: true };
 
     /// A picture with its axes close around what it shows.
     ///
@@ -81,7 +83,7 @@ impl Frame {
     /// assert!(jurybox_draw::Frame::tight(320.0, 200.0, 0.0).tight);
     /// ```
     pub const fn tight(width: f64, height: f64, legend: f64) -> Frame {
-        Frame { width, height, legend, tight: true, ground: Ground::Page }
+        Frame { width, height, legend, tight: true, ground: Ground::Page, hover: true }
     }
 
     /// A picture with zero in it, in a size of one's own.
@@ -90,7 +92,7 @@ impl Frame {
     /// assert!(!jurybox_draw::Frame::from_zero(720.0, 280.0, 150.0).tight);
     /// ```
     pub const fn from_zero(width: f64, height: f64, legend: f64) -> Frame {
-        Frame { width, height, legend, tight: false, ground: Ground::Page }
+        Frame { width, height, legend, tight: false, ground: Ground::Page, hover: true }
     }
 
     /// The same for a file of its own: with its own ground, and colours that do not depend on a page.
@@ -120,6 +122,7 @@ impl Frame {
             width: 300.0_f64.min(self.width),
             height: self.height.min(260.0),
             legend: self.legend.min(112.0),
+            hover: false,
             ..self
         }
     }
@@ -205,7 +208,7 @@ impl Plot {
         self.write_axes(&mut svg, frame, &layout);
         let Layout { left, right, top, floor, ref x, ref y } = layout;
         let area = Area { x_label: &self.x_label, left, right, top, floor };
-        let told = hover::strips(&mut svg, &self.curves, x, &area);
+        let told = if frame.hover { Some(hover::strips(&mut svg, &self.curves, x, &area)) } else { None };
         // A drawing within the drawing is a clip without a name that others on the page could have too.
         // It leaves room for the mark of the last point, which stands on the edge. The strips below it answer the pointer.
         let (w, h) = (px(right - left + MARK), px(floor - top));
@@ -227,11 +230,11 @@ impl Plot {
             let Some((point, at)) = last else { continue };
             let title = format!("{}\n{} {}", hover::value_of(curve, point), self.x_label, short(point.0));
             line(&mut svg, curve, x, y, (colour, dash, *width));
-            marks(&mut svg, curve, x, y, colour, (&self.x_label, &told));
+            marks(&mut svg, curve, x, y, colour, (&self.x_label, told.as_deref()));
             ends.push(End {
                 at,
                 name: &curve.name,
-                title,
+                title: if frame.hover { title } else { String::new() },
                 colour: colour.clone(),
                 dashes: dash,
                 width: *width,
@@ -346,7 +349,14 @@ fn line(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, (colour, dash, width):
 }
 
 /// A dot for every point where they are few enough to be looked at one by one. Those that no strip tells of tell their value themselves.
-fn marks(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str, (x_label, told): (&str, &[f64])) {
+fn marks(
+    svg: &mut Svg,
+    curve: &Curve,
+    x: &Axis,
+    y: &Axis,
+    colour: &str,
+    (x_label, told): (&str, Option<&[f64]>),
+) {
     if curve.points.len() > 12 || curve.reference {
         return;
     }
@@ -357,7 +367,7 @@ fn marks(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str, (x_labe
                 "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"2.6\" fill=\"{colour}\"{more}/>"
             ));
         };
-        if told.contains(&point.0) {
+        if told.is_none_or(|told| told.contains(&point.0)) {
             dot(svg, "");
         } else {
             let title = format!("{}\n{x_label} {}", hover::value_of(curve, *point), short(point.0));

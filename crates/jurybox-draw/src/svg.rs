@@ -95,8 +95,11 @@ impl Svg {
         self.titled(name, |svg| svg.word(x, y, anchor, "", &cut));
     }
 
-    /// What `inside` draws, with a text under the pointer.
+    /// What `inside` draws, with a text under the pointer, where there is one.
     pub(crate) fn titled(&mut self, title: &str, inside: impl FnOnce(&mut Svg)) {
+        if title.is_empty() {
+            return inside(self);
+        }
         let _ = write!(self.text, "<g><title>{}</title>", escaped(title));
         inside(self);
         self.text.push_str("</g>");

@@ -10,11 +10,12 @@ use jurybox_draw::{Curve, Frame, HeatMap, Plot, Scale};
 use jurybox_server::Evaluated;
 use maud::{Markup, PreEscaped, html};
 
-/// Points of a curve: more cannot be told apart.
+/// Points of a curve: more cannot be told apart; and of all lines of trust together.
 const POINTS: usize = 120;
+const MOMENTS: usize = 480;
 /// Evaluators of whom it is drawn what they added, what their scores are worth, and with whom they err: a page is not to grow with a queue.
-const TRUSTED: usize = 12;
-const DRAWN: usize = 8;
+const TRUSTED: usize = 10;
+const DRAWN: usize = 6;
 const MAPPED: usize = 12;
 
 const FRAME: Frame = Frame::from_zero(900.0, 300.0, 150.0);
@@ -88,6 +89,9 @@ pub(super) fn trust(view: &View<'_>) -> Markup {
     let since = seen.trust.first().map_or(0, |first| seen.now - first.at);
     let (unit, x_label) = unit(since);
     let loudest = loudest(&seen.evaluated, TRUSTED);
+    // Every so manieth moment, the last one among them.
+    let step = seen.trust.len().div_ceil(MOMENTS / loudest.len().max(1));
+    let moments = || seen.trust.iter().rev().step_by(step).rev();
     let curves: Vec<Curve> = loudest
         .iter()
         .filter_map(|style| Some((*style, names.get(*style)?)))
@@ -95,7 +99,7 @@ pub(super) fn trust(view: &View<'_>) -> Markup {
             let pull = |pulls: &[(String, f64)]| {
                 pulls.iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, pull)| *pull)
             };
-            let points = seen.trust.iter().map(|was| ((was.at - seen.now) as f64 / unit, pull(&was.pulls)));
+            let points = moments().map(|was| ((was.at - seen.now) as f64 / unit, pull(&was.pulls)));
             Curve { style: Some(style), ..Curve::new(name, points.collect()) }
         })
         .collect();

@@ -10,8 +10,8 @@ use jurybox_server::{Evaluated, Explained, Role};
 use maud::{Markup, PreEscaped, html};
 
 /// Evaluators that have a row, and that are named beside those.
-const LISTED: usize = 20;
-const NAMED: usize = 60;
+const LISTED: usize = 16;
+const NAMED: usize = 40;
 
 /// How the queue is, in one line, and what is wrong with it.
 pub(super) fn figures(view: &View<'_>) -> Markup {
@@ -85,7 +85,7 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
             p class="small" {
                 (counted(others.len() as u64, "more evaluator")) " with less influence"
                 @if others.len() <= NAMED { ": " } @else { ", of whom these are the first (all are in " code { "GET /v1/queues/" (view.queue) "/evaluators" } "): " }
-                @for (at, of) in others.iter().take(NAMED).map(|at| &all[*at]).enumerate() { @if at > 0 { ", " } a href=(mute(of)) title={ "mute " (of.name) } { (of.name) } }
+                @for (at, of) in others.iter().take(NAMED).map(|at| &all[*at]).enumerate() { @if at > 0 { ", " } a href=(mute(of)) { (of.name) } }
             }
         }
         @if all.iter().any(|of| !of.alarms.is_empty()) {
