@@ -72,6 +72,7 @@ async fn no_page_grows_with_its_queue() {
         let service = Service::open(folder.path(), Duration::ZERO).unwrap();
         let queue = worked_on(&service, many);
         let app = App::new(service, Settings { log: crate::Log::Off, ..Settings::default() });
+        app.load().unwrap();
         // As many moments as are ever remembered, and no line that could be drawn with fewer points.
         let names: Vec<String> =
             queue.standing().unwrap().config.evaluators.names().map(String::from).collect();
