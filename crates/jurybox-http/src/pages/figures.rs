@@ -19,9 +19,9 @@ const VERDICTS: u64 = 20_000;
 /// Arrivals that are looked at.
 const ARRIVALS: u64 = 10_000;
 /// Entries of the log that are shown.
-const ENTRIES: usize = 15;
+const ENTRIES: usize = 12;
 /// The best items that are explained.
-const BEST: usize = 20;
+const BEST: usize = 12;
 
 /// The first picks that the last ones are held against.
 const EARLY: usize = 50;

@@ -13,8 +13,8 @@ use jurybox_server::{
 use std::time::Duration;
 use tower::ServiceExt;
 
-/// A page with all that it loads, as it is read and as it is sent.
-const HEAVIEST: (usize, usize) = (150_000, 50_000);
+/// A page with all that it loads, as it is read and as it is sent: 150 kB, less the two charts over time that a queue made just now has not yet.
+const HEAVIEST: (usize, usize) = (150_000 - 2 * 8000, 50_000);
 
 fn chance(what: u64) -> f64 {
     hash_number(3, what) as f64 / 2_f64.powi(64)
@@ -90,8 +90,11 @@ async fn no_page_grows_with_its_queue() {
             }
             let answer = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
             assert_eq!(answer.status(), StatusCode::OK, "{path}");
-            assert_eq!(answer.headers().contains_key(header::CONTENT_ENCODING), packed, "{path}");
-            to_bytes(answer.into_body(), usize::MAX).await.unwrap()
+            let is_packed = answer.headers().contains_key(header::CONTENT_ENCODING);
+            let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+            // Short ones are sent as they are.
+            assert_eq!(is_packed, packed && (is_packed || body.len() >= 2048), "{path}");
+            body
         };
         for path in ["/", "/q/posts", "/q/posts/reviewers", "/q/posts/audit"] {
             let (plain, packed) = (ask(path, false).await, ask(path, true).await);
@@ -102,11 +105,12 @@ async fn no_page_grows_with_its_queue() {
                 (read, sent) = (read + ask(&path, false).await.len(), sent + ask(&path, true).await.len());
             }
             assert!(read < HEAVIEST.0 && sent < HEAVIEST.1, "{path} with {many}: {read} bytes, {sent} sent");
-            // Whatever is packed is the page.
-            let mut unpacked = Vec::new();
-            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut unpacked)
-                .unwrap();
-            assert!(unpacked.starts_with(b"<!DOCTYPE html>") && plain.starts_with(&unpacked[..15]));
+            if packed.starts_with(&[0x1f, 0x8b]) {
+                let mut unpacked = Vec::new();
+                std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut unpacked)
+                    .unwrap();
+                assert!(unpacked.starts_with(b"<!DOCTYPE html>") && unpacked.ends_with(b"</html>"), "{path}");
+            }
             println!("{many} evaluators, {path}: {read} bytes, {sent} sent");
         }
     }

@@ -12,7 +12,7 @@ use maud::{Markup, PreEscaped, html};
 
 /// Points of a curve: more cannot be told apart; and of all lines of trust together.
 const POINTS: usize = 120;
-const MOMENTS: usize = 480;
+const MOMENTS: usize = 300;
 /// Evaluators of whom it is drawn what they added, what their scores are worth, and with whom they err: a page is not to grow with a queue.
 const TRUSTED: usize = 10;
 const DRAWN: usize = 6;

@@ -10,8 +10,8 @@ use jurybox_server::{Evaluated, Explained, Role};
 use maud::{Markup, PreEscaped, html};
 
 /// Evaluators that have a row, and that are named beside those.
-const LISTED: usize = 16;
-const NAMED: usize = 40;
+const LISTED: usize = 12;
+const NAMED: usize = 30;
 
 /// How the queue is, in one line, and what is wrong with it.
 pub(super) fn figures(view: &View<'_>) -> Markup {
