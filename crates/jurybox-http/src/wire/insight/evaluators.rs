@@ -63,12 +63,18 @@ pub(crate) struct Drift {
     /// expected.
     #[schema(value_type = String)]
     reading: serde_json::Value,
-    /// It changed between this time, that of the first round that may have been different,
+    /// Since when it is different: of an evaluator as nearly as it could be told when the alarm was raised, so that it stays as it is while the alarm
+    /// lasts; of verdicts the first round that may have been different, as far as that is known now.
     #[schema(value_type = String, format = DateTime)]
     since: Time,
-    /// and this one, that of the first round that surely was. A change is known to the round while it is new, and to a quarter of its age later.
+    /// The first round that surely was different, as far as that is known now: to the round while a change is new, to a quarter of its age later.
     #[schema(value_type = String, format = DateTime)]
     until: Time,
+    /// When the alarm about this evaluator was raised; null where the log cannot tell, and of verdicts.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    raised: Option<Time>,
+    /// The entry of the log whose model raised it, so that it can be checked.
+    entry: Option<u64>,
     /// The mean reading before.
     before: Option<f64>,
     /// The mean reading since.
@@ -84,6 +90,8 @@ impl From<&Alarm> for Drift {
             reading: serde_json::json!(alarm.reading),
             since: time(alarm.since),
             until: time(alarm.until),
+            raised: None,
+            entry: None,
             before: finite(alarm.before),
             after: finite(alarm.after),
             confidence: alarm.confidence,
@@ -93,6 +101,7 @@ impl From<&Alarm> for Drift {
 
 impl From<Evaluated> for EvaluatorNow {
     fn from(evaluator: Evaluated) -> Self {
+        let (raised, since) = (evaluator.raised, evaluator.changed_since().unwrap_or_default());
         EvaluatorNow {
             name: evaluator.name,
             muted: evaluator.muted,
@@ -102,7 +111,16 @@ impl From<Evaluated> for EvaluatorNow {
             noise: evaluator.noise.and_then(finite),
             coverage: evaluator.coverage,
             redundancy: evaluator.closest.map(|(with, correlation)| Redundancy { with, correlation }),
-            drift: evaluator.alarms.iter().map(Into::into).collect(),
+            drift: evaluator
+                .alarms
+                .iter()
+                .map(|alarm| Drift {
+                    since: Time(since),
+                    raised: raised.map(|raised| Time(raised.at)),
+                    entry: raised.map(|raised| raised.entry),
+                    ..Drift::from(alarm)
+                })
+                .collect(),
         }
     }
 }
