@@ -361,7 +361,7 @@ mod tests {
     fn whether_a_score_is_missing_is_a_feature_where_some_are_and_some_are_not() {
         let row = |i: u32| {
             let x = f64::from(i * 7 % 50);
-            [x, if i % 4 == 0 { f64::NAN } else { x + f64::from(i % 5) }, f64::NAN]
+            [x, if i.is_multiple_of(4) { f64::NAN } else { x + f64::from(i % 5) }, f64::NAN]
         };
         let table: Vec<f64> = (0..200).flat_map(row).collect();
         let mut moments = Moments::new(3);

@@ -45,14 +45,14 @@ impl Spread {
             (value, [count, count * reward, count * (reward - value).powi(2)])
         });
         let (near, sums) = Near::of(of_each.collect());
+        let levels = levels_of(rewards()).unwrap_or_default();
         let (mut cubes, mut unseen) = (0.0, 0.0);
-        for (value, row) in values.iter().zip(labelled.clone()) {
+        for (value, row) in values.iter().zip(labelled) {
             cubes += row.count as f64 * (row.values[width] - value).powi(3);
             unseen += if complete { 0.0 } else { row.count as f64 * model.unseen(&row.values[..width]) };
         }
         let [count, _, squares] = sums.last().copied().unwrap_or([1.0, 0.0, 0.0]);
         let skewness = if squares > 0.0 { cubes / count / (squares / count).powf(1.5) } else { 0.0 };
-        let levels = levels_of(rewards()).unwrap_or_default();
         Spread { near, sums, levels, skewness, unseen: unseen / count }
     }
 
