@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn no_point_is_further_from_the_line_than_can_be_seen() {
         let wave: Vec<(f64, f64)> =
-            (0..600).map(|at| f64::from(at)).map(|x| (x, 60.0 + 40.0 * (x / 45.0).sin())).collect();
+            (0..600).map(f64::from).map(|x| (x, 60.0 + 40.0 * (x / 45.0).sin())).collect();
         let kept = thinned(&wave);
         assert!(kept.len() < 90, "{}", kept.len());
         for point in &wave {

@@ -34,7 +34,7 @@ fn worked_on(service: &Service, many: usize) -> Queue {
         ..Config::new(Evaluators::new(names.iter().map(String::as_str)).unwrap())
     };
     let queue = service.create("posts", &config).unwrap();
-    let worth = |n: u64| f64::from(u8::from(n % 5 == 0));
+    let worth = |n: u64| f64::from(u8::from(n.is_multiple_of(5)));
     let item = |n: u64| NewItem {
         id: format!("post-{n:020}-of-a-system-with-long-ids-{n:020}"),
         scores: (0..)
@@ -111,7 +111,6 @@ async fn no_page_grows_with_its_queue() {
                     .unwrap();
                 assert!(unpacked.starts_with(b"<!DOCTYPE html>") && unpacked.ends_with(b"</html>"), "{path}");
             }
-            println!("{many} evaluators, {path}: {read} bytes, {sent} sent");
         }
     }
 }
