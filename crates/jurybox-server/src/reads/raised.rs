@@ -55,7 +55,10 @@ impl Queue {
 fn since(fitted: &Fitted, evaluators: &[String]) -> Vec<Option<u64>> {
     let names: Vec<&str> = fitted.evaluators().names().collect();
     let of = |name: &String| {
-        let its = fitted.alarms().iter().filter(|alarm| alarm.evaluator.and_then(|at| names.get(at)) == Some(&name.as_str()));
+        let its = fitted
+            .alarms()
+            .iter()
+            .filter(|alarm| alarm.evaluator.and_then(|at| names.get(at)) == Some(&name.as_str()));
         its.map(|alarm| alarm.since).min()
     };
     evaluators.iter().map(of).collect()
