@@ -215,8 +215,8 @@ fn fits() {
     }
 }
 
-/// What a kind of reward is called, the policy for it, and how a reward of it comes of a plain one.
-type Kind = (&'static str, &'static str, fn(f64) -> f64);
+/// What a kind of reward is called, and how a reward of it comes of a plain one.
+type Kind = (&'static str, fn(f64) -> f64);
 
 /// Rewards of few levels: rounds with all their fits, one fit, and the value of an item.
 fn levels() {
@@ -225,23 +225,23 @@ fn levels() {
     println!("\nrewards of few levels, {J} evaluators");
     println!("{:24} {:>16} {:>18} {:>10}", "", "us, 2000 rounds", "ms, fit of 200", "ns, item");
     let kinds: [Kind; 3] = [
-        ("numbers", "adaptive", |reward| reward),
-        ("one in six a yes", "adaptive(levels=true)", |reward| f64::from(reward > 1.0)),
-        ("five marks", "adaptive(levels=true)", |reward| (reward + 2.0).floor().clamp(0.0, 4.0)),
+        ("numbers", |reward| reward),
+        ("one in six a yes", |reward| f64::from(reward > 1.0)),
+        ("five marks", |reward| (reward + 2.0).floor().clamp(0.0, 4.0)),
     ];
-    for (name, spec, level) in kinds {
+    for (name, level) in kinds {
         let mut world = World::new(J);
         let mut item = || {
             let (rewards, table) = world.items(ITEMS, 0.0);
             (rewards.into_iter().map(level).collect(), table)
         };
         let rounds: Vec<(Vec<f64>, Vec<f64>)> = (0..ROUNDS).map(|_| item()).collect();
-        let mut young = jury(spec, J);
+        let mut young = jury("adaptive", J);
         play(&mut young, &rounds[..20]);
         let fitted = young.fit();
         let (one, mut scratch) = (fitted.scores(&rounds[0].1).expect("sound scores"), Scratch::new());
         let mut contestants: Vec<Box<dyn FnMut() + '_>> = vec![
-            Box::new(|| play(&mut jury(spec, J), &rounds)),
+            Box::new(|| play(&mut jury("adaptive", J), &rounds)),
             Box::new(|| {
                 for _ in 0..20 {
                     black_box(young.fit());

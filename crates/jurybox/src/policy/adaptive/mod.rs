@@ -11,7 +11,7 @@
 //!    the paper's mean over variance, inverse variance, loadings on a common factor, and the same with correlated errors.
 //! 3. **Evidence** ([`regression`]). Each guess, how far to stray from it, and which features to use make a model with a
 //!    marginal likelihood in closed form; the answer averages over all. Few labels: the guesses. Many: least squares.
-//! 4. **Levels** ([`levels`]), where asked for. Where rewards are yes and no, or up to five marks, values are probabilities
+//! 4. **Levels** ([`levels`]). Where rewards are yes and no, or up to five marks, values are probabilities
 //!    instead of straight lines, from logistic regressions and small trees; the prior is the same in kind.
 //! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, and their bends by
 //!    theirs, which makes the value the posterior mean given what is there. Which scores are missing competes as features of its own.
@@ -32,7 +32,7 @@
 //! have grown by a tenth (with every round while there are few, by a fifth where there are many).
 //!
 //! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `levels` (whether rewards of few
-//! levels are fitted as such), `audit` and `slots` (the probability
+//! levels are fitted as such, which they are unless told otherwise), `audit` and `slots` (the probability
 //! that a round explores, and places drawn at random then), `draws` (choose by one of so many posterior draws; inclusion
 //! probabilities are the exact average over them), `forget` (whether what is older than a change is left out; alarms are raised in any
 //! case), `tick` (how much time counts as one).
