@@ -310,6 +310,9 @@ impl Adaptive {
         let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
         let mut model = Model::fit(landscape, self.labelled(labels_since), &whole.labelled);
         model.spread = Spread::of(&model, self.labelled(labels_since));
+        let mut rewards = self.labelled(labels_since).map(|row| row.values[self.evaluators]);
+        let first = rewards.next();
+        model.alike = rewards.all(|reward| Some(reward) == first);
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
