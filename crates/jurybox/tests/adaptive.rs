@@ -145,29 +145,6 @@ fn duplicates_binary_and_heavy_tailed_rewards_do_no_harm() {
     assert!(seeing > 3.0 * weights[5].abs(), "{weights:?}");
 }
 
-/// Three copies of a useless evaluator do not outvote five good ones: before the first label they weigh about as much as one, not three.
-#[test]
-fn copies_share_one_vote_before_the_first_label() {
-    let rounds = rounds(50, 8, |_, r, rng| {
-        let useless = normal(rng);
-        (0..8).map(|j| if j < 5 { r + 0.8 * normal(rng) } else { useless + 0.02 * normal(rng) }).collect()
-    });
-    let mut jury = seated("adaptive", 8);
-    for (at, (_, table)) in (0..).zip(&rounds) {
-        jury.observe(&jury.scores(table).unwrap(), at).unwrap();
-    }
-    let fitted = jury.fit();
-    let (low, high) = ([-1.0; 8], [1.0; 8]);
-    let moved = |columns: std::ops::Range<usize>| {
-        let mut row = low;
-        row[columns.clone()].copy_from_slice(&high[columns]);
-        let values = fitted.values(&fitted.scores(&[low, row].concat()).unwrap()).unwrap();
-        values[1] - values[0]
-    };
-    let (good, copies) = (moved(0..5) / 5.0, moved(5..8));
-    assert!(copies < 1.5 * good, "{copies} {good}");
-}
-
 #[test]
 fn curves_are_followed() {
     // The first evaluator saturates, the second only tells the very best apart.

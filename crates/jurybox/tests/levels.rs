@@ -178,21 +178,6 @@ fn a_jury_that_points_the_wrong_way_is_turned_round() {
     assert!(turned > 90.0, "{turned}");
 }
 
-/// What is seen in two places bends with the scores of each: lines and trees alone found some 125 of these, and bends find 150.
-#[test]
-fn a_yes_that_is_seen_in_two_places_is_left_to_the_bends() {
-    let mut world = World::new(7, J, 0.0);
-    let rows: Vec<(Vec<f64>, f64)> = (0..3000)
-        .map(|_| {
-            let (a, b) = (world.normal(), world.normal());
-            let seen = |of: f64, world: &mut World| of + 0.5 * world.normal();
-            ((0..8).map(|j| seen(if j < 4 { a } else { b }, &mut world)).collect(), f64::from(a.max(b) > 2.0))
-        })
-        .collect();
-    let (lines, levels) = (found("adaptive(levels=false)", &rows, 200), found("adaptive", &rows, 200));
-    assert!(levels > 0.9 * lines, "{levels} {lines}");
-}
-
 #[test]
 fn labels_that_are_all_zero_move_the_ranking() {
     let mut jury = seat(&"adaptive".parse().unwrap(), 2);

@@ -371,7 +371,7 @@ fn damaged_states_are_refused_or_harmless_but_never_a_panic() {
         }
         let json = jury.to_json();
         for (from, to, says) in [
-            ("\"version\": 2", "\"version\": 99", "version 99"),
+            ("\"version\": 3", "\"version\": 99", "version 99"),
             ("\"jurybox\"", "\"postbox\"", "does not begin"),
             ("\"state\"", "\"estate\"", "estate"),
         ] {

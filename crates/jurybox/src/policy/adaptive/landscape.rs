@@ -17,8 +17,8 @@ const LEAST_NOISE: f64 = 0.002;
 const LEAST_LOADING: f64 = 1e-8;
 
 /// Evaluators are copies of one another from the second of these correlations on, and not at all up to the first.
-const UNLIKE: f64 = 0.95;
-const ALIKE: f64 = 0.99;
+const UNLIKE: f64 = 0.8;
+const ALIKE: f64 = 0.95;
 
 /// Whether a score is missing is a feature where so many of those seen are, and so many are not.
 const LEAST_BLANKS: f64 = 5.0;
@@ -191,7 +191,7 @@ impl Landscape {
         (self.noise[j] + self.loading[j] * self.loading[j] / known).sqrt()
     }
 
-    /// Directions in standardised units, the plain mean of [`equal`](Self::equal) first, each of unit variance over the items: guesses at the best weights that need no
+    /// Directions in standardised units, each of unit variance over the items: guesses at the best weights that need no
     /// label, each right in a world of its own.
     pub(crate) fn directions(&self) -> Vec<Vec<f64>> {
         let width = self.width();
@@ -217,7 +217,7 @@ impl Landscape {
             weights
         };
         let mut directions = vec![
-            self.votes(),
+            equal.clone(),
             own(&units),
             own(&means),
             own(&common),

@@ -214,12 +214,6 @@ impl Model {
         blanks.filter(|(blank, _)| row[blank.evaluator].is_nan()).map(|(blank, weight)| blank.size * weight)
     }
 
-    /// How sure it is that the value bends with the scores: the share of the sets of features that have bends.
-    pub(super) fn bent(&self) -> f64 {
-        let bends = |part: &&Part| part.keep.len() > 2 * self.landscape.width();
-        self.parts.iter().filter(bends).map(|part| part.share).sum()
-    }
-
     /// The mean effect of an evaluator on the value, per standard deviation of its score.
     pub(crate) fn slope(&self, j: usize) -> f64 {
         self.effect(j).map(|(feature, share)| share * self.weights[feature]).sum()

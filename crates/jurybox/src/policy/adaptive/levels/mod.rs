@@ -40,8 +40,6 @@ const REVERSED: f64 = 0.1;
 /// The weight of the trees beside one line: at most `TREES`, half of that at so many labels that give the rarer answer.
 const TREES: f64 = 2.0;
 const HALF_TREES: f64 = 10.0;
-/// Where the regression is sure of its bends, half of the value is left to it at so many labels that give the rarer answer.
-const HALF_BENT: f64 = 20.0;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Levels {
@@ -50,8 +48,7 @@ pub(crate) struct Levels {
     order: usize,
     questions: Vec<Question>,
     forest: Forest,
-    /// How much of the value is from here: less where only a sample of the labels is known row by row, and where the regression sees
-    /// bends, which the lines here do not have.
+    /// How much of the value is from here, where only a sample of the labels is known row by row.
     share: f64,
     /// What became of the labelled rows.
     outcomes: Outcomes,
@@ -66,8 +63,6 @@ struct Question {
     ranked: Logistic,
     /// The weight of the trees beside one line.
     trees: f64,
-    /// Labels that give the rarer answer.
-    rarer: f64,
     /// Whether the lines lean on the opposite of the direction.
     turned: bool,
 }
@@ -110,16 +105,12 @@ impl Levels {
             let yes: Vec<bool> = looked_at.iter().map(|row| row.2 > at).collect();
             Question::fit(gap, &plain, &ranked, &yes, &direction)
         });
-        let questions: Vec<Question> = questions.collect();
-        let rarer = questions.iter().map(|question| question.rarer).fold(0.0, f64::max);
-        let bent = model.bent() * rarer / (rarer + HALF_BENT);
-        let known = (plain.counts.iter().sum::<f64>() / model.labels).min(1.0);
         Some(Levels {
             lowest: levels[0],
             order,
-            questions,
+            questions: questions.collect(),
             forest: Forest::grow(&Stand::new(&looked_at, &ordinary, width), gaps.len()),
-            share: known * (1.0 - bent),
+            share: (plain.counts.iter().sum::<f64>() / model.labels).min(1.0),
             outcomes: Outcomes::default(),
         })
     }
@@ -205,7 +196,7 @@ impl Question {
         let yeses: f64 = plain.counts.iter().zip(yes).filter(|(_, yes)| **yes).map(|(count, _)| count).sum();
         let rarer = yeses.min(labels - yeses);
         let plain = Logistic::along(plain, yes, &direction, Some(&ranked));
-        Question { gap, plain, ranked, trees: TREES * rarer / (rarer + HALF_TREES), rarer, turned }
+        Question { gap, plain, ranked, trees: TREES * rarer / (rarer + HALF_TREES), turned }
     }
 
     /// The mean log-odds of the two lines and the trees.
