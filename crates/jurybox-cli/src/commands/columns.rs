@@ -163,6 +163,15 @@ impl Columns {
         Ok(table)
     }
 
+    /// The columns of these files, and nothing said of them; none of what can be read once only.
+    pub(crate) fn found(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<String>> {
+        if paths.iter().any(|path| path.as_os_str() == "-") {
+            return Ok(Vec::new());
+        }
+        let table = Table::open_as(paths, &self.reading(), &self.roles(), false)?;
+        Ok(table.whole_columns().cloned().collect())
+    }
+
     /// Which column is what, as far as it was said here.
     pub(crate) fn roles(&self) -> Roles {
         Roles {

@@ -59,9 +59,14 @@ pub(crate) struct Drift {
     /// the other evaluators'.
     #[schema(value_type = String)]
     reading: serde_json::Value,
-    /// Since when it is different, as nearly as it can be told.
+    /// Since when it is different, as nearly as it could be told when the alarm was raised. It stays as it is while the alarm lasts.
     #[schema(value_type = String, format = DateTime)]
     since: Time,
+    /// When the alarm about this evaluator was raised; null where the log cannot tell.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    raised: Option<Time>,
+    /// The entry of the log whose model raised it, so that it can be checked.
+    entry: Option<u64>,
     /// The mean reading before.
     before: Option<f64>,
     /// The mean reading since.
@@ -72,6 +77,7 @@ pub(crate) struct Drift {
 
 impl From<Evaluated> for EvaluatorNow {
     fn from(evaluator: Evaluated) -> Self {
+        let (raised, since) = (evaluator.raised, evaluator.changed_since().unwrap_or_default());
         EvaluatorNow {
             name: evaluator.name,
             muted: evaluator.muted,
@@ -86,7 +92,9 @@ impl From<Evaluated> for EvaluatorNow {
                 .into_iter()
                 .map(|alarm| Drift {
                     reading: serde_json::json!(alarm.reading),
-                    since: Time(alarm.since.cast_signed().saturating_mul(1_000_000)),
+                    since: Time(since),
+                    raised: raised.map(|raised| Time(raised.at)),
+                    entry: raised.map(|raised| raised.entry),
                     before: finite(alarm.before),
                     after: finite(alarm.after),
                     confidence: alarm.confidence,
