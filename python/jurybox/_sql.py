@@ -22,6 +22,7 @@ def to_sql(fitted: Fitted, dialect: str) -> str:
     double = DIALECTS.get(dialect)
     if double is None:
         raise Error(f"there is no dialect {dialect!r}: there are duckdb and postgresql", code="dialect", value=dialect)
+    _distinct(fitted.evaluators, dialect)
     link, low = fitted._form()
     base, weights = _linear(fitted, link, np.asarray(low))
 
@@ -36,6 +37,21 @@ def to_sql(fitted: Fitted, dialect: str) -> str:
             continue
         terms.append(f"{literal(float(weight))} * {_inverse(_column(name, double), link, turned, literal)}")
     return "(" + " + ".join(terms) + ")"
+
+
+def _distinct(names: list[str], dialect: str) -> None:
+    """Databases know columns by less than their names: DuckDB whatever the case, PostgreSQL by the first 63 bytes."""
+    known: dict[object, str] = {}
+    for name in names:
+        seen = name.casefold() if dialect == "duckdb" else name.encode("utf-8", "surrogatepass")[:63]
+        other = known.setdefault(seen, name)
+        if other != name:
+            why = "does not tell cases apart" if dialect == "duckdb" else "reads the first 63 bytes of a name"
+            raise Error(
+                f"`{other}` and `{name}` are one column in SQL: {dialect} {why}; rename one of them",
+                code="column",
+                column=name,
+            )
 
 
 def _column(name: str, double: str) -> str:

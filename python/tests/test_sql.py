@@ -51,6 +51,16 @@ def test_duckdb_gives_the_same_values(policy: str, invert: list[str]) -> None:
     assert duckdb.sql(f"select count({fitted.to_sql('duckdb')}) from nans").fetchall() == [(0,)]
 
 
+@pytest.mark.parametrize(
+    ("dialect", "names"), [("duckdb", ["Spam", "spam"]), ("postgresql", ["x" * 63 + "a", "x" * 63 + "b"])]
+)
+def test_names_that_a_database_takes_for_one_are_refused(dialect: str, names: list[str]) -> None:
+    fitted = jb.Jury(names, "average").fit()
+    with pytest.raises(jb.Error, match="are one column in SQL"):
+        fitted.to_sql(dialect)
+    fitted.to_sql("duckdb" if dialect == "postgresql" else "postgresql")
+
+
 def test_probit_and_strange_dialects_are_refused() -> None:
     with pytest.raises(jb.Error, match="`glm-esag` has no form in SQL: .*normal"):
         taught("glm-esag", link="probit").fit().to_sql("duckdb")

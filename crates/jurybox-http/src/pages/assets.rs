@@ -10,11 +10,12 @@ use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
 /// The scripts, by their names.
-const SCRIPTS: [(&str, &str); 7] = [
+const SCRIPTS: [(&str, &str); 8] = [
     ("live.js", include_str!("assets/live.js")),
     ("times.js", include_str!("assets/times.js")),
     ("desk.js", include_str!("assets/desk.js")),
     ("bar.js", include_str!("assets/bar.js")),
+    ("drafts.js", include_str!("assets/drafts.js")),
     ("outbox.js", include_str!("assets/outbox.js")),
     ("said.js", include_str!("assets/said.js")),
     ("tabs.js", include_str!("assets/tabs.js")),

@@ -40,7 +40,7 @@ pub(super) async fn page(
             (standing(&told))
             div class="columns" {
                 div {
-                    section class="panel" { h2 { "What reviewers see" } div class="shown" { (payload::shown(told.payload.as_ref())) } }
+                    section class="panel" { h2 { "What reviewers see" } div class="shown" { (payload::shown(&item, told.payload.as_ref())) } }
                     (panel("What happened to it", history(&queue, &happened)))
                 }
                 div {

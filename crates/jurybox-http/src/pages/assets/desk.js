@@ -1,5 +1,6 @@
 // The desk by keyboard: the forms of the page, sent without leaving it. The next item is there before it is asked for.
 import { Bar } from "./bar.js";
+import { Drafts } from "./drafts.js";
 import { Outbox, post, word } from "./outbox.js";
 import { Said } from "./said.js";
 import { Tabs } from "./tabs.js";
@@ -27,6 +28,7 @@ function begin() {
     $("note-text").value = [$("note-text").value, note].filter(Boolean).join("\n");
   });
   const outbox = new Outbox(queue, reviewer, heard);
+  const drafts = new Drafts(queue, reviewer);
   const said = new Said($("said"), undoFor, (id) => outbox.has(id), undo);
   const tabs = new Tabs(`jurybox/desk/${queue}/${reviewer}`, {
     // Who was there first goes on with it.
@@ -95,6 +97,13 @@ function begin() {
     $("today").textContent = (Number($("today").textContent.replaceAll(",", "")) + by).toLocaleString("en");
   }
 
+  // How many wait, in both places that say so.
+  function wait(count) {
+    $("waiting").textContent = count.toLocaleString("en");
+    const big = document.querySelector("#empty .big");
+    if (big) big.textContent = count ? `${count.toLocaleString("en")} waiting` : "Nothing waits.";
+  }
+
   function show(shown) {
     current = shown ?? null;
     tabs.show(current?.item ?? null);
@@ -102,7 +111,7 @@ function begin() {
     desk.dataset.state = current ? "item" : "empty";
     $("item").innerHTML = current ? current.html : "";
     fit();
-    $("note-text").value = current?.note ?? "";
+    $("note-text").value = current?.note ?? drafts.of(current?.item);
     $("note").open = $("note-text").value !== "";
     skipping(false);
     tick();
@@ -150,7 +159,7 @@ function begin() {
       bar.state("next", answer.ok ? "" : (answer.body.detail ?? "The server gave no item."));
       if (!answer.ok) return;
       skew = Date.parse(answer.body.now) - Date.now();
-      $("waiting").textContent = answer.body.waiting.toLocaleString("en");
+      wait(answer.body.waiting);
       const fresh = answer.body.items.filter((shown) => !done.has(marked(shown)) && !outbox.holds(shown.item));
       const same = current && fresh.find((shown) => shown.item === current.item);
       if (same) Object.assign(current, { token: same.token, until: same.until });
@@ -164,6 +173,7 @@ function begin() {
 
   function leaveItem(step, body, words, rests) {
     const shown = { ...current, note: $("note-text").value };
+    drafts.keep(shown.item, "");
     done.add(marked(shown));
     tabs.left(marked(shown));
     const id = word();
@@ -310,10 +320,8 @@ function begin() {
     const held = new Map(answer.body.held);
     for (const shown of [current, ...next]) if (shown && held.has(shown.item)) shown.until = held.get(shown.item);
     next = next.filter((shown) => held.has(shown.item));
-    $("waiting").textContent = answer.body.waiting.toLocaleString("en");
+    wait(answer.body.waiting);
     if (counts && spoke === spoken && !outbox.all().length) $("today").textContent = answer.body.today.toLocaleString("en");
-    const big = document.querySelector("#empty .big");
-    if (big) big.textContent = answer.body.waiting ? `${answer.body.waiting.toLocaleString("en")} waiting` : "Nothing waits.";
     if (answer.body.gone && asked === current) await lost(asked, answer.body.gone);
     tick();
   }
@@ -343,6 +351,7 @@ function begin() {
     await outbox.hurry();
     event.target.submit();
   };
+  $("note-text").addEventListener("input", () => current && drafts.keep(current.item, $("note-text").value));
   $("last").addEventListener("toggle", listOwn);
   $("skip").onclick = () => skipping(true);
   $("stay").onclick = () => skipping(false);
@@ -418,6 +427,10 @@ function begin() {
 
   desk.dataset.live = "";
   fit();
+  if (current && !$("note-text").value) {
+    $("note-text").value = drafts.of(current.item);
+    $("note").open = $("note-text").value !== "";
+  }
   // What the page says can be taken back, in the words of this script.
   for (const one of JSON.parse($("said").dataset.said)) {
     said.add({ ...one, step: "verdict", shown: { note: one.note }, until: Date.parse(one.until) - skew });

@@ -149,7 +149,7 @@ struct Shown {
 
 impl From<Claimed> for Shown {
     fn from(claim: Claimed) -> Self {
-        let html = payload::shown(claim.payload.as_ref()).into_string();
+        let html = payload::shown(&claim.item, claim.payload.as_ref()).into_string();
         Shown { item: claim.item, token: claim.token, until: Time(claim.until), html }
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
                 article #item class="item" tabindex="-1" aria-label="The item"
                     data-item=[current.map(|held| held.item.as_str())] data-token=[current.map(|held| held.token)]
                     data-until=[current.map(|held| Time(held.until))] {
-                    @if let Some(held) = current { (payload::shown(held.payload.as_ref())) }
+                    @if let Some(held) = current { (payload::shown(&held.item, held.payload.as_ref())) }
                 }
                 div #empty class="empty" { (empty(desk, who)) }
                 details #last class="last" { summary { kbd { "l" } " your last " (LAST) } div #own { (last(&desk.own, who, queue, caller.may(Role::Read))) } }

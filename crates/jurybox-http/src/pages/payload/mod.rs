@@ -6,13 +6,15 @@ mod markdown;
 use jurybox_server::Json;
 use maud::{Markup, PreEscaped, html};
 
-/// An item's payload.
+/// An item's payload; of an item that came without one, what it is called.
 ///
 /// A text is shown as text, a `data:` picture as a picture. Of an object each field is shown under its name; fields called `markdown`, `html`
 /// and `image` are shown as what they say. The rest is JSON.
-pub(super) fn shown(payload: Option<&Json>) -> Markup {
+pub(super) fn shown(item: &str, payload: Option<&Json>) -> Markup {
     match payload {
-        None | Some(Json::Null) => html! { p class="none" { "This item came without anything to show." } },
+        None | Some(Json::Null) => {
+            html! { p { code { (item) } } p class="none" { "This item came with nothing but its id." } }
+        }
         Some(Json::Fields(fields)) => of_fields(fields),
         Some(other) => as_it_is(other),
     }
@@ -96,7 +98,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn text(payload: &Value) -> String {
-        shown(Some(&payload.clone().into())).into_string()
+        shown("x1", Some(&payload.clone().into())).into_string()
     }
 
     #[test]
@@ -139,11 +141,11 @@ mod tests {
         let text = text(&json!({"title": "A", "markdown": "**b**", "more": {"x": 1}}));
         assert!(text.contains("<h3>title</h3><p class=\"text\">A</p>"), "{text}");
         assert!(text.contains("<strong>b</strong>") && text.contains("&quot;x&quot;: 1"), "{text}");
-        assert!(shown(None).into_string().contains("without anything"));
+        assert!(shown("p<17", None).into_string().starts_with("<p><code>p&lt;17</code>"));
         // In the order in which they were sent, at every depth.
         let sent =
             serde_json::from_str(r#"{"title": "first", "more": {"z": 1, "a": 2}, "about": "last"}"#).unwrap();
-        let text = shown(Some(&sent)).into_string();
+        let text = shown("x1", Some(&sent)).into_string();
         let places = ["first", "&quot;z&quot;", "&quot;a&quot;", "last"].map(|part| text.find(part).unwrap());
         assert!(places.is_sorted(), "{text}");
     }

@@ -235,6 +235,9 @@ impl Policy for Adaptive {
         let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
         let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
         model.spread = Spread::of(&model, labelled.clone());
+        let mut rewards = labelled.clone().map(|row| row.values[self.evaluators]);
+        let first = rewards.next();
+        model.alike = rewards.all(|reward| Some(reward) == first);
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {

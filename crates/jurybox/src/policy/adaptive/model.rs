@@ -38,6 +38,8 @@ pub(crate) struct Model {
     pub(crate) weights: Vec<f64>,
     /// Expected reward where every feature is 0.
     pub(crate) intercept: f64,
+    /// Whether all rewards of the labels that are known row by row are the same.
+    pub(crate) alike: bool,
     /// Labels fitted to, and the mean of each feature over them.
     pub(crate) labels: f64,
     pub(crate) centre: Vec<f64>,
@@ -108,6 +110,7 @@ impl Model {
             intercept: 0.0,
             labels: examples.weight(),
             centre: centre.collect(),
+            alike: false,
             alone,
             spread: Spread::default(),
             draws: Vec::new(),

@@ -1,13 +1,9 @@
 //! How sure the model is of each item's reward.
 
 use super::model::Model;
-use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
 use crate::toolbox::{GOLDEN, Interval, scatter, student_quantile};
-
-/// What rounding may leave of the distance between equal rewards, in units of their mean.
-const ROUNDING: f64 = 1e-12;
 
 /// Second moments of what is not known.
 #[derive(Debug, Clone)]
@@ -45,23 +41,10 @@ impl Uncertainty {
     /// How many standard deviations an interval reaches: the noise is known no better than from so many rewards. One by itself says
     /// nothing of how far they lie apart, and nor do several that are all the same.
     pub(crate) fn reach(&self, model: &Model, level: f64) -> f64 {
-        if model.labels < 2.0 || self.rewards_are_alike(model) {
+        if model.labels < 2.0 || model.alike {
             return f64::INFINITY;
         }
         student_quantile(0.5 + 0.5 * level, model.labels - 1.0)
-    }
-
-    /// Whether neither noise nor any feature moves a reward from their mean by more than rounding does. (Noise alone would not tell:
-    /// rewards that lie on a line have none, and those that are all alike have what the rounding of their mean leaves.) Where there is
-    /// not even that, the regression has no unit to go by: it takes 1, and knows of noise what its prior says.
-    fn rewards_are_alike(&self, model: &Model) -> bool {
-        let by_prior_alone = 1.0 / (model.labels + 1.0);
-        if self.noise <= 0.0 || (self.noise / by_prior_alone - 1.0).abs() <= ROUNDING {
-            return true;
-        }
-        let mean = model.intercept + dot(&model.weights, &model.centre);
-        let moved = self.noise.sqrt() + model.weights.iter().map(|w| w.abs()).sum::<f64>();
-        moved <= ROUNDING * mean.abs()
     }
 
     /// Where the reward of an item will lie at a level, as many standard deviations to both sides as that reaches.
@@ -128,6 +111,7 @@ mod tests {
         let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::new(["a", "b", "c"]).unwrap()).unwrap();
         for i in 0..labels {
             let row = [i * 7 % 13, i * 5 % 11, i * 3 % 17].map(|x| x as f64 / 17.0);
+            jury.observe(&jury.scores(&row).unwrap(), 0).unwrap();
             jury.learn(&[Example { scores: &row, reward: rewards(i), receipt: None }], 0).unwrap();
         }
         let fitted = jury.fit();
@@ -138,8 +122,8 @@ mod tests {
 
     #[test]
     fn rewards_that_are_all_alike_say_nothing_of_how_far_others_lie() {
-        for same in [0.0, 0.3, 1.0, 1.0 / 3.0, -7e9, 1e-9] {
-            for labels in [2, 3, 8, 60] {
+        for same in [0.0, 0.1, 0.3, 0.7, 1.0, 3.0, 1.0 / 3.0, -7e9, 1e-9, 1e-300] {
+            for labels in [2, 3, 5, 8, 10, 60] {
                 assert_eq!(width(labels, |_| same), f64::INFINITY, "{labels} of {same}");
             }
         }
