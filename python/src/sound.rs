@@ -104,7 +104,7 @@ fn between<T: Offset>(array: &ArrayData) -> (usize, usize) {
 
 /// The offsets of the rows of an array, one more than there are rows; none where there are none.
 fn offsets<T: Offset>(array: &ArrayData) -> Option<&[T]> {
-    (array.len() > 0).then(|| &array.buffer::<T>(0)[..=array.len()])
+    (!array.is_empty()).then(|| &array.buffer::<T>(0)[..=array.len()])
 }
 
 /// A number of bytes or rows, 32 or 64 bits wide.

@@ -97,7 +97,7 @@ fn answers_are_neither_scores_nor_shown() {
     let log = said(&server, "review them at http://");
     assert!(!log.contains("looks like the answer"), "{log}");
     let item = server.get("/v1/queues/scores/items/p101");
-    assert_eq!((&item["payload"], &item["tags"]["golden"]), (&json!({"reward": 1}), &json!("yes")));
+    assert_eq!((&item["payload"], &item["tags"]["golden"]), (&json!({"reward": "1"}), &json!("yes")));
 }
 
 /// One bad row is named, and the others go in; an id that comes again is one item.

@@ -77,12 +77,17 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
     (0..5).for_each(|_| eight_rounds(1.0));
     assert!(evaluated(&queue).iter().all(|of| of.alarms.is_empty() && of.raised.is_none()));
     let quiet = queue.standing().unwrap().head;
-    let mut raised = None;
-    for _ in 0..8 {
+    let (mut raised, mut later) = (None, 0);
+    // How many seconds go by before it is noticed depends on the machine; what is asked is what is said afterwards.
+    for _ in 0..30 {
         eight_rounds(8.0);
         let now = evaluated(&queue)[0].raised;
         assert!(raised.is_none() || now == raised, "{raised:?}, and then {now:?}");
+        later += u32::from(raised.is_some());
         raised = now;
+        if later == 3 {
+            break;
+        }
     }
     let raised = raised.expect("an evaluator that is eight times as noisy is noticed");
     let head = queue.standing().unwrap().head;

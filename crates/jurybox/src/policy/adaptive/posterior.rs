@@ -133,7 +133,7 @@ impl Rank for Posterior {
     fn predict(&self, scores: &Scores<'_>, level: f64) -> Option<Vec<Interval>> {
         let model = self.model.as_ref()?;
         let uncertainty = self.uncertainty(model);
-        let reach = uncertainty.reach(model, level);
+        let reach = Uncertainty::reach(model, level);
         Some(scores.rows().map(|row| uncertainty.predict(model, row, level, reach)).collect())
     }
 

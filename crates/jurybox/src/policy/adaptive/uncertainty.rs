@@ -43,7 +43,7 @@ impl Uncertainty {
 
     /// How many standard deviations an interval reaches: the noise is known no better than from so many rewards. One by itself says
     /// nothing of how far they lie apart, and nor do several that are all the same.
-    pub(crate) fn reach(&self, model: &Model, level: f64) -> f64 {
+    pub(crate) fn reach(model: &Model, level: f64) -> f64 {
         if model.labels < 2.0 || model.alike {
             return f64::INFINITY;
         }
