@@ -37,6 +37,7 @@ def asked(
     key: str | None = None,
     threads: int | None = None,
     written: Mapping[str, Any] | None = None,
+    reviewer: str | None = None,
 ) -> dict[str, Any]:
     """Which column is what, for the compiled part."""
     return {
@@ -47,6 +48,7 @@ def asked(
         "reward": reward,
         "probability": probability,
         "key": key,
+        "reviewer": reviewer,
         "threads": whole_or_none(threads, "threads"),
         "written": dict(written or as_written()),
     }

@@ -145,7 +145,7 @@ class Pandas(Given):
         made = []
         for name in names:
             series = self._series(name)
-            as_key = name == asked["key"] or name in asked.get("id", ()) or name in asked.get("apart", ()) or bare(name) in OURS
+            as_key = name in (asked["key"], asked.get("reviewer")) or name in asked.get("id", ()) or name in asked.get("apart", ()) or bare(name) in OURS
             values, missing = pandas_key(series) if as_key else pandas_numbers(series, name)
             made.append((name, values, missing))
         return "frame-columns", made

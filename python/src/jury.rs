@@ -7,7 +7,7 @@ use crate::large;
 use crate::picks::Picks;
 use crate::policies::spec;
 use crate::sum::merged;
-use crate::taught::{Learnt, history, taught, unseen};
+use crate::taught::{Learnt, history, reviewers_of, taught, unseen};
 use crate::whole;
 use crate::work::Reins;
 use jurybox::rand::SeedableRng;
@@ -232,15 +232,17 @@ impl Jury {
     }
 
     /// Learns what picks were worth; or what items were worth that nobody picked, given by their scores.
-    #[pyo3(signature = (picks, rewards, *, at = None))]
+    #[pyo3(signature = (picks, rewards, *, reviewers = None, at = None))]
     fn learn(
         &self,
         py: Python<'_>,
         picks: &Bound<'_, PyAny>,
         rewards: &Bound<'_, PyAny>,
+        reviewers: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = whole::at)] at: Option<u64>,
     ) -> Result<Learnt> {
         let rewards = arrays::numbers(rewards, "rewards")?;
+        let by = reviewers_of(reviewers, rewards.len())?;
         let many = |rewards: usize, found: usize| {
             refused("shape", &format!("{rewards} rewards for {found} items: pass one for each"))
         };
@@ -251,7 +253,7 @@ impl Jury {
             }
             return self.with(py, |inner| {
                 let Inner { state, names, fitted, .. } = inner;
-                let learnt = taught(&mut state.jury, names, picks, &rewards, at)?;
+                let learnt = taught(&mut state.jury, names, picks, &rewards, &by, at)?;
                 *fitted = None;
                 Ok(learnt)
             });
@@ -265,7 +267,7 @@ impl Jury {
             }
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().latest.unwrap_or(0));
-            let learnt = history(jury, table, &rewards, at, reins)?;
+            let learnt = history(jury, table, &rewards, &by, at, reins)?;
             inner.fitted = None;
             Ok(learnt)
         })
@@ -381,6 +383,13 @@ impl Jury {
     #[pyo3(signature = (*, level = None))]
     fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         self.fit(py).weights(py, level)
+    }
+
+    /// Those of these names who judged, beside one another: one dict each.
+    #[pyo3(signature = (names, *, level = 0.9))]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    fn reviewers<'py>(&self, py: Python<'py>, names: Vec<String>, level: f64) -> Result<Bound<'py, PyDict>> {
+        self.fit(py).reviewers(py, names, level)
     }
 
     /// Evaluators that are not what they were: one dict each.

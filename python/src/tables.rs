@@ -28,6 +28,7 @@ pub(crate) struct Asked {
     pub(crate) reward: Option<String>,
     probability: Option<String>,
     pub(crate) key: Option<String>,
+    pub(crate) reviewer: Option<String>,
     written: Written,
     threads: Option<usize>,
 }
@@ -61,6 +62,7 @@ impl Asked {
             reward: self.reward.clone(),
             probability: self.probability.clone(),
             key: self.key.clone(),
+            reviewer: self.reviewer.clone(),
             called: Vec::new(),
             texts: false,
         }

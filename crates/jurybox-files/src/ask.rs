@@ -24,6 +24,8 @@ pub(crate) enum Use {
     Key,
     /// One of the columns that name the item.
     Id,
+    /// Who gave the verdict.
+    Reviewer,
     /// Nothing was in it where it was looked at, and so it is no evaluator: whether something comes later is to be told.
     Watch,
 }
@@ -81,6 +83,7 @@ impl Ask {
             ("keys", asked(|what| *what == Use::Key), batch.keys.len()),
             ("rewards", asked(|what| matches!(what, Use::Reward { .. })), batch.rewards.len()),
             ("probabilities", asked(|what| *what == Use::Probability), batch.probabilities.len()),
+            ("reviewers", asked(|what| *what == Use::Reviewer), batch.reviewers.len()),
         ];
         let short = |&(_, asked, count): &(&str, bool, usize)| asked && count != batch.rows;
         match counts.into_iter().find(short) {
@@ -101,6 +104,7 @@ impl Ask {
                 Use::Reward { .. } => batch.rewards = vec![f64::NAN; batch.rows],
                 Use::Probability => batch.probabilities = vec![f64::NAN; batch.rows],
                 Use::Key => batch.keys = vec![Box::from(""); batch.rows],
+                Use::Reviewer => batch.reviewers = vec![Box::from(""); batch.rows],
                 Use::Score { .. } | Use::Id | Use::Skip | Use::Watch => {}
             }
         }
@@ -118,6 +122,7 @@ pub struct Batch {
     pub(crate) rewards: Vec<f64>,
     pub(crate) probabilities: Vec<f64>,
     pub(crate) keys: Vec<Box<str>>,
+    pub(crate) reviewers: Vec<Box<str>>,
     /// Which item each row is about, as a number; 0 where nothing names it.
     pub(crate) ids: Vec<u64>,
     /// By column of the source: cells that are no numbers. Empty where there can be none.
@@ -227,6 +232,11 @@ impl Batch {
     /// The round or group of each row; empty where it was not asked for.
     pub fn keys(&self) -> &[Box<str>] {
         &self.keys
+    }
+
+    /// Takes in a cell that names the reviewer of the next row.
+    pub(crate) fn reviewed_by(&mut self, cell: &str) {
+        self.reviewers.push(id::of(cell).into());
     }
 
     /// The value of each row, by the form that the scan was told; NaN where a score is missing.

@@ -47,6 +47,8 @@ pub struct Roles {
     pub probability: Option<String>,
     /// The round or group of an item.
     pub key: Option<String>,
+    /// Who gave the verdict.
+    pub reviewer: Option<String>,
     /// Whether rows are wanted for their texts: then none of the evaluators need have a column.
     pub texts: bool,
 }
@@ -113,7 +115,7 @@ impl Roles {
     /// Every column that a person, or a jury, names.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
         let named = [&self.evaluators, &self.id, &self.ignore, &self.invert].into_iter().flatten();
-        let named = named.chain([&self.reward, &self.probability, &self.key].into_iter().flatten());
+        let named = named.chain([&self.reward, &self.probability, &self.key, &self.reviewer].into_iter().flatten());
         let turned = self.evaluators.iter().filter_map(|name| name.strip_prefix('-'));
         named.map(String::as_str).chain(turned).chain(self.seated.iter().map(|seated| seated.name.as_str()))
     }
@@ -134,6 +136,7 @@ impl Roles {
             (&self.reward, "the reward"),
             (&self.probability, "the probability"),
             (&self.key, "a round or group"),
+            (&self.reviewer, "the reviewer"),
         ] {
             if let Some(name) = name {
                 named.push((known(name)?, role));
@@ -208,6 +211,7 @@ impl Roles {
             reward: self.reward.as_ref().map(|name| self.directed(name)),
             probability: self.probability.clone(),
             key: self.key.clone(),
+            reviewer: self.reviewer.clone(),
             ours: numbers_of_ours(&others, columns),
             warnings: two_numbers(path, &others).chain(nearly_ids(path, &others, columns)).collect(),
             others,

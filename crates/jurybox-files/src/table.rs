@@ -83,6 +83,8 @@ pub struct Want<'a> {
     pub probability: bool,
     /// The round or group of each row.
     pub key: bool,
+    /// Who gave the verdict of each row.
+    pub reviewer: bool,
     /// Which item each row is about, by the columns that are its [id](Roles::id).
     pub ids: bool,
     /// The rows as they stand in their source.
@@ -392,7 +394,11 @@ impl Table {
             wanted.push((&reward.name, Use::Reward { sign: sign(reward) }));
         }
         for (asked, column, what) in
-            [(want.probability, &taken.probability, Use::Probability), (want.key, &taken.key, Use::Key)]
+            [
+                (want.probability, &taken.probability, Use::Probability),
+                (want.key, &taken.key, Use::Key),
+                (want.reviewer, &taken.reviewer, Use::Reviewer),
+            ]
         {
             wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
         }
@@ -435,7 +441,8 @@ fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let reward = taken.reward().map(|column| (column, "rewards"));
     let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
     let key = taken.key.as_deref().map(|column| (column, "names of items, rounds or groups"));
-    let wanted = evaluators.chain(reward).chain(probability).chain(key);
+    let reviewer = taken.reviewer.as_deref().map(|column| (column, "names of reviewers"));
+    let wanted = evaluators.chain(reward).chain(probability).chain(key).chain(reviewer);
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());
         if !has(&column) {

@@ -117,6 +117,7 @@ pub(crate) struct Special<'a> {
     pub(crate) reward: Option<&'a String>,
     pub(crate) probability: Option<&'a String>,
     pub(crate) key: Option<&'a String>,
+    pub(crate) reviewer: Option<&'a String>,
     /// The one column that is an evaluator here.
     pub(crate) only: Option<&'a String>,
     /// Columns that have a meaning elsewhere, and are no evaluators here.
@@ -153,6 +154,7 @@ impl Columns {
             reward: special.reward.cloned(),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
+            reviewer: special.reviewer.cloned(),
             ..roles
         };
         // What only reading them shows is said when it is known.

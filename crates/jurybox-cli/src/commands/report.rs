@@ -22,6 +22,9 @@ pub(crate) struct Args {
     /// The column with the probability of each row to be looked at, as `pick` writes it of all: what was missed is then bounded
     #[arg(long, value_name = "COLUMN", requires = "reward")]
     probability: Option<String>,
+    /// The column that says who gave each verdict: how severe and how noisy each of them is, beside the others
+    #[arg(long, value_name = "COLUMN", requires = "reward")]
+    reviewer: Option<String>,
     /// The column of rounds, where there is one: no evaluator
     #[arg(long, value_name = "COLUMN")]
     round: Option<String>,
@@ -44,7 +47,8 @@ impl Args {
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
             probability: self.probability.as_ref(),
-            again: self.probability.is_some(),
+            reviewer: self.reviewer.as_ref(),
+            again: self.probability.is_some() || self.reviewer.is_some(),
             aside: self.round.iter().cloned().collect(),
             known,
             ..Special::default()

@@ -42,6 +42,7 @@ use crate::estimate::Statistic;
 use crate::form::Form;
 use crate::link::Link;
 use crate::pick::Example;
+use crate::reviewer::{Reviewer, Standing};
 use crate::schedule::Renewal;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
@@ -113,6 +114,11 @@ pub(crate) trait Policy: Clone {
     /// Learns from an example; false if this policy does not learn from such a one.
     fn learn(&mut self, _example: &Example<'_>, _at: u64) -> bool {
         false
+    }
+
+    /// As `learn`, and who gave the verdict, for those who ask.
+    fn learn_by(&mut self, example: &Example<'_>, _reviewer: Option<Reviewer>, at: u64) -> bool {
+        self.learn(example, at)
     }
 
     /// Learns from examples as from one after the other; says how many were used, and how many of those lie outside.
@@ -209,6 +215,11 @@ pub(crate) trait Rank: Clone + Send + Sync {
     /// Evaluators that are not what they were, where the policy watches for that.
     fn alarms(&self) -> &[Alarm] {
         &[]
+    }
+
+    /// Those who judged, where the policy tells them apart, with intervals of that probability.
+    fn reviewers(&self, _level: f64) -> Vec<Standing> {
+        Vec::new()
     }
 
     /// What to doubt of what was learnt, where the policy looks at that.

@@ -8,6 +8,7 @@ use crate::form::Form;
 use crate::link::Link;
 use crate::nearest::nearest;
 use crate::pick::Example;
+use crate::reviewer::{Reviewer, Standing};
 use crate::schedule::Renewal;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
@@ -203,6 +204,24 @@ impl AnyPolicy {
         each!(self, p => p.learn_all(examples, at))
     }
 
+    /// Learns from examples as from one after the other, each with its reviewer; says how many were used, and how many of those lie
+    /// outside.
+    pub(crate) fn learn_all_by(
+        &mut self,
+        examples: &[Example<'_>],
+        reviewers: &[Option<Reviewer>],
+        at: u64,
+    ) -> (u64, u64) {
+        let (mut used, mut outside) = (0, 0);
+        for (example, &reviewer) in examples.iter().zip(reviewers) {
+            if each!(self, p => p.learn_by(example, reviewer, at)) {
+                used += 1;
+                outside += u64::from(each!(self, p => p.is_outside(example.reward)));
+            }
+        }
+        (used, outside)
+    }
+
     pub(crate) fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
         each!(self, p => p.check_receipt(example))
     }
@@ -286,6 +305,10 @@ impl AnyRank {
 
     pub(crate) fn alarms(&self) -> &[Alarm] {
         each_rank!(self, r => r.alarms())
+    }
+
+    pub(crate) fn reviewers(&self, level: f64) -> Vec<Standing> {
+        each_rank!(self, r => r.reviewers(level))
     }
 
     pub(crate) fn doubts(&self) -> &[Doubt] {

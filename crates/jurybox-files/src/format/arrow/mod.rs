@@ -63,6 +63,9 @@ pub(crate) fn batch(
             Use::Key => {
                 each_key(path, &ask.names[column], &pieces(at), |_, key| batch.keys.push(key.into()))?;
             }
+            Use::Reviewer => {
+                each_key(path, &ask.names[column], &pieces(at), |_, name| batch.reviewed_by(&name))?;
+            }
             Use::Id => {
                 each_key(path, &ask.names[column], &pieces(at), |row, key| {
                     batch.name(row, &ask.names[column], &key);

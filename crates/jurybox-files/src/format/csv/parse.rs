@@ -168,6 +168,7 @@ impl Sink<'_> {
                 self.batch.probabilities.push(number);
             }
             Use::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
+            Use::Reviewer => self.batch.reviewed_by(&String::from_utf8_lossy(cell)),
             Use::Id => {
                 let (row, name, cell) =
                     (self.batch.rows - 1, &self.ask.names[column], String::from_utf8_lossy(cell));

@@ -15,6 +15,8 @@
 //!    instead of straight lines, from logistic regressions and small trees; the prior is the same in kind.
 //! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, which makes
 //!    the value the posterior mean given what is there.
+//! 6. **Reviewers** ([`reviewers`]), where verdicts name them: severity is taken out and a verdict counts for what it tells, as far as
+//!    the verdicts show that reviewers differ.
 //!
 //! **Assumes** that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
 //! point the right way (prior odds of 49 to 1, which labels can overturn). One evaluator, useless, inverted, duplicated or
@@ -47,6 +49,7 @@ mod options;
 mod phases;
 mod posterior;
 mod regression;
+mod reviewers;
 mod spread;
 mod state;
 mod tails;
@@ -59,13 +62,15 @@ use self::levels::Levels;
 use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
+use self::reviewers::Reviewers;
 use self::spread::Spread;
 use self::state::{Block, State};
 use super::{Entry, Exploration, Links, Needs, Policy};
 use crate::estimate::ladder::Ladder;
-use crate::estimate::{Sample, Statistic};
+use crate::estimate::{Joint, Sample, Statistic};
 use crate::link::Link;
 use crate::pick::Example;
+use crate::reviewer::Reviewer;
 use crate::schedule::Renewal;
 use crate::scores::Scores;
 use crate::seen::Seen;
@@ -81,6 +86,8 @@ pub(crate) struct Adaptive {
 
 /// From so many examples on, the sample is shown all of them at once.
 const MANY: usize = 256;
+/// Where reviewers differ, the fit is corrected and they are compared anew so many times.
+const REVIEWED: usize = 2;
 /// Beyond this many evaluators a fit costs more than the few labels of one more round can change it.
 const WIDE: usize = 32;
 
@@ -172,11 +179,18 @@ impl Policy for Adaptive {
     }
 
     fn learn(&mut self, example: &Example<'_>, at: u64) -> bool {
+        self.learn_by(example, None, at)
+    }
+
+    fn learn_by(&mut self, example: &Example<'_>, reviewer: Option<Reviewer>, at: u64) -> bool {
         let time = self.time(at);
         self.row.clear();
         self.row.extend_from_slice(example.scores);
         self.row.push(example.reward);
-        self.state.labelled.offer(&self.row, time);
+        match reviewer {
+            Some(reviewer) => self.state.labelled.offer_tagged(&mut self.row, reviewer.code(), time),
+            None => self.state.labelled.offer(&self.row, time),
+        }
         let block = self.state.ladder.at(time, &self.empty);
         if self.row.iter().all(|x| !x.is_nan()) {
             block.labelled.add(&self.row, 1.0);
@@ -235,12 +249,30 @@ impl Policy for Adaptive {
         let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
         let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
         model.spread = Spread::of(&model, labelled.clone());
+        let mut reviewers = Reviewers::of(&model, labelled.clone());
+        let mut corrected = None;
+        if reviewers.differ {
+            for _ in 0..REVIEWED {
+                let rows = corrected.insert(reviewers.corrected(labelled.clone()));
+                // Moments of every label cannot be corrected after the fact: all of the fit rests on the sample.
+                model = Model::fit(model.landscape, rows.rows(), &Joint::new(self.evaluators + 1));
+                model.spread = Spread::of(&model, rows.rows());
+                reviewers = Reviewers::of(&model, labelled.clone());
+            }
+        }
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
-            model.levels = Levels::fit(&model.landscape, labelled.clone(), unlabelled, model.labels);
+            model.levels = match corrected {
+                Some(rows) => levels::levels_of(&labelled, self.evaluators).and_then(|levels| {
+                    let rows = rows.on_levels(&levels);
+                    Levels::fit(&model.landscape, rows.rows(), unlabelled, model.labels)
+                }),
+                None => Levels::fit(&model.landscape, labelled.clone(), unlabelled, model.labels),
+            };
         }
         let doubts = doubts::of(&model, labelled);
+        model.reviewers = reviewers;
         into.set(model, alarms, doubts);
     }
 }

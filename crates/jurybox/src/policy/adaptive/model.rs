@@ -17,6 +17,7 @@ use super::least_squares::LeastSquares;
 use super::levels::Levels;
 use super::phases;
 use super::regression::{Examples, Regression, log_sum};
+use super::reviewers::Reviewers;
 use super::spread::Spread;
 use super::tails;
 use super::uncertainty::Uncertainty;
@@ -52,6 +53,8 @@ pub(crate) struct Model {
     tables: Option<Arc<Tables>>,
     /// Where rewards have few levels, what the value goes by.
     pub(super) levels: Option<Levels>,
+    /// Who judged, where verdicts say so.
+    pub(super) reviewers: Reviewers,
 }
 
 /// One feature set's share of the answer.
@@ -80,7 +83,7 @@ impl Model {
             return Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
         }
         let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
-        let known = complete.weight() + incomplete.map(|row| row.count as f64).sum::<f64>();
+        let known = complete.weight() + incomplete.map(|row| row.weight).sum::<f64>();
         let sampled = phases::sampled(&landscape, blocks, labelled.clone(), trial::UNCUT);
         if known > sampled.weight() {
             let linear = phases::linear(&landscape, labelled, complete);
@@ -114,6 +117,7 @@ impl Model {
             parts: Vec::with_capacity(fits.len()),
             tables: None,
             levels: None,
+            reviewers: Reviewers::default(),
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
@@ -159,6 +163,16 @@ impl Model {
             let gaps = out.iter_mut().zip(scores.rows()).filter(|(value, _)| value.is_nan());
             gaps.for_each(|(value, row)| *value = self.intercept + self.linear_with_gaps(row));
         }
+    }
+
+    /// What is expected of labelled rows (scores, then the reward) by straight lines and bends.
+    pub(super) fn expected<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Vec<f64> {
+        let width = self.landscape.width();
+        let (mut scores, mut values) = (Vec::new(), Vec::new());
+        labelled.for_each(|row| scores.extend_from_slice(&row.values[..width]));
+        let complete = scores.iter().all(|score| !score.is_nan());
+        self.line_values(&Scores::trusted(&scores, width, complete), &mut values);
+        values
     }
 
     /// How the value of a complete row adds up over its scores, where it does.

@@ -16,7 +16,7 @@ pub(super) fn sampled<'a>(
     let (mut table, mut counts) = (Vec::new(), Vec::new());
     for row in labelled {
         landscape.add_features(&row.values[..width], blocks, &mut table);
-        counts.push(row.count as f64);
+        counts.push(row.weight);
         table.push(row.values[width].clamp(low, high));
     }
     Rows::new(table, blocks * width + 1, counts)
@@ -38,7 +38,7 @@ pub(super) fn linear<'a>(
         landscape.features(&row.values[..width], &mut features);
         features.truncate(width);
         features.push(row.values[width]);
-        joint.add(&features, row.count as f64);
+        joint.add(&features, row.weight);
     }
     joint
 }

@@ -7,6 +7,7 @@ use super::uncertainty::Uncertainty;
 use crate::contributions::Contributions;
 use crate::form::Form;
 use crate::policy::{Exploration, Rank, explore};
+use crate::reviewer::Standing;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
 use crate::toolbox::Interval;
@@ -135,6 +136,10 @@ impl Rank for Posterior {
         let uncertainty = self.uncertainty(model);
         let reach = uncertainty.reach(model, level);
         Some(scores.rows().map(|row| uncertainty.predict(model, row, level, reach)).collect())
+    }
+
+    fn reviewers(&self, level: f64) -> Vec<Standing> {
+        self.model.as_ref().map_or_else(Vec::new, |model| model.reviewers.standings(level))
     }
 
     fn alarms(&self) -> &[Alarm] {

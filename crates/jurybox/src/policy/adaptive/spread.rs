@@ -32,7 +32,7 @@ impl Spread {
         let complete = scores.iter().all(|score| !score.is_nan());
         model.values(&Scores::trusted(&scores, width, complete), &mut values);
         let off = values.iter().zip(labelled).map(|(&value, row)| {
-            let (off, count) = (row.values[width] - value, row.count as f64);
+            let (off, count) = (row.values[width] - value, row.weight);
             (value, count * off * off, count)
         });
         let mut rows: Vec<(f64, f64, f64)> = off.collect();

@@ -63,17 +63,17 @@ struct Question {
 
 impl Levels {
     /// Fits labelled rows (scores, then the reward) whose rewards are levels, out of so many labels in all.
-    pub(crate) fn fit<'a>(
+    pub(crate) fn fit<'a, 'b>(
         landscape: &Landscape,
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        unlabelled: impl Iterator<Item = SampledRow<'a>>,
+        unlabelled: impl Iterator<Item = SampledRow<'b>>,
         labels: f64,
     ) -> Option<Self> {
         let width = landscape.width();
         if width > MOST_EVALUATORS {
             return None;
         }
-        let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.count as f64)))?;
+        let levels = levels_of(&labelled, width)?;
         // Zeros behind the features: fours of numbers are the quickest.
         let order = (width + 1).next_multiple_of(4);
         let mut direction = landscape.equal();
@@ -83,10 +83,10 @@ impl Levels {
         let mut looked_at = Vec::new();
         for row in labelled {
             let seen = Seen::of(landscape, &row.values[..width]);
-            plain.add(&seen.plain[..order], row.count as f64);
-            ranked.add(&seen.ranked[..order], row.count as f64);
+            plain.add(&seen.plain[..order], row.weight);
+            ranked.add(&seen.ranked[..order], row.weight);
             let passed = levels.iter().filter(|&&level| row.values[width] > level).count();
-            looked_at.push((seen.plain, row.count as f64, passed));
+            looked_at.push((seen.plain, row.weight, passed));
         }
         let ordinary: Vec<Place> = unlabelled.map(|row| Seen::of(landscape, row.values).plain).collect();
         // Nothing but zeros: a yes has not been met, and would be worth more.
@@ -188,8 +188,17 @@ fn odds(share: f64) -> f64 {
     (share / (1.0 - share)).ln()
 }
 
-/// The levels that rewards, each with its count, take; none where they are numbers, or all equal and not 0.
-fn levels_of(rewards: impl Iterator<Item = (f64, f64)>) -> Option<Vec<f64>> {
+/// The levels that the rewards of labelled rows (so many scores, then the reward) take; none where they are numbers, or all equal and
+/// not 0.
+pub(super) fn levels_of<'a>(
+    labelled: &(impl Iterator<Item = SampledRow<'a>> + Clone),
+    width: usize,
+) -> Option<Vec<f64>> {
+    levels_among(labelled.clone().map(|row| (row.values[width], row.count as f64)))
+}
+
+/// The same by rewards, each with its count.
+fn levels_among(rewards: impl Iterator<Item = (f64, f64)>) -> Option<Vec<f64>> {
     let (mut levels, mut total) = (Vec::with_capacity(MOST_LEVELS + 1), 0.0);
     for (reward, count) in rewards {
         total += count;
@@ -210,7 +219,7 @@ mod tests {
 
     #[test]
     fn few_distinct_rewards_are_levels_once_they_come_back() {
-        let levels = |rewards: &[f64]| levels_of(rewards.iter().map(|&reward| (reward, 1.0)));
+        let levels = |rewards: &[f64]| levels_among(rewards.iter().map(|&reward| (reward, 1.0)));
         assert_eq!(levels(&[1.0, 0.0, 0.0, 1.0]), Some(vec![0.0, 1.0]));
         assert_eq!(levels(&[0.0, 0.0]), Some(vec![0.0])); // no yes yet
         assert_eq!(levels(&[3.0, 3.0]), None); // who knows what of
