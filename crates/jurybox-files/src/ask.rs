@@ -6,7 +6,7 @@ use crate::number::{Cell, Notation};
 use crate::numbers::Numbers;
 use crate::tally::Tally;
 use jurybox::Form;
-use jurybox::toolbox::{hash_number, hash_text};
+use jurybox::toolbox::{code_of, hash_number, hash_text};
 use std::path::Path;
 
 /// What a column is for, in a scan.
@@ -16,6 +16,8 @@ pub(crate) enum Use {
     Skip,
     /// The score of an evaluator, times 1 or -1.
     Score { evaluator: usize, sign: f64 },
+    /// The name of a group, in the place of an evaluator's score: its code.
+    Group { evaluator: usize },
     /// The reward, times 1 or -1.
     Reward { sign: f64 },
     /// The probability with which the item was picked.
@@ -32,7 +34,7 @@ pub(crate) enum Use {
 
 impl Use {
     pub(crate) fn is_score_of(self, wanted: usize) -> bool {
-        matches!(self, Use::Score { evaluator, .. } if evaluator == wanted)
+        matches!(self, Use::Score { evaluator, .. } | Use::Group { evaluator } if evaluator == wanted)
     }
 }
 
@@ -105,10 +107,16 @@ impl Ask {
                 Use::Probability => batch.probabilities = vec![f64::NAN; batch.rows],
                 Use::Key => batch.keys = vec![Box::from(""); batch.rows],
                 Use::Reviewer => batch.reviewers = vec![Box::from(""); batch.rows],
-                Use::Score { .. } | Use::Id | Use::Skip | Use::Watch => {}
+                Use::Score { .. } | Use::Group { .. } | Use::Id | Use::Skip | Use::Watch => {}
             }
         }
     }
+}
+
+/// The code of the group that a cell names; NaN where it names none.
+pub(crate) fn group(cell: &str) -> f64 {
+    let name = id::of(cell);
+    if name.is_empty() { f64::NAN } else { code_of(&name) as f64 }
 }
 
 /// Rows as a scan hands them over: scores row after row or column after column, NaN where missing.

@@ -388,7 +388,11 @@ impl Table {
         let sign = |of: &Evaluator| if of.direction == Direction::Low { -1.0 } else { 1.0 };
         for (evaluator, found) in taken.evaluators.as_slice().iter().enumerate() {
             let sign = if want.upright { sign(found) } else { 1.0 };
-            wanted.push((&found.name, Use::Score { evaluator, sign }));
+            let what = match found.direction {
+                Direction::Context => Use::Group { evaluator },
+                Direction::High | Direction::Low => Use::Score { evaluator, sign },
+            };
+            wanted.push((&found.name, what));
         }
         if let Some(reward) = taken.reward.as_ref().filter(|_| want.reward) {
             wanted.push((&reward.name, Use::Reward { sign: sign(reward) }));
@@ -411,7 +415,7 @@ impl Table {
         let mut uses = vec![Use::Skip; names.len()];
         let mut lacking = Vec::new();
         for (column, what) in wanted {
-            let unread = matches!(what, Use::Score { .. }) && taken.is_unread(column);
+            let unread = matches!(what, Use::Score { .. } | Use::Group { .. }) && taken.is_unread(column);
             match places.get(column).copied().filter(|_| !unread) {
                 // A column has one use; the evaluators come first.
                 Some(at) if uses[at] == Use::Skip => uses[at] = what,

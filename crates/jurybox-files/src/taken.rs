@@ -136,21 +136,26 @@ impl Taken {
 
     /// Whether a column is read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
-        self.read_as(name).is_some()
+        (self.read_as(name).is_some() && !self.is_context(name))
             || self.reward() == Some(name)
             || self.probability.as_deref() == Some(name)
     }
 
     /// The columns that are read as numbers.
     pub(crate) fn numbers(&self) -> HashSet<&str> {
-        let scores = self.evaluators.names().filter(|name| !self.is_unread(name));
+        let scores = self.evaluators.names().filter(|name| !self.is_unread(name) && !self.is_context(name));
         scores.chain(self.reward()).chain(self.probability()).collect()
     }
 
     /// Whether a column is read at all, or names items.
     pub(crate) fn reads(&self, name: &str) -> bool {
         let is = |column: Option<&str>| column == Some(name);
-        self.is_number(name) || is(self.key()) || is(self.reviewer()) || self.id.iter().any(|id| id == name)
+        self.is_number(name) || is(self.key()) || is(self.reviewer()) || self.is_context(name) || self.id.iter().any(|id| id == name)
+    }
+
+    /// Whether a column says which group an item belongs to.
+    pub(crate) fn is_context(&self, name: &str) -> bool {
+        self.evaluators.as_slice().iter().any(|one| one.name == name && one.direction == Direction::Context)
     }
 
     /// The evaluator whose scores are read from a column.
@@ -188,7 +193,12 @@ impl std::fmt::Display for Taken {
         if let Some(widened) = &self.widened {
             write!(f, "{widened}; ")?;
         }
-        write!(f, "evaluators: {}", few(self.evaluators.as_slice().iter().map(listed)))?;
+        let (contexts, evaluators): (Vec<&Evaluator>, Vec<&Evaluator>) =
+            self.evaluators.as_slice().iter().partition(|one| one.direction == Direction::Context);
+        write!(f, "evaluators: {}", few(evaluators.into_iter().map(listed)))?;
+        if !contexts.is_empty() {
+            write!(f, "; context: {}", few(contexts.into_iter().map(listed)))?;
+        }
         if let Some(reward) = &self.reward {
             write!(f, "; reward: {}", spoken(reward))?;
         }

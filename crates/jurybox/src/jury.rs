@@ -77,7 +77,8 @@ impl Jury {
         let (spec, turned) = spec.clone().take_inverted()?;
         let refuse = |reason| Error::Policy { policy: spec.to_string(), reason };
         let evaluators = evaluators.turned(&turned).map_err(refuse)?;
-        let policy = AnyPolicy::seat(&spec, evaluators.len())?;
+        let mut policy = AnyPolicy::seat(&spec, evaluators.len())?;
+        policy.take_contexts(&spec, &evaluators.contexts().collect::<Vec<_>>())?;
         Ok(Jury {
             spec,
             evaluators,
@@ -433,6 +434,7 @@ impl Jury {
         let columns = evaluators.columns_in(&self.evaluators)?;
         let spec = self.spec.with_columns(&columns)?;
         let mut policy = AnyPolicy::seat(&spec, evaluators.len())?;
+        policy.take_contexts(&spec, &evaluators.contexts().collect::<Vec<_>>())?;
         policy.take_columns(&self.policy, &columns);
         *self = Jury {
             spec,

@@ -107,6 +107,7 @@ fn name(reviewer: usize) -> Reviewer {
     Reviewer::named(&format!("reviewer {reviewer}"))
 }
 
+#[expect(clippy::too_many_arguments, reason = "a world, what is told of it, and how long it goes on")]
 fn play(policy: &str, verdicts: Verdicts, habit: Habit, sees: Sees, named: bool, k: usize, rounds: u64, seed: u64) -> Played {
     let spec: Spec = policy.parse().unwrap();
     let mut jury = Jury::new(&spec, Evaluators::numbered(NOISE.len()).unwrap()).unwrap();
@@ -140,6 +141,84 @@ fn standing(jury: &Jury, reviewer: usize) -> Standing {
     let level = Fraction::try_from(0.9).unwrap();
     let standings = jury.fit().reviewers(level);
     *standings.iter().find(|standing| standing.reviewer == Some(name(reviewer))).unwrap()
+}
+
+#[test]
+fn a_noisy_reviewer_is_found_and_counts_for_less() {
+    let played = play("adaptive", Verdicts::Numbers, Habit::Noisy, Sees::Any, true, 5, 80, 3);
+    let noisy = standing(&played.jury, 4);
+    // Of what the scores leave, sqrt(0.2 + 0.3^2) at best, a careless one's noise of 1.2 makes more than twice as much.
+    assert!(noisy.noise.low > 1.3 && noisy.weight < 0.6, "{noisy:?}");
+    for reviewer in 0..4 {
+        let careful = standing(&played.jury, reviewer);
+        assert!(careful.noise.low < 1.0 && careful.noise.high > 1.0, "{careful:?}");
+        assert!(careful.weight > 0.6, "{careful:?}");
+    }
+    let labels: u64 = (0..REVIEWERS).map(|reviewer| standing(&played.jury, reviewer).labels).sum();
+    assert_eq!(labels, 400);
+}
+
+#[test]
+fn severity_is_told_apart_from_noise() {
+    let played = play("adaptive", Verdicts::Numbers, Habit::Severe, Sees::Any, true, 5, 80, 4);
+    let severe = standing(&played.jury, 4);
+    assert!(severe.severity.low < -1.0 && -1.0 < severe.severity.high, "{severe:?}");
+    assert!(severe.severity.half_width() < 0.3 && severe.weight > 0.7, "{severe:?}");
+}
+
+#[test]
+fn who_always_says_the_same_tells_nothing() {
+    for policy in ["adaptive", "adaptive(levels=true)"] {
+        let played = play(policy, Verdicts::Yes(15), Habit::Same, Sees::Any, true, 5, 80, 5);
+        let same = standing(&played.jury, 4);
+        assert!(same.weight < 0.1 && same.noise.low > 2.0 && same.severity.low > 0.0, "{policy}: {same:?}");
+    }
+}
+
+#[test]
+fn careful_reviewers_are_fitted_as_if_nobody_had_named_them() {
+    let of = |named: bool| play("adaptive", Verdicts::Marks, Habit::Careful, Sees::Any, named, 5, 40, 6).jury;
+    let (named, unnamed) = (of(true), of(false));
+    assert!((0..REVIEWERS).all(|reviewer| standing(&named, reviewer).weight == 1.0));
+    let level = Fraction::try_from(0.9).unwrap();
+    assert!(unnamed.fit().reviewers(level).is_empty());
+    for (a, b) in named.fit().weights().unwrap().iter().zip(unnamed.fit().weights().unwrap()) {
+        assert!((a - b).abs() < 1e-9, "{a} {b}"); // the rows are added up in another order
+    }
+}
+
+#[test]
+fn reviewers_are_saved_merged_and_refused_like_all_else() {
+    let of = |seed| play("adaptive", Verdicts::Numbers, Habit::Noisy, Sees::Any, true, 5, 40, seed).jury;
+    let (a, b) = (of(7), of(8));
+    for read in [Jury::from_bytes(&a.to_bytes()).unwrap(), Jury::from_json(&a.to_json()).unwrap()] {
+        assert_eq!(read.to_bytes(), a.to_bytes());
+        assert_eq!(standing(&read, 4), standing(&a, 4));
+    }
+    let (mut ab, mut ba) = (a.clone(), b.clone());
+    ab.merge(&b).unwrap();
+    ba.merge(&a).unwrap();
+    for reviewer in 0..REVIEWERS {
+        let (one, other) = (standing(&ab, reviewer), standing(&ba, reviewer));
+        assert_eq!(one.labels, standing(&a, reviewer).labels + standing(&b, reviewer).labels);
+        assert!((one.noise.mean - other.noise.mean).abs() < 1e-9, "{one:?} {other:?}");
+        assert!((one.severity.mean - other.severity.mean).abs() < 1e-9);
+    }
+    let (mut jury, before) = (a.clone(), a.to_bytes());
+    let scores = [0.0; NOISE.len()];
+    let example = Example { scores: &scores, reward: 1.0, receipt: None };
+    assert!(jury.learn_by(&[example], &[], 0).unwrap_err().to_string().starts_with("0 reviewers for 1 examples"));
+    assert!(jury.learn_by(&[example, Example { reward: f64::NAN, ..example }], &[Some(name(0)); 2], 0).is_err());
+    assert_eq!(jury.to_bytes(), before);
+    let mut document: serde_json::Value = serde_json::from_str(&a.to_json()).unwrap();
+    let values = document.pointer_mut("/state/labelled/kept/0/values").unwrap().as_array_mut().unwrap();
+    *values.last_mut().unwrap() = 0.5.into();
+    assert!(Jury::from_json(&document.to_string()).is_err());
+    // A name is a part of the row: without one it is what it always was.
+    let (mut plain, mut nobody) = (Jury::from_bytes(&before).unwrap(), Jury::from_bytes(&before).unwrap());
+    plain.learn(&[example], 50).unwrap();
+    nobody.learn_by(&[example], &[None], 50).unwrap();
+    assert_eq!(plain.to_bytes(), nobody.to_bytes());
 }
 
 #[test]

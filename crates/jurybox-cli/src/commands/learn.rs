@@ -38,8 +38,12 @@ pub(crate) struct Args {
     /// counts for what it tells
     #[arg(long, value_name = "COLUMN")]
     pub(super) reviewer: Option<String>,
+    /// Columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so.
+    /// A state remembers them
+    #[arg(long, value_name = "COLUMNS")]
+    context: Vec<Names>,
     /// What `jurybox pick` wrote; patterns are fine
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy", "long"], requires = "id")]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy", "long", "context"], requires = "id")]
     pub(super) picks: Vec<String>,
     /// The verdicts on the picks, with the same --id [default: a column of the picks themselves]
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "picks")]
@@ -105,6 +109,7 @@ impl Args {
             reward: self.reward.clone(),
             key: self.round.clone(),
             reviewer: self.reviewer.clone(),
+            context: names::all(&self.context),
             ..self.columns.roles()
         };
         Learning {

@@ -4,6 +4,7 @@ use super::columns::{Columns, Special};
 use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
+use jurybox::{Direction, Evaluator, Evaluators};
 use jurybox_files::{May, Seated, report, write_whole};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -43,13 +44,23 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let given_away = output::is_given_away(&self.out, self.json)?;
         let mut state = self.state.as_deref().map(read_jury).transpose()?;
+        // What all groups share is reported.
+        let mut aside: Vec<String> = self.round.iter().cloned().collect();
+        if let Some(jury) = &mut state {
+            let (contexts, scores): (Vec<Evaluator>, Vec<Evaluator>) =
+                jury.evaluators().as_slice().iter().cloned().partition(|one| one.direction == Direction::Context);
+            if !contexts.is_empty() {
+                jury.reseat(Evaluators::new(scores)?)?;
+                aside.extend(contexts.into_iter().map(|context| context.name));
+            }
+        }
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
             probability: self.probability.as_ref(),
             reviewer: self.reviewer.as_ref(),
             again: self.probability.is_some() || self.reviewer.is_some(),
-            aside: self.round.iter().cloned().collect(),
+            aside,
             known,
             ..Special::default()
         })?;

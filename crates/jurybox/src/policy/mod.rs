@@ -71,6 +71,11 @@ pub(crate) trait Policy: Clone {
     /// A policy that has learnt nothing yet, or what is wrong with its options for that many evaluators.
     fn seat(entry: &Entry, link: Link, options: Self::Options, evaluators: usize) -> Result<Self, String>;
 
+    /// Takes columns for what they are: no scores, but numbers that say which group an item belongs to. Or says why not.
+    fn take_contexts(&mut self, _columns: &[usize]) -> Result<(), String> {
+        Err("it has the same weights for all items: leave out the context, or take adaptive, whose weights differ by group".into())
+    }
+
     fn state(&self) -> &Self::State;
 
     /// Whether a jury that has seen this can have such a state, as far as the state itself does not tell.
@@ -215,6 +220,12 @@ pub(crate) trait Rank: Clone + Send + Sync {
     /// Evaluators that are not what they were, where the policy watches for that.
     fn alarms(&self) -> &[Alarm] {
         &[]
+    }
+
+    /// What the items of a group are worth more than others with the same scores, and the weights of the evaluators for them, where that
+    /// differs: for the group of that number in that column.
+    fn group_weights(&self, _column: usize, _group: f64) -> Option<(f64, Vec<f64>)> {
+        None
     }
 
     /// Those who judged, where the policy tells them apart, with intervals of that probability.

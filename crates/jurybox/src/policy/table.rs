@@ -180,6 +180,14 @@ impl AnyPolicy {
         each!(self, p => p.is_within(seen))
     }
 
+    /// Takes columns for contexts, as far as there are any.
+    pub(crate) fn take_contexts(&mut self, spec: &Spec, columns: &[usize]) -> Result<(), Error> {
+        if columns.is_empty() {
+            return Ok(());
+        }
+        each!(self, p => p.take_contexts(columns)).map_err(|reason| Error::Policy { policy: spec.to_string(), reason })
+    }
+
     pub(crate) fn observes_first(&self) -> bool {
         each!(self, p => p.observes_first())
     }
@@ -305,6 +313,10 @@ impl AnyRank {
 
     pub(crate) fn alarms(&self) -> &[Alarm] {
         each_rank!(self, r => r.alarms())
+    }
+
+    pub(crate) fn group_weights(&self, column: usize, group: f64) -> Option<(f64, Vec<f64>)> {
+        each_rank!(self, r => r.group_weights(column, group))
     }
 
     pub(crate) fn reviewers(&self, level: f64) -> Vec<Standing> {

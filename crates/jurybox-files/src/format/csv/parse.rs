@@ -4,7 +4,7 @@
 //! stand, and only the columns asked for. A block with quotes takes the careful way, cell by cell.
 
 use super::cells::cells;
-use crate::ask::{Ask, Batch, Layout, Use};
+use crate::ask::{Ask, Batch, Layout, Use, group};
 use crate::error::{Error, Place};
 use crate::format::blocks::{closing_quote, record_end};
 use crate::id;
@@ -177,6 +177,10 @@ impl Sink<'_> {
             }
             Use::Watch => {
                 self.number(column, cell)?;
+            }
+            Use::Group { evaluator } => {
+                let row = self.scores.len() - self.ask.evaluators;
+                self.scores[row + evaluator] = group(&String::from_utf8_lossy(cell));
             }
             Use::Skip | Use::Score { .. } => {}
         }

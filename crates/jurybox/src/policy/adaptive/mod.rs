@@ -15,7 +15,8 @@
 //!    instead of straight lines, from logistic regressions and small trees; the prior is the same in kind.
 //! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, which makes
 //!    the value the posterior mean given what is there.
-//! 6. **Reviewers** ([`reviewers`]), where verdicts name them: severity is taken out and a verdict counts for what it tells, as far as
+//! 6. **Context** ([`groups`]), where columns say which group an item belongs to: weights differ by group as far as the labels say so.
+//! 7. **Reviewers** ([`reviewers`]), where verdicts name them: severity is taken out and a verdict counts for what it tells, as far as
 //!    the verdicts show that reviewers differ.
 //!
 //! **Assumes** that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
@@ -41,6 +42,7 @@
 mod doubts;
 mod drift;
 mod explain;
+mod groups;
 mod landscape;
 mod least_squares;
 mod levels;
@@ -57,12 +59,13 @@ mod uncertainty;
 
 pub use self::doubts::Doubt;
 pub use self::drift::{Alarm, Reading};
+use self::groups::Groups;
 use self::landscape::Landscape;
 use self::levels::Levels;
 use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
-use self::reviewers::Reviewers;
+use self::reviewers::{Corrected, Reviewers};
 use self::spread::Spread;
 use self::state::{Block, State};
 use super::{Entry, Exploration, Links, Needs, Policy};
@@ -82,6 +85,8 @@ pub(crate) struct Adaptive {
     state: State,
     empty: Box<Block>,
     row: Vec<f64>,
+    /// Columns that are no scores, but say which group an item belongs to.
+    contexts: Vec<usize>,
 }
 
 /// From so many examples on, the sample is shown all of them at once.
@@ -126,8 +131,17 @@ impl Policy for Adaptive {
             },
             empty: Box::new(empty),
             row: Vec::new(),
+            contexts: Vec::new(),
             options,
         })
+    }
+
+    fn take_contexts(&mut self, columns: &[usize]) -> Result<(), String> {
+        if columns.len() == self.evaluators {
+            return Err("there is no evaluator beside the contexts".into());
+        }
+        self.contexts = columns.to_vec();
+        Ok(())
     }
 
     fn state(&self) -> &State {
@@ -165,6 +179,8 @@ impl Policy for Adaptive {
 
     fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
         let time = self.time(at);
+        let mut buffer = Vec::new();
+        let scores = &self.without_groups(scores, &mut buffer);
         let block = self.state.ladder.at(time, &self.empty);
         block.scores.observe(scores);
         if self.options.forget {
@@ -192,6 +208,7 @@ impl Policy for Adaptive {
             None => self.state.labelled.offer(&self.row, time),
         }
         let block = self.state.ladder.at(time, &self.empty);
+        self.contexts.iter().for_each(|&column| self.row[column] = 0.0);
         if self.row.iter().all(|x| !x.is_nan()) {
             block.labelled.add(&self.row, 1.0);
         }
@@ -202,7 +219,7 @@ impl Policy for Adaptive {
     fn learn_all(&mut self, examples: &[Example<'_>], at: u64) -> (u64, u64) {
         let width = self.evaluators + 1;
         let mut rows = Vec::new();
-        if examples.len() >= MANY {
+        if examples.len() >= MANY && self.contexts.is_empty() {
             rows.reserve_exact(examples.len() * width);
             for example in examples {
                 rows.extend_from_slice(example.scores);
@@ -253,7 +270,7 @@ impl Policy for Adaptive {
         let mut corrected = None;
         if reviewers.differ {
             for _ in 0..REVIEWED {
-                let rows = corrected.insert(reviewers.corrected(labelled.clone()));
+                let rows: &Corrected = corrected.insert(reviewers.corrected(labelled.clone()));
                 // Moments of every label cannot be corrected after the fact: all of the fit rests on the sample.
                 model = Model::fit(model.landscape, rows.rows(), &Joint::new(self.evaluators + 1));
                 model.spread = Spread::of(&model, rows.rows());
@@ -263,7 +280,7 @@ impl Policy for Adaptive {
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
-            model.levels = match corrected {
+            model.levels = match &corrected {
                 Some(rows) => levels::levels_of(&labelled, self.evaluators).and_then(|levels| {
                     let rows = rows.on_levels(&levels);
                     Levels::fit(&model.landscape, rows.rows(), unlabelled, model.labels)
@@ -271,6 +288,10 @@ impl Policy for Adaptive {
                 None => Levels::fit(&model.landscape, labelled.clone(), unlabelled, model.labels),
             };
         }
+        model.groups = match &corrected {
+            Some(rows) => Groups::of(&model, &self.contexts, rows.rows()),
+            None => Groups::of(&model, &self.contexts, labelled.clone()),
+        };
         let doubts = doubts::of(&model, labelled);
         model.reviewers = reviewers;
         into.set(model, alarms, doubts);
@@ -278,6 +299,19 @@ impl Policy for Adaptive {
 }
 
 impl Adaptive {
+    /// The scores, and nothing of the groups: their columns never vary, as those of evaluators that say nothing.
+    fn without_groups<'a>(&self, scores: &Scores<'a>, buffer: &'a mut Vec<f64>) -> Scores<'a> {
+        if self.contexts.is_empty() {
+            return *scores;
+        }
+        *buffer = scores.values().to_vec();
+        for row in buffer.chunks_exact_mut(self.evaluators) {
+            self.contexts.iter().for_each(|&column| row[column] = 0.0);
+        }
+        let complete = buffer.iter().all(|score| !score.is_nan());
+        Scores::trusted(buffer, self.evaluators, complete)
+    }
+
     /// The step of the clock that a time belongs to; the clock stands still where time is not kept.
     fn time(&self, at: u64) -> u64 {
         if self.options.forget { at / self.options.tick.get() } else { 0 }

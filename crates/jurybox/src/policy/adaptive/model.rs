@@ -12,6 +12,7 @@ mod trial;
 
 use self::tables::Tables;
 use self::trial::FeatureSet;
+use super::groups::Groups;
 use super::landscape::{self, Landscape};
 use super::least_squares::LeastSquares;
 use super::levels::Levels;
@@ -55,6 +56,8 @@ pub(crate) struct Model {
     pub(super) levels: Option<Levels>,
     /// Who judged, where verdicts say so.
     pub(super) reviewers: Reviewers,
+    /// What groups of items add to it.
+    pub(super) groups: Groups,
 }
 
 /// One feature set's share of the answer.
@@ -118,6 +121,7 @@ impl Model {
             tables: None,
             levels: None,
             reviewers: Reviewers::default(),
+            groups: Groups::default(),
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
@@ -146,6 +150,10 @@ impl Model {
         }
         if let Some(levels) = &self.levels {
             levels.values(&self.landscape, scores, out);
+        }
+        if !self.groups.is_none() {
+            let each = out.iter_mut().zip(scores.rows());
+            each.for_each(|(value, row)| *value = self.groups.value(self, row, *value));
         }
     }
 
@@ -177,7 +185,7 @@ impl Model {
 
     /// How the value of a complete row adds up over its scores, where it does.
     pub(crate) fn form(&self) -> Option<Form> {
-        self.levels.is_none().then(|| self.line_form())
+        (self.levels.is_none() && self.groups.is_none()).then(|| self.line_form())
     }
 
     fn line_form(&self) -> Form {
@@ -259,7 +267,7 @@ impl Model {
         out.clear();
         out.extend(scores.rows().map(|row| {
             self.landscape.features(row, &mut features);
-            dot(&features, weights)
+            self.groups.value(self, row, dot(&features, weights))
         }));
     }
 

@@ -135,7 +135,20 @@ impl Rank for Posterior {
         let model = self.model.as_ref()?;
         let uncertainty = self.uncertainty(model);
         let reach = uncertainty.reach(model, level);
-        Some(scores.rows().map(|row| uncertainty.predict(model, row, level, reach)).collect())
+        let one = |row: &[f64]| {
+            let Interval { mean, low, high } = uncertainty.predict(model, row, level, reach);
+            let moved = model.groups.value(model, row, mean) - mean;
+            Interval { mean: mean + moved, low: low + moved, high: high + moved }
+        };
+        Some(scores.rows().map(one).collect())
+    }
+
+    fn group_weights(&self, column: usize, group: f64) -> Option<(f64, Vec<f64>)> {
+        let model = self.model.as_ref()?;
+        let more = model.groups.slopes(column, group)?;
+        let more = more.iter().copied().chain(std::iter::repeat(0.0)).zip(&model.landscape.scale);
+        let weights = self.weights.iter().zip(more).map(|(weight, (more, scale))| weight + more * scale);
+        Some((model.groups.constant(column, group)?, weights.collect()))
     }
 
     fn reviewers(&self, level: f64) -> Vec<Standing> {
