@@ -38,6 +38,7 @@ def asked(
     threads: int | None = None,
     written: Mapping[str, Any] | None = None,
     reviewer: str | None = None,
+    context: Names = None,
 ) -> dict[str, Any]:
     """Which column is what, for the compiled part."""
     return {
@@ -49,6 +50,7 @@ def asked(
         "probability": probability,
         "key": key,
         "reviewer": reviewer,
+        "context": names(context),
         "threads": whole_or_none(threads, "threads"),
         "written": dict(written or as_written()),
     }

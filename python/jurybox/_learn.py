@@ -19,6 +19,7 @@ def learn(
     *,
     reward: str | None = None,
     reviewer: str | None = None,
+    context: Names = None,
     state: Jury | Path | None = None,
     picks: Any = None,
     verdicts: Any = None,
@@ -62,6 +63,7 @@ def learn(
     reward : the column of rewards; empty where there is no verdict
     reviewer : the column that says who gave each verdict, beside that of the rewards: severity and noise of each are learnt, and a verdict
         counts for what it tells (``Jury.reviewers``)
+    context : columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so
     state : a `Jury` or a state file to add to
     picks, verdicts : what `pick` gave, and the verdicts on it; by default a column of the picks themselves
     id : the column by which verdicts are joined to picks, and by which rows are known again
@@ -84,7 +86,7 @@ def learn(
     if verdicts is not None and picks is None:
         raise Error("verdicts= are those on picks: pass what pick gave as picks=", code="two-ways")
     if picks is not None:
-        unheard = {"policy": policy, "round": round, "at": at, "long": long, "drop": drop, "evaluators": evaluators, "ignore": ignore}
+        unheard = {"policy": policy, "round": round, "at": at, "long": long, "context": context, "drop": drop, "evaluators": evaluators, "ignore": ignore}
         for name in [*(name for name, said in unheard.items() if said is not None), *options]:
             raise Error(f"picks are learnt as they were picked: {name}= does not go with them", code="two-ways")
     if reviewer is not None and reward is None and picks is None:
@@ -101,7 +103,7 @@ def learn(
             found, after = _learn_picks(picks, verdicts, id, reward, reviewer, invert, jury, again, threads, written, bar), jury
         else:
             _no_picks(rows)
-            ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written, reviewer)
+            ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written, reviewer, context)
             # By one column of ids rows are known again; several that travel along need not cross.
             known = names(id) if len(names(id)) == 1 else []
             found, after = _core.learn(rows.source(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)

@@ -327,6 +327,14 @@ impl Jury {
         Some((reward.name, reward.direction == Direction::Low))
     }
 
+    /// The columns that say which group an item belongs to.
+    fn _contexts(&self, py: Python<'_>) -> Vec<String> {
+        self.with(py, |inner| {
+            let evaluators = inner.state.jury.evaluators();
+            evaluators.contexts().map(|column| evaluators.as_slice()[column].name.clone()).collect()
+        })
+    }
+
     /// Whether a file was learnt from.
     fn _knows_file(&self, py: Python<'_>, fingerprint: &str) -> bool {
         self.with(py, |inner| inner.state.memory.knows_file(fingerprint))

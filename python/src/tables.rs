@@ -29,6 +29,7 @@ pub(crate) struct Asked {
     probability: Option<String>,
     pub(crate) key: Option<String>,
     pub(crate) reviewer: Option<String>,
+    context: Vec<String>,
     written: Written,
     threads: Option<usize>,
 }
@@ -63,6 +64,7 @@ impl Asked {
             probability: self.probability.clone(),
             key: self.key.clone(),
             reviewer: self.reviewer.clone(),
+            context: self.context.clone(),
             called: Vec::new(),
             texts: false,
         }

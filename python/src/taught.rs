@@ -46,7 +46,10 @@ pub(crate) fn reviewers_of(given: Option<&Bound<'_, PyAny>>, items: usize) -> Re
         Ok(reviewers)
     } else {
         let found = reviewers.len();
-        Err(refused("shape", &format!("{found} reviewers for {items} items: pass one for each, None where nobody knows")))
+        Err(refused(
+            "shape",
+            &format!("{found} reviewers for {items} items: pass one for each, None where nobody knows"),
+        ))
     }
 }
 

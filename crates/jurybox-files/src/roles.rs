@@ -116,8 +116,10 @@ impl Roles {
 
     /// Every column that a person, or a jury, names.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
-        let named = [&self.evaluators, &self.id, &self.ignore, &self.invert, &self.context].into_iter().flatten();
-        let named = named.chain([&self.reward, &self.probability, &self.key, &self.reviewer].into_iter().flatten());
+        let named =
+            [&self.evaluators, &self.id, &self.ignore, &self.invert, &self.context].into_iter().flatten();
+        let named =
+            named.chain([&self.reward, &self.probability, &self.key, &self.reviewer].into_iter().flatten());
         let turned = self.evaluators.iter().filter_map(|name| name.strip_prefix('-'));
         named.map(String::as_str).chain(turned).chain(self.seated.iter().map(|seated| seated.name.as_str()))
     }

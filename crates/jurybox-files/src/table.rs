@@ -397,13 +397,11 @@ impl Table {
         if let Some(reward) = taken.reward.as_ref().filter(|_| want.reward) {
             wanted.push((&reward.name, Use::Reward { sign: sign(reward) }));
         }
-        for (asked, column, what) in
-            [
-                (want.probability, &taken.probability, Use::Probability),
-                (want.key, &taken.key, Use::Key),
-                (want.reviewer, &taken.reviewer, Use::Reviewer),
-            ]
-        {
+        for (asked, column, what) in [
+            (want.probability, &taken.probability, Use::Probability),
+            (want.key, &taken.key, Use::Key),
+            (want.reviewer, &taken.reviewer, Use::Reviewer),
+        ] {
             wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
         }
         if want.ids {

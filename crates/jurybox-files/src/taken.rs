@@ -150,7 +150,11 @@ impl Taken {
     /// Whether a column is read at all, or names items.
     pub(crate) fn reads(&self, name: &str) -> bool {
         let is = |column: Option<&str>| column == Some(name);
-        self.is_number(name) || is(self.key()) || is(self.reviewer()) || self.is_context(name) || self.id.iter().any(|id| id == name)
+        self.is_number(name)
+            || is(self.key())
+            || is(self.reviewer())
+            || self.is_context(name)
+            || self.id.iter().any(|id| id == name)
     }
 
     /// Whether a column says which group an item belongs to.

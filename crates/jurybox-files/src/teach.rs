@@ -207,11 +207,13 @@ pub(crate) fn show(
     jury.observe(&scores(values, width)?, at)?;
     let judged = |row: &usize| !rewards[*row].is_nan();
     let rows: Vec<usize> = (0..rewards.len()).filter(judged).collect();
-    let example =
-        |&row: &usize| Example { scores: &values[row * width..][..width], reward: rewards[row], receipt: None };
+    let example = |&row: &usize| Example {
+        scores: &values[row * width..][..width],
+        reward: rewards[row],
+        receipt: None,
+    };
     let examples: Vec<Example<'_>> = rows.iter().map(example).collect();
-    let by: Vec<Option<Reviewer>> =
-        rows.iter().map(|&row| reviewers.get(row).copied().flatten()).collect();
+    let by: Vec<Option<Reviewer>> = rows.iter().map(|&row| reviewers.get(row).copied().flatten()).collect();
     let Learnt { used, passed_over } = jury.learn_by(&examples, &by, at)?;
     let rewards = || examples.iter().map(|example| example.reward);
     let range = rewards().reduce(f64::min).zip(rewards().reduce(f64::max));

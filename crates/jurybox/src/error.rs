@@ -74,7 +74,9 @@ pub enum Error {
         reason: String,
     },
     /// Not one reviewer for each example.
-    #[error("{found} reviewers for {expected} examples; pass one for each, none where nobody knows who judged")]
+    #[error(
+        "{found} reviewers for {expected} examples; pass one for each, none where nobody knows who judged"
+    )]
     Reviewers {
         /// How many reviewers were passed.
         found: usize,

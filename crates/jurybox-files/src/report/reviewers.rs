@@ -35,15 +35,19 @@ pub struct ReviewerReport {
 /// has, otherwise by what the default policy learns of the table.
 pub(super) fn of(table: &Table, state: Option<&Jury>) -> Result<Vec<ReviewerReport>, Error> {
     let verdicts = counts(table)?;
-    let of = |jury: &Jury| Fraction::try_from(0.95).map_or_else(|_| Vec::new(), |level| jury.fit().reviewers(level));
+    let of = |jury: &Jury| {
+        Fraction::try_from(0.95).map_or_else(|_| Vec::new(), |level| jury.fit().reviewers(level))
+    };
     let mut standings = state.map_or_else(Vec::new, of);
     if standings.is_empty() {
         let mut jury = seat(&Spec::default(), table.taken().evaluators())?;
         teach(table, &mut jury, 0)?;
         standings = of(&jury);
     }
-    let names: HashMap<Option<Reviewer>, &str> =
-        verdicts.keys().map(|name| ((!name.is_empty()).then(|| Reviewer::named(name)), name.as_str())).collect();
+    let names: HashMap<Option<Reviewer>, &str> = verdicts
+        .keys()
+        .map(|name| ((!name.is_empty()).then(|| Reviewer::named(name)), name.as_str()))
+        .collect();
     let known = standings.into_iter().filter_map(|standing| {
         let name = *names.get(&standing.reviewer)?;
         Some(ReviewerReport {
@@ -78,7 +82,8 @@ fn counts(table: &Table) -> Result<HashMap<String, u64>, Error> {
 impl ReviewerReport {
     fn cells(&self) -> [String; 5] {
         let name = self.name.clone().unwrap_or_else(|| "(nobody named)".into());
-        let shown = |noise: f64| if noise > MOST_SHOWN { format!("over {MOST_SHOWN:.0}") } else { short(noise) };
+        let shown =
+            |noise: f64| if noise > MOST_SHOWN { format!("over {MOST_SHOWN:.0}") } else { short(noise) };
         let Interval { mean, low, high } = self.noise;
         let noise = format!("{} [{}, {}]", shown(mean), shown(low), shown(high));
         [clipped(&name), self.verdicts.to_string(), interval(Some(self.severity)), noise, short(self.weight)]

@@ -185,7 +185,8 @@ impl AnyPolicy {
         if columns.is_empty() {
             return Ok(());
         }
-        each!(self, p => p.take_contexts(columns)).map_err(|reason| Error::Policy { policy: spec.to_string(), reason })
+        each!(self, p => p.take_contexts(columns))
+            .map_err(|reason| Error::Policy { policy: spec.to_string(), reason })
     }
 
     pub(crate) fn observes_first(&self) -> bool {

@@ -103,7 +103,10 @@ impl Groups {
     /// What the groups of a row add to its value; `x` is a one, then its standardised scores.
     fn added(&self, x: &[f64], row: &[f64]) -> f64 {
         let one = |context: &Context| {
-            context.each.get(&key(row[context.column])).map_or(0.0, |weights| dot(weights, &x[..weights.len()]))
+            context
+                .each
+                .get(&key(row[context.column]))
+                .map_or(0.0, |weights| dot(weights, &x[..weights.len()]))
         };
         self.contexts.iter().map(one).sum()
     }
@@ -207,12 +210,7 @@ impl Sums {
 
 /// The weights of each group, averaged over the scales by evidence, the noise integrated out; none where that groups differ is too
 /// unlikely to be told.
-fn differing(
-    sums: &BTreeMap<u64, Sums>,
-    squares: f64,
-    count: f64,
-    order: usize,
-) -> BTreeMap<u64, Vec<f64>> {
+fn differing(sums: &BTreeMap<u64, Sums>, squares: f64, count: f64, order: usize) -> BTreeMap<u64, Vec<f64>> {
     let slopes = if order > 1 { &SLOPES[..] } else { &SLOPES[..1] };
     let scales: Vec<(f64, f64)> =
         CONSTANTS.iter().flat_map(|&constant| slopes.iter().map(move |&slope| (constant, slope))).collect();

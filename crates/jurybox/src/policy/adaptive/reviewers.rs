@@ -11,7 +11,7 @@
 //! answers at random half of the time has b = 1/2, and one who always says yes, who is not noisy at all, has b = 0.
 //!
 //! Each of the three is taken to vary among reviewers by a normal law whose scale is averaged over by evidence, on a grid that
-//! begins with 0: all alike, half of the prior. Unless one of them comes out likelier to vary than not, nothing changes. Otherwise the
+//! begins with 0: all alike, half of the prior. Unless one of them varies with a probability of 0.8, nothing changes. Otherwise the
 //! labels are fitted anew as what the middle reviewer would have said, `c + (y - a - c) / b`, each with weight `b^2 / v` beside the
 //! middle reviewer's. That takes single rows: all of the fit then rests on the sample.
 
@@ -28,6 +28,8 @@ const SLOPES: [f64; 5] = [0.0, 0.15, 0.3, 0.6, 1.2];
 const NOISES: [f64; 5] = [0.0, 0.3, 0.6, 1.2, 2.4];
 /// The prior probability that reviewers are all alike in one of the three.
 const ALIKE: f64 = 0.5;
+/// Nothing is corrected unless they differ in one of the three with this probability: what hardly matters is not worth another fit.
+const SURE: f64 = 0.8;
 /// A variance is measured as if so many verdicts had been of the common one: a handful that agree are no proof of care.
 const PRIOR_VERDICTS: f64 = 2.0;
 /// Fewer verdicts than this leave no room for noise around a line of their own.
@@ -46,7 +48,7 @@ pub(crate) struct Reviewers {
     each: BTreeMap<Option<u64>, Habits>,
     /// The mean of what was expected.
     centre: f64,
-    /// Whether they are likelier to differ than not.
+    /// Whether they surely differ.
     pub(super) differ: bool,
 }
 
@@ -176,16 +178,19 @@ impl Reviewers {
             (above / common.sqrt(), variance(noise) / sums.weight / common)
         });
         let (mut severities, severities_differ) = pooled(severities.collect(), &SEVERITIES);
-        let told = noises.iter().zip(&slopes).zip(&verdicts).map(|((noise, slope), n)| n * telling(noise, slope));
+        let told =
+            noises.iter().zip(&slopes).zip(&verdicts).map(|((noise, slope), n)| n * telling(noise, slope));
         let told: Vec<f64> = told.collect();
         let all: f64 = told.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        let anchor: f64 = severities.iter().zip(&told).map(|(severity, told)| severity.mean * told / all).sum();
+        let anchor: f64 =
+            severities.iter().zip(&told).map(|(severity, told)| severity.mean * told / all).sum();
         severities.iter_mut().for_each(|severity| {
             severity.mean = (severity.mean - anchor) * common.sqrt();
             severity.variance *= common;
         });
         let habits = noises.into_iter().zip(slopes).zip(severities).zip(verdicts);
-        let habits = habits.map(|(((noise, slope), severity), verdicts)| Habits { verdicts, severity, slope, noise });
+        let habits =
+            habits.map(|(((noise, slope), severity), verdicts)| Habits { verdicts, severity, slope, noise });
         Reviewers {
             each: groups.keys().copied().zip(habits).collect(),
             centre,
@@ -246,11 +251,14 @@ impl Habits {
     /// Standard deviation over slope: the noise of what the verdict tells.
     fn noise_beside_the_middle(&self, reach: f64) -> Interval {
         let (noise, slope) = (self.noise, self.slope);
-        let at = |noise: f64, slope: f64| if slope > 0.0 { (0.5 * noise).exp() / slope } else { f64::INFINITY };
-        let (off_noise, off_slope) = (0.5 * noise.variance.sqrt(), slope.variance.sqrt() / slope.mean.max(GRAIN));
+        let at =
+            |noise: f64, slope: f64| if slope > 0.0 { (0.5 * noise).exp() / slope } else { f64::INFINITY };
+        let (off_noise, off_slope) =
+            (0.5 * noise.variance.sqrt(), slope.variance.sqrt() / slope.mean.max(GRAIN));
         // Shares of one reach, as far as each of the two is not known.
         let both = off_noise.hypot(off_slope).max(f64::MIN_POSITIVE);
-        let (by_noise, by_slope) = (reach * 2.0 * off_noise * off_noise / both, reach * slope.variance.sqrt() * off_slope / both);
+        let (by_noise, by_slope) =
+            (reach * 2.0 * off_noise * off_noise / both, reach * slope.variance.sqrt() * off_slope / both);
         Interval {
             mean: at(noise.mean, slope.mean),
             low: at(noise.mean - by_noise, slope.mean + by_slope),
@@ -264,8 +272,7 @@ fn telling(noise: &Estimate, slope: &Estimate) -> f64 {
     slope.mean.max(0.0).powi(2) * (-noise.mean).exp()
 }
 
-/// Measurements, each with its variance, drawn to their common mean as far as they seem to be alike; and whether they are likelier to
-/// differ than not.
+/// Measurements, each with its variance, drawn to their common mean as far as they seem to be alike; and whether they surely differ.
 fn pooled(measured: Vec<(f64, f64)>, scales: &[f64]) -> (Vec<Estimate>, bool) {
     let others = scales.len() as f64 - 1.0;
     let mut fits = Vec::with_capacity(scales.len());
@@ -296,7 +303,7 @@ fn pooled(measured: Vec<(f64, f64)>, scales: &[f64]) -> (Vec<Estimate>, bool) {
         estimate.variance = (square - estimate.mean * estimate.mean).max(0.0);
         estimate
     };
-    (measured.iter().map(one).collect(), share(fits[0].0) < 0.5)
+    (measured.iter().map(one).collect(), share(fits[0].0) < 1.0 - SURE)
 }
 
 /// The value that half of the weight is at or below.
