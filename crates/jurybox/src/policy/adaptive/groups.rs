@@ -20,8 +20,8 @@ use crate::matrix::{Cholesky, Symmetric};
 use std::collections::BTreeMap;
 
 /// The scales of the constant and of the slopes, in units of the noise.
-const CONSTANTS: [f64; 4] = [0.0, 0.1, 0.3, 1.0];
-const SLOPES: [f64; 4] = [0.0, 0.05, 0.15, 0.5];
+const CONSTANTS: [f64; 4] = [0.0, 0.1, 0.4, 1.5];
+const SLOPES: [f64; 5] = [0.0, 0.05, 0.2, 0.7, 2.0];
 /// The prior probability that groups do not differ.
 const ALIKE: f64 = 0.5;
 /// Contexts are read anew so many times, each from what the others leave.
