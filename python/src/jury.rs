@@ -395,7 +395,6 @@ impl Jury {
 
     /// Those of these names who judged, beside one another: one dict each.
     #[pyo3(signature = (names, *, level = 0.9))]
-    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn reviewers<'py>(&self, py: Python<'py>, names: Vec<String>, level: f64) -> Result<Bound<'py, PyDict>> {
         self.fit(py).reviewers(py, names, level)
     }
