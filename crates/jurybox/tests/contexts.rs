@@ -216,6 +216,7 @@ fn who_cannot_tell_groups_apart_says_so() {
 
 #[test]
 #[ignore = "a table, which takes a quarter of an hour"]
+#[expect(clippy::print_stdout, reason = "the table")]
 fn table_of_what_context_brings() {
     println!(
         "rewards, groups, how they differ: what is added to the reward, in %: context | a jury for each group"
@@ -239,6 +240,7 @@ fn table_of_what_context_brings() {
 /// Rows of one's own: a file without a header, the reward in the first column, the group (0, 1, ...) in the last, scores between.
 #[test]
 #[ignore = "needs a file, named by ROWS"]
+#[expect(clippy::print_stdout, reason = "the table")]
 fn table_of_rows_of_ones_own() {
     let text =
         std::fs::read_to_string(std::env::var("ROWS").expect("ROWS is a file")).expect("it can be read");

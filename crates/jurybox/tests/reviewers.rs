@@ -8,6 +8,7 @@ use jurybox::{Evaluators, Example, Interval, Jury, Reviewer, Spec, Standing};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use std::fmt::Write;
 
 const ITEMS: usize = 60;
 const REVIEWERS: usize = 5;
@@ -262,6 +263,7 @@ fn reviewers_are_saved_merged_and_refused_like_all_else() {
 
 #[test]
 #[ignore = "a table, which takes half an hour"]
+#[expect(clippy::print_stdout, reason = "the table")]
 fn table_of_what_a_careless_reviewer_costs() {
     let runs: u64 = std::env::var("RUNS").map_or(20, |runs| runs.parse().unwrap());
     let ks: Vec<usize> =
@@ -289,7 +291,7 @@ fn table_of_what_a_careless_reviewer_costs() {
                                 |(played, careful): (&Played, &f64)| 100.0 * (1.0 - played.reward / careful);
                             let costs: Vec<f64> = played.iter().zip(&careful).map(cost).collect();
                             let cost = Interval::of(&costs);
-                            line += &format!(" {:+.2} ± {:.2} |", cost.mean, cost.half_width());
+                            let _ = write!(line, " {:+.2} ± {:.2} |", cost.mean, cost.half_width());
                             last = last.or(played.into_iter().next());
                         }
                         let last = standing(&last.unwrap().jury, 4);

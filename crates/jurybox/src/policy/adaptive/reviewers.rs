@@ -155,7 +155,7 @@ impl Reviewers {
             let known = freedom + PRIOR_VERDICTS;
             (((squares / common + PRIOR_VERDICTS) / known).ln(), wide / known)
         });
-        let (mut noises, noises_differ) = pooled(noises.collect(), &NOISES);
+        let (mut noises, noises_differ) = pooled(&noises.collect::<Vec<_>>(), &NOISES);
         let middle = median(noises.iter().map(|noise| noise.mean).zip(verdicts.iter().copied()));
         noises.iter_mut().for_each(|noise| noise.mean -= middle);
         let common = common * middle.exp();
@@ -165,7 +165,7 @@ impl Reviewers {
             Some(slope) => (1.0 + slope, variance(noise) / sums.around_means().0),
             None => (1.0, 1e6),
         });
-        let (mut slopes, slopes_differ) = pooled(slopes.collect(), &SLOPES);
+        let (mut slopes, slopes_differ) = pooled(&slopes.collect::<Vec<_>>(), &SLOPES);
         let middle = median(slopes.iter().map(|slope| slope.mean).zip(verdicts.iter().copied()));
         // An expectation that is drawn towards the mean is outdone by everyone: only who does so less counts.
         let unit = if middle > LEAST_SLOPE { middle } else { 1.0 };
@@ -177,7 +177,7 @@ impl Reviewers {
             let above = (sums.y - (unit * slope.mean - 1.0) * sums.x) / sums.weight;
             (above / common.sqrt(), variance(noise) / sums.weight / common)
         });
-        let (mut severities, severities_differ) = pooled(severities.collect(), &SEVERITIES);
+        let (mut severities, severities_differ) = pooled(&severities.collect::<Vec<_>>(), &SEVERITIES);
         let told =
             noises.iter().zip(&slopes).zip(&verdicts).map(|((noise, slope), n)| n * telling(noise, slope));
         let told: Vec<f64> = told.collect();
@@ -273,7 +273,7 @@ fn telling(noise: &Estimate, slope: &Estimate) -> f64 {
 }
 
 /// Measurements, each with its variance, drawn to their common mean as far as they seem to be alike; and whether they surely differ.
-fn pooled(measured: Vec<(f64, f64)>, scales: &[f64]) -> (Vec<Estimate>, bool) {
+fn pooled(measured: &[(f64, f64)], scales: &[f64]) -> (Vec<Estimate>, bool) {
     let others = scales.len() as f64 - 1.0;
     let mut fits = Vec::with_capacity(scales.len());
     for &scale in scales {
