@@ -392,6 +392,7 @@ impl Fitted {
     ///     let score = f64::from(i * 7 % 40);
     ///     let (who, more) = if i % 2 == 0 { (ann, 0.0) } else { (bob, 5.0) };
     ///     let example = Example { scores: &[score], reward: score + more + f64::from(i % 3), receipt: None };
+    ///     jury.observe(&jury.scores(&[score])?, 0)?;
     ///     jury.learn_by(&[example], &[Some(who)], 0)?;
     /// }
     /// let standings = jury.fit().reviewers(Fraction::try_from(0.9).unwrap());
