@@ -179,4 +179,43 @@ def by_the_clock(browser, server):
     return "523 of today, five hours to the west and to the east"
 
 
-CASES = [lost_lease, undone_in_turn, two_tabs, by_the_clock]
+def told_beside(browser, server):
+    """Who only reads is told that the server is away; what is told covers nothing, moves nothing, and stays beside what else is told."""
+    server.queue("beside", undo_seconds=60)
+    made = items(20)
+    for item in made:
+        item["payload"] = {"text": "A long text that goes on and on.\n" * 60}
+    server.items("beside", made)
+    for width in [360, 1440]:
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        sit(page, server, "beside", f"ann {width}")
+        page.keyboard.press("c")
+        until(lambda: current(page))
+        place = lambda what: page.locator(what).first.bounding_box()
+        before = {what: place(what) for what in ["#item", "button[name=label]"]}
+        page.wait_for_timeout(600)
+        server.kill()
+        until(lambda: "cannot be reached" in page.inner_text("#bar"), 15)
+        bar, read, button = place("#bar"), place("#read"), place("button[name=label]")
+        assert read["y"] + read["height"] <= bar["y"] + 1 and bar["y"] + bar["height"] <= button["y"] + 1, (read, bar, button)
+        after = {what: place(what) for what in before}
+        assert all(after[what]["y"] == before[what]["y"] for what in before), (before, after)
+        # The end of the text can be read all the same.
+        page.evaluate("document.getElementById('read').scrollTop = 1e6")
+        end = page.evaluate("document.getElementById('item').getBoundingClientRect().bottom")
+        assert end <= bar["y"], (end, bar)
+        page.keyboard.press("1")
+        until(lambda: "1 verdict waits" in page.inner_text("#bar"), 15)
+        # Two things are so at once: both are said.
+        page.keyboard.press("u")
+        until(lambda: "may have arrived" in page.inner_text("#bar"), 15)
+        page.wait_for_timeout(6000)
+        told = page.inner_text("#bar")
+        assert "waits in this browser" in told and "may have arrived" in told, told
+        server.start()
+        until(lambda: page.is_hidden("#bar"), 30)
+        page.close()
+    return "away is said to a reader at 360 and 1440 pixels, beside the text and the buttons; nothing moves"
+
+
+CASES = [told_beside, lost_lease, undone_in_turn, two_tabs, by_the_clock]

@@ -1,7 +1,8 @@
 """Scores and rewards as numpy has them: whatever comes in is made a plain array of doubles, or refused with its reason.
 
-``None``, ``NaN``, ``pandas.NA`` and masked values are missing scores. Text is never taken for a number, even where it would read
-like one: a column of text among scores is a mistake that should be heard of.
+``None``, ``NaN``, ``pandas.NA`` and masked values are missing scores. Text in the columns of a frame is read as `rank` and `learn` read it, so
+that a jury can be asked about the very rows that it learnt from. In arrays, lists and mappings text is never taken for a number, even where
+it would read like one: text among numbers is a mistake there that should be heard of.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def rows(given: Any, of: int, what: str) -> list[int]:
 
 def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
     """Scores that have names: a frame, columns by name, or one mapping per item. None where they have not."""
+    frame = False
     if isinstance(given, Mapping):
         columns: Mapping[Any, Any] = given
     elif isinstance(given, (list, tuple)) and given and all(isinstance(row, Mapping) for row in given):
@@ -81,7 +83,7 @@ def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
         found = columns_of(given)
         if found is None:
             return None
-        columns = found
+        columns, frame = found, True
     here = _those_there(names, columns)
     first = _array(columns[here[0]], f"`{here[0]}`")
     table = np.full((len(first) if first.ndim else 0, len(names)), np.nan)
@@ -89,8 +91,24 @@ def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
         column = _array(columns[name], f"`{name}`")
         if column.ndim != 1 or len(column) != len(table):
             raise Error(f"`{name}` has other items than `{here[0]}`", code="shape", evaluator=name, column=name)
+        if frame and column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column.tolist()):
+            column = _read_as_table(given, name)
         table[:, names.index(name)] = _doubles(column, lambda row, name=name: {"item": int(row[0]), "evaluator": name, "column": name})
     return table
+
+
+def _read_as_table(frame: Any, name: str) -> Doubles:
+    """A column with text in it, as the library reads those of tables; what it has to say of that is a warning, or an error."""
+    from . import _core
+    from ._asked import asked, warn
+    from ._frames import given
+
+    rows, ask = given(frame), asked([name])
+    found = _core.rank(rows.source(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {name: 1.0}, False, None, 0, None)
+    # Through `warn`, this, `_by_name` and `scores`, to whoever handed the scores over.
+    warn([*rows.warned, *found["warned"]], stacklevel=5)
+    read: Doubles = found["score"]
+    return read
 
 
 def _those_there(names: Sequence[str], known: Mapping[Any, Any]) -> list[str]:
@@ -114,7 +132,10 @@ def _column_of(given: Any) -> Any:
     import narwhals.stable.v2 as nw
 
     series = nw.from_native(given, series_only=True, pass_through=True)
-    return series.to_numpy() if isinstance(series, nw.Series) else None
+    if not isinstance(series, nw.Series):
+        return None
+    # Numpy has no whole numbers of that width.
+    return (series.cast(nw.Float64()) if series.dtype in (nw.Int128, nw.UInt128) else series).to_numpy()
 
 
 def _array(given: Any, what: str) -> np.ndarray[Any, Any]:
@@ -148,7 +169,7 @@ def _doubles(array: np.ndarray[Any, Any], where: Any) -> Doubles:
                 facts = where(at)
                 name = facts.get("evaluator")
                 by = f", evaluator `{name}`" if name else ""
-                text = "; jurybox.rank and jurybox.learn read text, here None and NaN are missing scores" if isinstance(plain[at], str) else ""
+                text = "; the columns of frames may be text, here None and NaN are missing scores" if isinstance(plain[at], str) else ""
                 raise Error(
                     f"item {facts['item']}{by}: {plain[at]!r} is not a number{text}", code="score", value=plain[at], **facts
                 ) from None

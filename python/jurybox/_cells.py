@@ -33,7 +33,10 @@ def pandas_first(series: Any) -> tuple[Any, Any]:
     arrow = getattr(series.dtype, "pyarrow_dtype", None)
     if kind in "mMc" or (arrow is not None and not arrow_looked_at(arrow)):
         return [NO_SCORE] * len(series), None
-    return [readable(cell_text(cell)) for cell in series.tolist()], None
+    try:
+        return [readable(cell_text(cell)) for cell in series.tolist()], None
+    except UnicodeDecodeError:  # pyarrow keeps it, and has not looked; whoever asks for it hears of it
+        return [NO_SCORE] * len(series), None
 
 
 def _objects(series: Any) -> tuple[Any, Any]:
@@ -65,7 +68,27 @@ class Text:
 
 
 def _pieces(series: Any) -> Iterator[list[Any]]:
-    return (series.iloc[at : at + PIECE].tolist() for at in range(0, len(series), PIECE))
+    for at in range(0, len(series), PIECE):
+        piece = series.iloc[at : at + PIECE]
+        try:
+            yield piece.tolist()
+        except UnicodeDecodeError:
+            raise _not_text(series, at) from None
+
+
+def _not_text(series: Any, at: int) -> Error:
+    """The error of a column of pyarrow's whose bytes are no text, in a row from that one on."""
+    row = next((row for row in range(at, len(series)) if not _is_text(series.iloc[row : row + 1])), at) + 1
+    message = f"row {row}, column `{series.name}`: not valid UTF-8; where it is written in another encoding, decode it first, or leave the column out"
+    return Error(message, code="not-utf8", column=str(series.name), row=row)
+
+
+def _is_text(series: Any) -> bool:
+    try:
+        series.tolist()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _numbers_or_text(series: Any) -> Any:
@@ -142,7 +165,36 @@ def _strings_of_arrow(series: Any) -> Any:
 
     chunks = series.array.__arrow_array__()
     plain = pa.types.is_string(chunks.type) or pa.types.is_large_string(chunks.type)
-    return pa.table({"text": chunks}) if plain and chunks.num_chunks == 1 else None
+    return within_its_bytes(pa.table({str(readable(str(series.name))): chunks})) if plain and chunks.num_chunks == 1 else None
+
+
+def within_its_bytes(table: Any) -> Any:
+    """The same table of pyarrow's, if its columns keep within their own memory: how long that is only pyarrow knows, which follows them wherever
+    they lead when it takes rows. Whether text is text is looked at where it crosses the border: what does not cross need not be."""
+    import pyarrow as pa
+
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        for piece in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            try:
+                _as_bytes(piece).validate(full=piece.type.num_fields > 0 or not _fixed_width(piece.type))
+            except pa.ArrowException as error:
+                if "UTF8" not in str(error):
+                    raise Error(f"column `{name}` is damaged: {error}", code="arrow", column=name) from None
+    return table
+
+
+def _as_bytes(array: Any) -> Any:
+    """The same array, where it is text, as the bytes that it is made of."""
+    import pyarrow as pa
+
+    bytes_of = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}.get(array.type)
+    return array if bytes_of is None else array.view(bytes_of)
+
+
+def _fixed_width(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
 
 
 def pandas_bystander(series: Any) -> tuple[Any, Any]:

@@ -150,7 +150,7 @@ class Jury:
         """Those of these names who judged, where the policy tells them apart (``adaptive``): how severe and how noisy each is beside the
         others, with intervals that hold with probability `level`. A jury knows reviewers by a hash of their names: say whom you mean."""
     def alarms(self) -> list[Alarm]:
-        """Evaluators that are not what they were, where the policy watches for that: ``adaptive(forget=true)``."""
+        """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
     def reseat(self, evaluators: Sequence[str], *, invert: Sequence[str] = ...) -> None:
         """Seats other evaluators in place of these: what was learnt stays with the names, newcomers begin with nothing."""
     def to_json(self) -> str:
@@ -215,7 +215,7 @@ class Fitted:
     def reviewers(self, names: Sequence[str], *, level: float = 0.9) -> dict[str, Standing]:
         """As `Jury.reviewers`."""
     def alarms(self) -> list[Alarm]:
-        """Evaluators that are not what they were, where the policy watches for that."""
+        """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
     def to_sql(self, dialect: str = "duckdb") -> str:
         """The value of an item as an expression of SQL over columns named as the evaluators: ``duckdb`` or ``postgresql``.
 

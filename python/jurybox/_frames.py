@@ -25,6 +25,7 @@ from ._cells import (
     pandas_numeric,
     readable,
     whole_objects,
+    within_its_bytes,
 )
 from ._errors import Error
 
@@ -257,6 +258,9 @@ class Polars(Given):
 class Arrow(Given):
     """A table or a batch of pyarrow."""
 
+    def __init__(self, native: Any) -> None:
+        super().__init__(within_its_bytes(native))
+
     @property
     def names(self) -> list[str]:
         return list(self.native.schema.names)
@@ -275,7 +279,7 @@ class Arrow(Given):
     def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         import pyarrow as pa
 
-        frame = self.native if rows is None else _takeable(self.native).take(pa.array(rows))
+        frame = self.native if rows is None else takeable(self.native).take(pa.array(rows))
         names = self.native.schema.names
         for at, (name, values) in enumerate(front.items()):
             frame = frame.add_column(at, free_name(names, name), pa.array(_listed(values)))
@@ -285,7 +289,7 @@ class Arrow(Given):
         return rows.to_arrow()
 
 
-def _takeable(table: Any) -> Any:
+def takeable(table: Any) -> Any:
     """The same table in types that pyarrow can take rows of: it cannot of views and of runs."""
     import pyarrow as pa
 
@@ -405,16 +409,22 @@ def columns_of(data: Any) -> Mapping[str, Any] | None:
         return None
     if _is_of(data, "pandas", "DataFrame"):
         names = [str(name) for name in data.columns]
-        if len(set(names)) < len(names):
-            twice = next(name for at, name in enumerate(names) if name in names[:at])
-            raise Error(f"two columns are named `{twice}`", code="duplicate-column", column=twice)
+        _once_each(names)
         return {name: _PandasColumn(data, at) for at, name in enumerate(names)}
+    if _is_of(data, "pyarrow", "Table"):
+        _once_each(data.schema.names)
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return None
     return {name: frame[name] for name in frame.columns}
+
+
+def _once_each(names: Sequence[str]) -> None:
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise Error(f"two columns are named `{twice}`", code="duplicate-column", column=twice)
 
 
 class _PandasColumn:

@@ -171,7 +171,7 @@ def jury_html(jury: Jury) -> str:
             f"<td style='min-width:8em'><div style='height:0.7em;width:{width:.0f}%;background:{colour}'></div></td></tr>"
         )
     alarms = "".join(
-        f"<li>{html.escape(str(alarm['evaluator']))}: its {html.escape(str(alarm['reading']))} is another since {alarm['since']}</li>"
+        f"<li>{html.escape(alarm['evaluator'] or 'rewards')}: {html.escape(alarm['reading'])} changed between {alarm['since']} and {alarm['until']}</li>"
         for alarm in fitted.alarms()
     )
     return (

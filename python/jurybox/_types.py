@@ -8,11 +8,13 @@ __all__ = ["Alarm", "Seen", "Standing"]
 
 
 class Alarm(TypedDict):
-    """An evaluator that is not what it was."""
+    """An evaluator that is not what it was; where ``evaluator`` is None, it is the rewards that changed. It changed between the times ``since`` and
+    ``until``."""
 
-    evaluator: str
-    reading: Literal["spread", "agreement"]
+    evaluator: str | None
+    reading: Literal["spread", "agreement", "reward", "slope"]
     since: int
+    until: int
     before: float
     after: float
     confidence: float

@@ -10,7 +10,7 @@ from . import _core
 from ._asked import asked, warn
 from ._cells import cell_text
 from ._errors import Error
-from ._frames import Given, Pandas, given
+from ._frames import Given, Pandas, given, takeable
 
 
 def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = "mean") -> Any:
@@ -171,7 +171,7 @@ def _frame(rows: Given, fronts: list[tuple[str, Any]], names: list[str], table: 
     if module == "pyarrow":
         import pyarrow as pa
 
-        whole = pa.table(native)
+        whole = takeable(pa.table(native))
         frame = pa.table({name: whole[name].take(pa.array(at)) for name, at in fronts})
         for at, name in enumerate(names):
             frame = frame.append_column(name, pa.array(table[:, at], mask=np.isnan(table[:, at])))

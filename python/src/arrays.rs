@@ -3,7 +3,7 @@
 //! What comes in is copied, in the order of its rows, whatever its memory looks like, and the copy is what is checked and used. Other
 //! threads may write to an array meanwhile, without waiting for the interpreter: the numbers they leave behind are theirs, but none that was
 //! not checked gets any further. Small tables are copied at once, of large ones some rows at a time as they are wanted (`lent.rs`). Only
-//! where nobody can write are they read where they lie.
+//! where the array that they belong to is read-only are they read where they lie.
 //!
 //! The fast way is for what needs nothing else; all other input is made so by `jurybox._arrays`, or refused there with its reason.
 
@@ -39,7 +39,7 @@ enum Values {
 impl Table {
     /// Whether work on it can be long.
     pub(crate) fn is_large(&self) -> bool {
-        !matches!(self.values, Values::Own(_)) || self.rows * self.width >= LARGE
+        !matches!(self.values, Values::Own(_)) || self.rows * self.width >= LARGE || is_wide(self.width)
     }
 
     /// All of it, for whoever must go back and forth.
@@ -84,6 +84,14 @@ fn moved_down(error: Error, by: usize) -> Error {
 
 /// From so many numbers on a copy is felt, and so is the time that it takes to work on them. Below, both cost less than the care.
 const LARGE: usize = 1 << 17;
+
+/// With so many evaluators a fit may take long enough to be interrupted, and so may what is asked of it: both grow with their cube.
+const WIDE: usize = 32;
+
+/// Whether there are that many.
+pub(crate) fn is_wide(evaluators: usize) -> bool {
+    evaluators >= WIDE
+}
 
 /// So many rows are gone over at a time.
 pub(crate) const PIECE: usize = 1 << 13;
@@ -149,18 +157,19 @@ fn read(array: &Bound<'_, PyArray2<f64>>) -> Table {
     Table { values: Values::Own(values), width, rows }
 }
 
-/// Whether an array and all that it is a view of are read-only.
+/// Whether an array and all that it is a view of are read-only, down to the array that the memory belongs to: who sealed that one is
+/// believed. Of memory that belongs to something else (`numpy.frombuffer`, an array of Arrow, a mapped file) a view is often read-only by
+/// itself, and says nothing of whoever else can write there.
 fn nobody_writes(array: &Bound<'_, PyArray2<f64>>) -> bool {
     let mut array = array.as_any().clone();
     loop {
-        let flags = array.getattr("flags").and_then(|flags| flags.getattr("writeable"));
-        if !flags.and_then(|writeable| writeable.extract::<bool>()).is_ok_and(|writeable| !writeable) {
+        let flag = |name: &str| -> PyResult<bool> { array.getattr("flags")?.getattr(name)?.extract() };
+        if flag("writeable").unwrap_or(true) {
             return false;
         }
         match array.getattr("base") {
             Ok(base) if base.is_instance_of::<PyUntypedArray>() => array = base,
-            // Of something else than an array what it says itself is all there is to know.
-            Ok(_) => return true,
+            Ok(base) => return base.is_none() && flag("owndata").unwrap_or(false),
             Err(_) => return false,
         }
     }

@@ -1,9 +1,10 @@
-//! The Arrow C interface: streams in and out as capsules, and columns of numpy as arrays without a copy.
+//! Arrow: streams out as capsules, and columns of numpy as arrays without a copy.
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
 use crate::errors::{Result, not_text, refused};
+use crate::stream::Stream;
 use arrow_array::builder::{ArrayBuilder, LargeStringBuilder};
-use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
@@ -15,22 +16,10 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytesMethods, PyCapsule, PyCapsuleMethods, PyList, PyString};
+use pyo3::types::{PyBytesMethods, PyCapsule, PyList, PyString};
 use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// The stream of something that has one (`__arrow_c_stream__`).
-pub(crate) fn reader(given: &Bound<'_, PyAny>) -> Result<ArrowArrayStreamReader> {
-    let capsule = given.call_method0("__arrow_c_stream__")?;
-    let capsule = capsule.cast::<PyCapsule>().map_err(PyErr::from)?;
-    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-    // SAFETY: a capsule of this name holds an ArrowArrayStream, by the PyCapsule interface of Arrow; the struct is moved out
-    // of it, and left marked as released.
-    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
-    ArrowArrayStreamReader::try_new(stream)
-        .map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
-}
 
 /// Batches as a stream, in a capsule.
 pub(crate) fn stream(
@@ -118,9 +107,9 @@ pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny
 
 /// The one column of a table that is one batch, as it lies in memory.
 fn in_one_piece(table: &Bound<'_, PyAny>) -> Result<ArrayRef> {
-    let batches = reader(table)?.collect::<std::result::Result<Vec<_>, _>>();
-    match batches.as_deref() {
-        Ok([batch]) if batch.num_columns() == 1 => Ok(batch.column(0).clone()),
+    let batches = Stream::of(table)?.collect::<std::result::Result<Vec<_>, _>>();
+    match &batches.map_err(jurybox_files::Error::from)?[..] {
+        [batch] if batch.num_columns() == 1 => Ok(batch.column(0).clone()),
         _ => Err(refused("arrow", "a column must lie in one piece")),
     }
 }

@@ -23,9 +23,11 @@ pub(crate) struct Ours {
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The same error, of a column.
+    /// The same error, of a column, unless it says of which.
     pub(crate) fn of_column(mut self, name: &str) -> Error {
-        if let Error::Ours(ours) = &mut self {
+        if let Error::Ours(ours) = &mut self
+            && ours.facts.column.is_none()
+        {
             ours.message = format!("column `{name}`: {}", ours.message);
             ours.facts.column = Some(name.into());
         }
@@ -115,6 +117,14 @@ impl From<jurybox_files::Error> for Error {
                     value: Some(Value::Text(value)),
                     ..Facts::default()
                 }
+            }
+            E::NotText { path, column, row } => {
+                message = format!(
+                    "{message}; where it is written in another encoding, decode it first, such as by \
+                     [cell.decode(\"latin-1\") for cell in column.cast(\"binary\").to_pylist()], or leave the column out"
+                );
+                let path = Some(path.display().to_string());
+                Facts { path, row, column: Some(column), ..Facts::default() }
             }
             E::NotANumber { path, place, column, value }
             | E::Infinite { path, place, column, value }

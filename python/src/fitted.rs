@@ -1,11 +1,11 @@
 //! What ranks: a fit that never changes.
 
-use crate::arrays;
+use crate::arrays::{self, is_wide};
 use crate::errors::{Error, Result, refused};
 use crate::jury::generator;
 use crate::large;
 use crate::picks::Picks;
-use crate::whole;
+use crate::{whole, work};
 use jurybox::options::Fraction;
 use jurybox::{Direction, Interval, Links, Reviewer, Scratch};
 use numpy::{PyArray1, PyArray2};
@@ -211,13 +211,13 @@ impl Fitted {
         Ok(dict)
     }
 
-    /// Evaluators that are not what they were: one dict each.
+    /// What is not what it was, evaluators or rewards: one dict each.
     pub(crate) fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for alarm in self.fitted.alarms() {
             let about = serde_json::to_value(alarm).unwrap_or_default();
             let dict = crate::json::to_python(py, &about)?;
-            dict.set_item("evaluator", &self.names[alarm.evaluator])?;
+            dict.set_item("evaluator", alarm.evaluator.map(|at| &self.names[at]))?;
             list.append(dict)?;
         }
         Ok(list)
@@ -252,8 +252,12 @@ impl Fitted {
     }
 
     #[staticmethod]
-    fn _from_bytes(bytes: &[u8]) -> Result<Fitted> {
-        Ok(Fitted::of(&jurybox::Jury::from_bytes(bytes)?))
+    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<Fitted> {
+        let jury = jurybox::Jury::from_bytes(bytes)?;
+        if is_wide(jury.evaluators().len()) {
+            return work::run(py, None, move |_| -> Result<Fitted> { Ok(Fitted::of(&jury)) });
+        }
+        Ok(py.detach(|| Fitted::of(&jury)))
     }
 }
 

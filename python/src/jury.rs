@@ -1,6 +1,6 @@
 //! The jury: what learns, with the generator of its draws.
 
-use crate::arrays::{self, Table};
+use crate::arrays::{self, Table, is_wide};
 use crate::errors::{Result, refused};
 use crate::fitted::{BaseAndEach, Ends, Fitted};
 use crate::large;
@@ -9,7 +9,7 @@ use crate::policies::spec;
 use crate::sum::merged;
 use crate::taught::{Learnt, history, reviewers_of, taught, unseen};
 use crate::whole;
-use crate::work::Reins;
+use crate::work::{self, Reins};
 use jurybox::rand::SeedableRng;
 use jurybox::{Direction, Evaluator, Evaluators};
 use jurybox_files::{Remembered, State};
@@ -44,6 +44,11 @@ impl Inner {
     /// Takes another state, learnt elsewhere from this one.
     pub(crate) fn replace(&mut self, state: State) {
         *self = Inner::new(state, self.rng.clone());
+    }
+
+    /// A fit that is at hand, or takes no time to speak of.
+    fn fit_soon(&mut self) -> Option<Fitted> {
+        (self.fitted.is_some() || !is_wide(self.names.len())).then(|| self.fit())
     }
 
     fn fit(&mut self) -> Fitted {
@@ -274,8 +279,21 @@ impl Jury {
     }
 
     /// What ranks, by all that has been learnt up to now.
-    fn fit(&self, py: Python<'_>) -> Fitted {
-        self.with(py, Inner::fit)
+    fn fit(&self, py: Python<'_>) -> Result<Fitted> {
+        if let Some(fitted) = self.with(py, Inner::fit_soon) {
+            return Ok(fitted);
+        }
+        let held = self.0.clone();
+        work::run(py, None, move |_| -> Result<Fitted> {
+            // Of a copy: a jury that nobody waits for any more is free.
+            let jury = lock(&held).state.jury.clone();
+            let fitted = Fitted::of(&jury);
+            let mut inner = lock(&held);
+            if inner.state.jury.to_bytes() == *fitted.bytes {
+                inner.fitted = Some(fitted.clone());
+            }
+            Ok(fitted)
+        })
     }
 
     /// Seats other evaluators in place of these: what was learnt stays with the names.
@@ -362,7 +380,7 @@ impl Jury {
 
     /// The value that each item is ranked by, exploration aside.
     fn values<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<Bound<'py, PyArray1<f64>>> {
-        self.fit(py).values(py, scores)
+        self.fit(py)?.values(py, scores)
     }
 
     /// The probability of each item to be picked by `choose`; they sum to `k`.
@@ -372,36 +390,36 @@ impl Jury {
         scores: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = whole::k)] k: usize,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
-        self.fit(py).probabilities(py, scores, k)
+        self.fit(py)?.probabilities(py, scores, k)
     }
 
     /// The reward of each item: mean, low and high of an interval that holds it with probability `level`.
     #[pyo3(signature = (scores, *, level = 0.9))]
     fn predict<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>, level: f64) -> Result<Ends<'py>> {
-        self.fit(py).predict(py, scores, level)
+        self.fit(py)?.predict(py, scores, level)
     }
 
     /// What each evaluator adds to the value of each item: a base, and one column per evaluator.
     fn contributions<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<BaseAndEach<'py>> {
-        self.fit(py).contributions(py, scores)
+        self.fit(py)?.contributions(py, scores)
     }
 
     /// The weights of the evaluators by name; with `level`, each with the ends of an interval that holds with that probability what
     /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet.
     #[pyo3(signature = (*, level = None))]
     fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
-        self.fit(py).weights(py, level)
+        self.fit(py)?.weights(py, level)
     }
 
     /// Those of these names who judged, beside one another: one dict each.
     #[pyo3(signature = (names, *, level = 0.9))]
     fn reviewers<'py>(&self, py: Python<'py>, names: Vec<String>, level: f64) -> Result<Bound<'py, PyDict>> {
-        self.fit(py).reviewers(py, names, level)
+        self.fit(py)?.reviewers(py, names, level)
     }
 
-    /// Evaluators that are not what they were: one dict each.
-    fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.fit(py).alarms(py)
+    /// What is not what it was, evaluators or rewards: one dict each.
+    fn alarms<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>> {
+        Ok(self.fit(py)?.alarms(py)?)
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

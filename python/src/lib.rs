@@ -8,10 +8,11 @@
 //! - **What is checked is what is used.** Arrays that others can write to are copied, and the copy is checked (`arrays.rs`): a thread that
 //!   writes meanwhile can change what is read, and nothing else. Columns of frames are checked as they are taken in, batch by batch, and
 //!   once more where a jury learns from them.
+//!   Arrays of Arrow are checked before they are made (`sound.rs`): text that is no UTF-8 and offsets that lead nowhere are refused.
 //! - **Errors are `jurybox.Error`**, with the facts as attributes (`errors.rs`). A panic would be a defect.
 //! - **Work that can be long** goes by `work.rs`: on a thread of its own, while the caller's looks after signals and progress.
 //! - The functions of `jurybox-files` and `jurybox-lab` are called in `calls` and nowhere else.
-#![deny(unsafe_code)] // but for the Arrow C interface in `arrow.rs`, and arrays that others write to in `lent.rs`
+#![deny(unsafe_code)] // but for the Arrow C interface (`arrow.rs`, `stream.rs`, `sound.rs`), and arrays that others write to in `lent.rs`
 
 mod arrays;
 mod arrow;
@@ -25,6 +26,8 @@ mod lent;
 mod picks;
 mod policies;
 mod rows;
+mod sound;
+mod stream;
 mod sum;
 mod tables;
 mod taught;

@@ -2,6 +2,7 @@
 
 use crate::arrow;
 use crate::errors::{Result, refused};
+use crate::stream::Stream;
 use crate::{whole, work};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
@@ -49,12 +50,11 @@ impl Rows {
     /// A copy of anything that streams Arrow.
     #[staticmethod]
     fn from_arrow(data: &Bound<'_, PyAny>) -> Result<Rows> {
-        let reader = arrow::reader(data)?;
+        let reader = Stream::of(data)?;
         let schema = reader.schema();
         // Whoever streams may need the interpreter on threads of its own, and may take its time.
         let batches = work::run(data.py(), None, move |_| {
-            let batches = reader.collect::<std::result::Result<Vec<_>, _>>();
-            batches.map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
+            reader.collect::<std::result::Result<Vec<_>, _>>().map_err(jurybox_files::Error::from)
         })?;
         Ok(Rows { schema, batches })
     }

@@ -3,8 +3,8 @@
 use crate::arrow;
 use crate::errors::{Result, refused};
 use crate::jury::Jury;
+use crate::stream::Stream;
 use crate::work::{self, Reins};
-use arrow_array::ffi_stream::ArrowArrayStreamReader;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{Field, Schema};
 use jurybox::{Direction, Evaluator};
@@ -105,11 +105,11 @@ pub(crate) enum Source {
     /// Names and patterns.
     Paths(Vec<String>),
     /// All columns of something that streams.
-    Stream(ArrowArrayStreamReader),
+    Stream(Stream),
     /// All columns of a frame: its rows are grades, and become others.
     Columns(Vec<RecordBatch>),
     /// Those columns of a frame that are needed, as a stream.
-    FrameStream(ArrowArrayStreamReader),
+    FrameStream(Stream),
     /// The same in memory.
     Frame(Vec<RecordBatch>),
 }
@@ -121,9 +121,9 @@ impl Source {
         let columns = |what: &Bound<'_, PyAny>| columns(what.cast::<PyList>().map_err(PyErr::from)?);
         Ok(match kind.as_str() {
             "paths" => Source::Paths(what.extract()?),
-            "stream" => Source::Stream(arrow::reader(&what)?),
+            "stream" => Source::Stream(Stream::of(&what)?),
             "columns" => Source::Columns(vec![columns(&what)?]),
-            "frame-stream" => Source::FrameStream(arrow::reader(&what)?),
+            "frame-stream" => Source::FrameStream(Stream::of(&what)?),
             "frame-columns" => Source::Frame(vec![columns(&what)?]),
             other => return Err(refused("source", &format!("there is no source `{other}`"))),
         })
@@ -170,11 +170,11 @@ impl Source {
         }
     }
 
-    /// The batches themselves; none of files.
-    fn into_batches(self) -> std::result::Result<Vec<RecordBatch>, Error> {
+    /// The batches themselves, to be looked at; none of files.
+    fn looked_at(self) -> std::result::Result<Vec<RecordBatch>, Error> {
         match self {
             Source::Paths(_) => Ok(Vec::new()),
-            Source::Stream(stream) | Source::FrameStream(stream) => gathered(stream),
+            Source::Stream(stream) | Source::FrameStream(stream) => stream.looked_at(),
             Source::Columns(batches) | Source::Frame(batches) => Ok(batches),
         }
     }
@@ -203,10 +203,9 @@ impl Source {
 }
 
 /// The batches of a frame.
-fn gathered(stream: ArrowArrayStreamReader) -> std::result::Result<Vec<RecordBatch>, Error> {
+fn gathered(stream: Stream) -> std::result::Result<Vec<RecordBatch>, Error> {
     let schema = stream.schema();
-    let batches = stream.collect::<std::result::Result<Vec<_>, _>>();
-    let mut batches = batches.map_err(|e| Error::Arrow { path: "frame".into(), reason: e.to_string() })?;
+    let mut batches = stream.collect::<std::result::Result<Vec<_>, _>>()?;
     // A frame without rows may have no batches either; its columns are known all the same.
     if batches.is_empty() {
         batches.push(RecordBatch::new_empty(schema));
@@ -266,7 +265,7 @@ pub(crate) fn needed(
     let roles = asked.roles(&seated(py, state));
     let reading = asked.written.reading();
     let decided = py.detach(|| -> std::result::Result<_, Error> {
-        let first = first.into_iter().map(Source::into_batches);
+        let first = first.into_iter().map(Source::looked_at);
         let first = first.collect::<std::result::Result<Vec<_>, _>>()?;
         let taken = roles.over(&first, &reading)?;
         Ok((taken, first))

@@ -142,6 +142,109 @@ def test_payloads_are_what_they_say() -> None:
             item_of({"id": "p", "payload": odd})
 
 
+def in_itself() -> dict[str, Any]:
+    payload: dict[str, Any] = {}
+    payload["self"] = payload
+    return payload
+
+
+def deep(levels: int) -> Any:
+    return [] if levels == 0 else [deep(levels - 1)]
+
+
+#: What no server understands, or what would be something else when it arrives.
+UNSENDABLE: dict[str, Any] = {
+    "half a letter": {"text": "a\ud800b"},
+    "half a letter as a key": {"\udc00": 1},
+    "in itself": in_itself(),
+    "very deep": deep(600),
+    "deep": deep(200),
+    "many bits": 1 << 70,
+    "more digits than Python writes": 10**5000,
+    "a span of time": np.timedelta64(3, "s"),
+    "a frame": pd.DataFrame({"a": [1]}),
+    "bytes": b"x",
+}
+
+
+def test_a_payload_that_cannot_be_sent_keeps_no_other_out(address: str) -> None:
+    with jb.Client(address, patience=2.0) as client:
+        posts = client.queue("odd")
+        posts.put(["spam"], policy="average", k=3)
+        items: list[dict[str, Any]] = [{"id": f"fine{at}", "scores": {"spam": at}} for at in range(50)]
+        odd = [{"id": name, "payload": payload} for name, payload in UNSENDABLE.items()]
+        # The last are for the server to refuse: it knows no such field, takes no such tags, and not so many bytes.
+        odd += [{"id": "unknown field", "txt": "x"}, {"id": "odd tags", "tags": {"language": ["en"]}}, {"id": "large", "payload": "x" * (20 << 20)}]
+        for at, one in enumerate(odd):
+            items.insert(at * 4, one)
+        answer = posts.add(items, strict=False)
+        assert answer["accepted"] == 50
+        assert {each["id"] for each in answer["rejected"]} == {one["id"] for one in odd}
+        assert all(each["why"] for each in answer["rejected"])
+        with pytest.raises(NotTaken, match=f"{len(odd)} items not taken"):
+            posts.add(items)
+        said = posts.verdicts(
+            [
+                {"id": "v1", "item": "fine1", "reviewer": "ann", "reward": 1},
+                {"id": "v2", "item": "fine2", "reviewer": "half\ud800", "reward": 1},
+                {"id": "v3", "item": "fine3", "reviewer": "ann", "reward": 1, "colour": "red"},  # type: ignore[typeddict-unknown-key]
+                {"id": "v4", "item": "fine4", "reviewer": "ann", "reward": 0},
+            ],
+            strict=False,
+        )
+        assert said["accepted"] == 2 and {each["id"] for each in said["rejected"]} == {"v2", "v3"}
+
+
+class Strict(http.server.BaseHTTPRequestHandler):
+    """A server that refuses a body as a whole for one item in it."""
+
+    asked = 0
+
+    def do_POST(self) -> None:
+        Strict.asked += 1
+        items = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["items"]
+        bad = [item["id"] for item in items if item.get("payload") == "bad"]
+        said = {"detail": f"not understood: {bad[0]}"} if bad else {"accepted": len(items), "updated": 0, "unchanged": 0, "rejected": []}
+        body = json.dumps(said).encode()
+        self.send_response(400 if bad else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_what_a_server_refuses_as_a_whole_is_found_out_one_by_one() -> None:
+    with http.server.HTTPServer(("127.0.0.1", 0), Strict) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with jb.Client(f"http://127.0.0.1:{server.server_port}", patience=1.0) as client:
+            odd = {7, 500, 999}
+            answer = client.queue("q").add([{"id": at, "payload": "bad" if at in odd else "fine"} for at in range(1000)], strict=False)
+            assert answer["accepted"] == 997
+            assert [(each["id"], each["why"]) for each in answer["rejected"]] == [(str(at), f"not understood: {at} (400)") for at in sorted(odd)]
+            assert Strict.asked < 80
+            # Where it is about all of them it is said so, and not found out of each.
+            Strict.asked = 0
+            with pytest.raises(jb.client.ServerError, match="not understood") as told:
+                client.queue("q").add([{"id": at, "payload": "bad"} for at in range(1000)])
+            assert told.value.status == 400 and not isinstance(told.value, NotTaken)
+            assert Strict.asked < 300
+        server.shutdown()
+
+
+def test_what_would_be_something_else_is_refused() -> None:
+    assert plain(np.array(5)) == 5 and plain(np.array("a")) == "a" and plain(np.array(np.nan)) is None
+    assert plain(1 << 63) == 1 << 63 and plain(-(1 << 63)) == -(1 << 63)
+    for name, payload in UNSENDABLE.items():
+        if name in ("in itself", "very deep", "deep"):
+            continue
+        with pytest.raises(jb.Error, match="item `p`: payload"):
+            item_of({"id": "p", "payload": payload})
+    with pytest.raises(jb.Error, match="id= has half of a letter"):
+        item_of({"id": "\ud800"})
+
+
 def test_what_are_no_mappings_is_said() -> None:
     with pytest.raises(jb.Error, match=r"frame.to_dict\('records'\)"):
         item_of("id")  # what the rows of a frame are to whoever goes over it

@@ -131,6 +131,63 @@ def test_ctrl_c_leaves_a_jury_as_it_was_and_ends_a_prediction() -> None:
     assert float(done.stdout.split()[2]) < 0.6  # of what it would have taken: a clock alone says little on a busy machine
 
 
+WIDE = """
+    import os, sys, pickle, signal, threading, time, warnings
+    import numpy as np
+    import jurybox as jb
+
+    warnings.simplefilter("ignore")
+    width = {width}
+    draws = np.random.default_rng(0)
+    table = draws.normal(size=(2000, width))
+    rewards = table @ draws.normal(size=width) + draws.normal(size=2000)
+    learnt = jb.Jury([f"e{{j}}" for j in range(width)], "adaptive")
+    learnt.learn(table, rewards)
+    before = pickle.dumps(learnt)
+    shown = table[:5]
+    began = time.monotonic()
+    fitted = pickle.loads(before).fit()
+    whole = time.monotonic() - began
+    calls = {{
+        "fit": lambda jury: jury.fit(),
+        "values": lambda jury: jury.values(shown),
+        "predict": lambda jury: jury.predict(shown),
+        "weights": lambda jury: jury.weights(level=0.9),
+        "alarms": lambda jury: jury.alarms(),
+        "round": lambda jury: jury.round(shown, 2),
+        "choose": lambda jury: jury.choose(shown, 2),
+        "unpickled": lambda jury: pickle.loads(pickle.dumps(fitted)),
+    }}
+    for name, call in calls.items():
+        jury, asked = pickle.loads(before), []
+        timer = threading.Timer(0.2 * whole, lambda: (asked.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT)))
+        timer.start()
+        try:
+            call(jury)
+            print(name, "finished")
+        except KeyboardInterrupt:
+            print(name, "stopped after", time.monotonic() - asked[0], "of", whole)
+        timer.join()
+        assert pickle.dumps(jury) == before, name
+        # What is left to itself takes its time from nobody's jury, and a jury can be asked at once.
+        assert jury.seen["used"] == 2000
+    sys.stdout.flush()
+    os._exit(0)  # without waiting for what is left to itself
+"""
+
+
+def test_ctrl_c_ends_what_many_evaluators_make_long() -> None:
+    done = in_python(WIDE.format(width=250), 600)
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 8
+    for line in lines:
+        name, stopped, _, seconds, _, whole = line.split()
+        # In a second, or on a busy machine in a small part of what it would have taken.
+        assert stopped == "stopped" and float(seconds) < max(1.0, 0.4 * float(whole)), line
+
+
 def test_other_threads_go_on_meanwhile() -> None:
     scores, rewards = made_up(20_000, 6)
     frame = pl.DataFrame(scores).with_columns(verdict=rewards)

@@ -255,9 +255,27 @@ def test_what_a_notebook_trips_over_says_what_to_do() -> None:
         with pytest.raises(jb.Error, match=r"`post` is the index of this frame, and no column: pass frame.reset_index\(\)") as caught:
             call()
         assert (caught.value.code, caught.value.column) == ("unknown-column", "post")
-    jury = jb.learn(frame)
-    with pytest.raises(jb.Error, match="item 1, evaluator `spam`: 'N/A' is not a number; jurybox.rank and jurybox.learn read text"):
-        jury.predict(frame)
+    with pytest.raises(jb.Error, match="item 1, evaluator `spam`: 'N/A' is not a number; the columns of frames may be text"):
+        jb.learn(frame).predict(frame.to_numpy())
+
+
+@pytest.mark.parametrize("made", [pd.DataFrame, lambda columns: pd.DataFrame(columns, dtype=object), pl.DataFrame, pa.table], ids=["pandas", "objects", "polars", "pyarrow"])
+def test_what_a_jury_learns_from_it_can_be_asked_about(made: Any) -> None:
+    draws = np.random.default_rng(5)
+    spam, abuse = draws.uniform(size=60), draws.uniform(size=60)
+    text = {"spam": [f"{x:.17g}" for x in spam], "abuse": [f"{100 * x:.15g}%" for x in abuse]}
+    text["spam"][3], text["abuse"][5] = "N/A", ""
+    numbers = {"spam": np.where(np.arange(60) == 3, np.nan, spam), "abuse": np.where(np.arange(60) == 5, np.nan, abuse)}
+    verdict = {"verdict": (spam > 0.5).astype(float)}
+    frame = made({**text, **verdict})
+    jury = jb.learn(frame, reward="verdict")
+    asked = [jury.values, jury.fit().values, lambda rows: jury.predict(rows)[0], lambda rows: jury.contributions(rows)[1], lambda rows: jury.probabilities(rows, 3)]
+    for ask in asked:
+        np.testing.assert_allclose(ask(frame), ask(made({**numbers, **verdict})), rtol=1e-12)
+    assert jury.choose(frame, 3, seed=1).items.tolist() == jury.choose(numbers, 3, seed=1).items.tolist()
+    with pytest.raises(jb.Error, match="column `spam`") as caught:
+        jury.values(made({**text, "spam": ["much"] * 60}))
+    assert caught.value.code == "odd-cells"
 
 
 @pytest.mark.parametrize("given", [3, "0,1", (0,), (0, 1, 2), ("low", "high")], ids=str)

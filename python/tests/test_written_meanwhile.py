@@ -102,6 +102,43 @@ def test_columns_of_a_frame_are_numbers_or_refused(policy: str) -> None:
                     jb.Jury.from_json(jury.to_json())
 
 
+def views_of_strangers(table: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Views that are read-only by themselves, each with an array over the same memory that can be written to."""
+    import pyarrow as pa
+
+    flat = table.ravel()
+    memory = bytearray(table.tobytes())
+    sealed = np.frombuffer(memory).reshape(table.shape)
+    sealed.setflags(write=False)
+    return {
+        "pyarrow": (pa.array(flat).to_numpy().reshape(table.shape), table),
+        "buffer": (sealed, np.frombuffer(memory).reshape(table.shape)),
+        "memoryview": (np.frombuffer(memoryview(flat).cast("B").toreadonly()).reshape(table.shape), table),
+    }
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "buffer", "memoryview"])
+def test_views_of_memory_that_belongs_to_others_are_not_believed(kind: str) -> None:
+    given, writeable = views_of_strangers(scores())[kind]
+    assert not given.flags.writeable and np.shares_memory(given, writeable)
+    jury, refused = jb.Jury(NAMES, "adaptive"), 0
+    with written_to(writeable), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(40):
+            try:
+                jury.observe(given)
+                picks = jury.round(given, 3)
+            except jb.Error as error:
+                assert (error.code, error.item) == ("score", ROWS - 1)
+                refused += 1
+            else:
+                assert np.isfinite(picks.scores).all()
+            # What was refused has left nothing behind: whatever is in the jury was checked.
+            jb.Jury.from_json(jury.to_json())
+    assert 0 < refused < 40
+    assert np.isfinite(jury.values(np.ones((1, 2)))).all()
+
+
 def test_what_nobody_writes_to_gives_the_same() -> None:
     table, rewards = scores(), np.ones(ROWS)
     sealed = table.copy()
@@ -109,7 +146,8 @@ def test_what_nobody_writes_to_gives_the_same() -> None:
     over_writeable = table[:]
     over_writeable.setflags(write=False)  # its base can be written to all the same
     told = []
-    for given in (table, sealed, over_writeable, np.asfortranarray(table), table[::-1][::-1]):
+    strangers = [given for given, _ in views_of_strangers(table.copy()).values()]
+    for given in (table, sealed, over_writeable, *strangers, np.asfortranarray(table), table[::-1][::-1]):
         jury = jb.Jury(NAMES, "adaptive", seed=3)
         picks = jury.round(given, 20)
         with warnings.catch_warnings():

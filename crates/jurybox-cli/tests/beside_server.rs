@@ -76,6 +76,30 @@ fn what_cannot_be_imported_is_said_before_anybody_waits() {
     }
 }
 
+/// A column of answers is no score, whatever is in it, and nobody who is to find them is shown them, unless somebody says so.
+#[test]
+fn answers_are_neither_scores_nor_shown() {
+    let folder = Folder::new("import-answers");
+    let row = |n: usize| format!("p{n},0.{n:03},0.5,hello {n},{},{}\n", ["no", "yes"][n % 2], n % 2);
+    let rows: String = (100..160).map(row).collect();
+    folder.write("scores.csv", &format!("post,spam,abuse,text,verdict,reward\n{rows}"));
+    let file = folder.path("scores.csv").display().to_string();
+    let import = ["--import", &file, "--id", "post", "--log", "off"];
+    let server = Server::over(&folder.path("data"), &import);
+    let log = said(&server, "review them at http://");
+    assert!(log.contains("evaluators: spam, abuse;") && log.contains("reviewers are shown: text\n"), "{log}");
+    assert!(log.contains("looks like the answer: verdict, reward; pass --golden"), "{log}");
+    let item = server.get("/v1/queues/scores/items/p101");
+    assert_eq!(item["payload"], json!({"text": "hello 101"}));
+    let import =
+        ["--import", &file, "--id", "post", "--golden", "verdict", "--show", "reward", "--log", "off"];
+    let server = Server::over(&folder.path("other"), &import);
+    let log = said(&server, "review them at http://");
+    assert!(!log.contains("looks like the answer"), "{log}");
+    let item = server.get("/v1/queues/scores/items/p101");
+    assert_eq!((&item["payload"], &item["tags"]["golden"]), (&json!({"reward": 1}), &json!("yes")));
+}
+
 /// One bad row is named, and the others go in; an id that comes again is one item.
 #[test]
 fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {

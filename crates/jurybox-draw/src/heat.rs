@@ -1,8 +1,10 @@
 //! Heat maps: a square of values around zero, such as correlations.
 
 use crate::colour::Colour;
+use crate::escape::escaped;
 use crate::order::by_likeness;
 use crate::svg::{Ground, Svg, both, px, width_of};
+use std::fmt::Write;
 
 /// A map of values from -1 over 0 to 1 between every two of some names.
 ///
@@ -82,6 +84,31 @@ impl HeatMap {
         &self.names
     }
 
+    /// The map as a table for a [`page`](crate::page): lighter than a drawing, as readable on a phone as on a wide screen, and read out cell by
+    /// cell to those who cannot see it. Rows have names and numbers, columns the same numbers.
+    ///
+    /// ```
+    /// use jurybox_draw::HeatMap;
+    /// let map = HeatMap::new(&["spam", "tone"], |i, j| if i == j { 1.0 } else { -0.25 });
+    /// assert!(map.to_table().contains("<th scope=\"row\">1 spam</th><td class=\"warm-8\">1</td><td class=\"cool-2\">−.25</td>"));
+    /// ```
+    pub fn to_table(&self) -> String {
+        let n = self.names.len();
+        let mut html = String::from("<table class=\"heat\"><thead><tr><td></td>");
+        for (j, name) in self.names.iter().enumerate() {
+            let _ = write!(html, "<th scope=\"col\" title=\"{}\">{}</th>", escaped(name), j + 1);
+        }
+        html.push_str("</tr></thead><tbody>");
+        for (i, name) in self.names.iter().enumerate() {
+            let _ = write!(html, "<tr><th scope=\"row\">{} {}</th>", i + 1, escaped(name));
+            for value in (0..n).map(|j| self.value(i, j)) {
+                let _ = write!(html, "<td class=\"{}\">{}</td>", shade_of(value), brief(value));
+            }
+            html.push_str("</tr>");
+        }
+        html + "</tbody></table>\n"
+    }
+
     fn only(&self, rows: &[usize]) -> HeatMap {
         let names: Vec<&str> = rows.iter().map(|i| self.names[*i].as_str()).collect();
         HeatMap::new(&names, |i, j| self.value(rows[i], rows[j]))
@@ -147,6 +174,48 @@ impl HeatMap {
             }
         });
     }
+}
+
+/// Shades of a table, on either side of zero.
+const SHADES: u8 = 8;
+
+/// The name of the shade of a value.
+fn shade_of(value: f64) -> String {
+    let step = (value.abs().min(1.0) * f64::from(SHADES)).round();
+    match value {
+        v if v.is_nan() => "unknown".into(),
+        _ if step == 0.0 => "none".into(),
+        v => format!("{}-{step}", if v > 0.0 { "warm" } else { "cool" }),
+    }
+}
+
+/// The rules of the shades.
+pub(crate) fn shades() -> String {
+    let mut rules = String::new();
+    for (name, colour) in [("warm", Colour::Warm), ("cool", Colour::Cool)] {
+        for step in 1..=SHADES {
+            let share = 100.0 * DEPTH * f64::from(step) / f64::from(SHADES);
+            let (colour, ground) = (colour.variable(), Colour::Surface.variable());
+            let _ = writeln!(
+                rules,
+                ".{name}-{step}{{background:color-mix(in srgb,{colour} {share:.0}%,{ground})}}"
+            );
+        }
+    }
+    rules
+}
+
+/// Two digits, without the zero before the point: what a small cell has room for.
+fn brief(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    let digits = match format!("{:.2}", value.abs()).as_str() {
+        "0.00" => return "0".into(),
+        whole if whole.ends_with(".00") => whole.trim_end_matches(".00").to_string(),
+        part => part.trim_start_matches('0').to_string(),
+    };
+    if value < 0.0 { format!("−{digits}") } else { digits }
 }
 
 fn signed(value: f64) -> String {

@@ -7,9 +7,11 @@ use crate::svg::{Svg, px};
 use std::fmt::Write;
 
 /// Closer than this a hand cannot tell strips apart.
-const NARROWEST: f64 = 12.0;
+const NARROWEST: f64 = 14.0;
 /// Longer texts run off the screen.
 const MOST_LINES: usize = 14;
+/// Up to so many lines strips are as narrow as they may be; more lines take wider strips, so that what a drawing tells does not outweigh it.
+const FEW_LINES: usize = 4;
 
 /// Names of the axes, and where the picture is.
 pub(crate) struct Area<'a> {
@@ -20,7 +22,10 @@ pub(crate) struct Area<'a> {
     pub(crate) floor: f64,
 }
 
-pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>) {
+/// Writes the strips, and says at which places there is one.
+pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>) -> Vec<f64> {
+    let lines = curves.len().clamp(FEW_LINES, MOST_LINES) as f64 / FEW_LINES as f64;
+    let narrowest = NARROWEST * lines;
     let mut places: Vec<(f64, f64)> = curves
         .iter()
         .flat_map(|curve| &curve.points)
@@ -32,7 +37,7 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
     // The last place of all is the one that people ask for.
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for place in places.into_iter().rev() {
-        if kept.last().is_none_or(|last| last.0 - place.0 >= NARROWEST) {
+        if kept.last().is_none_or(|last| last.0 - place.0 >= narrowest) {
             kept.push(place);
         }
     }
@@ -50,6 +55,7 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
             ));
         });
     }
+    kept.into_iter().map(|(_, value)| value).collect()
 }
 
 /// Every curve's value at `x`, highest first.

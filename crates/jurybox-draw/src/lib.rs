@@ -40,6 +40,7 @@ mod page;
 mod plot;
 mod spark;
 mod svg;
+mod thin;
 
 pub use axis::Scale;
 pub use bars::{Bar, Bars};

@@ -2,6 +2,7 @@
 
 use crate::colour::variables;
 use crate::escape::escaped;
+use crate::heat::shades;
 
 /// A page that loads nothing, runs nothing, reads well from 320 pixels on, follows the reader's light or dark mode, and
 /// prints.
@@ -68,6 +69,11 @@ svg svg{overflow:hidden}
 td svg{display:inline-block;max-width:none;vertical-align:middle}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:16px;margin:16px 0}
 .grid figure{margin:0}
+.heat{border-collapse:separate;border-spacing:2px}
+.heat th,.heat td{padding:0 2px;border:0;text-align:center;font-size:12px}
+.heat td{height:2.4em;min-width:2.9em;border-radius:2px}
+.heat th[scope=row]{text-align:left;padding-right:8px;white-space:nowrap;font-weight:400}
+.heat .unknown{background:var(--hairline)}
 .narrow{display:none}
 @media (max-width:48rem){
 main{padding:24px 12px 40px}
@@ -100,9 +106,10 @@ figure,tr,svg{break-inside:avoid}
 pub fn style() -> String {
     // On paper dark mode would cost ink: it is for screens.
     format!(
-        ":root{{color-scheme:light dark;{}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n{RULES}",
+        ":root{{color-scheme:light dark;{}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n{RULES}{}",
         variables(false),
-        variables(true)
+        variables(true),
+        shades()
     )
 }
 

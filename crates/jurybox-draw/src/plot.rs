@@ -7,6 +7,7 @@ use crate::hover::{self, Area};
 use crate::labels::{End, write_ends};
 use crate::number::short;
 use crate::svg::{Ground, Svg, both, px, width_of};
+use crate::thin::thinned;
 use std::fmt::Write;
 
 /// A plot: title, axes and curves.
@@ -67,12 +68,14 @@ pub struct Frame {
     /// other. Otherwise zero belongs to the picture, a far reference does not, and intervals are bands.
     pub tight: bool,
     ground: Ground,
+    /// Whether there is a pointer under which values show. A phone has none.
+    hover: bool,
 }
 
 impl Frame {
     /// A large picture with zero in it.
     const FULL: Frame =
-        Frame { width: 860.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page };
+        Frame { width: 860.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page, hover: true };
 
     /// A picture with its axes close around what it shows.
     ///
@@ -80,7 +83,7 @@ impl Frame {
     /// assert!(jurybox_draw::Frame::tight(320.0, 200.0, 0.0).tight);
     /// ```
     pub const fn tight(width: f64, height: f64, legend: f64) -> Frame {
-        Frame { width, height, legend, tight: true, ground: Ground::Page }
+        Frame { width, height, legend, tight: true, ground: Ground::Page, hover: true }
     }
 
     /// A picture with zero in it, in a size of one's own.
@@ -89,7 +92,7 @@ impl Frame {
     /// assert!(!jurybox_draw::Frame::from_zero(720.0, 280.0, 150.0).tight);
     /// ```
     pub const fn from_zero(width: f64, height: f64, legend: f64) -> Frame {
-        Frame { width, height, legend, tight: false, ground: Ground::Page }
+        Frame { width, height, legend, tight: false, ground: Ground::Page, hover: true }
     }
 
     /// The same for a file of its own: with its own ground, and colours that do not depend on a page.
@@ -119,6 +122,7 @@ impl Frame {
             width: 300.0_f64.min(self.width),
             height: self.height.min(260.0),
             legend: self.legend.min(112.0),
+            hover: false,
             ..self
         }
     }
@@ -204,13 +208,13 @@ impl Plot {
         self.write_axes(&mut svg, frame, &layout);
         let Layout { left, right, top, floor, ref x, ref y } = layout;
         let area = Area { x_label: &self.x_label, left, right, top, floor };
-        hover::strips(&mut svg, &self.curves, x, &area);
+        let told = if frame.hover { Some(hover::strips(&mut svg, &self.curves, x, &area)) } else { None };
         // A drawing within the drawing is a clip without a name that others on the page could have too.
-        // It leaves room for the mark of the last point, which stands on the edge.
+        // It leaves room for the mark of the last point, which stands on the edge. The strips below it answer the pointer.
         let (w, h) = (px(right - left + MARK), px(floor - top));
         let (l, t) = (px(left), px(top));
         svg.raw(format_args!(
-            "<svg x=\"{l}\" y=\"{t}\" width=\"{w}\" height=\"{h}\" viewBox=\"{l} {t} {w} {h}\">"
+            "<svg x=\"{l}\" y=\"{t}\" width=\"{w}\" height=\"{h}\" viewBox=\"{l} {t} {w} {h}\" pointer-events=\"none\">"
         ));
         let looks = self.looks(&svg);
         for (curve, look) in self.curves.iter().zip(&looks).filter(|(curve, _)| !curve.reference) {
@@ -225,12 +229,12 @@ impl Plot {
             let last = curve.points.iter().rev().find_map(|p| Some((*p, (x.place(p.0)?, y.place(p.1)?))));
             let Some((point, at)) = last else { continue };
             let title = format!("{}\n{} {}", hover::value_of(curve, point), self.x_label, short(point.0));
-            line(&mut svg, curve, x, y, (colour, dash, *width), &title);
-            marks(&mut svg, curve, x, y, colour, &self.x_label);
+            line(&mut svg, curve, x, y, (colour, dash, *width));
+            marks(&mut svg, curve, x, y, colour, (&self.x_label, told.as_deref()));
             ends.push(End {
                 at,
                 name: &curve.name,
-                title,
+                title: if frame.hover { title } else { String::new() },
                 colour: colour.clone(),
                 dashes: dash,
                 width: *width,
@@ -320,44 +324,55 @@ impl Plot {
 
 /// Through all points that have a place, with a gap where one has none.
 fn path(points: impl Iterator<Item = (f64, f64)>, x: &Axis, y: &Axis) -> String {
+    let places: Vec<Option<(f64, f64)>> = points.map(|(px, py)| x.place(px).zip(y.place(py))).collect();
     let mut d = String::new();
-    let mut pen = false;
-    for (px, py) in points {
-        let place = x.place(px).zip(y.place(py));
-        if let Some((px, py)) = place {
+    for stretch in places.split(Option::is_none).filter(|stretch| !stretch.is_empty()) {
+        let places: Vec<(f64, f64)> = stretch.iter().flatten().copied().collect();
+        for (at, (x, y)) in thinned(&places).into_iter().enumerate() {
             // A point alone between gaps is a line without length, which round ends make a dot.
-            let _ = if pen { write!(d, "L{px:.1} {py:.1}") } else { write!(d, "M{px:.1} {py:.1}h0") };
+            let (pen, dot) = if at == 0 { ("M", "h0") } else { ("L", "") };
+            let _ = write!(d, "{pen}{} {}{dot}", px(x), px(y));
         }
-        pen = place.is_some();
     }
     d
 }
 
 type Look<'a> = (&'a str, &'a str, f64);
 
-fn line(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, look: Look<'_>, title: &str) {
-    let (colour, dash, width) = look;
+fn line(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, (colour, dash, width): Look<'_>) {
     let d = path(curve.points.iter().copied(), x, y);
     let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
-    svg.titled(title, |svg| {
-        svg.raw(format_args!(
-            "<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" \
-             stroke-linecap=\"round\"{dash}/>"
-        ));
-    });
+    svg.raw(format_args!(
+        "<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" \
+         stroke-linecap=\"round\"{dash}/>"
+    ));
 }
 
-/// A dot for every point where they are few enough to be looked at one by one.
-fn marks(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str, x_label: &str) {
+/// A dot for every point where they are few enough to be looked at one by one. Those that no strip tells of tell their value themselves.
+fn marks(
+    svg: &mut Svg,
+    curve: &Curve,
+    x: &Axis,
+    y: &Axis,
+    colour: &str,
+    (x_label, told): (&str, Option<&[f64]>),
+) {
     if curve.points.len() > 12 || curve.reference {
         return;
     }
     for point in &curve.points {
         let Some((px, py)) = x.place(point.0).zip(y.place(point.1)) else { continue };
-        let title = format!("{}\n{x_label} {}", hover::value_of(curve, *point), short(point.0));
-        svg.titled(&title, |svg| {
-            svg.raw(format_args!("<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"2.6\" fill=\"{colour}\"/>"));
-        });
+        let dot = |svg: &mut Svg, more: &str| {
+            svg.raw(format_args!(
+                "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"2.6\" fill=\"{colour}\"{more}/>"
+            ));
+        };
+        if told.is_none_or(|told| told.contains(&point.0)) {
+            dot(svg, "");
+        } else {
+            let title = format!("{}\n{x_label} {}", hover::value_of(curve, *point), short(point.0));
+            svg.titled(&title, |svg| dot(svg, " pointer-events=\"all\""));
+        }
     }
 }
 
@@ -368,16 +383,19 @@ fn band(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
         let log = y.scale == Scale::Log;
         curve.band.iter().filter(move |b| b.1.is_finite() && b.2.is_finite() && (b.2 > 0.0 || !log))
     };
-    let there = usable().map(|b| (b.0, b.2));
-    let back = usable().rev().map(|b| (b.0, floor(b.1)));
+    let places = |points: Vec<(f64, f64)>| {
+        let places: Vec<(f64, f64)> =
+            points.into_iter().filter_map(|(px, py)| x.place(px).zip(y.place(py))).collect();
+        thinned(&places)
+    };
+    let there = places(usable().map(|b| (b.0, b.2)).collect());
+    let back = places(usable().rev().map(|b| (b.0, floor(b.1))).collect());
     let mut d = String::new();
-    for (px, py) in there.chain(back).filter_map(|(px, py)| x.place(px).zip(y.place(py))) {
-        let _ = write!(d, "{}{px:.1} {py:.1}", if d.is_empty() { 'M' } else { 'L' });
+    for (x, y) in there.into_iter().chain(back) {
+        let _ = write!(d, "{}{} {}", if d.is_empty() { 'M' } else { 'L' }, px(x), px(y));
     }
     if !d.is_empty() {
-        svg.raw(format_args!(
-            "<path d=\"{d}Z\" fill=\"{colour}\" fill-opacity=\".15\" pointer-events=\"none\"/>"
-        ));
+        svg.raw(format_args!("<path d=\"{d}Z\" fill=\"{colour}\" fill-opacity=\".15\"/>"));
     }
 }
 
@@ -387,12 +405,9 @@ fn bars(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
         let Some(((at, low), high)) = x.place(band.0).zip(y.place(band.1)).zip(y.place(band.2)) else {
             continue;
         };
-        let title = format!("{}: {} to {}", curve.name, short(band.1), short(band.2));
-        svg.titled(&title, |svg| {
-            svg.raw(format_args!(
-                "<path d=\"M{at:.1} {low:.1}V{high:.1}\" stroke=\"{colour}\" stroke-opacity=\".55\"/>"
-            ));
-        });
+        svg.raw(format_args!(
+            "<path d=\"M{at:.1} {low:.1}V{high:.1}\" stroke=\"{colour}\" stroke-opacity=\".55\"/>"
+        ));
     }
 }
 

@@ -34,15 +34,19 @@ impl Svg {
     pub(crate) fn new(width: f64, height: f64, label: &str, ground: Ground) -> Svg {
         let mut svg = Svg { text: String::new(), ground };
         let (w, h) = (px(width), px(height));
-        let name = match ground {
-            Ground::Page => "",
-            Ground::File => " xmlns=\"http://www.w3.org/2000/svg\"",
+        // A page has its own type, and a drawing on it has that.
+        let (name, family) = match ground {
+            Ground::Page => ("", ""),
+            Ground::File => (
+                " xmlns=\"http://www.w3.org/2000/svg\"",
+                " font-family=\"system-ui, -apple-system, Helvetica, Arial, sans-serif\"",
+            ),
         };
         let ink = svg.colour(Colour::Ink);
         let _ = write!(
             svg.text,
-            "<svg{name} viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" role=\"img\" aria-label=\"{}\" \
-             font-family=\"system-ui, -apple-system, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"{ink}\">",
+            "<svg{name} viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" role=\"img\" aria-label=\"{}\"{family} \
+             font-size=\"12\" fill=\"{ink}\">",
             escaped(label)
         );
         if ground == Ground::File {
@@ -91,8 +95,11 @@ impl Svg {
         self.titled(name, |svg| svg.word(x, y, anchor, "", &cut));
     }
 
-    /// What `inside` draws, with a text under the pointer.
+    /// What `inside` draws, with a text under the pointer, where there is one.
     pub(crate) fn titled(&mut self, title: &str, inside: impl FnOnce(&mut Svg)) {
+        if title.is_empty() {
+            return inside(self);
+        }
         let _ = write!(self.text, "<g><title>{}</title>", escaped(title));
         inside(self);
         self.text.push_str("</g>");

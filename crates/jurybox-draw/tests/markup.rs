@@ -6,11 +6,12 @@ use jurybox_draw::{
 use proptest::prelude::*;
 use roxmltree::Document;
 
-const ELEMENTS: [&str; 28] = [
+const ELEMENTS: [&str; 30] = [
     "html", "head", "meta", "title", "style", "body", "main", "h1", "p", "ul", "li", "div", "table", "tr",
-    "th", "td", "svg", "g", "rect", "path", "circle", "text", "figure", "h2", "h3", "b", "code", "span",
+    "th", "td", "thead", "tbody", "svg", "g", "rect", "path", "circle", "text", "figure", "h2", "h3", "b",
+    "code", "span",
 ];
-const ATTRIBUTES: [&str; 32] = [
+const ATTRIBUTES: [&str; 34] = [
     "lang",
     "charset",
     "http-equiv",
@@ -43,6 +44,8 @@ const ATTRIBUTES: [&str; 32] = [
     "text-anchor",
     "transform",
     "pointer-events",
+    "scope",
+    "title",
 ];
 
 /// Reads a document strictly, and refuses what no drawing has; gives all its text and labels.
@@ -58,7 +61,7 @@ fn read(markup: &str) -> Result<String, TestCaseError> {
             for attribute in node.attributes() {
                 prop_assert!(ATTRIBUTES.contains(&attribute.name()), "attribute {}", attribute.name());
                 for word in ["NaN", "inf"] {
-                    let label = attribute.name() == "aria-label";
+                    let label = ["aria-label", "title"].contains(&attribute.name());
                     prop_assert!(label || !attribute.value().contains(word), "{}", attribute.value());
                 }
                 text.push_str(attribute.value());
@@ -170,8 +173,8 @@ proptest! {
         most in 0..14_usize,
     ) {
         let map = HeatMap::new(&names, |i, j| values[12 * i + j]).ordered();
-        for width in [300.0, 820.0] {
-            let text = read(&map.drawn(width))?;
+        for markup in [map.drawn(300.0), map.drawn(820.0), map.to_table()] {
+            let text = read(&markup)?;
             for name in &names {
                 prop_assert!(text.contains(&as_read(name)));
             }

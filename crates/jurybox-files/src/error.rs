@@ -122,6 +122,16 @@ pub enum Error {
         /// The row.
         place: Place,
     },
+    /// A column of text in memory whose bytes are not text.
+    #[error("{}{}, column `{column}`: not valid UTF-8", path.display(), row.map_or(String::new(), |row| format!(", row {row}")))]
+    NotText {
+        /// The table.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// The row, where the text is not inside of something else.
+        row: Option<u64>,
+    },
     /// A quoted cell that does not end.
     #[error("{}, {place}: a quote is opened and never closed", path.display())]
     OpenQuote {
@@ -596,7 +606,7 @@ impl Error {
             Error::NotANumber { .. } => "not-a-number",
             Error::OddCells(_) => "odd-cells",
             Error::Infinite { .. } | Error::UnusableNumber { .. } => "unusable-number",
-            Error::NotUtf8 { .. } => "not-utf8",
+            Error::NotUtf8 { .. } | Error::NotText { .. } => "not-utf8",
             Error::OpenQuote { .. } => "open-quote",
             Error::LongRecord { .. } => "long-record",
             Error::Json { .. } => "json",
@@ -672,5 +682,19 @@ impl Error {
             return Error::NoFile { path: path.into() };
         }
         Error::Io { path: path.into(), doing, source }
+    }
+}
+
+/// What goes wrong with record batches. Whoever streams them can say it in our words: such an error stays what it is.
+impl From<arrow_schema::ArrowError> for Error {
+    fn from(error: arrow_schema::ArrowError) -> Error {
+        let reason = match error {
+            arrow_schema::ArrowError::ExternalError(inner) => match inner.downcast::<Error>() {
+                Ok(ours) => return *ours,
+                Err(inner) => inner.to_string(),
+            },
+            other => other.to_string(),
+        };
+        Error::Arrow { path: crate::format::memory::NAME.into(), reason }
     }
 }

@@ -158,6 +158,11 @@ impl Learner {
         self.taught_at.first().map(|(due, ..)| *due).filter(|_| !self.stale)
     }
 
+    /// Whole rounds that the jury was shown.
+    pub(crate) fn rounds(&self) -> u64 {
+        self.jury.seen().rounds
+    }
+
     /// Rows folded.
     pub(crate) fn weight(&self) -> u64 {
         self.state.weight

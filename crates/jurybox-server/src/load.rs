@@ -91,6 +91,18 @@ pub(crate) fn refold_as(
     changed: Option<&crate::Config>,
     each: &mut dyn FnMut(&Learner) -> Result<(), Error>,
 ) -> Result<Learner, Error> {
+    let mut learner = beginning(store, queue, until, changed)?;
+    fold(store, queue, &mut learner, until, each)?;
+    Ok(learner)
+}
+
+/// What was learnt with the first entry, told of what is known at another.
+pub(crate) fn beginning(
+    store: &mut dyn Store,
+    queue: i64,
+    until: u64,
+    changed: Option<&crate::Config>,
+) -> Result<Learner, Error> {
     let (seatings, mut config) = set_up(store, queue, until)?;
     let mut seated = seatings.clone();
     if let Some(changed) = changed {
@@ -107,9 +119,7 @@ pub(crate) fn refold_as(
     }
     let first = store.events(queue, 0, 1, &seatings)?;
     let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
-    let mut learner = Learner::new(first, known)?;
-    fold(store, queue, &mut learner, until, each)?;
-    Ok(learner)
+    Learner::new(first, known)
 }
 
 /// Takes in what follows in the log, up to an entry, unless something that was learnt is revised on the way.

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::desk::find;
 use crate::office::Office;
 use crate::place::Place;
-use crate::reads::LastFound;
+use crate::reads::{KnownAlarms, LastFound};
 use crate::request::{Answer, Call};
 use crate::store::Store;
 use crate::watch::Watch;
@@ -146,6 +146,8 @@ struct Inner {
     reader: Mutex<Option<Reader>>,
     /// What was found up to an entry of the log, for whoever asks again before there is another. Who makes it holds this: one at a time.
     found: Mutex<Option<LastFound>>,
+    /// How the alarms that there are were raised. Who looks for that holds this.
+    alarms: Mutex<KnownAlarms>,
     clerk: Mutex<Option<JoinHandle<()>>>,
     health: Arc<Mutex<Health>>,
     /// The last entry of the log that the clerk has seen.
@@ -318,6 +320,7 @@ impl Service {
             inbox,
             reader: Mutex::default(),
             found: Mutex::default(),
+            alarms: Mutex::default(),
             clerk,
             health,
             seen,
@@ -369,6 +372,11 @@ impl Queue {
     /// What was last found, and up to which entry.
     pub(crate) fn last_found(&self) -> MutexGuard<'_, Option<LastFound>> {
         held(&self.0.found)
+    }
+
+    /// How the alarms that there are were raised.
+    pub(crate) fn known_alarms(&self) -> MutexGuard<'_, KnownAlarms> {
+        held(&self.0.alarms)
     }
 
     /// How the queue stands.

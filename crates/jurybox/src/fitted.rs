@@ -253,8 +253,8 @@ impl Fitted {
         Ok(self.0.rank.contributions(oriented.row(0)))
     }
 
-    /// The reward of each item with an interval that holds it with that probability on average over items such as were learnt from, where the
-    /// policy can say. In a world of its own kind, or among the best alone, it may hold it less often.
+    /// The reward of each item with an interval that holds it, the reward and not merely its expectation, with that probability on average over items,
+    /// where the policy can say. Of rewards with few levels it holds it more often; of items unlike all that was looked at it is a guess.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};
@@ -351,7 +351,7 @@ impl Fitted {
         self.0.rank.sigma()
     }
 
-    /// Evaluators that are not what they were, where the policy watches for that: `adaptive(forget=true)`.
+    /// Evaluators, or rewards, that are not what they were, where the policy watches for that, as `adaptive` does.
     pub fn alarms(&self) -> &[Alarm] {
         self.0.rank.alarms()
     }

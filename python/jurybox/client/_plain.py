@@ -71,7 +71,7 @@ def score_of(score: Any, where: str, evaluator: str) -> float | None:
 def id_of(given: Any, name: str = "item") -> str:
     """A name as text; a number that names something by its digits, be it stored as a float."""
     if isinstance(given, str):
-        return str(given)
+        return _whole_letters(str(given), f"{name}=")
     if isinstance(given, (UUID, datetime.date)) and not _is_missing(given):
         return str(plain(given))
     if isinstance(given, (Integral, np.integer)) and not isinstance(given, (bool, np.bool_)):
@@ -92,20 +92,24 @@ def ids_of(given: Any) -> list[str]:
 
 def plain(value: Any, where: str = "") -> Any:
     """Any value as JSON has it; what is missing (NaN, NaT, NA) is null."""
-    if value is None or type(value) in (str, bool, int):
+    if value is None or type(value) is bool:
         return value
     if isinstance(value, str):
-        return str(value)
+        return _whole_letters(str(value), where)
     if _is_missing(value):
         return None
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
+    if isinstance(value, np.timedelta64):  # a whole number to numpy, and to nobody who reads it without its unit
+        _no_word(value, where)
     if isinstance(value, (Integral, np.integer)):
-        return int(value)
+        return _in_64_bits(int(value), where)
     if isinstance(value, (float, np.floating, Decimal)):
         return _finite(value, where or "a number", code="json")
     if isinstance(value, Mapping):
         return {_key(key, where): plain(each, f"{where}.{key}") for key, each in value.items()}
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return plain(value[()], where)
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray)) or _is_column(value):
         return [plain(each, f"{where}[{at}]") for at, each in enumerate(value)]
     if isinstance(value, (datetime.date, datetime.time)):
@@ -158,8 +162,25 @@ def _is_missing(value: Any) -> bool:
 
 
 def _is_column(value: Any) -> bool:
-    """A series or an index, of whatever library."""
-    return isinstance(value, Iterable) and hasattr(value, "to_numpy")
+    """A series or an index, of whatever library; a frame is none, and would be the names of its columns."""
+    return isinstance(value, Iterable) and hasattr(value, "to_numpy") and not hasattr(value, "columns")
+
+
+def _whole_letters(text: str, where: str) -> str:
+    """Text that can be sent: half of a letter cannot, and a server would refuse all that is sent with it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        message = f"{where or 'text'} has half of a letter (a lone surrogate) at {error.start}, and cannot be sent; mend it, such as by text.encode('utf-8', 'replace').decode()"
+        raise Error(message, code="not-utf8", value=text) from None
+    return text
+
+
+def _in_64_bits(whole: int, where: str) -> int:
+    if not -(1 << 63) <= whole < 1 << 64:
+        # Its digits may be more than Python is willing to write.
+        raise Error(f"{where or 'a number'}: a whole number of {whole.bit_length()} bits has no room in 64; pass it as text", code="json")
+    return whole
 
 
 def _key(key: Any, where: str) -> str:
@@ -168,7 +189,10 @@ def _key(key: Any, where: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # whatever a stranger's object does when it is shown
+        text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 

@@ -11,12 +11,16 @@ from .._errors import Error
 from ._answers import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._connection import Client
 from ._plain import as_json, id_of, ids_of, item_of, score_of, verdict_of
-from ._refusals import field, mapping, mappings, not_taken, unlike
+from ._refusals import ServerError, field, mapping, mappings, not_taken, unlike
 
 #: Items that are sent together.
 TOGETHER = 5000
 #: And so many bytes, well below what a server takes (16 MiB unless it was told otherwise).
 BYTES_TOGETHER = 4 << 20
+#: Statuses with which a server refuses a body as a whole: it is no JSON to it, too large, or something in it is not what it should be.
+REFUSED_WHOLE = (400, 413, 422)
+#: So many things are found out one by one; where there are more, it is not about single ones.
+MOST_ALONE = 100
 
 
 class Queue:
@@ -54,11 +58,10 @@ class Queue:
         Items that the server does not take do not keep the others out. They are an error once all have been sent (:class:`NotTaken`, which
         names them), or with ``strict=False`` among ``rejected`` of the answer. Rows of frames go as they are: numbers of numpy, moments of
         pandas, and NaN, which is a missing score and a null in a payload. An item that cannot be sent (an infinite score, a time without its
-        zone) is named as those that the server does not take.
+        zone, text with half of a letter in its payload) is named as those that the server does not take.
         """
         answer: ItemsAnswer = {"accepted": 0, "updated": 0, "unchanged": 0, "rejected": []}
-        for some in _together(_sendable(items, item_of, "items", answer["rejected"])):
-            said = self._client.ask("POST", f"{self._path}/items", {"items": some})
+        for said in self._sent("items", _sendable(items, item_of, "items", answer["rejected"]), answer["rejected"]):
             answer["accepted"] += field(said, "accepted", int)
             answer["updated"] += field(said, "updated", int)
             answer["unchanged"] += field(said, "unchanged", int)
@@ -133,14 +136,32 @@ class Queue:
         """Sends verdicts; one whose id was sent before counts once. Those that are not taken are an error (:class:`NotTaken`), or with
         ``strict=False`` among ``rejected`` of the answer; the others count either way."""
         answer: VerdictsAnswer = {"accepted": 0, "repeated": 0, "rejected": []}
-        for some in _together(_sendable(verdicts, verdict_of, "verdicts", answer["rejected"])):
-            said = self._client.ask("POST", f"{self._path}/verdicts", {"verdicts": some})
+        for said in self._sent("verdicts", _sendable(verdicts, verdict_of, "verdicts", answer["rejected"]), answer["rejected"]):
             answer["accepted"] += field(said, "accepted", int)
             answer["repeated"] += field(said, "repeated", int)
             answer["rejected"] += cast("list[Rejected]", mappings(said, "rejected"))
         if strict and answer["rejected"]:
             raise not_taken("verdicts", answer["rejected"], answer)
         return answer
+
+    def _sent(self, what: str, things: Iterable[dict[str, Any]], rejected: list[Rejected]) -> Iterator[Any]:
+        """Sends things, and tells what is answered. A server that does not understand one refuses all that came with it, and has done
+        nothing: they are sent again in halves, until the one that it is about is by itself, and among ``rejected``."""
+        alone = 0
+        for together in _together(things):
+            parts = [together]
+            while parts:
+                some = parts.pop()
+                try:
+                    yield self._client.ask("POST", f"{self._path}/{what}", {what: some})
+                except ServerError as error:
+                    if error.status not in REFUSED_WHOLE or alone == MOST_ALONE:
+                        raise
+                    if len(some) > 1:
+                        parts += [some[len(some) // 2 :], some[: len(some) // 2]]
+                        continue
+                    alone += 1
+                    rejected.append({"id": some[0]["id"], "why": str(error)})
 
     def undo(self, reviewer: str, verdict: str) -> dict[str, Any]:
         """Takes back a verdict that was just given: its item is the reviewer's own again."""
@@ -229,14 +250,15 @@ def _sendable(
     for at, thing in enumerate(things):
         try:
             yield made(thing)
-        except Error as error:
-            if error.code == "not-a-mapping":
+        except (Error, RecursionError) as error:
+            if isinstance(error, Error) and error.code == "not-a-mapping":
                 raise
+            why = str(error) if isinstance(error, Error) else "it is nested too deeply, or in itself"
             try:
                 name = id_of(thing.get("id"))
             except Error:
                 name = f"{what}[{at}]"
-            rejected.append({"id": name, "why": str(error)})
+            rejected.append({"id": name, "why": why})
 
 
 def _together(things: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -100,8 +100,12 @@ pub(crate) fn warn(warning: &Warning) {
 }
 
 impl Columns {
-    /// Says what is to be doubted of what was learnt.
+    /// Says what has changed, and what is to be doubted of what was learnt.
     pub(crate) fn doubt(&self, fitted: &jurybox::Fitted) {
+        for alarm in fitted.alarms() {
+            let sentence = alarm.sentence(fitted.evaluators(), |at| format!("time {at}"));
+            self.say(format_args!("warning: {sentence}"));
+        }
         for doubt in fitted.doubts() {
             match doubt {
                 jurybox::Doubt::WrongWay { .. } => self.say(format_args!("warning: {doubt}: --invert NAMES")),
@@ -166,6 +170,15 @@ impl Columns {
         self.say(format_args!("{}", table.taken()));
         self.warn(&table);
         Ok(table)
+    }
+
+    /// The columns of these files, and nothing said of them; none of what can be read once only.
+    pub(crate) fn found(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<String>> {
+        if paths.iter().any(|path| path.as_os_str() == "-") {
+            return Ok(Vec::new());
+        }
+        let table = Table::open_as(paths, &self.reading(), &self.roles(), false)?;
+        Ok(table.whole_columns().cloned().collect())
     }
 
     /// Which column is what, as far as it was said here.

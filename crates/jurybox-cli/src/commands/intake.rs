@@ -45,6 +45,18 @@ pub(crate) struct Intake {
     /// Columns that are tags, and what each is called.
     tags: Vec<(String, String)>,
     shown: Vec<String>,
+    /// Columns that look like answers, and are neither scores nor shown for that.
+    answers: Vec<String>,
+}
+
+/// Whether a column goes by a name under which answers are kept: what a reviewer is to find out, and no evaluator may know.
+fn is_answer(name: &str) -> bool {
+    const ANSWERS: [&str; 12] = [
+        "verdict", "verdicts", "reward", "rewards", "label", "labels", "outcome", "decision", "truth",
+        "target", "answer", "golden",
+    ];
+    let last = name.rsplit(['_', '-', ' ', '.', ':', '/']).next().unwrap_or(name);
+    ANSWERS.iter().any(|answer| last.eq_ignore_ascii_case(answer))
 }
 
 /// What became of items.
@@ -82,7 +94,14 @@ impl Intake {
         let word = |tag: &str| if tag == "golden" { "golden" } else { "tag" };
         let called = tags.iter().map(|(column, tag)| (column.clone(), word(tag)));
         let called = called.chain(shown.iter().map(|column| (column.clone(), "shown"))).collect();
-        let aside = beside(&tags, &shown);
+        let mut aside = beside(&tags, &shown);
+        let named = |name: &str| columns.roles().evaluators.iter().chain(&aside).any(|other| other == name);
+        let answers: Vec<String> = if known.is_empty() && must_show {
+            columns.found(&paths)?.into_iter().filter(|name| is_answer(name) && !named(name)).collect()
+        } else {
+            Vec::new()
+        };
+        aside.extend(answers.iter().cloned());
         let special = Special { key: Some(id), known, aside, called, ..Special::default() };
         let table = columns.open_paths(&paths, &special)?.sparing(UNREADABLE);
         if shown.is_empty() && must_show {
@@ -91,17 +110,30 @@ impl Intake {
                 name == id
                     || tags.iter().any(|(column, _)| column == name)
                     || ignored.contains(name)
+                    || is_answer(name)
                     || is_ours(name)
                     || table.taken().evaluators().position(name).is_some()
             };
             shown = table.whole_columns().filter(|name| !taken(name)).cloned().collect();
         }
-        Ok(Intake { table, files: paths, id: id.clone(), tags, shown })
+        let (ignored, tagged) =
+            (columns.roles().ignore, |name: &str| tags.iter().any(|(tag, _)| tag == name));
+        let hidden = |name: &&String| is_answer(name) && *name != id && !shown.contains(name);
+        let answers = table.whole_columns().filter(hidden).filter(|name| {
+            !tagged(name) && !ignored.contains(name) && table.taken().evaluators().position(name).is_none()
+        });
+        let answers = answers.cloned().collect();
+        Ok(Intake { table, files: paths, id: id.clone(), tags, shown, answers })
     }
 
     /// What reviewers are shown.
     pub(crate) fn shown(&self) -> &[String] {
         &self.shown
+    }
+
+    /// What reviewers are not shown because it looks like the answer.
+    pub(crate) fn answers(&self) -> &[String] {
+        &self.answers
     }
 
     /// Takes everything in, some thousand items at a time.
@@ -268,5 +300,20 @@ impl Taken {
             "again": again,
             "rejected": rejected,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_answer;
+
+    #[test]
+    fn answers_are_known_by_their_names() {
+        for name in ["verdict", "Reward", "human_label", "ground-truth", "final decision"] {
+            assert!(is_answer(name), "{name}");
+        }
+        for name in ["labelled_by", "target_language", "score", "text", "rewarding"] {
+            assert!(!is_answer(name), "{name}");
+        }
     }
 }

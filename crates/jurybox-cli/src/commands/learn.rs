@@ -55,8 +55,8 @@ pub(crate) struct Args {
     /// Which policy learns [default: that of the state, or the default policy]
     #[arg(long)]
     policy: Option<Spec>,
-    /// The time of the first round, a whole number; each further round is one later. With 'adaptive(forget=true,tick=3600)' it
-    /// can be a timestamp in seconds [default: one after the latest that the state has seen]
+    /// The time of the first round, a whole number; each further round is one later. It
+    /// can be a timestamp in any unit [default: one after the latest that the state has seen]
     #[arg(long, value_name = "N")]
     at: Option<u64>,
     /// Learn also what the state has learnt already, and count it twice

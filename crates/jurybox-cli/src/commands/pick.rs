@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// Which policy picks, where the state is begun [default: the default policy]
     #[arg(long)]
     policy: Option<Spec>,
-    /// The time of the round, a whole number; with 'adaptive(forget=true,tick=3600)' it can be a timestamp in seconds. It travels with
+    /// The time of the round, a whole number: that of the round, or a timestamp in any unit. It travels with
     /// the picks [default: the number of rounds that the state has seen]
     #[arg(long, value_name = "N")]
     at: Option<u64>,

@@ -5,7 +5,7 @@ use super::{EvaluatorReport, LearntWeight, Policy};
 use crate::error::Error;
 use crate::judge::{scores, seat};
 use jurybox::options::Fraction;
-use jurybox::{Evaluators, Example, Jury, Reading, Spec};
+use jurybox::{Evaluators, Example, Jury, Spec};
 use jurybox_draw::counted;
 
 /// What a state says, whatever it was learnt from.
@@ -61,20 +61,9 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
     });
     let weights = together(&weights.collect::<Vec<_>>(), evaluators);
     let alarm = |alarm: &jurybox::Alarm| {
-        let name = evaluators.get(alarm.evaluator).map_or("?", |about| about.name.as_str());
-        let what = match alarm.reading {
-            Reading::Spread => "the spread of its scores",
-            Reading::Agreement => "its agreement with the others",
-        };
-        let way = if alarm.after > alarm.before { "rose" } else { "fell" };
-        let sure = match 100.0 * alarm.confidence {
-            percent if percent > 99.99 => "more than 99.99".to_owned(),
-            percent => format!("{percent:.2}"),
-        };
-        format!(
-            "`{name}` is not what it was: {what} {way} from about round {} on ({sure}% sure). Ask whoever runs it.",
-            alarm.since
-        )
+        let whom = if alarm.evaluator.is_some() { "runs it" } else { "gives the verdicts" };
+        capital(&alarm.sentence(jury.evaluators(), |at| format!("time {at}")))
+            + &format!(". Ask whoever {whom}.")
     };
     Policy {
         name: jury.spec().to_string(),
@@ -82,7 +71,7 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
         alarms: fitted.alarms().iter().map(alarm).chain(fitted.doubts().iter().map(sentence)).collect(),
         // Once each, however many of its readings changed.
         changed: (0..evaluators.len())
-            .filter(|&at| fitted.alarms().iter().any(|alarm| alarm.evaluator == at))
+            .filter(|&at| fitted.alarms().iter().any(|alarm| alarm.evaluator == Some(at)))
             .map(|at| evaluators[at].name.clone())
             .collect(),
         of_state: false,
@@ -92,9 +81,16 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
 
 /// A doubt as a sentence.
 fn sentence(doubt: &jurybox::Doubt) -> String {
-    let words = doubt.to_string();
-    let (first, rest) = words.split_at(1);
-    format!("{}{rest}.", first.to_uppercase())
+    capital(&doubt.to_string()) + "."
+}
+
+/// The same with a capital letter.
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>() + letters.as_str())
+        .unwrap_or_default()
 }
 
 /// Evaluators that are one have one weight, what they add together: how it is split between them is nobody's knowledge, and the

@@ -144,7 +144,8 @@ pub(crate) async fn evaluators(
         let model = queue.model()?;
         let evaluators = queue.evaluated(&model)?.into_iter().map(Into::into).collect();
         let doubts = model.doubts();
-        Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, doubts, evaluators })
+        let drift = model.redefined().map(Into::into).collect();
+        Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, doubts, drift, evaluators })
     });
     told.await.map(Json)
 }

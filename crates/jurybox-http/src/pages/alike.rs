@@ -16,6 +16,8 @@ pub(super) struct Alike {
     pub(super) items: usize,
     /// The correlations of errors between every two: of what their scores say beyond what the items were worth; NaN where too few have both.
     pub(super) correlations: Vec<Vec<f64>>,
+    /// The share of what each one's scores vary by that says nothing of what the items were worth; NaN where it has scored too few.
+    pub(super) noise: Vec<f64>,
     /// How many evaluators with independent errors these are worth: J squared over the sum of squared error correlations, with its 95%
     /// interval. None where two of them never scored the same item.
     pub(super) worth: Option<Interval>,
@@ -39,6 +41,7 @@ impl Alike {
         let map = |(r, items): &Correlation| if *items >= ENOUGH { *r } else { f64::NAN };
         Some(Alike {
             items: lessons.len(),
+            noise: (0..width).map(|j| noise(lessons, j)).collect(),
             correlations: all.iter().map(|row| row.iter().map(map).collect()).collect(),
             worth: worth(squares(&all), &parts, width as f64),
         })
@@ -99,6 +102,15 @@ fn errors(lessons: &[&(Vec<f64>, f64)], j: usize) -> Vec<f64> {
         lessons.iter().map(|(row, worth)| (*worth, row[j])).filter(|(_, score)| !score.is_nan()).collect();
     let (base, slope) = fit_line(&pairs);
     lessons.iter().map(|(row, worth)| row[j] - base - slope * worth).collect()
+}
+
+/// What is left of the variance of an evaluator's scores once they are told what the items were worth.
+fn noise(lessons: &[(Vec<f64>, f64)], j: usize) -> f64 {
+    let pairs = lessons.iter().map(|(row, worth)| (*worth, row[j])).filter(|(_, score)| !score.is_nan());
+    let pairs: Vec<(f64, f64)> = pairs.collect();
+    let (xx, xy, yy) = moments(&pairs);
+    let left = 1.0 - xy * xy / (xx * yy);
+    if pairs.len() >= ENOUGH && left.is_finite() { left.clamp(0.0, 1.0) } else { f64::NAN }
 }
 
 fn moments(pairs: &[(f64, f64)]) -> (f64, f64, f64) {

@@ -2,14 +2,13 @@
 
 use super::alike::{Alike, ENOUGH};
 use super::events::{back, is_routine};
-use super::live::Weighed;
 use crate::app::App;
 use crate::handlers::look;
 use crate::problem::Problem;
 use jurybox::{Direction, Interval};
 use jurybox_server::{
     Config, Counts, Error, Evaluated, Explained, Filter, Found, Happened, Pulse, Queue, Scale, Skipped,
-    Source, Worked,
+    Source, Trusted, Worked,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,9 +19,9 @@ const VERDICTS: u64 = 20_000;
 /// Arrivals that are looked at.
 const ARRIVALS: u64 = 10_000;
 /// Entries of the log that are shown.
-const ENTRIES: usize = 15;
+const ENTRIES: usize = 12;
 /// The best items that are explained.
-const BEST: usize = 20;
+const BEST: usize = 12;
 
 /// The first picks that the last ones are held against.
 const EARLY: usize = 50;
@@ -49,10 +48,12 @@ pub(super) struct Seen {
     pub(super) evaluated: Vec<Evaluated>,
     /// What is to be doubted of what was learnt.
     pub(super) doubts: Vec<String>,
+    /// What has changed about the verdicts themselves.
+    pub(super) redefined: Vec<jurybox::Alarm>,
     pub(super) learnt_from: u64,
     pub(super) best: Vec<Explained>,
     pub(super) happened: Vec<Happened>,
-    pub(super) weights: Vec<Weighed>,
+    pub(super) trust: Vec<Trusted>,
     /// Who errs with whom, among items that were drawn on arrival: among what they picked themselves, evaluators that agree look less alike than
     /// they are. None where too few of those are decided.
     pub(super) alike: Option<Alike>,
@@ -69,15 +70,15 @@ pub(super) async fn seen(app: &App, queue: &str) -> Result<(Arc<Seen>, i64), Pro
     if let Some(seen) = app.0.watch.seen(queue, marks) {
         return Ok(seen);
     }
-    let (began, weights) = (Instant::now(), app.0.watch.weights(queue));
-    let seen = Arc::new(look(app, queue, |found| Seen::read(found, weights)).await?);
+    let (began, trust) = (Instant::now(), app.0.watch.trust(queue));
+    let seen = Arc::new(look(app, queue, |found| Seen::read(found, trust)).await?);
     app.0.watch.note(queue, &seen, began.elapsed());
     let so = seen.now;
     Ok((seen, so))
 }
 
 impl Seen {
-    fn read(queue: &Queue, weights: Vec<Weighed>) -> Result<Seen, Error> {
+    fn read(queue: &Queue, trust: Vec<Trusted>) -> Result<Seen, Error> {
         let now = super::format::now();
         let standing = queue.standing()?;
         let (worked, skipped) = queue.worked(VERDICTS)?;
@@ -102,11 +103,12 @@ impl Seen {
             skipped,
             found: queue.found()?,
             evaluated,
+            redefined: model.iter().flat_map(jurybox_server::Model::redefined).cloned().collect(),
             doubts: model.as_ref().map(jurybox_server::Model::doubts).unwrap_or_default(),
             learnt_from: model.map_or(0, |model| model.seen.used),
             best,
             happened,
-            weights,
+            trust,
             alike: None,
         };
         seen.alike = Alike::of(&seen.lessons(true), seen.config.evaluators.len());
@@ -125,6 +127,11 @@ impl Seen {
     /// Since when verdicts are looked at, where there are earlier ones that are not.
     pub(super) fn looked_since(&self) -> Option<i64> {
         (self.worked.len() as u64 >= VERDICTS).then(|| self.worked.first().map_or(self.now, |work| work.at))
+    }
+
+    /// Since when there is all there was to see: the queue was made, or verdicts before are not looked at.
+    pub(super) fn whole_since(&self) -> i64 {
+        self.looked_since().unwrap_or(self.pulse.since)
     }
 
     /// How long people took over an item that they had claimed, in seconds, and when.
@@ -239,7 +246,8 @@ pub(super) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     Some(values[(share * last as f64).round() as usize])
 }
 
-/// Stretches of time of one length, that end now: their length, and what fell into each.
+/// Stretches of time of one length: their length, and what fell into each. Only whole ones: what has just begun, and what began before anybody
+/// looked, would seem to be a plunge.
 pub(super) struct Bins<T> {
     pub(super) length: i64,
     /// When each began.
@@ -251,27 +259,31 @@ impl<T> Bins<T> {
     pub(super) fn places(&self, now: i64) -> (Vec<f64>, &'static str) {
         let first = self.each.first().map_or(now, |(at, _)| *at);
         let (unit, label) = unit(now - first);
-        (
-            self.each.iter().map(|(at, _)| ((at + self.length / 2 - now) as f64 / unit).min(0.0)).collect(),
-            label,
-        )
+        (self.each.iter().map(|(at, _)| (at + self.length / 2 - now) as f64 / unit).collect(), label)
     }
 
-    /// At most so many of them, of a length that people know.
-    pub(super) fn of(times: impl IntoIterator<Item = (i64, T)>, now: i64, most: i64) -> Bins<T> {
+    /// How many of them hold anything.
+    pub(super) fn filled(&self) -> usize {
+        self.each.iter().filter(|(_, all)| !all.is_empty()).count()
+    }
+
+    /// At most so many of them, of a length that people know, since it was looked or the first of these times, whichever is later.
+    pub(super) fn of(times: impl IntoIterator<Item = (i64, T)>, since: i64, now: i64, most: i64) -> Bins<T> {
         let times: Vec<(i64, T)> = times.into_iter().collect();
-        let first = times.iter().map(|(at, _)| *at).min().unwrap_or(now).min(now);
-        let lengths =
-            [10, 30, 60, 300, 900, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600].map(|seconds| seconds * SECOND);
+        let first = times.iter().map(|(at, _)| *at).min().unwrap_or(now).clamp(since.min(now), now);
+        let lengths = [2, 5, 10, 30, 60, 300, 900, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600]
+            .map(|seconds| seconds * SECOND);
         let fits = |length: &&i64| (now - first) / **length < most;
         let length = lengths.iter().find(fits).copied().unwrap_or_else(|| (now - first) / most + 1);
-        let begin = first - first.rem_euclid(length);
-        let mut each: Vec<(i64, Vec<T>)> =
-            (0..=(now - begin) / length).map(|at| (begin + at * length, Vec::new())).collect();
+        // The first one that begins after it was looked, and the last one that is over.
+        let begin = (first - first.rem_euclid(length)).max(since + (-since).rem_euclid(length));
+        let many = ((now - begin) / length).max(0);
+        let mut each: Vec<(i64, Vec<T>)> = (0..many).map(|at| (begin + at * length, Vec::new())).collect();
         for (at, what) in times {
-            let place = ((at - begin).max(0) / length) as usize;
-            let last = each.len() - 1;
-            each[place.min(last)].1.push(what);
+            let place = usize::try_from((at - begin).div_euclid(length)).ok();
+            if let Some((_, all)) = place.and_then(|place| each.get_mut(place)) {
+                all.push(what);
+            }
         }
         Bins { length, each }
     }
@@ -380,15 +392,29 @@ mod tests {
         assert_eq!(took, [10.0, 5.0, 16.0, 3.0, 13.0, 13.0]);
     }
 
+    /// One verdict a second, all of them alike: no stretch has fewer than another, at whatever moment it is looked.
     #[test]
-    fn bins_end_now_and_hold_everything() {
+    fn only_whole_stretches_are_drawn() {
+        let made = 100 * DAY + 7 * SECOND;
+        for lived in [40, 41, 43, 59, 133, 600, 5000] {
+            let now = made + lived * SECOND;
+            let bins = Bins::of((0..lived).map(|at| (made + at * SECOND, ())), made, now, 24);
+            let per = usize::try_from(bins.length / SECOND).unwrap();
+            assert!((6..=24).contains(&bins.each.len()), "{lived}: {}", bins.each.len());
+            assert!(bins.each.iter().all(|(_, all)| all.len() == per), "{lived} s, in stretches of {per}");
+            let (first, last) = (bins.each[0].0, bins.each.last().unwrap().0 + bins.length);
+            assert!(made <= first && last <= now && now - last < bins.length, "{lived}");
+        }
+    }
+
+    #[test]
+    fn stretches_are_empty_where_nothing_was() {
         let now = 100 * DAY + 10 * MINUTE;
-        let bins = Bins::of([(now - 3 * 60 * MINUTE, 'a'), (now - MINUTE, 'b'), (now, 'c')], now, 24);
-        assert_eq!(bins.length, 15 * MINUTE);
-        assert!(bins.each.len() <= 25);
-        assert_eq!(bins.each.iter().map(|(_, what)| what.len()).sum::<usize>(), 3);
-        assert_eq!((bins.each[0].1[0], bins.each.last().unwrap().1[0]), ('a', 'b'));
-        assert_eq!(Bins::of(Vec::<(i64, char)>::new(), now, 24).each.len(), 1);
+        let bins = Bins::of([(now - 3 * 60 * MINUTE, 'a'), (now - 20 * MINUTE, 'b'), (now, 'c')], 0, now, 24);
+        assert_eq!((bins.length, bins.filled(), bins.each.len()), (15 * MINUTE, 2, 12));
+        assert_eq!(bins.each[0].1, ['a']);
+        assert!(Bins::of(Vec::<(i64, char)>::new(), 0, now, 24).each.is_empty());
+        assert!(Bins::of([(now, 'a')], now, now, 24).each.is_empty());
     }
 
     #[test]

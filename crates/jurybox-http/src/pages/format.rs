@@ -64,6 +64,14 @@ pub(super) fn span(seconds: f64) -> String {
     }
 }
 
+/// A length that people know, in the unit that it is whole in; in microseconds.
+pub(super) fn stretch(length: i64) -> String {
+    let seconds = length / 1_000_000;
+    let units = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
+    let whole = units.into_iter().find(|(unit, _)| seconds >= *unit && seconds % unit == 0);
+    whole.map_or_else(|| span(seconds as f64), |(unit, name)| format!("{} {name}", seconds / unit))
+}
+
 /// The time of day, with its date where that is another: in UTC, and by the clock of whoever looks where scripts run.
 pub(super) fn moment(at: i64, now: i64) -> Markup {
     let time = crate::time::Time(at - at.rem_euclid(1_000_000)).to_string();
@@ -88,7 +96,7 @@ pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
         share if !share.is_finite() => "–".into(),
         share if share > 0.0 && share < 1.0 => format!("{share:.1}%"),
-        share if share > 99.0 && share < 100.0 => format!("{share:.1}%"),
+        share if share > 99.0 && share < 99.95 => format!("{share:.1}%"),
         share => format!("{share:.0}%"),
     }
 }
@@ -170,7 +178,12 @@ mod tests {
             ["4.0 s", "42 s", "10 min", "3 h 10"]
         );
         assert_eq!(span(200_000.0), "2 d 7 h");
-        assert_eq!([percent(0.5), percent(0.004), percent(0.999)], ["50%", "0.4%", "99.9%"]);
+        let stretches = [2, 300, 3600, 604_800, 90].map(|seconds| stretch(seconds * 1_000_000));
+        assert_eq!(stretches, ["2 s", "5 min", "1 h", "7 d", "90 s"]);
+        assert_eq!(
+            [percent(0.5), percent(0.004), percent(0.999), percent(0.9996)],
+            ["50%", "0.4%", "99.9%", "100%"]
+        );
         assert_eq!([rounded(0.123_45), rounded(1234.4), rounded(0.0)], ["0.12", "1234", "0"]);
         assert_eq!([sure(0.999_999), sure(1.0), sure(0.987)], ["> 99%", "> 99%", "98%"]);
         let noon = 1_794_916_800_000_000;

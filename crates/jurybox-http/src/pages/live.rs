@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
-use jurybox_server::Error;
+use jurybox_server::{Error, Trusted};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 
-/// How often somebody looks whether a queue has changed, while a page listens, and while none does: weights are remembered for later.
+/// How often somebody looks whether a queue has changed, while a page listens, and while none does: what evaluators added is remembered for later.
 const LOOK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// A stream is cut after so long, and the page comes again: a proxy may not let its caller in any more.
 const CUT: Duration = Duration::from_mins(10);
@@ -29,7 +29,7 @@ const QUIET: Duration = Duration::from_secs(15);
 const STILL_HERE: &str = ": still here\n\n";
 /// Streams at once.
 const STREAMS: usize = 512;
-/// Weights that are remembered of a queue; then every other one is.
+/// Moments at which it is remembered what evaluators added; then every other one is.
 const REMEMBERED: usize = 240;
 
 /// What a page is told.
@@ -41,15 +41,12 @@ enum Told {
     End,
 }
 
-/// Weights by the names of evaluators, and when they were so.
-pub(super) type Weighed = (i64, Vec<(String, f64)>);
-
 /// What is remembered of a queue.
 #[derive(Default)]
 struct Remembered {
     /// The last entry of its log, and what its model has learnt.
     marks: (u64, u64),
-    weights: Vec<Weighed>,
+    trust: Vec<Trusted>,
     /// What was last seen of it, when, and how long that took.
     seen: Option<(Arc<Seen>, Instant, Duration)>,
     /// Whether somebody was shown what was no longer so.
@@ -91,9 +88,14 @@ impl Watch {
         change(queues.entry(queue.to_string()).or_default())
     }
 
-    /// What is known of the weights of a queue, oldest first.
-    pub(super) fn weights(&self, queue: &str) -> Vec<Weighed> {
-        self.with(queue, |remembered| remembered.weights.clone())
+    /// What evaluators added over time, oldest first.
+    pub(super) fn trust(&self, queue: &str) -> Vec<Trusted> {
+        self.with(queue, |remembered| remembered.trust.clone())
+    }
+
+    #[cfg(test)]
+    pub(super) fn remember(&self, queue: &str, trust: Vec<Trusted>) {
+        self.with(queue, |remembered| remembered.trust = trust);
     }
 
     /// What was last seen of a queue that has come to these marks, and as of when that is so: where it is still so, or it is too early to look
@@ -157,18 +159,18 @@ fn look(app: &App) -> Result<(), Error> {
             continue;
         }
         let first = head == 0;
-        let mut weights = if first { queue.weighed().unwrap_or_default() } else { Vec::new() };
+        let mut trust = if first { queue.trusted().unwrap_or_default() } else { Vec::new() };
         if standing.model != model
-            && let Some(now) = queue.model().ok().and_then(|model| model.weights())
+            && let Ok(Some(now)) = queue.model().and_then(|model| queue.trusted_by(&model))
         {
-            weights.push((super::format::now(), now));
+            trust.push(now);
         }
         watch.with(&name, |remembered| {
             remembered.marks = (standing.head, standing.model);
-            remembered.weights.extend(weights);
-            if remembered.weights.len() > REMEMBERED {
+            remembered.trust.extend(trust);
+            if remembered.trust.len() > REMEMBERED {
                 let mut at = 0;
-                remembered.weights.retain(|_| {
+                remembered.trust.retain(|_| {
                     at += 1;
                     at % 2 == 0
                 });

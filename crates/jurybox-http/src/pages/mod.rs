@@ -15,12 +15,15 @@ mod item;
 mod live;
 mod login;
 mod overview;
+mod packed;
 mod payload;
 mod posted;
 mod queue;
 mod reviewers;
 mod session;
 mod shell;
+#[cfg(test)]
+mod weight;
 
 pub(crate) use live::{Watch, watch};
 pub(crate) use session::Sessions;
@@ -70,7 +73,8 @@ pub(crate) fn router(app: &App) -> Router<App> {
         let guarded = handler
             .route_layer(from_fn(note_caller))
             .route_layer(from_fn_with_state(need, guard))
-            .route_layer(from_fn(shell::dressed));
+            .route_layer(from_fn(shell::dressed))
+            .route_layer(from_fn(packed::packed));
         router = router.route(path, guarded);
     }
     router

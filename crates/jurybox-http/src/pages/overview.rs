@@ -1,7 +1,7 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
 use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen};
-use super::format::{amount, between, count, moment, now, rounded, span, sure};
+use super::format::{amount, between, count, moment, now, rounded, span, stretch, sure};
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::guard::Caller;
@@ -67,7 +67,9 @@ pub(super) async fn page(
 
 /// How much a queue wants to be looked at.
 fn badness(seen: &Seen) -> u8 {
-    let changed = !seen.doubts.is_empty() || seen.evaluated.iter().any(|of| !of.alarms.is_empty());
+    let changed = !seen.doubts.is_empty()
+        || !seen.redefined.is_empty()
+        || seen.evaluated.iter().any(|of| !of.alarms.is_empty());
     let waits = seen.pulse.oldest.is_some_and(|oldest| seen.now - oldest > DAY);
     u8::from(changed) * 4 + u8::from(seen.pulse.due > 0) * 2 + u8::from(waits)
 }
@@ -120,19 +122,21 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
 }
 
 /// What others would have found in each item that was picked: their names, their styles, and how much at the least and at the most. The line is
-/// the most: a single number is known only at moments when no drawn item waits, and a line that is now one and now the other says nothing.
+/// the most: a single number is known only at moments when no drawn item waits, and a line that is now one and now the other says nothing. As long
+/// as little is known of them, whatever was caught here, there is no line.
 pub(super) fn others(seen: &Seen) -> Vec<(&'static str, usize, Interval)> {
     let (plain, random) = (seen.found.plain_mean.mean, seen.found.random.mean);
-    let known = [("plain mean at most", 6, plain), ("chance at most", 3, random)];
+    let known = [("plain mean max", 6, plain), ("chance max", 3, random)];
     let known = known.into_iter().filter_map(|(name, style, mean)| Some((name, style, mean?)));
-    known.filter(|(.., mean)| mean.low.is_finite() && mean.high.is_finite()).collect()
+    let (low, high) = seen.scale();
+    // NaN is not known either.
+    known.filter(|(.., mean)| mean.high - mean.low <= (high - low) / 2.0).collect()
 }
 
 /// What was caught in stretches of time, against the plain mean and chance.
 pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
-    let bins = Bins::of(seen.picked(), seen.now, 24);
-    let filled = bins.each.iter().filter(|(_, worths)| !worths.is_empty()).count();
-    if filled < 2 {
+    let bins = Bins::of(seen.picked(), seen.whole_since(), seen.now, 24);
+    if bins.filled() < 2 {
         return html! { p class="small" { "What was caught will be drawn here once verdicts have come in for a while." } };
     }
     let (places, x_label) = bins.places(seen.now);
@@ -153,7 +157,7 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     let plot = Plot {
         title: String::new(),
         x_label: x_label.into(),
-        y_label: format!("caught in {}", span(bins.length as f64 / SECOND as f64)),
+        y_label: format!("caught in {}", stretch(bins.length)),
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         curves,
@@ -183,28 +187,41 @@ fn ends(interval: Interval) -> String {
     between(Interval { mean: f64::NAN, ..interval })
 }
 
-/// What has changed about evaluators.
+/// What has changed about verdicts, and about evaluators: of these, since when there is an alarm and from when on scores are different, both as the
+/// log has it. What the model makes of the time of the change moves as that recedes.
 pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
-    let changed = seen.evaluated.iter().flat_map(|of| of.alarms.iter().map(move |alarm| (&of.name, alarm)));
+    let time = |seconds: u64| moment(seconds.cast_signed().saturating_mul(SECOND), seen.now);
     html! {
         ul class="alarms" {
             @for doubt in &seen.doubts { li { span class="warn" { "! " (doubt) } } }
-            @for (evaluator, alarm) in changed {
+            @for alarm in &seen.redefined {
                 li {
-                    span class="warn" { "! " (evaluator) " changed" }
-                    " at " (moment(alarm.since.cast_signed() * SECOND, seen.now)) " (" (sure(alarm.confidence)) " sure): "
-                    (reading(alarm)) ", " a href={ "/q/" (name) "#evaluators" } { "see" }
+                    span class="warn" { "! What verdicts say changed" } " (" (sure(alarm.confidence)) " sure): " (reading(alarm))
+                    @if alarm.since == alarm.until { " · at " (time(alarm.since)) } @else { " · between " (time(alarm.since)) " and " (time(alarm.until)) }
+                    " · " a href={ "/q/" (name) "#evaluators" } { "see" }
+                }
+            }
+            @for of in seen.evaluated.iter().filter(|of| !of.alarms.is_empty()) {
+                @let since = of.changed_since().map(|since| moment(since, seen.now)).unwrap_or_default();
+                @let surest = of.alarms.iter().map(|alarm| alarm.confidence).fold(0.0, f64::max);
+                li {
+                    span class="warn" { "! " (of.name) " changed" } " (" (sure(surest)) " sure): "
+                    @for (at, alarm) in of.alarms.iter().enumerate() { @if at > 0 { ", " } (reading(alarm)) }
+                    @if let Some(raised) = of.raised { " · alarm since " (moment(raised.at, seen.now)) ", by scores from " (since) " on" } @else { " · about " (since) }
+                    " · " a href={ "/q/" (name) "#evaluators" } { "see" }
                 }
             }
         }
     }
 }
 
-/// What changed, in units that people know: the standard deviation of its scores, or their correlation with the others'.
+/// What changed, in units that people know: the standard deviation of its scores, their correlation with the others', or rewards.
 fn reading(alarm: &jurybox::Alarm) -> String {
     let (what, unit): (&str, fn(f64) -> f64) = match alarm.reading {
         jurybox::Reading::Spread => ("spread", |log_variance| (log_variance / 2.0).exp()),
         jurybox::Reading::Agreement => ("agreement with the others", f64::tanh),
+        jurybox::Reading::Reward => ("above what was expected by", |reward| reward),
+        jurybox::Reading::Slope => ("more where one more was expected", |slope| slope),
     };
     let [before, after] = [alarm.before, alarm.after].map(|value| rounded(unit(value)));
     format!("{what} {before} → {after}")

@@ -1,8 +1,10 @@
 //! What `adaptive` shows against what it must show: synthetic worlds, real data, and its cost.
 //!
 //! ```text
-//! cargo run --release -p jurybox-lab --example adaptive_table -- [--runs 20] [--data DIR] [--only WORD]
+//! cargo run --release -p jurybox-lab --example adaptive_table -- [--runs 20] [--data DIR] [--only WORD] [--policy SPEC]
 //! ```
+//!
+//! `--policy 'adaptive(forget=false)'` puts that in the place of `adaptive` in the synthetic worlds.
 //!
 //! Every contestant meets the same rounds. Synthetic: K = 10 of 60 items, ten evaluators, 2000 rounds. Real (skipped without
 //! `--data`): replayed as one pool, of which each row is looked at at most once; see `real.rs`.
@@ -70,10 +72,11 @@ struct Settings {
     runs: u64,
     data: Option<std::path::PathBuf>,
     only: String,
+    policy: Spec,
 }
 
 fn main() {
-    let mut settings = Settings { runs: 20, data: None, only: String::new() };
+    let mut settings = Settings { runs: 20, data: None, only: String::new(), policy: Spec::new("adaptive") };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().unwrap_or_else(|| panic!("{word} needs a value"));
@@ -81,7 +84,8 @@ fn main() {
             "--runs" => settings.runs = value.parse().expect("a number of runs"),
             "--data" => settings.data = Some(value.into()),
             "--only" => settings.only = value,
-            _ => panic!("unknown option {word}; there are --runs, --data and --only"),
+            "--policy" => settings.policy = value.parse().expect("a policy"),
+            _ => panic!("unknown option {word}; there are --runs, --data, --only and --policy"),
         }
     }
     synthetic(&settings);
@@ -124,9 +128,7 @@ fn synthetic(settings: &Settings) {
         worlds.push((format!("intercepts, ratio {ratio}"), Setting { intercepts: true, ..base }));
         worlds.push((format!("40% missing, ratio {ratio}"), Setting { missing: 0.4, ..base }));
         worlds.push((format!("3 useless 2 inverted, ratio {ratio}"), Setting { useless: true, ..base }));
-        for forget in ["", ", forget=true"] {
-            worlds.push((format!("swap{forget}, ratio {ratio}"), Setting { swap: true, ..base }));
-        }
+        worlds.push((format!("swap, ratio {ratio}"), Setting { swap: true, ..base }));
     }
     worlds.retain(|(name, _)| name.contains(&settings.only));
     if worlds.is_empty() {
@@ -141,7 +143,7 @@ fn synthetic(settings: &Settings) {
     }
     println!(" | all rounds");
     for (name, setting) in &worlds {
-        let tallies = runs(settings.runs, &|seed| one_world(*setting, name.contains("forget"), seed));
+        let tallies = runs(settings.runs, &|seed| one_world(*setting, &settings.policy, seed));
         let share = |c: usize, part: fn(&Tally) -> f64| {
             tallies.iter().map(|t| part(&t[c])).sum::<f64>()
                 / tallies.iter().map(|t| part(&t[0])).sum::<f64>()
@@ -164,14 +166,11 @@ fn synthetic(settings: &Settings) {
 }
 
 /// Tallies of the oracle, adaptive, z-mean, esag told sigma, lin-ucb.
-fn one_world(setting: Setting, forget: bool, seed: u64) -> Vec<Tally> {
+fn one_world(setting: Setting, policy: &Spec, seed: u64) -> Vec<Tally> {
     let mut world = World::new(setting, seed);
     let glm = if setting.link == Link::Identity { "" } else { "glm-" };
     let mut contestants = [
-        Contestant::jury(
-            &if forget { Spec::new("adaptive").with("forget", true) } else { Spec::new("adaptive") },
-            J,
-        ),
+        Contestant::jury(policy, J),
         Contestant::ZMean(Standard::new(J)),
         Contestant::jury(&Spec::new(format!("{glm}esag")).with("sigma", world.sigma.clone()), J),
         Contestant::jury(&Spec::new(format!("{glm}lin-ucb")), J),

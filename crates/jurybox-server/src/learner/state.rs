@@ -50,7 +50,7 @@ pub(super) struct State {
 }
 
 /// The version of what is saved. A reader refuses others.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 impl Learner {
     /// The whole of it, the same bytes for the same log.

@@ -3,6 +3,7 @@
 use crate::board::{Board, Filter};
 use crate::clerk::Clerk;
 use crate::reads::Told;
+use crate::reads::report::clamped;
 use crate::rows::{ItemRow, VerdictRow};
 use crate::seatings::Seatings;
 use crate::service::Queue;
@@ -216,7 +217,12 @@ impl Clerk {
                 Some(level) => {
                     let one = view.fitted.predict(&scores, level)?.and_then(|mut all| all.pop());
                     // Before there are two rewards it may be anything, and then nothing is said.
-                    one.filter(|one| one.half_width().is_finite())
+                    let one = one.filter(|one| one.half_width().is_finite());
+                    // A line knows no ends, and the scale has them.
+                    one.map(|one| match &board.config.reward {
+                        Some(scale) => clamped(one, scale.lowest, scale.highest),
+                        None => one,
+                    })
                 }
                 None => None,
             };

@@ -10,8 +10,10 @@ mod happened;
 mod items;
 mod model;
 mod past;
+mod raised;
 mod report;
 mod sample;
+mod trust;
 pub(crate) mod worked;
 
 pub use export::{ExportPage, Exported, ExportedPick, ExportedVerdict};
@@ -19,9 +21,12 @@ pub(crate) use export::{Kept, Told, page, tag_names};
 pub use happened::Happened;
 pub use items::{Explained, Judged, Listed, Stands};
 pub use model::{Evaluated, Model};
+pub(crate) use raised::Known as KnownAlarms;
+pub use raised::Raised;
 pub use report::{Drawn, Found, Share, mean_of};
 pub(crate) use report::{LastFound, found};
 pub use sample::Scale;
+pub use trust::Trusted;
 pub use worked::{Own, Pulse, Skipped, Worked};
 
 use crate::Error;

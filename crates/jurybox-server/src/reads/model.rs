@@ -5,6 +5,8 @@ use crate::board::valuing::Valuing;
 use crate::board::view::{Ageing, View};
 use crate::clerk::looks::in_order;
 use crate::load::refold_as;
+use crate::reads::Raised;
+use crate::reads::trust::spreads;
 use crate::service::Queue;
 use crate::store::Store;
 use crate::{Change, Config, Error, NewItem};
@@ -41,12 +43,14 @@ pub struct Evaluated {
     pub noise: Option<f64>,
     /// The share of items that it has scored, of all that came in; none where nothing did.
     pub coverage: Option<f64>,
-    /// The standard deviation of its scores among all items that came in: what a unit of it is, beside those of others.
+    /// The standard deviation of its scores among the items that came in last: what a unit of it is now, beside those of others.
     pub spread: Option<f64>,
     /// The evaluator whose scores go most with its own among all items that came in, and their correlation.
     pub closest: Option<(String, f64)>,
     /// What has changed about it.
     pub alarms: Vec<Alarm>,
+    /// How that was noticed; none where nothing has changed, or the log cannot tell.
+    pub raised: Option<Raised>,
 }
 
 /// Rows that correlations are taken from.
@@ -70,14 +74,26 @@ impl Queue {
     }
 
     /// What is known of each evaluator by a model, and by a sample of all items that came in: those that are still open were left by
-    /// picking, and would say that evaluators who agree on what to pick differ.
+    /// picking, and would say that evaluators who agree on what to pick differ. How much scores vary is taken from the last of them.
     pub fn evaluated(&self, model: &Model) -> Result<Vec<Evaluated>, Error> {
         let (mut store, queue) =
             self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
         let head = store.begin_reading(queue)?;
-        let rows = sample(store.as_mut(), queue, head.seq, &model.config.evaluators);
+        let sitting = &model.config.evaluators;
+        let read = sample(store.as_mut(), queue, head.seq, sitting).and_then(|rows| {
+            let last = store.totals(queue)?.0;
+            Ok((rows, spreads(store.as_mut(), queue, head.seq, last, sitting)?))
+        });
         store.rollback();
-        Ok(model.evaluators(&rows?))
+        let (rows, spreads) = read?;
+        let mut evaluated = model.evaluators(&rows, &spreads);
+        let changed: Vec<String> =
+            evaluated.iter().filter(|of| !of.alarms.is_empty()).map(|of| of.name.clone()).collect();
+        let mut raised = self.raised(model, &changed)?.into_iter();
+        for of in evaluated.iter_mut().filter(|of| !of.alarms.is_empty()) {
+            of.raised = raised.next().flatten();
+        }
+        Ok(evaluated)
     }
 
     /// The ids of the best free items as the queue is set up, and as they would be if it were set up differently, `k` of each: the
@@ -106,6 +122,11 @@ impl Queue {
 }
 
 impl Model {
+    /// What has changed about the verdicts themselves.
+    pub fn redefined(&self) -> impl Iterator<Item = &Alarm> {
+        self.fitted.alarms().iter().filter(|alarm| alarm.evaluator.is_none())
+    }
+
     /// What is to be doubted of what it has learnt, in words.
     pub fn doubts(&self) -> Vec<String> {
         self.fitted.doubts().iter().map(ToString::to_string).collect()
@@ -143,6 +164,13 @@ pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
 }
 
 impl Evaluated {
+    /// From when on it is different, in microseconds since 1970: as it was said when the alarm was raised, for what is said later of a time that
+    /// recedes moves with it. None where nothing has changed.
+    pub fn changed_since(&self) -> Option<i64> {
+        let said = self.alarms.iter().map(|alarm| alarm.since).min()?;
+        Some(self.raised.map_or(said.cast_signed().saturating_mul(1_000_000), |raised| raised.since))
+    }
+
     /// What a score that is one spread higher adds to an item's value, by the weight that the order is by; nothing while it is muted. Unlike
     /// weights, these can be compared: a weight is of a unit of the evaluator's own.
     pub fn pull(&self) -> Option<f64> {
@@ -176,13 +204,12 @@ impl Model {
         Ok(valuing.values(&self.fitted, &table, evaluators, &mut scratch, &mut heard)?.into_owned())
     }
 
-    /// What each evaluator weighs, by name, where the policy can say.
-    pub fn weights(&self) -> Option<Vec<(String, f64)>> {
-        let names = self.fitted.evaluators().names().map(String::from);
-        Some(names.zip(self.fitted.weights()?.iter().copied()).collect())
+    /// Whom the fit is about, and what each weighs, where the policy can say.
+    pub(super) fn seats(&self) -> Option<(&Evaluators, &[f64])> {
+        Some((self.fitted.evaluators(), self.fitted.weights()?))
     }
 
-    fn evaluators(&self, rows: &[Vec<f64>]) -> Vec<Evaluated> {
+    fn evaluators(&self, rows: &[Vec<f64>], spreads: &[Option<f64>]) -> Vec<Evaluated> {
         let evaluators = &self.config.evaluators;
         // A fit made for others, just before they changed, says nothing about these.
         let fits = self.fitted.evaluators() == evaluators;
@@ -193,7 +220,6 @@ impl Model {
         let known = |one: &&Interval| one.low.is_finite() && one.high.is_finite();
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
         let (coverage, closest) = compared(rows, evaluators.len());
-        let spread = |j: usize| deviation(rows.iter().map(|row| row[j]).filter(|score| !score.is_nan()));
         let valuing = Valuing::of(&self.config);
         evaluators
             .names()
@@ -206,7 +232,7 @@ impl Model {
                 interval: intervals.as_ref().and_then(|all| all.get(j)).filter(known).copied(),
                 noise: noise.and_then(|noise| noise.get(j)).copied(),
                 coverage: coverage.get(j).copied().flatten(),
-                spread: spread(j),
+                spread: spreads.get(j).copied().flatten(),
                 closest: closest.get(j).copied().flatten().and_then(|(other, correlation)| {
                     Some((evaluators.names().nth(other)?.to_string(), correlation))
                 }),
@@ -214,9 +240,10 @@ impl Model {
                     .fitted
                     .alarms()
                     .iter()
-                    .filter(|alarm| fits && alarm.evaluator == j)
+                    .filter(|alarm| fits && alarm.evaluator == Some(j))
                     .cloned()
                     .collect(),
+                raised: None,
             })
             .collect()
     }
@@ -244,7 +271,7 @@ fn compared(rows: &[Vec<f64>], width: usize) -> (Vec<Option<f64>>, Vec<Option<(u
 }
 
 /// The standard deviation; none of fewer than two.
-fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(super) fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (mut count, mut mean, mut sum) = (0.0, 0.0, 0.0);
     for value in values {
         count += 1.0;

@@ -2,6 +2,7 @@
 
 mod gathered;
 
+pub(super) use self::gathered::clamped;
 pub use self::gathered::mean_of;
 
 use self::gathered::{Gathered, Seen};

@@ -1,7 +1,6 @@
 //! The work of the last while: verdicts with their items, what waits, and what was learnt on the way. For pages that show it.
 
 use crate::event::{Added, Source};
-use crate::load::opened;
 use crate::rows::ItemRow;
 use crate::service::Queue;
 use crate::store::set_up;
@@ -159,23 +158,5 @@ impl Queue {
     /// What waits and what is in hand: items due before one time, leases that end before another, in microseconds since 1970.
     pub fn pulse(&self, due_before: i64, ends_before: i64) -> Result<Pulse, Error> {
         self.read(move |clerk| clerk.as_of_now(|board, _| board.pulse(due_before, ends_before)))
-    }
-
-    /// What each evaluator weighed when checkpoints were made, oldest first: when, in microseconds since 1970, and weights by name.
-    #[expect(clippy::type_complexity, reason = "a time and a list, over and over")]
-    pub fn weighed(&self) -> Result<Vec<(i64, Vec<(String, f64)>)>, Error> {
-        self.read_aside(|store, queue, _| {
-            let mut weighed = Vec::new();
-            for checkpoint in store.checkpoints(queue)? {
-                // One that is damaged says nothing here, and `rebuild` tells of it.
-                let Ok(learner) = opened(&checkpoint) else { continue };
-                let fitted = learner.fit()?;
-                if let Some(weights) = fitted.weights() {
-                    let names = fitted.evaluators().names().map(String::from);
-                    weighed.push((learner.at(), names.zip(weights.iter().copied()).collect()));
-                }
-            }
-            Ok(weighed)
-        })
     }
 }

@@ -76,6 +76,14 @@ pub(crate) trait Lookups {
         step: u64,
         each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
     ) -> Result<(), Error>;
+    /// The same of all items after one number and up to another.
+    fn scored(
+        &mut self,
+        queue: i64,
+        after: u64,
+        last: u64,
+        each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
+    ) -> Result<(), Error>;
     /// Items after one number and up to another, as they are; not those that were erased.
     fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Kept>, Error>;
     /// The verdicts that stand on those, by item, in the order of the log.
@@ -247,6 +255,17 @@ impl Lookups for Sqlite {
         each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.rows(&sql::every(), (queue, step), |row| each(item(row, 0)?))?;
+        Ok(())
+    }
+
+    fn scored(
+        &mut self,
+        queue: i64,
+        after: u64,
+        last: u64,
+        each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.rows(&sql::scored(), (queue, after, last), |row| each(item(row, 0)?))?;
         Ok(())
     }
 

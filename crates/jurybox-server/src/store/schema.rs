@@ -5,10 +5,10 @@
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
 pub(crate) const MIGRATIONS: &[&str] =
-    &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH];
+    &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 10;
+pub(crate) const VERSION: i64 = 11;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 const FIRST: &str = "
@@ -110,6 +110,11 @@ CREATE INDEX verdicts_before ON verdicts(queue, item, reviewer, superseded_by) W
 
 /// What was learnt is kept with how often scores were replaced: the log is folded anew once.
 const TENTH: &str = "
+DELETE FROM checkpoints;
+";
+
+/// Juries watch for change of their own accord, and keep more for it: the log is folded anew once.
+const ELEVENTH: &str = "
 DELETE FROM checkpoints;
 ";
 

@@ -175,6 +175,14 @@ pub(crate) fn every() -> String {
     )
 }
 
+/// The items after one number and up to another, in the same way.
+pub(crate) fn scored() -> String {
+    let late = LATE.replace("r.seq <= {at}", "TRUE");
+    format!(
+        "SELECT {ITEM} FROM items i LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND i.n > ?2 AND i.n <= ?3 AND i.key IS NOT NULL ORDER BY i.n"
+    )
+}
+
 /// How many items each entry brought, how many of them have not been erased, and how many of both are golden. Within a text there is no
 /// quotation mark without a backslash before it: what is looked for begins the name of a tag.
 pub(crate) const ARRIVALS: &str = "SELECT seq, COUNT(*), COUNT(key), COUNT(CASE WHEN instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0 THEN 1 END), COUNT(CASE WHEN key IS NOT NULL AND (instr(tags, '{\"golden\":') = 1 OR instr(tags, ',\"golden\":') > 0) THEN 1 END) FROM items WHERE queue = ?1 GROUP BY seq ORDER BY seq";

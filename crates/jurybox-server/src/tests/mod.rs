@@ -25,4 +25,5 @@ mod scale;
 mod served;
 mod shares;
 mod together;
+mod trust;
 mod work;

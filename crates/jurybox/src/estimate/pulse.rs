@@ -3,9 +3,10 @@
 //! *Spread*: the logarithm of the variance of its scores within the round. *Agreement*: Fisher's z of the correlation,
 //! within the round, between its scores and the sum of the others' standardised scores. Both are free of the
 //! evaluator's offset and of how good the round's items were on the whole; a new noise level moves both, new units move
-//! the first, an evaluator that breaks or turns round moves the second.
+//! the first, an evaluator that breaks or turns round moves the second. What small rounds read too low or too high on average, where scores
+//! are normal, is made up for, so that rounds may change their size. Of a large round every so manieth item is read.
 
-use super::{Statistic, add_all, are_counts, are_sums, are_sums_of_squares};
+use super::{Statistic, add_all, are_counts, are_sums, are_sums_of_squares, is_count};
 use crate::scores::Scores;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ pub(crate) const READINGS: usize = 2;
 /// For each evaluator and reading: how many rounds gave one, their sum, and their sum of squares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pulse {
+    /// Rounds that were read, whether they gave readings or not.
+    rounds: f64,
     count: Vec<f64>,
     sum: Vec<f64>,
     square: Vec<f64>,
@@ -30,18 +33,22 @@ pub(crate) struct Readings {
 
 /// Fewer scores of a round than this give no reading.
 const LEAST_SCORES: f64 = 5.0;
+/// About so many items of a round are read: more would hardly make a reading more precise.
+const MOST_ITEMS: usize = 1024;
 
 impl Pulse {
     pub(crate) fn new(evaluators: usize) -> Self {
         let none = vec![0.0; READINGS * evaluators];
-        Pulse { count: none.clone(), sum: none.clone(), square: none }
+        Pulse { rounds: 0.0, count: none.clone(), sum: none.clone(), square: none }
     }
 
     /// Takes the readings of a round.
     pub(crate) fn observe(&mut self, scores: &Scores<'_>) {
+        self.rounds += 1.0;
         let width = scores.evaluators();
+        let step = scores.items().div_ceil(MOST_ITEMS).max(1);
         let (mut count, mut mean, mut spread) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
-        for row in scores.rows() {
+        for row in scores.rows().step_by(step) {
             for (j, &x) in row.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
                 count[j] += 1.0;
                 let delta = x - mean[j];
@@ -54,7 +61,7 @@ impl Pulse {
             (0..width).map(|j| if usable(j) { (count[j] / spread[j]).sqrt() } else { 0.0 }).collect();
         // Each one's standardised score times the mean of the others' in the same row, and the squares of that mean.
         let (mut product, mut others) = (vec![0.0; width], vec![0.0; width]);
-        for row in scores.rows() {
+        for row in scores.rows().step_by(step) {
             let (mut sum, mut present) = (0.0, 0.0);
             for (j, &x) in row.iter().enumerate().filter(|(j, x)| !x.is_nan() && scale[*j] > 0.0) {
                 sum += (x - mean[j]) * scale[j];
@@ -71,10 +78,11 @@ impl Pulse {
             }
         }
         for j in (0..width).filter(|&j| usable(j)) {
-            self.take(j, 0, (spread[j] / (count[j] - 1.0)).ln());
+            let freedom = count[j] - 1.0;
+            self.take(j, 0, (spread[j] / freedom).ln() + shortfall(freedom));
             if others[j] > 0.0 {
                 let correlation = (product[j] / (others[j] * count[j]).sqrt()).clamp(-0.999_999, 0.999_999);
-                self.take(j, 1, correlation.atanh());
+                self.take(j, 1, correlation.atanh() - correlation / (2.0 * freedom));
             }
         }
     }
@@ -86,9 +94,9 @@ impl Pulse {
         self.square[at] += value * value;
     }
 
-    /// How many rounds gave readings.
+    /// How many rounds were read.
     pub(crate) fn rounds(&self) -> f64 {
-        self.count.iter().fold(0.0, |most, &count| most.max(count))
+        self.rounds
     }
 
     pub(crate) fn of(&self, evaluator: usize, reading: usize) -> Readings {
@@ -102,15 +110,23 @@ impl Pulse {
     }
 }
 
+/// How much the logarithm of a variance with so many degrees of freedom falls short of that of the true one on average, where
+/// numbers are normal: ln(x) - digamma(x) at half of them.
+fn shortfall(freedom: f64) -> f64 {
+    let x = freedom / 2.0;
+    (0.5 + (1.0 / 12.0 - 1.0 / (120.0 * x * x)) / x) / x
+}
+
 impl Statistic for Pulse {
     fn merge(&mut self, other: &Self) {
+        self.rounds += other.rounds;
         add_all(&mut self.count, &other.count);
         add_all(&mut self.sum, &other.sum);
         add_all(&mut self.square, &other.square);
     }
 
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
-        let mut out = Pulse::new(columns.len());
+        let mut out = Pulse { rounds: self.rounds, ..Pulse::new(columns.len()) };
         for (to, from) in columns.iter().enumerate().filter_map(|(to, from)| Some((to, (*from)?))) {
             for reading in 0..READINGS {
                 let (to, from) = (READINGS * to + reading, READINGS * from + reading);
@@ -124,6 +140,9 @@ impl Statistic for Pulse {
 
     fn is_sound(&self, evaluators: usize) -> bool {
         let len = READINGS * evaluators;
-        are_counts(&self.count, len) && are_sums(&self.sum, len) && are_sums_of_squares(&self.square, len)
+        is_count(self.rounds)
+            && are_counts(&self.count, len)
+            && are_sums(&self.sum, len)
+            && are_sums_of_squares(&self.square, len)
     }
 }

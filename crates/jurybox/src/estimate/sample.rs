@@ -79,6 +79,11 @@ impl Sample {
         Sample { width, capacity, kept: Vec::new() }
     }
 
+    /// How many numbers a row has.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     /// The kept rows, in order of their keys.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = SampledRow<'_>> + Clone {
         self.kept.iter().map(|kept| SampledRow {
@@ -109,6 +114,15 @@ impl Sample {
         row.push(tag as f64);
         self.offer(row, clock);
         row.pop();
+    }
+
+    /// Shows a row to a sample in which equal rows of other times are other rows.
+    pub(crate) fn offer_of_its_time(&mut self, row: &[f64], clock: u64) {
+        let key = mixed(key_of(row) ^ mixed(clock));
+        if self.kept.len() == self.capacity && self.kept.last().is_none_or(|last| key > last.key) {
+            return;
+        }
+        self.insert(key, 1, clock, row);
     }
 
     /// Shows many rows to the sample, one behind the other in memory: the same as one by one, and faster.
@@ -203,6 +217,11 @@ fn key_of(row: &[f64]) -> u64 {
         let product = u128::from(hash ^ bits) * u128::from(0xd6e8_feb8_6659_fd93_u64);
         hash = (product as u64) ^ ((product >> 64) as u64) ^ hash.rotate_left(23);
     }
+    mixed(hash)
+}
+
+/// Every bit of a number spread over all.
+fn mixed(mut hash: u64) -> u64 {
     hash ^= hash >> 32;
     hash = hash.wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash ^= hash >> 29;

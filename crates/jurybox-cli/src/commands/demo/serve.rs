@@ -74,7 +74,7 @@ fn free_or_any(usual: u16) -> u16 {
 /// A desk that watches for change, learns a verdict as soon as it is given, and draws one post in fifty whatever its scores.
 fn config() -> anyhow::Result<Config> {
     Ok(Config {
-        policy: "adaptive(forget=true)".parse()?,
+        policy: "adaptive".parse()?,
         k: 4,
         lease_seconds: 120,
         audit_rate: 0.02,

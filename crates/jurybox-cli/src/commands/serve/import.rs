@@ -100,6 +100,12 @@ impl Import {
         } else {
             say(format_args!("reviewers are shown: {}", intake.shown().join(", ")));
         }
+        if !intake.answers().is_empty() {
+            say(format_args!(
+                "note: neither a score nor shown, for it looks like the answer: {}; pass --golden COLUMN to hold reviewers against it, --show COLUMN to show it",
+                intake.answers().join(", ")
+            ));
+        }
         if queue.standing()?.config.audit_rate == 0.0 {
             say(format_args!(
                 "note: no item is drawn whatever its scores (audit_rate is 0), so it will not be known what is missed: pass --audit-rate 0.02 with a new queue; in one that is there, `jurybox desk set` is for items that come in later"

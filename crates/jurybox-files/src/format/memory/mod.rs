@@ -153,7 +153,8 @@ impl Source for Memory {
         };
         let places: Vec<(usize, usize)> = rows.iter().map(one).collect();
         let batches: Vec<&RecordBatch> = self.batches.iter().collect();
-        let taken = arrow_select::interleave::interleave_record_batch(&batches, &places).map_err(unusable)?;
+        let taken =
+            arrow_select::interleave::interleave_record_batch(&batches, &places).map_err(Error::from)?;
         Ok(arrow::slab(&taken, show))
     }
 }
@@ -182,7 +183,7 @@ fn parse(
         Some(match &slices[..] {
             [one] => one.clone(),
             several => {
-                arrow_select::concat::concat_batches(&several[0].schema(), several).map_err(unusable)?
+                arrow_select::concat::concat_batches(&several[0].schema(), several).map_err(Error::from)?
             }
         })
     } else {
@@ -192,7 +193,7 @@ fn parse(
 }
 
 fn whole(part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
-    let gone = || unusable(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
+    let gone = || Error::from(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
     Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
 }
 
@@ -207,11 +208,6 @@ fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), 
     }
     let reason = format!("batch {} has other columns than the first", at + 1);
     Err(Error::Arrow { path: NAME.into(), reason })
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
-fn unusable(error: ArrowError) -> Error {
-    Error::Arrow { path: NAME.into(), reason: error.to_string() }
 }
 
 /// Some stretches of a table, the last one first.

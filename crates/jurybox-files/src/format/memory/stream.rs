@@ -1,6 +1,6 @@
 //! A stream of record batches, read once, as they come: memory is bounded by the batch.
 
-use super::{NAME, parse, row_bytes, same_columns, unusable, whole};
+use super::{NAME, parse, row_bytes, same_columns, whole};
 use crate::ask::Ask;
 use crate::column::Slab;
 use crate::error::Error;
@@ -33,7 +33,7 @@ impl Stream {
         let (mut first, mut rows) = (Vec::new(), 0);
         while rows < ROWS {
             let Some(batch) = reader.next() else { break };
-            let batch = batch.map_err(unusable)?;
+            let batch = batch.map_err(Error::from)?;
             same_columns(&schema, &batch.schema(), first.len())?;
             rows += batch.num_rows();
             first.push(batch);
@@ -46,7 +46,7 @@ impl Stream {
 
     /// All batches of a stream at once.
     pub(crate) fn collect(stream: impl RecordBatchReader) -> Result<Vec<RecordBatch>, Error> {
-        stream.map(|batch| batch.map_err(unusable)).collect()
+        stream.map(|batch| batch.map_err(Error::from)).collect()
     }
 }
 
@@ -106,7 +106,7 @@ impl Source for Stream {
                 Record::None | Record::Text(_) => None,
             })
             .collect();
-        let together = arrow_select::concat::concat_batches(&self.schema, kept).map_err(unusable)?;
+        let together = arrow_select::concat::concat_batches(&self.schema, kept).map_err(Error::from)?;
         Ok(arrow::slab(&together, show))
     }
 }
@@ -124,7 +124,7 @@ impl Cut for Units<'_> {
     fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
         while self.held.is_none() {
             let Some(batch) = self.reader.next() else { return Ok(false) };
-            let batch = batch.map_err(unusable)?;
+            let batch = batch.map_err(Error::from)?;
             same_columns(self.schema, &batch.schema(), self.batches)?;
             self.batches += 1;
             let bytes = row_bytes(self.schema) * batch.num_rows() as u64;

@@ -8,13 +8,15 @@ export class Bar {
   constructor(element, use) {
     this.element = element;
     this.use = use;
-    this.line = "";
+    this.lines = new Map();
     this.told = [];
   }
 
-  // How things are now; nothing where they are well.
-  state(line) {
-    this.line = line ?? "";
+  // How something is now; nothing where it is well. Each of what is spoken of has a line of its own: that one is well does not unsay the other.
+  state(about, line) {
+    if (line === this.lines.get(about)) return;
+    if (line) this.lines.set(about, line);
+    else this.lines.delete(about);
     this.draw();
   }
 
@@ -46,7 +48,9 @@ export class Bar {
 
   draw() {
     const lines = this.told.map((told) => this.drawn(told));
-    if (this.line) lines.unshift(made("p", this.line));
+    // What waits to be sent says that the server is away as well.
+    const states = [...this.lines].filter(([about]) => about !== "server" || !this.lines.has("outbox"));
+    lines.unshift(...states.map(([, line]) => made("p", line)));
     this.element.replaceChildren(...lines);
     this.element.hidden = lines.length === 0;
   }

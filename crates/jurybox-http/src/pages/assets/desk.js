@@ -46,7 +46,8 @@ function begin() {
     if (state === "sent") {
       // An answer to `fill` that is older than this one may still offer the item, and what was said before a reload is not known here.
       done.add(marked(entry.body));
-      if (!outbox.ready()) bar.state();
+      bar.state("server");
+      if (!outbox.ready()) bar.state("outbox");
       listOwn();
       if (one && entry.step === "skip") said.remove(one);
       else if (one) one.until = Date.now() + 1000 * answer.undo_seconds;
@@ -59,16 +60,17 @@ function begin() {
     } else if (state === "refused") {
       refused.add(entry.id);
       if (one) said.remove(one);
-      bar.state();
+      bar.state("server");
+      if (!outbox.ready()) bar.state("outbox");
       // Who skips what is not theirs any more wanted nothing else.
       if (entry.step === "skip") return fill();
       today(-1);
       bar.tell(`${entry.body.label} was not taken: ${answer.why ?? answer.detail ?? "the server gave no reason"}.`, entry.body.note);
       fill();
     } else if (state === "locked") {
-      bar.state(`You have been logged out. ${waits(answer)} in this browser. Log in in another tab to have it sent.${wanted()}`);
+      bar.state("outbox", `You have been logged out. ${waits(answer)} in this browser. Log in in another tab to have it sent.${wanted()}`);
     } else {
-      bar.state(`The server cannot be reached. ${waits(answer)} in this browser until it is back.${wanted()}`);
+      bar.state("outbox", `The server cannot be reached. ${waits(answer)} in this browser until it is back.${wanted()}`);
     }
   }
 
@@ -140,11 +142,13 @@ function begin() {
       filling = null;
       if (again) fill();
       if (answer.away) {
-        if (!current) bar.state("The server cannot be reached. This page tries again by itself.");
+        away();
         setTimeout(fill, 2000);
         return;
       }
-      if (!answer.ok) return bar.state(answer.body.detail ?? "The server gave no item.");
+      answered();
+      bar.state("next", answer.ok ? "" : (answer.body.detail ?? "The server gave no item."));
+      if (!answer.ok) return;
       skew = Date.parse(answer.body.now) - Date.now();
       $("waiting").textContent = answer.body.waiting.toLocaleString("en");
       const fresh = answer.body.items.filter((shown) => !done.has(marked(shown)) && !outbox.holds(shown.item));
@@ -154,7 +158,6 @@ function begin() {
       next = fresh.filter((shown) => shown.item !== current?.item && !tabs.has(shown.item));
       for (const shown of next) shown.note = notes.get(shown.item);
       if (!current) show(next.shift());
-      if (!outbox.ready()) bar.state();
     });
     return filling;
   }
@@ -213,6 +216,7 @@ function begin() {
   async function takenBack(back) {
     if (outbox.has(back.id) && !outbox.wasSent(back.id)) {
       outbox.remove(back.id);
+      if (!outbox.ready()) bar.state("outbox");
       return back.shown;
     }
     back.wanted = true;
@@ -220,12 +224,12 @@ function begin() {
     if (outbox.has(back.id) || refused.has(back.id)) return;
     if (back.step === "skip") return bar.tell("The skip has been sent: you will not be given that item again.");
     const answer = await post(path + "undo", { reviewer, verdict: back.id }, back.id + "-undo");
-    if (answer.away) return bar.state("The server cannot be reached: undo it once it is back.");
+    if (answer.away) return bar.state("undo", "The server cannot be reached: undo it once it is back.");
+    bar.state("undo");
     if (!answer.ok) {
       said.remove(back);
       return bar.tell(answer.body.detail);
     }
-    bar.state();
     if (back.thought) bar.tell("You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind.", "", back.shown.item);
     return { ...(answer.body.items[0] ?? back.shown), note: back.shown.note };
   }
@@ -267,6 +271,29 @@ function begin() {
     }
   }
 
+  // Also who only reads is told that the server is away, and until when the item is theirs for all that is known.
+  function away() {
+    bar.state("server", "The server cannot be reached. Read on: what you say is kept in this browser and sent when it is back.");
+  }
+
+  function answered() {
+    bar.state("server");
+    if (!bar.lines.has("undo")) return;
+    bar.state("undo");
+    if (said.last()) bar.tell("The server is back: undo works again.");
+  }
+
+  // Asks for nothing, and learns whether anybody answers.
+  async function reach() {
+    if (document.hidden) return;
+    try {
+      await fetch("/healthz", { signal: AbortSignal.timeout(4000), cache: "no-store" });
+      answered();
+    } catch {
+      away();
+    }
+  }
+
   const isHere = () => !document.hidden && Date.now() - active < Math.max(lease, 600000);
 
   // Keeps what is held, while somebody is there, and says how many wait. What is held no more is said, with what became of it.
@@ -276,6 +303,8 @@ function begin() {
     midnight.setHours(0, 0, 0, 0);
     const [asked, spoke] = [current, spoken];
     const answer = await post(path + "keep", { reviewer, showing: asked?.item, since: counts ? midnight.toISOString() : undefined });
+    if (answer.away) return away();
+    answered();
     if (!answer.ok) return;
     skew = Date.parse(answer.body.now) - Date.now();
     const held = new Map(answer.body.held);
@@ -405,4 +434,6 @@ function begin() {
   setInterval(tick, 1000);
   setInterval(keep, Math.max(2000, Math.min(lease / 3, 60000)));
   setInterval(() => current || keep(), 5000);
+  setInterval(reach, 5000);
+  for (const sign of ["online", "offline"]) window.addEventListener(sign, reach);
 }

@@ -12,7 +12,7 @@ localise(document);
 
 if (fresh && panels().length) {
   // A browser has few connections to a server: pages that nobody sees hold none.
-  let stream = null;
+  let stream = null, tried = false;
   const pulse = document.getElementById("pulse");
   const hear = (event) => {
     const { queue, at } = JSON.parse(event.data);
@@ -25,6 +25,7 @@ if (fresh && panels().length) {
   const tell = () => {
     const live = stream?.readyState === EventSource.OPEN;
     pulse.classList.toggle("on", live);
+    fresh.classList.toggle("warn", !live && tried);
     const seconds = Math.max(0, Math.round((Date.now() + skew - read) / 1000));
     const long = seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
     const closed = stream?.readyState === EventSource.CLOSED ? ", live no more: reload" : ", not live";
@@ -33,13 +34,17 @@ if (fresh && panels().length) {
     else fresh.textContent = changed > read ? `as of ${long} ago` : `no change for ${long}`;
   };
   const listen = () => {
+    tried = false;
     if (document.hidden) {
       stream?.close();
       stream = null;
     } else if (!stream) {
       stream = new EventSource("/live");
       stream.onmessage = hear;
-      stream.onopen = stream.onerror = tell;
+      stream.onopen = stream.onerror = () => {
+        tried = true;
+        tell();
+      };
     }
   };
   listen();

@@ -1,18 +1,22 @@
 //! The drawings of a queue.
 
 use super::super::alike::ENOUGH;
-use super::super::figures::{Bins, SECOND, quantile, reliability as groups, unit};
-use super::super::format::{between, span};
+use super::super::figures::{Bins, quantile, reliability as groups, unit};
+use super::super::format::{between, stretch};
 use super::super::overview::{against, others};
 use super::View;
+use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, HeatMap, Plot, Scale};
+use jurybox_server::Evaluated;
 use maud::{Markup, PreEscaped, html};
 
-/// Points of a curve: more cannot be told apart.
+/// Points of a curve: more cannot be told apart; and of all lines of trust together.
 const POINTS: usize = 120;
-/// Evaluators whose reliability is drawn, and whose errors are.
-const DRAWN: usize = 12;
-const MAPPED: usize = 20;
+const MOMENTS: usize = 300;
+/// Evaluators of whom it is drawn what they added, what their scores are worth, and with whom they err: a page is not to grow with a queue.
+const TRUSTED: usize = 10;
+const DRAWN: usize = 6;
+const MAPPED: usize = 12;
 
 const FRAME: Frame = Frame::from_zero(900.0, 300.0, 150.0);
 
@@ -48,7 +52,7 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
     let last = first + worths.len() as f64;
     let mut curves = vec![Curve::new("caught", ours)];
     let early = seen.first_and_last();
-    if let Some((_, early, _)) = early {
+    if let Some((_, early, _)) = early.filter(|(_, early, late)| differ(early, late)) {
         curves.push(Curve::new("as at first", vec![(first, 0.0), (last, last * early.mean)]).as_reference());
     }
     for (name, style, mean) in others(seen) {
@@ -60,44 +64,66 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
     }
     html! {
         @if let Some((many, early, late)) = early {
-            p { "The first " (many) " picks were worth " b { (between(early)) } ", the last " (many) " " b { (between(late)) } "." }
+            p {
+                "The first " (many) " picks were worth " b { (between(early)) } ", the last " (many) " " b { (between(late)) }
+                @if differ(&early, &late) { "." } @else { ": no further apart than chance puts them." }
+            }
         }
         (drawn(&plot("items picked", "caught", curves), &FRAME))
         (against(seen))
     }
 }
 
-/// What each evaluator weighed, while the server ran and at its checkpoints: times how much its scores vary now, so that they can be compared.
+/// Whether two means are further apart than their intervals of 95% allow for.
+fn differ(one: &Interval, other: &Interval) -> bool {
+    one.high < other.low || other.high < one.low
+}
+
+/// What each evaluator added, while the server ran and at its checkpoints: its weight times how much its scores varied then, so that they can be
+/// compared. Where there are many, those that add most now.
 pub(super) fn trust(view: &View<'_>) -> Markup {
     let (seen, names) = (view.seen, view.seen.names());
-    if seen.weights.len() < 2 {
+    if seen.trust.len() < 2 {
         return html! { p class="small" { "One line an evaluator, from the second model on: how much a score that is one standard deviation higher adds." } };
     }
-    let since = seen.weights.first().map_or(0, |(at, _)| seen.now - at);
+    let since = seen.trust.first().map_or(0, |first| seen.now - first.at);
     let (unit, x_label) = unit(since);
-    let curves: Vec<Curve> = names
+    let loudest = loudest(&seen.evaluated, TRUSTED);
+    // Every so manieth moment, the last one among them.
+    let step = seen.trust.len().div_ceil(MOMENTS / loudest.len().max(1));
+    let moments = || seen.trust.iter().rev().step_by(step).rev();
+    let curves: Vec<Curve> = loudest
         .iter()
-        .enumerate()
-        .take(MAPPED)
+        .filter_map(|style| Some((*style, names.get(*style)?)))
         .map(|(style, name)| {
-            let spread = seen.evaluated.iter().find(|of| of.name == *name).and_then(|of| of.spread);
-            let weight = |all: &[(String, f64)]| {
-                let weight = all.iter().find(|(other, _)| other == name).map(|(_, weight)| *weight);
-                weight.zip(spread).map_or(f64::NAN, |(weight, spread)| weight * spread)
+            let pull = |pulls: &[(String, f64)]| {
+                pulls.iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, pull)| *pull)
             };
-            let points =
-                seen.weights.iter().map(|(at, all)| ((at - seen.now) as f64 / unit, weight(all))).collect();
-            Curve { style: Some(style), ..Curve::new(name, points) }
+            let points = moments().map(|was| ((was.at - seen.now) as f64 / unit, pull(&was.pulls)));
+            Curve { style: Some(style), ..Curve::new(name, points.collect()) }
         })
         .collect();
-    drawn(&plot(x_label, "weight × spread", curves), &FRAME)
+    html! {
+        (drawn(&plot(x_label, "weight × spread then", curves), &FRAME))
+        @if names.len() > loudest.len() { p class="small" { "The " (loudest.len()) " of " (names.len()) " evaluators that add most now." } }
+    }
+}
+
+/// The places of those who add most, so many at the most, in their own order.
+pub(super) fn loudest(all: &[Evaluated], most: usize) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..all.len()).collect();
+    let pull = |at: usize| all[at].pull().unwrap_or(0.0).abs();
+    places.sort_by(|a, b| pull(*b).total_cmp(&pull(*a)));
+    places.truncate(most);
+    places.sort_unstable();
+    places
 }
 
 /// How long people took over an item, from when it was on top.
 pub(super) fn delay(view: &View<'_>) -> Markup {
     let delays = view.seen.delays();
-    let bins = Bins::of(delays, view.seen.now, 24);
-    if bins.each.iter().filter(|(_, all)| !all.is_empty()).count() < 2 {
+    let bins = Bins::of(delays, view.seen.whole_since(), view.seen.now, 24);
+    if bins.filled() < 2 {
         return html! { p class="small" { "Half of all verdicts come sooner than the one line, nine of ten sooner than the other: once there are some." } };
     }
     let (places, x_label) = bins.places(view.seen.now);
@@ -105,7 +131,7 @@ pub(super) fn delay(view: &View<'_>) -> Markup {
         let took = |all: &[f64]| quantile(&mut all.to_vec(), share).unwrap_or(f64::NAN);
         Curve::new(name, places.iter().zip(&bins.each).map(|(x, (_, all))| (*x, took(all))).collect())
     };
-    let label = format!("seconds, in {}", span(bins.length as f64 / SECOND as f64));
+    let label = format!("seconds, in {}", stretch(bins.length));
     let frame = Frame::from_zero(900.0, 200.0, 150.0);
     html! {
         (drawn(&plot(x_label, &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame))
@@ -124,10 +150,11 @@ pub(super) fn errors(view: &View<'_>) -> Markup {
         @if let Some(worth) = alike.worth {
             p { "Worth " b { (format!("{:.1}", worth.mean)) } " independent evaluators of " (names.len()) ": " (format!("{:.1} to {:.1}", worth.low, worth.high)) " (95%)." }
         }
-        (PreEscaped(map.to_html()))
+        div class="scroll" tabindex="0" role="region" aria-label="Map of error correlations" { (PreEscaped(map.to_table())) }
         p class="small" {
             "Correlations of errors among the last " (alike.items) " decided items of those that were drawn on arrival, whatever their scores. What was not drawn and picked for its scores is left out: there, evaluators that agree look less alike than they are. Up to ±"
             (format!("{:.2}", alike.by_chance())) " is chance in 19 of 20 pairs. Independence is not knowledge."
+            @if names.len() > MAPPED { " The " (MAPPED) " of " (names.len()) " that are most like another." }
         }
     }
 }
@@ -138,9 +165,10 @@ pub(super) fn reliability(view: &View<'_>) -> Markup {
     if lessons.len() < ENOUGH {
         return html! { p class="small" { "After " (ENOUGH) " verdicts: what items with such a score were found to be worth. A good evaluator's line climbs." } };
     }
+    let loudest = loudest(&view.seen.evaluated, DRAWN);
     html! {
         div class="grid" {
-            @for (j, name) in names.iter().enumerate().take(DRAWN) {
+            @for (j, name) in names.iter().enumerate().filter(|(j, _)| loudest.contains(j)) {
                 @let points = groups(&lessons, j, 6, view.seen.scale());
                 @if !points.is_empty() {
                     @let band = points.iter().map(|(x, y)| (*x, y.low, y.high)).collect();
@@ -149,6 +177,6 @@ pub(super) fn reliability(view: &View<'_>) -> Markup {
                 }
             }
         }
-        p class="small" { "Of items that were looked at, most of them because the evaluators together said so; scores that mean the opposite are turned round. Bands: 95%." }
+        p class="small" { "Of items that were looked at, most of them because the evaluators together said so; scores that mean the opposite are turned round. Bars: 95%." @if names.len() > loudest.len() { " The " (loudest.len()) " of " (names.len()) " evaluators that add most now." } }
     }
 }

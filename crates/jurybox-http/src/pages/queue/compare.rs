@@ -1,7 +1,7 @@
 //! The last day, week or month, against the one before.
 
 use super::super::figures::{DAY, SECOND, Seen, mean_within, quantile};
-use super::super::format::{amount, between, count, span};
+use super::super::format::{amount, between, count, span, stretch};
 use super::View;
 use jurybox_draw::{Curve, Frame, Plot, Scale};
 use maud::{Markup, PreEscaped, html};
@@ -80,7 +80,8 @@ pub(super) fn panel(view: &View<'_>) -> Markup {
         @if now.verdicts + before.verdicts == 0 {
             p class="small" { "Nobody has given a verdict in these two: what was caught in one will stand beside the other." }
         } @else {
-            (chart(seen, range, (begin, length / parts, parts)))
+            // Of a queue that has just begun there is nothing to be seen but that.
+            @if seen.now - seen.whole_since() > 3 * (length / parts) { (chart(seen, range, (begin, length / parts, parts))) }
             (table(range, &now, &before, seen.scale()))
             @if let Some(since) = seen.looked_since().filter(|since| *since > begin - length) {
                 p class="small" { "Only the last " (count(seen.worked.len() as u64)) " verdicts are looked at: they go back " (span((seen.now - since) as f64 / SECOND as f64)) "." }
@@ -132,10 +133,10 @@ fn chart(seen: &Seen, range: Range, (begin, step, parts): (i64, i64, i64)) -> Ma
     let plot = Plot {
         title: String::new(),
         x_label: x_label.into(),
-        y_label: format!("caught in {}", span(step as f64 / SECOND as f64)),
+        y_label: format!("caught in {}", stretch(step)),
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         curves,
     };
-    html! { div class="plot" { (PreEscaped(plot.in_both(&Frame::from_zero(900.0, 200.0, 150.0)))) } }
+    html! { div class="plot" { (PreEscaped(plot.in_both(&Frame::from_zero(640.0, 200.0, 110.0)))) } }
 }

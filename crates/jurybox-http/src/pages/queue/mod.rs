@@ -32,7 +32,7 @@ struct View<'a> {
 /// A panel: its name, its title, and what is within.
 type Panel = (&'static str, &'static str, fn(&View<'_>) -> Markup);
 
-/// Those on the left, which is wide; those on the right; those below.
+/// Those on the left, which is wide; those on the right; those below, in two halves of about the same height; and the last, across.
 const LEFT: [Panel; 3] = [
     ("caught", "Caught so far", charts::caught),
     ("trust", "Trust over time", charts::trust),
@@ -42,10 +42,10 @@ const RIGHT: [Panel; 2] =
     [("evaluators", "Evaluators", panels::evaluators), ("missed", "Missed", panels::missed)];
 const BELOW: [Panel; 5] = [
     ("top", "Next in line, and why", panels::top),
-    ("errors", "Who errs with whom", charts::errors),
-    ("reliability", "What a score is worth", charts::reliability),
     ("compare", "Against the time before", compare::panel),
+    ("errors", "Who errs with whom", charts::errors),
     ("feed", "What happened", panels::feed),
+    ("reliability", "What a score is worth", charts::reliability),
 ];
 
 /// One panel alone, by its name, or all of them; and how far back they go.
@@ -84,7 +84,8 @@ pub(super) async fn page(
             h1 class="unseen" { (queue) }
             section class="panel" data-panel="figures" data-queue=(queue) aria-label="Figures" { (panels::figures(&view)) }
             div class="columns" { div { (all(&LEFT)) } div { (all(&RIGHT)) } }
-            div class="halves" { div { (all(&BELOW[..3])) } div { (all(&BELOW[3..])) } }
+            div class="halves" { div { (all(&BELOW[..2])) } div { (all(&BELOW[2..4])) } }
+            (all(&BELOW[4..]))
         }
     };
     Ok(Page::new(&format!("{queue} · Jurybox"), &body).into_response())

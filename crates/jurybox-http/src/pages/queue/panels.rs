@@ -2,11 +2,16 @@
 
 use super::super::format::{aligned, amount, count, in_address, percent};
 use super::super::{events, overview};
+use super::charts::loudest;
 use super::{View, why};
 use crate::demo::Demo;
-use jurybox_draw::Bar;
+use jurybox_draw::{Bar, counted};
 use jurybox_server::{Evaluated, Explained, Role};
 use maud::{Markup, PreEscaped, html};
+
+/// Evaluators that have a row, and that are named beside those.
+const LISTED: usize = 12;
+const NAMED: usize = 30;
 
 /// How the queue is, in one line, and what is wrong with it.
 pub(super) fn figures(view: &View<'_>) -> Markup {
@@ -26,7 +31,7 @@ fn swap(demo: &Demo) -> Markup {
                 @if demo.is_swapped() { "Swap back the noise of " } @else { "Swap the noise of " }
                 (one) " and " (other)
             }
-            " " span class="small" { "The better of the two becomes the worse: watch the alarm, and whom it trusts then." }
+            " " span class="small" { "The better of the two becomes the worse: watch the alarm, and whom it trusts then. Picks are good from the start here, for most of the six agree on what is harmful; what verdicts teach shows below in whom it trusts, and after a swap in what it catches." }
         }
     }
 }
@@ -44,27 +49,30 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
         Bar { style: Some(style), ..Bar::new(&of.name, of.pull().unwrap_or(f64::NAN), interval) }
     };
     let shares = influence(all);
+    // Whom somebody has to see to, and whom the order is by most.
+    let loudest = loudest(all, LISTED);
+    let is_listed = |at: usize| loudest.contains(&at) || all[at].muted || !all[at].alarms.is_empty();
+    let (listed, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|at| is_listed(*at));
     // While little is known whiskers are long: those that would leave no room for the bars are cut off at the edge.
     let longest = all.iter().filter_map(Evaluated::pull).map(f64::abs).fold(0.0, f64::max);
     let largest = all.iter().map(|of| bar(of, 0).reach()).fold(0.0, f64::max).min(4.0 * longest);
-    // Some policies say how noisy each is, and others nothing of it.
-    let noise = all.iter().any(|of| of.noise.is_some());
-    let (weights, noises) =
-        (aligned(all.iter().map(|of| of.fixed.or(of.weight))), aligned(all.iter().map(|of| of.noise)));
+    let (noises, noise) = noises(view);
+    let weights = aligned(all.iter().map(|of| of.fixed.or(of.weight)));
+    let mute = |of: &Evaluated| format!("/q/{}/mute?evaluator={}", view.queue, in_address(&of.name));
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
-                thead { tr { th { "name" } th { "influence" } th { span class="unseen" { "as a bar" } } th class="weight" { "weight" } @if noise { th { "noise" } } th { "seen" } th { span class="unseen" { "mute" } } } }
+                thead { tr { th { "name" } th { "influence" } th { span class="unseen" { "as a bar" } } th class="weight" { "weight" } @if noises.is_some() { th class="noise" { "noise" } } th class="seen" { "seen" } th { span class="unseen" { "mute" } } } }
                 tbody {
-                    @for (style, of) in all.iter().enumerate() {
+                    @for (style, of) in listed.into_iter().map(|at| (at, &all[at])) {
                         tr class=[of.muted.then_some("reference")] {
-                            td class="name" { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } @if !of.alarms.is_empty() { " " span class="warn" title="It has changed: above is said when and how" { "!" } } }
+                            td class="name" title=(of.name) { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } @if !of.alarms.is_empty() { " " span class="warn" title="It has changed: above is said when and how" { "!" } } }
                             td { b { (shares[style].map_or("–".into(), percent)) } }
                             td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
                             td class="weight muted" { (weights[style]) }
-                            @if noise { td { (noises[style]) } }
-                            td { (of.coverage.map_or("–".into(), percent)) }
-                            td { a href={ "/q/" (view.queue) "/mute?evaluator=" (in_address(&of.name)) } { @if of.muted { "hear" } @else { "mute" } } }
+                            @if let Some(noises) = &noises { td class="noise" { (noises[style]) } }
+                            td class="seen" { (of.coverage.map_or("–".into(), percent)) }
+                            td { a href=(mute(of)) { @if of.muted { "hear" } @else { "mute" } } }
                         }
                         @if let Some((twin, r)) = of.closest.as_ref().filter(|(_, r)| r.abs() >= 0.8) {
                             tr { td colspan="7" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}")) ")" } }
@@ -73,15 +81,41 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
                 }
             }
         }
+        @if !others.is_empty() {
+            p class="small" {
+                (counted(others.len() as u64, "more evaluator")) " with less influence"
+                @if others.len() <= NAMED { ": " } @else { ", of whom these are the first (all are in " code { "GET /v1/queues/" (view.queue) "/evaluators" } "): " }
+                @for (at, of) in others.iter().take(NAMED).map(|at| &all[*at]).enumerate() { @if at > 0 { ", " } a href=(mute(of)) { (of.name) } }
+            }
+        }
         @if all.iter().any(|of| !of.alarms.is_empty()) {
             p class="small" { "What waits has scores from before the change as well: send those items again with new scores, or mute who changed until they are gone." }
         }
         p class="small" {
             @if view.seen.learnt_from == 0 { "No verdict was learnt from yet: the order goes by a guess from the scores alone. " } @else { "Learnt from " (count(view.seen.learnt_from)) " verdicts. " }
-            "Influence: weight times how much its scores vary, as a share of all. Bars: what a score that is one standard deviation higher adds, with whiskers that hold in 9 of 10 cases what endless verdicts on the items judged would show; none where the verdicts cannot tell yet. Of all items it may be another, where the best are judged and verdicts are yes and no. Weight: what a unit of its score adds, which cannot be compared between units. Seen: the share of items it has scored."
             @if !view.caller.may(Role::Admin) { " To mute takes the role admin." }
         }
+        details {
+            summary { "How to read it" }
+            p class="small" {
+            "Influence: weight times how much its scores vary among the last items, as a share of all. Bars: what a score that is one standard deviation higher adds, with whiskers that hold in 9 of 10 cases what endless verdicts on the items judged would show; none where the verdicts cannot tell yet. Of all items it may be another, where the best are judged and verdicts are yes and no. Weight: what a unit of its score adds, which cannot be compared between units. " (noise) "Seen: the share of items it has scored."
+            }
+        }
     }
+}
+
+/// How noisy each is, and what that means: as the policy reckons it where it does, else as the items drawn on arrival show it; none where neither
+/// can say.
+fn noises(view: &View<'_>) -> (Option<Vec<String>>, &'static str) {
+    let all = &view.seen.evaluated;
+    if all.iter().any(|of| of.noise.is_some()) {
+        return (Some(aligned(all.iter().map(|of| of.noise))), "Noise: as the policy reckons it. ");
+    }
+    let shown = view.seen.alike.as_ref().filter(|alike| alike.noise.len() == all.len());
+    let shown = shown.map(|alike| alike.noise.iter().map(|noise| percent(*noise)).collect());
+    let words = "Noise: the share of what its scores vary by that says nothing of what items were worth, among those drawn on arrival. ";
+    let words = if shown.is_some() { words } else { "" };
+    (shown, words)
 }
 
 /// The share that each has in how values differ: what a spread of its scores adds or takes away, of what those of all do.
@@ -100,11 +134,11 @@ pub(super) fn missed(view: &View<'_>) -> Markup {
     let share =
         |missed: f64| if missed + found.caught > 0.0 { missed / (missed + found.caught) } else { 0.0 };
     let (low, high) = (share(missed.low), share(missed.high));
-    let x = |share: f64| format!("{:.1}", 4.0 + share * 292.0);
+    let x = |share: f64| format!("{:.1}", 4.0 + share * 352.0);
     let title = format!("between {} and {} missed", percent(low), percent(high));
     html! {
         p { "Between " b { (percent(low)) } " and " b { (percent(high)) } " of what there was to catch is still out there." }
-        svg viewBox="0 0 300 40" role="img" aria-label=(title) {
+        svg viewBox="0 0 360 40" role="img" aria-label=(title) {
             title { (title) }
             path d={ "M" (x(0.0)) " 12H" (x(1.0)) } stroke="var(--hairline)" stroke-width="4" stroke-linecap="round" {}
             path d={ "M" (x(low)) " 12H" (x(high)) } stroke="var(--accent)" stroke-width="4" stroke-linecap="round" {}
@@ -136,21 +170,21 @@ pub(super) fn top(view: &View<'_>) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of the next in line" {
             table {
-                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th { "why" } th { "value" } th { "expected" } } }
+                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th { "why" } th class="value" { "value" } th { "expected" } } }
                 tbody {
                     @for (place, of) in best.iter().enumerate() {
                         tr {
                             td { (place + 1) }
                             td class="name" { (events::item(view.queue, &of.item.id)) }
                             td class="bar" { @if of.contributions.is_some() { (why::bar(&shares(of), &names, largest, 180.0)) } @else { "–" } }
-                            td { (values[place]) }
+                            td class="value" { (values[place]) }
                             td { (expected[place]) }
                         }
                     }
                 }
             }
         }
-        p class="small" { "Right of the line: what evaluators add to an item's value; left: what they take away. The name is under the pointer." }
+        p class="small" { "Right of the line: what evaluators add to an item's value; left: what they take away. The name is under the pointer. Value: what the order is by. Expected: what it is worth, within the scale." }
     }
 }
 
@@ -180,6 +214,7 @@ mod tests {
             spread: Some(spread),
             closest: None,
             alarms: Vec::new(),
+            raised: None,
         };
         let all = [of(2.0, 0.25, false), of(-0.002, 750.0, false), of(9.0, 9.0, true)];
         assert_eq!(influence(&all), [Some(0.25), Some(0.75), Some(0.0)]);

@@ -3,6 +3,7 @@
 use super::super::finite;
 use super::Estimate;
 use crate::time::Time;
+use jurybox::Alarm;
 use jurybox_server::Evaluated;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -16,6 +17,8 @@ pub(crate) struct EvaluatorList {
     pub(crate) learnt_from: u64,
     /// What is to be doubted of what was learnt, in words: verdicts that are all alike, or evaluators that together point the wrong way.
     pub(crate) doubts: Vec<String>,
+    /// What has changed about the verdicts themselves: what they say of items with such scores is not what it was.
+    pub(crate) drift: Vec<Drift>,
     pub(crate) evaluators: Vec<EvaluatorNow>,
 }
 
@@ -52,26 +55,53 @@ pub(crate) struct Redundancy {
     correlation: f64,
 }
 
-/// A change in an evaluator.
+/// A change in an evaluator, or in the verdicts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Drift {
     /// What changed: `spread` is the logarithm of the variance of its scores, `agreement` Fisher's z of their correlation with
-    /// the other evaluators'.
+    /// the other evaluators'. Of verdicts, `reward` is how far they are above what was expected of their items, `slope` how much more they are where one more was
+    /// expected.
     #[schema(value_type = String)]
     reading: serde_json::Value,
-    /// Since when it is different, as nearly as it can be told.
+    /// Since when it is different: of an evaluator as nearly as it could be told when the alarm was raised, so that it stays as it is while the alarm
+    /// lasts; of verdicts the first round that may have been different, as far as that is known now.
     #[schema(value_type = String, format = DateTime)]
     since: Time,
+    /// The first round that surely was different, as far as that is known now: to the round while a change is new, to a quarter of its age later.
+    #[schema(value_type = String, format = DateTime)]
+    until: Time,
+    /// When the alarm about this evaluator was raised; null where the log cannot tell, and of verdicts.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    raised: Option<Time>,
+    /// The entry of the log whose model raised it, so that it can be checked.
+    entry: Option<u64>,
     /// The mean reading before.
     before: Option<f64>,
     /// The mean reading since.
     after: Option<f64>,
-    /// One less the probability that chance alone would show as much.
+    /// One less the probability that chance alone would show as much, ever, however often one looks.
     confidence: f64,
+}
+
+impl From<&Alarm> for Drift {
+    fn from(alarm: &Alarm) -> Self {
+        let time = |seconds: u64| Time(seconds.cast_signed().saturating_mul(1_000_000));
+        Drift {
+            reading: serde_json::json!(alarm.reading),
+            since: time(alarm.since),
+            until: time(alarm.until),
+            raised: None,
+            entry: None,
+            before: finite(alarm.before),
+            after: finite(alarm.after),
+            confidence: alarm.confidence,
+        }
+    }
 }
 
 impl From<Evaluated> for EvaluatorNow {
     fn from(evaluator: Evaluated) -> Self {
+        let (raised, since) = (evaluator.raised, evaluator.changed_since().unwrap_or_default());
         EvaluatorNow {
             name: evaluator.name,
             muted: evaluator.muted,
@@ -83,13 +113,12 @@ impl From<Evaluated> for EvaluatorNow {
             redundancy: evaluator.closest.map(|(with, correlation)| Redundancy { with, correlation }),
             drift: evaluator
                 .alarms
-                .into_iter()
+                .iter()
                 .map(|alarm| Drift {
-                    reading: serde_json::json!(alarm.reading),
-                    since: Time(alarm.since.cast_signed().saturating_mul(1_000_000)),
-                    before: finite(alarm.before),
-                    after: finite(alarm.after),
-                    confidence: alarm.confidence,
+                    since: Time(since),
+                    raised: raised.map(|raised| Time(raised.at)),
+                    entry: raised.map(|raised| raised.entry),
+                    ..Drift::from(alarm)
                 })
                 .collect(),
         }

@@ -325,7 +325,8 @@ impl Gathered {
     }
 }
 
-fn clamped(interval: Interval, low: f64, high: f64) -> Interval {
+/// As much of an interval as lies between two ends.
+pub(in crate::reads) fn clamped(interval: Interval, low: f64, high: f64) -> Interval {
     let within = |value: f64| value.clamp(low, high);
     let (low, high) = (within(interval.low), within(interval.high));
     Interval { mean: interval.mean.clamp(low, high), low, high }

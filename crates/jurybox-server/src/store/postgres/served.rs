@@ -182,6 +182,17 @@ impl Lookups for Postgres {
         self.copy_out(&query.replace("?2", &step.to_string()), &ITEM, &mut |row| each(item(row, 0)?))
     }
 
+    fn scored(
+        &mut self,
+        queue: i64,
+        after: u64,
+        last: u64,
+        each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let rows = self.ask(&sql::lateral(&sql::scored()), values![queue, after, last])?;
+        rows.iter().try_for_each(|row| each(item(row, 0)?))
+    }
+
     fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Kept>, Error> {
         let rows = self.ask(&sql::lateral(&sql::kept()), values![queue, after, last])?;
         let read = |row| Ok(Kept { item: item(row, 0)?, id: get(row, 8)?, payload: get(row, 9)? });

@@ -1,158 +1,173 @@
-//! Drift: has an evaluator changed, since when, and how sure is that?
+//! Drift: has an evaluator changed, or what a reward means, since when, and how sure is that?
 //!
-//! The readings of each evaluator ([`Pulse`](crate::estimate::pulse::Pulse)) are compared before and after every joint
-//! between rungs of the ladder, and before and after every rung, within which the change may have come. The difference of
-//! the two means is measured against the scatter of the rounds, or of whole rungs around their own side's mean where that
-//! is larger: seasons and slow waves then count as scatter, not as news. The most telling place is believed if chance would
-//! do as much, anywhere and in any evaluator, less than once in a thousand looks. What is older is then left out of the fit,
-//! and the search goes on in what remains: the window is long while nothing changes and short after a change, which is
-//! forgetting at a rate the data set.
+//! Scores are watched by two readings of each evaluator in each round ([`Pulse`](crate::estimate::pulse::Pulse)), rewards by how far
+//! they are from what was expected of their items ([`rewards`](super::rewards)). What is older than the last change that is
+//! believed ([`change`](super::change)) is left out of the fit: the window is long while nothing changes and short after a
+//! change, which is forgetting at a rate the data set.
 
-use super::state::Block;
+use super::change::{self, Series};
+use crate::Evaluators;
 use crate::estimate::ladder::Ladder;
-use crate::estimate::pulse::{READINGS, Readings};
-use crate::normal;
-use crate::toolbox::as_normal_deviate;
-use serde::Serialize;
+use crate::estimate::pulse::{Pulse, READINGS};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 
-/// An evaluator that is not what it was.
+/// Something that is not what it was.
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};
-/// let jury = Jury::new(&"adaptive(forget=true)".parse()?, Evaluators::numbered(4)?)?;
+/// let jury = Jury::new(&"adaptive".parse()?, Evaluators::numbered(4)?)?;
 /// assert!(jury.fit().alarms().is_empty()); // nothing seen, nothing changed
 /// # Ok::<(), jurybox::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Alarm {
-    /// The evaluator's column.
-    pub evaluator: usize,
+    /// The evaluator's column; none where it is the rewards that changed.
+    pub evaluator: Option<usize>,
     /// What changed.
     pub reading: Reading,
-    /// The time from which on it is different; it changed between this one and the end of the rung it begins.
+    /// It changed between this time, that of the first round that may have been different,
     pub since: u64,
+    /// and this one, that of the first round that surely was. The two are as close as can be told, and as what is kept of the past allows: a plain change is
+    /// known to a few rounds while it is new, and to a quarter of its age later. So they move apart as time goes by, but neither moves past the change.
+    pub until: u64,
     /// The mean reading before and after.
     pub before: f64,
     /// See `before`.
     pub after: f64,
-    /// One less the probability that chance alone would show as much in one look, over all evaluators and readings. Who looks often
-    /// sees a false one more often: of 1,000 steady worlds, 9 raised one within 208 rounds.
+    /// One less the probability that chance alone would show as much, ever, in anything that is watched, however often one looks. It
+    /// is at least 0.995 for scores, and at least 0.995 for rewards.
     pub confidence: f64,
 }
 
-/// What is read off an evaluator in every round.
+/// What is watched.
 ///
 /// ```
 /// assert_eq!(serde_json::to_string(&jurybox::Reading::Agreement).unwrap(), "\"agreement\"");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// The logarithm of the variance of its scores within a round.
+    /// The logarithm of the variance of an evaluator's scores within a round.
     Spread,
-    /// Fisher's z of its correlation with the other evaluators within a round.
+    /// Fisher's z of an evaluator's correlation with the others within a round.
     Agreement,
+    /// How far rewards are above what was expected of their items, in units of the reward.
+    Reward,
+    /// How much more rewards are where one more was expected.
+    Slope,
 }
 
-/// The risk of a false alarm that is taken, over all comparisons of a look.
-const RISK: f64 = 1e-3;
-/// Rounds needed on both sides of a change.
-const LEAST_ROUNDS: f64 = 8.0;
+impl Alarm {
+    /// What there is to tell, in one sentence without its full stop; `written` says how a time is.
+    ///
+    /// ```
+    /// use jurybox::{Alarm, Evaluators, Reading};
+    /// let (evaluators, reading) = (Evaluators::new(["spam", "abuse"])?, Reading::Spread);
+    /// let alarm =
+    ///     Alarm { evaluator: Some(1), reading, since: 160, until: 163, before: 0.2, after: 0.9, confidence: 0.9999 };
+    /// assert_eq!(
+    ///     alarm.sentence(&evaluators, |round| format!("round {round}")),
+    ///     "`abuse` is not what it was: the spread of its scores rose between round 160 and round 163 (99.99% sure)"
+    /// );
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn sentence(&self, evaluators: &Evaluators, written: impl Fn(u64) -> String) -> String {
+        let who = self.evaluator.and_then(|at| evaluators.names().nth(at));
+        let who = who.map_or_else(
+            || "rewards are not what they were".into(),
+            |name| format!("`{name}` is not what it was"),
+        );
+        let way = if self.after > self.before { "rose" } else { "fell" };
+        let when = if self.since == self.until {
+            format!("at {}", written(self.since))
+        } else {
+            format!("between {} and {}", written(self.since), written(self.until))
+        };
+        let sure = match 100.0 * self.confidence {
+            percent if percent > 99.99 => "more than 99.99".to_owned(),
+            percent => format!("{percent:.2}"),
+        };
+        format!("{who}: {} {way} {when} ({sure}% sure)", self.reading)
+    }
+}
 
+impl fmt::Display for Reading {
+    /// As a part of a sentence on an evaluator, or on rewards.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reading::Spread => "the spread of its scores",
+            Reading::Agreement => "its agreement with the others",
+            Reading::Reward => "what items like these are found to be worth",
+            Reading::Slope => "how much rewards go with the scores",
+        })
+    }
+}
+
+/// Changes of the log variance, and of Fisher's z, below these are of no consequence: 5% of a deviation, 0.05 of a small correlation.
+const LEAST: [f64; READINGS] = [0.1, 0.05];
 /// The share of the largest change of agreement that makes an evaluator one of those who left.
 const LEAVER: f64 = 2.0 / 3.0;
 
-/// The first rung that the present still resembles, and the alarms, oldest first.
-pub(crate) fn search(ladder: &Ladder<Block>, evaluators: usize) -> (usize, Vec<Alarm>) {
-    let rungs = ladder.rungs();
-    // All readings of one evaluator side by side, oldest first.
-    let readings: Vec<[Vec<Readings>; READINGS]> = (0..evaluators)
-        .map(|evaluator| {
-            [0, 1].map(|at| rungs.iter().map(|rung| rung.value.pulse.of(evaluator, at)).collect())
+/// The pulse over time, as finely as it is kept: the present in single rounds, and what is older to an eighth of its age.
+pub(super) type Pulses = Ladder<Pulse, 16>;
+
+/// The time from which on scores are what they are now, 0 if they always were, and the alarms, oldest first.
+pub(super) fn of_scores(pulses: &Pulses, evaluators: usize) -> (u64, Vec<Alarm>) {
+    let rungs = pulses.rungs();
+    let series: Vec<Series> = (0..evaluators * READINGS)
+        .map(|at| Series {
+            cells: rungs.iter().map(|rung| rung.value.of(at / READINGS, at % READINGS)).collect(),
+            least: LEAST[at % READINGS],
         })
         .collect();
-    let (mut first, mut alarms) = (0, Vec::new());
-    while rungs.len() > first + 1 {
-        // A change at a joint, or within the rung that begins there, which is then left out.
-        let places: Vec<(usize, usize)> =
-            (first + 1..rungs.len()).flat_map(|joint| [(joint, joint), (joint, joint + 1)]).collect();
-        let comparisons = (places.len() * evaluators * READINGS) as f64;
-        let mut found: Vec<Found> = Vec::new();
-        for (joint, resume) in places {
-            for (evaluator, both) in readings.iter().enumerate() {
-                for (read, reading) in both.iter().zip([Reading::Spread, Reading::Agreement]) {
-                    let Some((before, after, z)) = compare(&read[first..joint], &read[resume..]) else {
-                        continue;
-                    };
-                    let chance = 2.0 * normal::cdf(-z) * comparisons;
-                    if chance < RISK {
-                        let (since, confidence) = (rungs[joint].start, 1.0 - chance);
-                        let alarm = Alarm { evaluator, reading, since, before, after, confidence };
-                        found.push(Found { place: (joint, resume), z, alarm });
-                    }
-                }
-            }
-        }
-        // Chances of nearly nothing are all alike; the deviate still tells which place is the most telling.
-        let Some(place) = found.iter().max_by(|a, b| a.z.total_cmp(&b.z)).map(|found| found.place) else {
-            break;
-        };
-        first = place.1;
-        found.retain(|found| found.place == place);
-        name_the_leavers(&mut found);
-        alarms.extend(found.into_iter().map(|found| found.alarm));
-    }
-    (first, alarms)
+    let times: Vec<(u64, u64)> = rungs.iter().map(|rung| (rung.first, rung.last)).collect();
+    let named = |at: usize| (Some(at / READINGS), [Reading::Spread, Reading::Agreement][at % READINGS]);
+    let (since, mut alarms) = told(&series, &times, rounds(pulses), named);
+    name_the_leavers(&mut alarms);
+    (since, alarms)
 }
 
-/// A change that was seen.
-struct Found {
-    /// The joint it is seen at, and the first rung after it.
-    place: (usize, usize),
-    /// How telling it is, as a normal deviate.
-    z: f64,
-    alarm: Alarm,
+/// Rounds that were read.
+pub(super) fn rounds(pulses: &Pulses) -> f64 {
+    rounds_since(pulses, 0)
 }
 
-/// When one evaluator leaves the common opinion, the others agree less with the rest too. Only those whose agreement changed
-/// nearly as much as the most are named.
-fn name_the_leavers(found: &mut Vec<Found>) {
-    let change =
-        |alarm: &Alarm| if alarm.reading == Reading::Agreement { alarm.after - alarm.before } else { 0.0 };
-    let most = found.iter().map(|found| change(&found.alarm).abs()).fold(0.0, f64::max);
-    found.retain(|found| {
-        found.alarm.reading == Reading::Spread || change(&found.alarm).abs() >= LEAVER * most
+/// Rounds that were read, of the spans that begin at a time or later.
+pub(super) fn rounds_since(pulses: &Pulses, since: u64) -> f64 {
+    pulses.rungs().iter().filter(|rung| rung.first >= since).map(|rung| rung.value.rounds()).sum()
+}
+
+/// Searches series whose cells are of these times, from the first to the last: since when there was no change, and what there was, each series by its
+/// name.
+pub(super) fn told(
+    series: &[Series],
+    times: &[(u64, u64)],
+    looks: f64,
+    named: impl Fn(usize) -> (Option<usize>, Reading),
+) -> (u64, Vec<Alarm>) {
+    let changes = change::search(series, times, looks);
+    let since = changes.last().map_or(0, |change| times[change.resume].0);
+    let alarms = changes.iter().flat_map(|change| {
+        change.seen.iter().map(|seen| {
+            let (evaluator, reading) = named(seen.series);
+            let (since, until) = (change.since, change.until);
+            let (before, after, confidence) = (seen.before, seen.after, seen.confidence);
+            Alarm { evaluator, reading, since, until, before, after, confidence }
+        })
     });
+    (since, alarms.collect())
 }
 
-/// Means before and after, and how telling their difference is, as a normal deviate.
-fn compare(old: &[Readings], new: &[Readings]) -> Option<(f64, f64, f64)> {
-    let (before, after) = (pool(old), pool(new));
-    if before.rounds < LEAST_ROUNDS || after.rounds < LEAST_ROUNDS {
-        return None;
-    }
-    let rounds = before.rounds + after.rounds;
-    let sides = [(old, before), (new, after)];
-    let within: f64 = sides.iter().flat_map(|(side, _)| *side).map(|r| r.rounds * r.variance).sum();
-    let between: f64 = sides
-        .iter()
-        .flat_map(|(side, pooled)| side.iter().map(|r| r.rounds * (r.mean - pooled.mean).powi(2)))
-        .sum();
-    let rungs = sides.iter().flat_map(|(side, _)| *side).filter(|r| r.rounds > 0.0).count() as f64;
-    let by_rounds = (within + between) / (rounds - 2.0);
-    let by_rungs = if rungs > 2.0 { between / (rungs - 2.0) } else { 0.0 };
-    let (variance, freedom) =
-        if by_rungs > 2.0 * by_rounds { (by_rungs, rungs - 2.0) } else { (by_rounds, rounds - 2.0) };
-    let error = (variance * (1.0 / before.rounds + 1.0 / after.rounds)).sqrt();
-    if error <= 0.0 {
-        return None;
-    }
-    let t = (after.mean - before.mean) / error;
-    Some((before.mean, after.mean, as_normal_deviate(t, freedom)))
-}
-
-fn pool(side: &[Readings]) -> Readings {
-    let rounds: f64 = side.iter().map(|r| r.rounds).sum();
-    let mean = side.iter().map(|r| r.rounds * r.mean).sum::<f64>() / rounds.max(1.0);
-    Readings { rounds, mean, variance: 0.0 }
+/// When one evaluator leaves the common opinion, the others agree less with the rest too. Of those seen to change at one time, only those whose
+/// agreement changed nearly as much as the most are named.
+fn name_the_leavers(alarms: &mut Vec<Alarm>) {
+    let change = |alarm: &Alarm| {
+        if alarm.reading == Reading::Agreement { (alarm.after - alarm.before).abs() } else { 0.0 }
+    };
+    let most = |of: &Alarm, all: &[Alarm]| {
+        all.iter().filter(|alarm| alarm.since == of.since).map(change).fold(0.0, f64::max)
+    };
+    let all = alarms.clone();
+    alarms.retain(|alarm| alarm.reading == Reading::Spread || change(alarm) >= LEAVER * most(alarm, &all));
 }

@@ -7,7 +7,8 @@ impl Model {
     /// What each evaluator adds to the value of an item; a missing score adds nothing.
     ///
     /// A missing score stands in the value as its expectation given the present ones, a sum with a term for each of those.
-    /// What its features add is credited to the present evaluators in the proportion of these terms, for each feature.
+    /// What its features add is credited to the present evaluators in the proportion of these terms, for each feature; what they add whatever the
+    /// present ones say, and that it is missing, is part of the base.
     pub(super) fn contributions(&self, row: &[f64]) -> Contributions {
         let by_lines = self.line_contributions(row);
         let mut shared = match &self.levels {
@@ -29,11 +30,24 @@ impl Model {
         let mut each = vec![0.0; width];
         let present: Vec<usize> =
             (0..width).filter(|&j| !row[j].is_nan() && landscape.scale[j] != 0.0).collect();
+        let known =
+            1.0 + present.iter().map(|&k| landscape.loading[k].powi(2) / landscape.noise[k]).sum::<f64>();
+        let mut base = self.intercept + self.blank_weights(row).sum::<f64>();
         for (j, x) in row.iter().enumerate() {
-            for block in 0..self.weights.len() / width {
-                let added = self.weights[block * width + j] * features[block * width + j];
-                if !x.is_nan() || added == 0.0 {
+            for block in 0..landscape.blocks {
+                let weight = self.weights[block * width + j];
+                let mut added = weight * features[block * width + j];
+                if !x.is_nan() {
                     each[j] += added;
+                    continue;
+                }
+                if block > 1 {
+                    // What it would be if the present ones were middling is not theirs.
+                    let middling = weight * landscape.expected_bend(j, 0.0, known, block - 1);
+                    base += middling;
+                    added -= middling;
+                }
+                if added == 0.0 {
                     continue;
                 }
                 let terms = present.iter().map(|&k| {
@@ -48,6 +62,6 @@ impl Model {
                 terms.for_each(|(k, term)| each[k] += added * (term / total));
             }
         }
-        Contributions { base: self.intercept, each }
+        Contributions { base, each }
     }
 }

@@ -17,6 +17,7 @@ use super::model::Model;
 use crate::estimate::SampledRow;
 use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
+use crate::toolbox::Interval;
 use std::collections::BTreeMap;
 
 /// The scales of the constant and of the slopes, in units of the noise.
@@ -125,6 +126,21 @@ impl Groups {
         x.extend(place(model, row));
         let value = shared + self.added(&x, row);
         self.ends.map_or(value, |(least, greatest)| value.clamp(least.min(shared), greatest.max(shared)))
+    }
+
+    /// Where the reward of an item will lie, given where it would by what is shared: as far further on as its value is, and where
+    /// rewards have levels, from one of them to another.
+    pub(super) fn moved(&self, model: &Model, row: &[f64], shared: Interval) -> Interval {
+        let mean = self.value(model, row, shared.mean);
+        let by = mean - shared.mean;
+        if by == 0.0 {
+            return shared;
+        }
+        let (mut low, mut high) = model.spread.at_levels(shared.low + by, shared.high + by);
+        if let Some((least, greatest)) = self.ends {
+            (low, high) = (low.max(least.min(shared.low)), high.min(greatest.max(shared.high)));
+        }
+        Interval { mean, low: low.min(mean), high: high.max(mean) }
     }
 
     /// What one standard deviation of each score adds for a group, beside what it adds for all; none where the group is not known.

@@ -1,13 +1,14 @@
 //! What the scores say by themselves: scales, correlations, a common factor, and directions to start from.
 //!
 //! Nothing here needs a label. Scores become features with mean 0 and variance 1, twice over: standardised, and as
-//! normal scores. A missing score is replaced by its expectation given the present ones under the one-factor model, so
-//! that a linear prediction stays the posterior mean given what is there.
+//! normal scores. A missing score is replaced by its expectation given the present ones under the one-factor model, and its
+//! bends by theirs, so that a prediction stays the posterior mean given what is there. That it is missing is a feature too.
 
 use crate::estimate::normal_score::{NormalScore, Quantiles};
 use crate::estimate::{Moments, SampledRow, one_factor};
 use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
+use crate::normal;
 
 /// Least share of an evaluator's variance that is called its own: a factor never explains a score entirely.
 const LEAST_NOISE: f64 = 0.002;
@@ -16,8 +17,19 @@ const LEAST_NOISE: f64 = 0.002;
 const LEAST_LOADING: f64 = 1e-8;
 
 /// Evaluators are copies of one another from the second of these correlations on, and not at all up to the first.
-const UNLIKE: f64 = 0.8;
-const ALIKE: f64 = 0.95;
+const UNLIKE: f64 = 0.95;
+const ALIKE: f64 = 0.99;
+
+/// Whether a score is missing is a feature where so many of those seen are, and so many are not.
+const LEAST_BLANKS: f64 = 5.0;
+
+/// An evaluator whose scores are missing now and then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Blank {
+    pub(crate) evaluator: usize,
+    /// The feature of a missing score, whose deviation over the items is one; that of one that is there is 0.
+    pub(crate) size: f64,
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Landscape {
@@ -32,6 +44,10 @@ pub(crate) struct Landscape {
     pub(crate) curves: Vec<NormalScore>,
     /// Features per evaluator: 1 standardised score, 2 with the normal score, 4 with its bends.
     pub(crate) blocks: usize,
+    /// Those whose scores are missing now and then, each with one more feature, behind the blocks.
+    pub(crate) blanks: Vec<Blank>,
+    /// Whether the labels have shown that it matters which scores are missing.
+    pub(crate) blanks_tell: bool,
     /// Where all scores are shares of one, the natural neutral point of each evaluator: one half, or minus one half for one
     /// that was turned round.
     neutral: Option<Vec<f64>>,
@@ -58,7 +74,8 @@ impl Landscape {
         loading.iter_mut().filter(|loading| loading.abs() < LEAST_LOADING).for_each(|loading| *loading = 0.0);
         let mut quantiles = Quantiles::default();
         let mut neutral = Some(Vec::with_capacity(width));
-        let mut curves = Vec::with_capacity(width);
+        let (mut curves, mut blanks) = (Vec::with_capacity(width), Vec::new());
+        let shown: f64 = rows.clone().map(|row| row.count as f64).sum();
         // As many columns at a time as a cache line of a row has.
         let mut columns: [Vec<(f64, f64)>; 8] = Default::default();
         for first in (0..width).step_by(columns.len()) {
@@ -67,7 +84,12 @@ impl Landscape {
                 let present = row.values[first..width].iter().zip(&mut columns).filter(|(x, _)| !x.is_nan());
                 present.for_each(|(&x, column)| column.push((x, row.count as f64)));
             }
-            for seen in columns.iter_mut().take(width - first) {
+            for (evaluator, seen) in (first..width).zip(&mut columns) {
+                let present: f64 = seen.iter().map(|(_, count)| count).sum();
+                if (LEAST_BLANKS..=shown - LEAST_BLANKS).contains(&present) {
+                    let share = present / shown;
+                    blanks.push(Blank { evaluator, size: 1.0 / (share * (1.0 - share)).sqrt() });
+                }
                 match (&mut neutral, neutral_share(seen)) {
                     (Some(points), Some(point)) => points.push(point),
                     _ => neutral = None,
@@ -75,40 +97,65 @@ impl Landscape {
                 curves.push(NormalScore::fit(seen, &mut quantiles));
             }
         }
-        Landscape { centre, scale, correlation, loading, noise, curves, blocks, neutral }
+        Landscape {
+            centre,
+            scale,
+            correlation,
+            loading,
+            noise,
+            curves,
+            blocks,
+            blanks,
+            blanks_tell: false,
+            neutral,
+        }
     }
 
     pub(crate) fn width(&self) -> usize {
         self.centre.len()
     }
 
-    /// How many features an item has.
-    pub(crate) fn features_len(&self) -> usize {
+    /// How many features an item has that are functions of its scores: blocks of one for each evaluator.
+    pub(crate) fn in_blocks(&self) -> usize {
         self.blocks * self.width()
     }
 
-    /// Standardised scores, then normal scores, then their bends, as many as there are, into `out`.
-    pub(crate) fn features(&self, row: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        self.add_features(row, self.blocks, out);
+    /// How many features an item has.
+    pub(crate) fn features_len(&self) -> usize {
+        self.in_blocks() + self.blanks.len()
     }
 
-    /// The first `blocks` of the blocks of features, behind what is in `out`.
-    pub(crate) fn add_features(&self, row: &[f64], blocks: usize, all: &mut Vec<f64>) {
+    /// Standardised scores, then normal scores, then their bends, as many as there are, then what is missing, into `out`.
+    pub(crate) fn features(&self, row: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        self.add_features(row, self.features_len(), out);
+    }
+
+    /// The first so many features, whole blocks of them or all, behind what is in `all`.
+    pub(crate) fn add_features(&self, row: &[f64], count: usize, all: &mut Vec<f64>) {
         let (width, start) = (self.width(), all.len());
         all.resize(start + 2 * width, 0.0);
         let (plain, ranked) = all[start..].split_at_mut(width);
-        self.place(row, plain, ranked);
-        for block in 2..blocks {
+        let known = self.place(row, plain, ranked);
+        for block in 2..count.min(self.in_blocks()) / width.max(1) {
             for j in 0..width {
-                all.push(bend(all[start + width + j], block - 1));
+                let score = all[start + width + j];
+                all.push(match known {
+                    Some(known) if row[j].is_nan() => self.expected_bend(j, score, known, block - 1),
+                    _ => bend(score, block - 1),
+                });
             }
         }
-        all.truncate(start + blocks * width);
+        all.truncate(start + count.min(self.in_blocks()));
+        if count > self.in_blocks() {
+            let feature = |blank: &Blank| if row[blank.evaluator].is_nan() { blank.size } else { 0.0 };
+            all.extend(self.blanks.iter().map(feature));
+        }
     }
 
-    /// The standardised scores of a row, and its normal scores; 0 for evaluators that never vary.
-    pub(crate) fn place(&self, row: &[f64], plain: &mut [f64], ranked: &mut [f64]) {
+    /// The standardised scores of a row, and its normal scores; 0 for evaluators that never vary. Where scores are missing, the
+    /// precision with which the present ones and its prior know the common factor.
+    pub(crate) fn place(&self, row: &[f64], plain: &mut [f64], ranked: &mut [f64]) -> Option<f64> {
         let (mut precision, mut plain_factor, mut ranked_factor) = (1.0, 0.0, 0.0);
         let mut complete = true;
         for (j, &x) in row.iter().enumerate() {
@@ -124,15 +171,27 @@ impl Landscape {
                 ranked_factor += share * ranked[j];
             }
         }
-        if !complete {
-            for (j, _) in row.iter().enumerate().filter(|(_, x)| x.is_nan()) {
-                plain[j] = self.loading[j] * plain_factor / precision;
-                ranked[j] = self.loading[j] * ranked_factor / precision;
-            }
+        if complete {
+            return None;
         }
+        for (j, _) in row.iter().enumerate().filter(|(_, x)| x.is_nan()) {
+            plain[j] = self.loading[j] * plain_factor / precision;
+            ranked[j] = self.loading[j] * ranked_factor / precision;
+        }
+        Some(precision)
     }
 
-    /// Directions in standardised units, each of unit variance over the items: guesses at the best weights that need no
+    /// What a missing normal score exceeds a bend by on average, given what is expected of it and what is known of the common factor.
+    pub(crate) fn expected_bend(&self, j: usize, expected: f64, known: f64, which: usize) -> f64 {
+        if self.scale[j] == 0.0 { 0.0 } else { expected_bend(expected, self.deviation(j, known), which) }
+    }
+
+    /// How far a missing score may be from what is expected of it, in standard units, given what is known of the common factor.
+    pub(crate) fn deviation(&self, j: usize, known: f64) -> f64 {
+        (self.noise[j] + self.loading[j] * self.loading[j] / known).sqrt()
+    }
+
+    /// Directions in standardised units, the plain mean of [`equal`](Self::equal) first, each of unit variance over the items: guesses at the best weights that need no
     /// label, each right in a world of its own.
     pub(crate) fn directions(&self) -> Vec<Vec<f64>> {
         let width = self.width();
@@ -158,7 +217,7 @@ impl Landscape {
             weights
         };
         let mut directions = vec![
-            equal.clone(),
+            self.votes(),
             own(&units),
             own(&means),
             own(&common),
@@ -216,9 +275,16 @@ pub(crate) fn bend(score: f64, which: usize) -> f64 {
     if which == 0 { score } else { (score - BENDS[which - 1]).max(0.0) }
 }
 
+/// The expectation of [`bend`] over a normal law with that mean and standard deviation, which is positive; for a bend, not the score itself.
+pub(crate) fn expected_bend(mean: f64, deviation: f64, which: usize) -> f64 {
+    let over = mean - BENDS[which - 1];
+    let units = over / deviation;
+    over * normal::cdf(units) + deviation * normal::pdf(units)
+}
+
 /// The mean slope of a block of features in normal score: the share of items beyond the bend.
 pub(crate) fn mean_slope(block: usize) -> f64 {
-    if block < 2 { 1.0 } else { crate::normal::cdf(-BENDS[block - 2]) }
+    if block < 2 { 1.0 } else { normal::cdf(-BENDS[block - 2]) }
 }
 
 /// Correlations times `1 - lambda`, lambda the share of their squares that chance explains (Schäfer and Strimmer 2005).
@@ -262,6 +328,8 @@ mod tests {
             loading,
             curves: vec![NormalScore::default(); 3],
             blocks: 1,
+            blanks: Vec::new(),
+            blanks_tell: false,
             neutral: None,
         };
         let mut features = Vec::new();
@@ -271,6 +339,49 @@ mod tests {
         let (c, a, b) = (0.48, 0.4, 0.3);
         let expected = ((a - b * c) * 1.0 + (b - a * c) * -0.5) / (1.0 - c * c);
         assert!((features[2] - expected).abs() < 1e-9, "{} {expected}", features[2]);
+    }
+
+    #[test]
+    fn the_bends_of_a_missing_score_are_averaged_over_what_it_may_be() {
+        for (mean, deviation) in [(0.0, 1.0), (-1.3, 0.4), (1.4, 0.7), (3.0, 0.1)] {
+            for which in [1, 2] {
+                // The middles of 10,000 equally likely parts of the law.
+                let part = |i: i32| mean + deviation * normal::quantile((f64::from(i) + 0.5) / 1e4);
+                let average = (0..10_000).map(|i| bend(part(i), which)).sum::<f64>() / 1e4;
+                let expected = expected_bend(mean, deviation, which);
+                assert!(
+                    (expected - average).abs() < 1e-4,
+                    "{mean} {deviation} {which}: {expected} {average}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn whether_a_score_is_missing_is_a_feature_where_some_are_and_some_are_not() {
+        let row = |i: u32| {
+            let x = f64::from(i * 7 % 50);
+            [x, if i.is_multiple_of(4) { f64::NAN } else { x + f64::from(i % 5) }, f64::NAN]
+        };
+        let table: Vec<f64> = (0..200).flat_map(row).collect();
+        let mut moments = Moments::new(3);
+        moments.observe(&crate::Scores::new(&table, 3).unwrap());
+        let rows = table.chunks_exact(3).map(|values| SampledRow {
+            values,
+            count: 1,
+            clock: 0,
+            tag: None,
+            weight: 1.0,
+        });
+        let landscape = Landscape::new(&moments, &rows, 2);
+        // A quarter is missing: one over the root of 1/4 times 3/4.
+        let size = 1.0 / 0.1875_f64.sqrt();
+        assert_eq!(landscape.blanks, [Blank { evaluator: 1, size }]);
+        let mut features = Vec::new();
+        landscape.features(&table[..3], &mut features);
+        assert_eq!((features.len(), features[6]), (7, size));
+        landscape.features(&table[3..6], &mut features);
+        assert_eq!((features.len(), features[6]), (7, 0.0));
     }
 
     /// An evaluator that never scores has no share in the common factor, and none that rounding leaves it either: its features

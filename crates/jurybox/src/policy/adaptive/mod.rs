@@ -13,22 +13,22 @@
 //!    marginal likelihood in closed form; the answer averages over all. Few labels: the guesses. Many: least squares.
 //! 4. **Levels** ([`levels`]), where asked for. Where rewards are yes and no, or up to five marks, values are probabilities
 //!    instead of straight lines, from logistic regressions and small trees; the prior is the same in kind.
-//! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, which makes
-//!    the value the posterior mean given what is there.
+//! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, and their bends by
+//!    theirs, which makes the value the posterior mean given what is there. Which scores are missing competes as features of its own.
 //! 6. **Context** ([`groups`]), where columns say which group an item belongs to: weights differ by group as far as the labels say so.
 //! 7. **Reviewers** ([`reviewers`]), where verdicts name them: severity is taken out and a verdict counts for what it tells, as far as
 //!    the verdicts show that reviewers differ.
 //!
 //! **Assumes** that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
 //! point the right way (prior odds of 49 to 1, which labels can overturn). One evaluator, useless, inverted, duplicated or
-//! constant ones, rewards of any sign and scale are ordinary. It sees interactions between evaluators only in levels, and
-//! scores missing *because* of what they would have been mislead it. Noise is taken as normal: under very heavy tails of
+//! constant ones, rewards of any sign and scale are ordinary. It sees interactions between evaluators only in levels. Noise is
+//! taken as normal: under very heavy tails of
 //! the reward single labels count for too much. Like every greedy learner it can, on few labels, settle on a second-best
 //! weighting that its own picks do not contradict; `draws` or `audit` pay to find out.
 //!
 //! **Merges** exactly: moments add, and the samples of rows, chosen by a hash, are the same however the rows were split.
-//! Beyond `sample` labelled rows, curves rest on the sample, straight lines on every label. With `forget=true` what was seen is
-//! filed by its time; states are brought to the later time, then added span by span.
+//! Beyond `sample` labelled rows, curves rest on the sample, straight lines on every label. What was seen is filed by its time, the
+//! more coarsely the older it is; states are brought to the later time, then added span by span.
 //!
 //! **In the paper:** nowhere; it uses Alg. 2's idea as one of its guesses, and folds the current round in first.
 //! **Costs** O(J) an item to value (O(J^2) and twenty trees where rewards have levels) and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
@@ -37,8 +37,10 @@
 //! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `levels` (whether rewards of few
 //! levels are fitted as such), `audit` and `slots` (the probability
 //! that a round explores, and places drawn at random then), `draws` (choose by one of so many posterior draws; inclusion
-//! probabilities are the exact average over them), `forget` (watch for drift), `tick` (how much time is one step).
+//! probabilities are the exact average over them), `forget` (whether what is older than a change is left out; alarms are raised in any
+//! case), `tick` (how much time counts as one).
 
+mod change;
 mod doubts;
 mod drift;
 mod explain;
@@ -47,30 +49,35 @@ mod landscape;
 mod least_squares;
 mod levels;
 mod model;
+mod near;
 mod options;
 mod phases;
 mod posterior;
 mod regression;
 mod reviewers;
+mod rewards;
 mod spread;
 mod state;
 mod tails;
+mod turn;
 mod uncertainty;
 
 pub use self::doubts::Doubt;
 pub use self::drift::{Alarm, Reading};
 use self::groups::Groups;
 use self::landscape::Landscape;
-use self::levels::Levels;
 use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
 use self::reviewers::{Corrected, Reviewers};
+use self::rewards::Label;
 use self::spread::Spread;
 use self::state::{Block, State};
+use self::turn::Turn;
 use super::{Entry, Exploration, Links, Needs, Policy};
 use crate::estimate::ladder::Ladder;
-use crate::estimate::{Joint, Sample, Statistic};
+use crate::estimate::pulse::Pulse;
+use crate::estimate::{Joint, Sample, SampledRow, Statistic};
 use crate::link::Link;
 use crate::pick::Example;
 use crate::reviewer::Reviewer;
@@ -83,10 +90,18 @@ pub(crate) struct Adaptive {
     options: Options,
     evaluators: usize,
     state: State,
-    empty: Box<Block>,
+    empty: Box<Empty>,
     row: Vec<f64>,
     /// Columns that are no scores, but say which group an item belongs to.
     contexts: Vec<usize>,
+}
+
+/// Nothing seen yet.
+#[derive(Debug, Clone)]
+struct Empty {
+    block: Block,
+    pulse: Pulse,
+    rows: Sample,
 }
 
 /// From so many examples on, the sample is shown all of them at once.
@@ -121,11 +136,18 @@ impl Policy for Adaptive {
     fn seat(_: &Entry, _: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         let sample = within("sample", options.sample.get(), 1 << 20)?;
         within("draws", options.draws, 1024)?;
-        let empty = Block::new(evaluators);
+        let empty = Empty {
+            block: Block::new(evaluators),
+            pulse: Pulse::new(evaluators),
+            rows: Sample::new(evaluators + 1, rewards::ROWS),
+        };
         Ok(Adaptive {
             evaluators,
             state: State {
-                ladder: Ladder::new(options.forget, empty.clone()),
+                ladder: Ladder::new(options.forget),
+                pulses: Ladder::new(true),
+                traces: Ladder::new(true),
+                turn: None,
                 unlabelled: Sample::new(evaluators, (sample / 2).max(2)),
                 labelled: Sample::new(evaluators + 1, sample),
             },
@@ -165,28 +187,29 @@ impl Policy for Adaptive {
         Renewal::Growth { eager: self.evaluators <= WIDE }
     }
 
-    /// A change that was not known then. It is looked for whenever a span of time has passed.
+    /// A change that was not known then, or of which more is known now. It is looked for after every so many rounds.
     fn has_news(&self, then: &Self) -> bool {
-        let known = |state: &State| {
-            let (first, _) = drift::search(&state.ladder, self.evaluators);
-            state.ladder.rungs()[first].start
-        };
-        let begins = |ladder: &Ladder<Block>| {
-            ladder.rungs().last().is_some_and(|open| open.value.pulse.rounds() <= 1.0)
-        };
-        self.options.forget && begins(&self.state.ladder) && known(&self.state) > known(&then.state)
+        if !self.options.forget || drift::rounds(&self.state.pulses) % LOOK != 0.0 {
+            return false;
+        }
+        let turned = |of: &Self| Turn::time(of.state.turn.as_ref());
+        let changed = drift::of_scores(&self.state.pulses, self.evaluators).0;
+        let since = changed.max(turned(self));
+        let after = |of: &Self| drift::rounds_since(&of.state.pulses, since);
+        turned(self) > turned(then) || since > 0 && after(self) > GROWN * after(then)
     }
 
     fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
         let time = self.time(at);
         let mut buffer = Vec::new();
         let scores = &self.without_groups(scores, &mut buffer);
-        let block = self.state.ladder.at(time, &self.empty);
-        block.scores.observe(scores);
-        if self.options.forget {
-            block.pulse.observe(scores);
+        self.state.ladder.at(time, &self.empty.block).scores.observe(scores);
+        self.state.pulses.at(time, &self.empty.pulse).observe(scores);
+        self.state.unlabelled.offer_all(scores.values(), self.filed(time));
+        if drift::rounds(&self.state.pulses) % LOOK_AT_REWARDS == 0.0 {
+            let found = Turn::of(self.glance_at_rewards());
+            self.state.turn = Turn::later(self.state.turn.take(), found);
         }
-        self.state.unlabelled.offer_all(scores.values(), time);
         true
     }
 
@@ -203,13 +226,17 @@ impl Policy for Adaptive {
         self.row.clear();
         self.row.extend_from_slice(example.scores);
         self.row.push(example.reward);
+        let filed = self.filed(time);
         match reviewer {
-            Some(reviewer) => self.state.labelled.offer_tagged(&mut self.row, reviewer.code(), time),
-            None => self.state.labelled.offer(&self.row, time),
+            Some(reviewer) => self.state.labelled.offer_tagged(&mut self.row, reviewer.code(), filed),
+            None => self.state.labelled.offer(&self.row, filed),
         }
-        let block = self.state.ladder.at(time, &self.empty);
+        // A row of no group has a gap too: the fit reads it from the sample, and must not meet it twice.
+        let complete = self.row.iter().all(|x| !x.is_nan());
         self.contexts.iter().for_each(|&column| self.row[column] = 0.0);
-        if self.row.iter().all(|x| !x.is_nan()) {
+        self.state.traces.at(time, &self.empty.rows).offer_of_its_time(&self.row, time);
+        let block = self.state.ladder.at(time, &self.empty.block);
+        if complete {
             block.labelled.add(&self.row, 1.0);
         }
         true
@@ -231,8 +258,13 @@ impl Policy for Adaptive {
             }
         }
         let time = self.time(at);
-        self.state.labelled.offer_all(&rows, time);
-        let block = self.state.ladder.at(time, &self.empty);
+        if rows.is_empty() {
+            return (examples.len() as u64, 0);
+        }
+        self.state.labelled.offer_all(&rows, self.filed(time));
+        let traces = self.state.traces.at(time, &self.empty.rows);
+        rows.chunks_exact(width).for_each(|row| traces.offer_of_its_time(row, time));
+        let block = self.state.ladder.at(time, &self.empty.block);
         for row in rows.chunks_exact(width).filter(|row| row.iter().all(|x| !x.is_nan())) {
             block.labelled.add(row, 1.0);
         }
@@ -248,22 +280,68 @@ impl Policy for Adaptive {
 
     /// Fits what the present still resembles.
     fn fit(&self, into: &mut Posterior) {
-        let ladder = &self.state.ladder;
-        let (first, mut alarms) = drift::search(ladder, self.evaluators);
-        alarms.iter_mut().for_each(|alarm| alarm.since = alarm.since.saturating_mul(self.options.tick.get()));
-        let since = if first == 0 { 0 } else { ladder.rungs()[first].start };
-        let mut whole = Block::new(self.evaluators);
-        for rung in &ladder.rungs()[first..] {
-            whole.merge(&rung.value);
+        let (changed, mut alarms) = drift::of_scores(&self.state.pulses, self.evaluators);
+        let turned = Turn::time(self.state.turn.as_ref());
+        alarms.extend(self.state.turn.iter().flat_map(Turn::alarms).cloned());
+        let (since, mut labels_since) =
+            if self.options.forget { (changed, changed.max(turned)) } else { (0, 0) };
+        let mut model = self.model(since, labels_since);
+        let (found, of_rewards) = self.watch_rewards(&model, changed.max(turned));
+        alarms.extend(of_rewards);
+        if self.options.forget && found > labels_since {
+            labels_since = found;
+            model = self.model(since, labels_since);
         }
-        let unlabelled = self.state.unlabelled.rows().filter(|row| row.clock >= since);
-        let labelled = self.state.labelled.rows().filter(|row| row.clock >= since);
+        let tick = self.options.tick.get();
+        for alarm in &mut alarms {
+            (alarm.since, alarm.until) = (alarm.since.saturating_mul(tick), alarm.until.saturating_mul(tick));
+        }
+        let doubts = doubts::of(&model, self.labelled(labels_since));
+        into.set(model, alarms, doubts);
+    }
+}
+
+/// Rounds between two looks for news, and for news of rewards.
+const LOOK: f64 = 8.0;
+const LOOK_AT_REWARDS: f64 = 16.0;
+/// What came after a change is fitted again when it has grown by a tenth: how much came before does not count.
+const GROWN: f64 = 1.1;
+
+impl Adaptive {
+    /// The step of the clock that a time belongs to.
+    fn time(&self, at: u64) -> u64 {
+        at / self.options.tick.get()
+    }
+
+    /// The time by which a row of the samples can be left out; all are alike where nothing is.
+    fn filed(&self, time: u64) -> u64 {
+        if self.options.forget { time } else { 0 }
+    }
+
+    /// Labelled rows of the sample, from a time on.
+    fn labelled(&self, since: u64) -> impl Iterator<Item = SampledRow<'_>> + Clone {
+        self.state.labelled.rows().filter(move |row| row.clock >= since)
+    }
+
+    /// The model of the scores seen from a time on, and of the labels from one that is no earlier.
+    fn model(&self, scores_since: u64, labels_since: u64) -> Model {
+        let mut whole = Block::new(self.evaluators);
+        for rung in self.state.ladder.rungs() {
+            if rung.first >= scores_since {
+                whole.scores.merge(&rung.value.scores);
+            }
+            if rung.first >= labels_since {
+                whole.labelled.merge(&rung.value.labelled);
+            }
+        }
+        let unlabelled = self.state.unlabelled.rows().filter(|row| row.clock >= scores_since);
         let blocks = match self.options.curve {
             Curve::Linear => 1,
             Curve::Ranks => 2,
             Curve::Spline => 4,
         };
         let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
+        let labelled = self.labelled(labels_since);
         let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
         model.spread = Spread::of(&model, labelled.clone());
         let mut reviewers = Reviewers::of(&model, labelled.clone());
@@ -277,28 +355,32 @@ impl Policy for Adaptive {
                 reviewers = Reviewers::of(&model, labelled.clone());
             }
         }
+        model.reviewers = reviewers;
+        let on_levels = corrected.as_ref().and_then(|rows| {
+            let levels =
+                levels::levels_of(labelled.clone().map(|row| (row.values[self.evaluators], row.weight)));
+            levels.map(|levels| rows.on_levels(&levels))
+        });
+        if let Some(rows) = &on_levels {
+            // Rewards that are to come are levels, which corrected ones lie between.
+            model.spread = Spread::of(&model, rows.rows());
+        }
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
-            model.levels = match &corrected {
-                Some(rows) => levels::levels_of(&labelled, self.evaluators).and_then(|levels| {
-                    let rows = rows.on_levels(&levels);
-                    Levels::fit(&model.landscape, rows.rows(), unlabelled, model.labels)
-                }),
-                None => Levels::fit(&model.landscape, labelled.clone(), unlabelled, model.labels),
-            };
+            match (&corrected, &on_levels) {
+                (None, _) => model.fit_levels(labelled.clone(), unlabelled),
+                (_, Some(rows)) => model.fit_levels(rows.rows(), unlabelled),
+                (Some(_), None) => {}
+            }
         }
         model.groups = match &corrected {
             Some(rows) => Groups::of(&model, &self.contexts, rows.rows()),
-            None => Groups::of(&model, &self.contexts, labelled.clone()),
+            None => Groups::of(&model, &self.contexts, labelled),
         };
-        let doubts = doubts::of(&model, labelled);
-        model.reviewers = reviewers;
-        into.set(model, alarms, doubts);
+        model
     }
-}
 
-impl Adaptive {
     /// The scores, and nothing of the groups: their columns never vary, as those of evaluators that say nothing.
     fn without_groups<'a>(&self, scores: &Scores<'a>, buffer: &'a mut Vec<f64>) -> Scores<'a> {
         if self.contexts.is_empty() {
@@ -312,8 +394,33 @@ impl Adaptive {
         Scores::trusted(buffer, self.evaluators, complete)
     }
 
-    /// The step of the clock that a time belongs to; the clock stands still where time is not kept.
-    fn time(&self, at: u64) -> u64 {
-        if self.options.forget { at / self.options.tick.get() } else { 0 }
+    /// Whether rewards mean what they meant, by a model of what was seen from a time on.
+    fn watch_rewards(&self, model: &Model, since: u64) -> (u64, Vec<Alarm>) {
+        let rows = self.traced(since);
+        let table: Vec<f64> = rows.iter().flat_map(|row| &row.values[..self.evaluators]).copied().collect();
+        let complete = !table.iter().any(|x| x.is_nan());
+        let mut values = Vec::new();
+        model.shared_values(&Scores::trusted(&table, self.evaluators, complete), &mut values);
+        let labels = rows.iter().zip(values).map(|(row, value)| Label::of(row, value));
+        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + model.labels)
+    }
+
+    /// The same as far as can be told without a fit, after the last change that is known.
+    fn glance_at_rewards(&self) -> (u64, Vec<Alarm>) {
+        let since = drift::of_scores(&self.state.pulses, self.evaluators).0;
+        let since = since.max(Turn::time(self.state.turn.as_ref()));
+        let mut joint = Joint::new(self.evaluators + 1);
+        let rungs = self.state.ladder.rungs().iter().filter(|rung| rung.first >= self.filed(since));
+        rungs.for_each(|rung| joint.merge(&rung.value.labelled));
+        let Some(value) = rewards::roughly(&joint) else { return (0, Vec::new()) };
+        let rows = self.traced(since);
+        let labels = rows.iter().map(|row| Label::of(row, value(&row.values[..self.evaluators])));
+        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + joint.weight())
+    }
+
+    /// Labelled rows of each span of time, from a time on.
+    fn traced(&self, since: u64) -> Vec<SampledRow<'_>> {
+        let rows = self.state.traces.rungs().iter().flat_map(|rung| rung.value.rows());
+        rows.filter(|row| row.clock >= since).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! The fitted model: from a state's statistics to a value for each item.
 //!
 //! Sets of features compete: standardised scores, normal scores, both, and with `curve=spline` bends of the normal
-//! scores too. The evidence weighs them.
+//! scores too; where scores are missing, all of these, and which ones are missing. The evidence weighs them.
 //!
 //! Moments of the standardised scores are known from *every* label; those of the normal scores, whose scale is still
 //! being learnt, only from the sample of labelled rows. The two are joined as in two-phase sampling (see [`phases`]):
@@ -32,6 +32,9 @@ use std::sync::Arc;
 
 /// A feature set that the evidence gives less than this is left out.
 const LEAST_SHARE: f64 = 1e-3;
+
+/// It matters which scores are missing where the feature set that says so has this share of the evidence.
+const TOLD: f64 = 0.5;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
@@ -77,17 +80,17 @@ impl Model {
     ) -> Self {
         let width = landscape.width();
         let sets = trial::sets(&landscape, labelled.clone());
-        let blocks = sets.iter().map(|(set, _)| set.end / width).max().unwrap_or(1);
+        let features = sets.iter().map(|(set, _)| set.end).max().unwrap_or(width);
         if let Some(range) = tails::range(&landscape, &labelled) {
             // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
-            let uncut = phases::sampled(&landscape, 1, labelled.clone(), trial::UNCUT);
+            let uncut = phases::sampled(&landscape, width, labelled.clone(), trial::UNCUT);
             let alone = LeastSquares::of(&uncut.joint_of(width), &uncut);
-            let sampled = phases::sampled(&landscape, blocks, labelled, range);
+            let sampled = phases::sampled(&landscape, features, labelled, range);
             return Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
         }
         let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
         let known = complete.weight() + incomplete.map(|row| row.weight).sum::<f64>();
-        let sampled = phases::sampled(&landscape, blocks, labelled.clone(), trial::UNCUT);
+        let sampled = phases::sampled(&landscape, features, labelled.clone(), trial::UNCUT);
         if known > sampled.weight() {
             let linear = phases::linear(&landscape, labelled, complete);
             let alone = LeastSquares::of(&linear, &sampled);
@@ -98,7 +101,8 @@ impl Model {
         Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone)
     }
 
-    fn of(landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples, alone: LeastSquares) -> Self {
+    fn of(mut landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples, alone: LeastSquares) -> Self {
+        landscape.blanks_tell = false; // whatever an earlier fit found
         let features = landscape.features_len();
         let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
         let regressions = Regression::fit_each(examples, sets);
@@ -131,6 +135,7 @@ impl Model {
                 centre -= w * examples.mean(feature);
             }
             model.intercept += share * centre;
+            model.landscape.blanks_tell |= keep.end > model.landscape.in_blocks() && share >= TOLD;
             model.parts.push(Part { share, keep, regression });
         }
         model.tabulate();
@@ -138,22 +143,40 @@ impl Model {
     }
 
     fn tabulate(&mut self) {
-        let curved = self.weights[self.landscape.width()..].iter().any(|&w| w != 0.0);
+        let (width, in_blocks) = (self.landscape.width(), self.landscape.in_blocks());
+        let curved = self.weights[width..in_blocks].iter().any(|&w| w != 0.0);
         self.tables = curved.then(|| Arc::new(Tables::new(&self.landscape, &self.weights)));
+    }
+
+    /// Has the value go by levels too, where the rewards of labelled rows (scores, then the reward) are levels.
+    pub(super) fn fit_levels<'a, 'b>(
+        &mut self,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+        unlabelled: impl Iterator<Item = SampledRow<'b>>,
+    ) {
+        self.levels = Levels::fit(self, labelled.clone(), unlabelled);
+        if let Some(levels) = &mut self.levels {
+            levels.look_back(&self.landscape, labelled);
+        }
     }
 
     /// The expected reward of each item.
     pub(crate) fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
+        self.shared_values(scores, out);
+        if !self.groups.is_none() {
+            let each = out.iter_mut().zip(scores.rows());
+            each.for_each(|(value, row)| *value = self.groups.value(self, row, *value));
+        }
+    }
+
+    /// The same by what all groups share.
+    pub(super) fn shared_values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         match &self.levels {
             Some(levels) if levels.is_all() => out.resize(scores.items(), 0.0),
             _ => self.line_values(scores, out),
         }
         if let Some(levels) = &self.levels {
             levels.values(&self.landscape, scores, out);
-        }
-        if !self.groups.is_none() {
-            let each = out.iter_mut().zip(scores.rows());
-            each.for_each(|(value, row)| *value = self.groups.value(self, row, *value));
         }
     }
 
@@ -219,7 +242,19 @@ impl Model {
                 sum += self.weights[j] * standard;
             }
         }
-        sum + missing * factor / precision
+        sum + missing * factor / precision + self.blank_weights(row).sum::<f64>()
+    }
+
+    /// What it adds to the value that scores are missing, for each of them.
+    pub(super) fn blank_weights(&self, row: &[f64]) -> impl Iterator<Item = f64> {
+        let blanks = self.landscape.blanks.iter().zip(&self.weights[self.landscape.in_blocks()..]);
+        blanks.filter(|(blank, _)| row[blank.evaluator].is_nan()).map(|(blank, weight)| blank.size * weight)
+    }
+
+    /// How sure it is that the value bends with the scores: the share of the sets of features that have bends.
+    pub(super) fn bent(&self) -> f64 {
+        let bends = |part: &&Part| part.keep.len() > 2 * self.landscape.width();
+        self.parts.iter().filter(bends).map(|part| part.share).sum()
     }
 
     /// The mean effect of an evaluator on the value, per standard deviation of its score.
@@ -245,7 +280,7 @@ impl Model {
     /// The features of an evaluator, each with its mean slope in normal score.
     pub(crate) fn effect(&self, j: usize) -> impl Iterator<Item = (usize, f64)> + Clone {
         let width = self.landscape.width();
-        (0..self.weights.len() / width).map(move |block| (block * width + j, landscape::mean_slope(block)))
+        (0..self.landscape.blocks).map(move |block| (block * width + j, landscape::mean_slope(block)))
     }
 
     /// Draws weights to choose by.

@@ -16,9 +16,9 @@ pub(crate) struct Options {
     pub(super) slots: Count,
     /// How many sets of weights are drawn from the posterior to choose by; 0 chooses by the mean.
     pub(super) draws: u64,
-    /// Whether to watch for drift and forget what no longer holds.
+    /// Whether to forget what no longer holds when something has changed.
     pub(super) forget: bool,
-    /// How much of the caller's time is one step of the clock.
+    /// How much of the caller's time counts as one.
     pub(super) tick: Count,
     /// How bent the relation of a score to the reward may be.
     pub(super) curve: Curve,
@@ -55,9 +55,9 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     OptionEntry {
         name: "forget",
         kind: OptionKind::Flag,
-        default: "false",
+        default: "true",
         range: "true, false",
-        help: "watch for drift, raise alarms, and leave out what no longer holds",
+        help: "leave out what is older than a change; alarms are raised in any case",
         without: &[],
     },
     OptionEntry {
@@ -65,7 +65,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         kind: OptionKind::Count,
         default: "1",
         range: "from 1 on",
-        help: "how much time is one step of the clock: 1 for round numbers, 3600 for an hour in seconds",
+        help: "how much time counts as one; nothing need be said: round numbers, seconds and microseconds all do",
         without: &[],
     },
     OptionEntry {
@@ -79,7 +79,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     OptionEntry {
         name: "levels",
         kind: OptionKind::Flag,
-        default: "false",
+        default: "true",
         range: "true, false",
         help: "fit yes and no, and up to five marks, by probabilities instead of straight lines",
         without: &[],
@@ -113,10 +113,10 @@ impl Default for Options {
             audit: Probability::try_from(0.0).expect("a probability"),
             slots: count(1),
             draws: 0,
-            forget: false,
+            forget: true,
             tick: count(1),
             curve: Curve::Spline,
-            levels: false,
+            levels: true,
         }
     }
 }

@@ -5,21 +5,21 @@ use super::regression::Rows;
 use crate::estimate::{Joint, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 
-/// The sampled rows' features, so many blocks of them, and rewards, these cut to a range.
+/// The sampled rows' features, the first so many of them, and rewards, these cut to a range.
 pub(super) fn sampled<'a>(
     landscape: &Landscape,
-    blocks: usize,
+    features: usize,
     labelled: impl Iterator<Item = SampledRow<'a>>,
     (low, high): (f64, f64),
 ) -> Rows {
     let width = landscape.width();
     let (mut table, mut counts) = (Vec::new(), Vec::new());
     for row in labelled {
-        landscape.add_features(&row.values[..width], blocks, &mut table);
+        landscape.add_features(&row.values[..width], features, &mut table);
         counts.push(row.weight);
         table.push(row.values[width].clamp(low, high));
     }
-    Rows::new(table, blocks * width + 1, counts)
+    Rows::new(table, features + 1, counts)
 }
 
 /// Moments of the standardised scores and rewards: every complete row, and the incomplete ones of the sample.
@@ -33,10 +33,10 @@ pub(super) fn linear<'a>(
     shift.push(0.0);
     scale.push(1.0);
     let mut joint = complete.standardised(&shift, &scale);
-    let mut features = Vec::with_capacity(landscape.features_len() + 1);
+    let mut features = Vec::with_capacity(2 * width + 1);
     for row in labelled.filter(|row| row.values[..width].iter().any(|x| x.is_nan())) {
-        landscape.features(&row.values[..width], &mut features);
-        features.truncate(width);
+        features.clear();
+        landscape.add_features(&row.values[..width], width, &mut features);
         features.push(row.values[width]);
         joint.add(&features, row.weight);
     }

@@ -136,9 +136,8 @@ impl Rank for Posterior {
         let uncertainty = self.uncertainty(model);
         let reach = uncertainty.reach(model, level);
         let one = |row: &[f64]| {
-            let Interval { mean, low, high } = uncertainty.predict(model, row, level, reach);
-            let moved = model.groups.value(model, row, mean) - mean;
-            Interval { mean: mean + moved, low: low + moved, high: high + moved }
+            let shared = uncertainty.predict(model, row, level, reach);
+            model.groups.moved(model, row, shared)
         };
         Some(scores.rows().map(one).collect())
     }

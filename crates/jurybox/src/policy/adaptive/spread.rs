@@ -4,23 +4,32 @@
 //! are all but certain for most items, and wide open for the best, which are those that people look at. So it is measured how far the
 //! rewards of the labelled rows were off, by what was expected of them; where few are near, the one number counts.
 
+use super::levels::{MOST_LEVELS, levels_of};
 use super::model::Model;
+use super::near::Near;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
 
-/// So many labelled rows, those of the nearest expectations, say how far rewards are off: a quarter of them all within these bounds.
-const NEAREST: (usize, usize) = (8, 40);
-/// For so many more the regression's own noise counts.
+/// For so many more rows than those near by the regression's own noise counts.
 const PRIOR: f64 = 5.0;
+/// Where rewards that were met are at an end, the line may fall so much more beyond them, times what it falls.
+const STEEPER: f64 = 2.0;
+
+/// The best marks are met within so many labels for each that was.
+const SOON: f64 = 10.0;
 
 /// How far off rewards were, by what was expected of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spread {
-    /// What was expected, ascending.
-    expected: Vec<f64>,
-    /// The squares of how far off the rewards were, summed up to each row; and how often they were seen.
-    squares: Vec<f64>,
-    counts: Vec<f64>,
+    near: Near,
+    /// Summed up to each row: how often it was seen, its rewards, and the squares of how far off these were.
+    sums: Vec<[f64; 3]>,
+    /// The values that rewards take, ascending, where they are few.
+    levels: Vec<f64>,
+    /// The skewness of how far rewards were off.
+    skewness: f64,
+    /// The variance that missing scores left in the values of the rows on average: part of the noise that was seen.
+    pub(super) unseen: f64,
 }
 
 impl Spread {
@@ -31,43 +40,82 @@ impl Spread {
         labelled.clone().for_each(|row| scores.extend_from_slice(&row.values[..width]));
         let complete = scores.iter().all(|score| !score.is_nan());
         model.values(&Scores::trusted(&scores, width, complete), &mut values);
-        let off = values.iter().zip(labelled).map(|(&value, row)| {
-            let (off, count) = (row.values[width] - value, row.weight);
-            (value, count * off * off, count)
+        let rewards = || labelled.clone().map(|row| (row.values[width], row.weight));
+        let of_each = values.iter().zip(rewards()).map(|(&value, (reward, count))| {
+            (value, [count, count * reward, count * (reward - value).powi(2)])
         });
-        let mut rows: Vec<(f64, f64, f64)> = off.collect();
-        rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let mut spread = Spread::default();
-        let (mut squares, mut counts) = (0.0, 0.0);
-        for (expected, square, count) in rows {
-            (squares, counts) = (squares + square, counts + count);
-            spread.expected.push(expected);
-            spread.squares.push(squares);
-            spread.counts.push(counts);
+        let (near, sums) = Near::of(of_each.collect());
+        let levels = levels_of(rewards()).unwrap_or_default();
+        let (mut cubes, mut unseen) = (0.0, 0.0);
+        for (value, row) in values.iter().zip(labelled) {
+            cubes += row.weight * (row.values[width] - value).powi(3);
+            unseen += if complete { 0.0 } else { row.weight * model.unseen(&row.values[..width]) };
         }
-        spread
+        let [count, _, squares] = sums.last().copied().unwrap_or([1.0, 0.0, 0.0]);
+        let skewness = if squares > 0.0 { cubes / count / (squares / count).powf(1.5) } else { 0.0 };
+        Spread { near, sums, levels, skewness, unseen: unseen / count }
     }
 
     /// The variance of a reward around its expectation, as a multiple of what it is on average.
     pub(super) fn at(&self, expected: f64) -> f64 {
-        let rows = self.expected.len();
-        let (Some(&squares), Some(&counts)) = (self.squares.last(), self.counts.last()) else { return 1.0 };
+        let Some(&[counts, _, squares]) = self.sums.last() else { return 1.0 };
         if squares <= 0.0 {
             return 1.0;
         }
-        let nearest = (rows / 4).clamp(NEAREST.0, NEAREST.1);
-        let place = self.expected.partition_point(|&other| other < expected);
-        let from = place.saturating_sub(nearest / 2).min(rows.saturating_sub(nearest));
-        let to = rows.min(from + nearest);
-        let within = |sums: &[f64]| sums[to - 1] - if from == 0 { 0.0 } else { sums[from - 1] };
-        (PRIOR + within(&self.squares) * counts / squares) / (PRIOR + within(&self.counts))
+        let [own_counts, _, own_squares] = self.near.sum(&self.sums, expected);
+        (PRIOR + own_squares * counts / squares) / (PRIOR + own_counts)
     }
 
-    /// How far an expectation is beyond those of all labelled rows. Nothing says that the line goes on there.
-    pub(super) fn beyond(&self, expected: f64) -> f64 {
-        match (self.expected.first(), self.expected.last()) {
-            (Some(lowest), Some(highest)) => (lowest - expected).max(expected - highest).max(0.0),
-            _ => 0.0,
+    /// How far it is from an expectation to the mean reward of the nearest labelled rows, where it is below or above nearly all of
+    /// theirs; nothing where it is not.
+    pub(super) fn back(&self, expected: f64) -> f64 {
+        if !self.near.is_beyond(expected) {
+            return 0.0;
         }
+        let [counts, rewards, _] = self.near.sum(&self.sums, expected);
+        rewards / counts - expected
+    }
+
+    /// How much further than the line an expectation may be from rewards that were met, the mean of which is so far back, as a multiple of that. Where
+    /// rewards have an end that many of those looked at are at, which skews them, these tell little of how they fall elsewhere.
+    pub(super) fn steeper(&self, back: f64) -> f64 {
+        let to_an_end = if back > 0.0 { -self.skewness } else { self.skewness };
+        let labels = self.sums.last().map_or(1.0, |sums| sums[0]);
+        let by_chance = 2.0 * (6.0 / labels).sqrt();
+        let marks = self.on_scale(0.0).is_some();
+        STEEPER * if marks { 1.0 } else { (to_an_end - by_chance).clamp(0.0, 1.0) }
+    }
+
+    /// Where rewards have few levels: an interval whose ends between two of them go to the nearer one, and that goes on to the first of them
+    /// where it ends below them all or begins above.
+    pub(super) fn at_levels(&self, low: f64, high: f64) -> (f64, f64) {
+        let (Some(&lowest), Some(&highest)) = (self.levels.first(), self.levels.last()) else {
+            return (low, high);
+        };
+        let nearest = |end: f64| {
+            let above = self.levels.partition_point(|&level| level < end);
+            match (above.checked_sub(1).map(|below| self.levels[below]), self.levels.get(above)) {
+                (Some(below), Some(&above)) if end - below < above - end => below,
+                (Some(_), Some(&above)) => above,
+                _ => end,
+            }
+        };
+        (nearest(low).min(highest), nearest(high).max(lowest))
+    }
+
+    /// Where rewards have levels of which some may not have been met, what an end of an interval that may reach them is on their scale. Marks are at most five,
+    /// as far apart as those that were met, and begin at 0 or 1 if these do; the best of them are met soon. Yes and no, or other shares of one, are all there is.
+    pub(super) fn on_scale(&self, end: f64) -> Option<f64> {
+        let (&lowest, &highest) = (self.levels.first()?, self.levels.last()?);
+        let (met, shares) = (self.levels.len(), lowest >= 0.0 && highest <= 1.0);
+        if shares || !(2..MOST_LEVELS).contains(&met) {
+            return None;
+        }
+        let gap = (highest - lowest) / (met - 1) as f64;
+        let more = (MOST_LEVELS - met) as f64;
+        let below = if lowest == 0.0 || lowest == 1.0 { 0.0 } else { more };
+        let soon = SOON * met as f64;
+        let above = if self.sums.last().is_some_and(|sums| sums[0] >= soon) { 0.0 } else { more };
+        Some(lowest + gap * ((end - lowest) / gap).round().clamp(-below, (met - 1) as f64 + above))
     }
 }

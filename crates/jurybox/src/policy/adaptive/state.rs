@@ -1,13 +1,21 @@
-//! All that `adaptive` has learnt: moments along time, and two samples.
+//! All that `adaptive` has learnt: moments and readings along time, and samples.
 
+use super::drift::Pulses;
+use super::rewards::Traces;
+use super::turn::Turn;
 use crate::estimate::ladder::Ladder;
-use crate::estimate::pulse::Pulse;
 use crate::estimate::{Joint, Moments, Sample, Statistic};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
-    pub(super) ladder: Ladder<Block>,
+    /// Coarser than what drift is seen by: these are large, and what they lose at a change is at most a third of what came since.
+    pub(super) ladder: Ladder<Block, 4>,
+    /// By which it is seen that evaluators change.
+    pub(super) pulses: Pulses,
+    /// By which it is seen that rewards do.
+    pub(super) traces: Traces,
+    pub(super) turn: Option<Turn>,
     pub(super) unlabelled: Sample,
     /// Scores, then the reward.
     pub(super) labelled: Sample,
@@ -19,17 +27,11 @@ pub(crate) struct Block {
     pub(super) scores: Moments,
     /// Complete rows with their rewards.
     pub(super) labelled: Joint,
-    /// Readings by which drift is seen; empty unless that is asked for.
-    pub(super) pulse: Pulse,
 }
 
 impl Block {
     pub(super) fn new(evaluators: usize) -> Self {
-        Block {
-            scores: Moments::new(evaluators),
-            labelled: Joint::new(evaluators + 1),
-            pulse: Pulse::new(evaluators),
-        }
+        Block { scores: Moments::new(evaluators), labelled: Joint::new(evaluators + 1) }
     }
 }
 
@@ -37,46 +39,55 @@ impl Statistic for Block {
     fn merge(&mut self, other: &Self) {
         self.scores.merge(&other.scores);
         self.labelled.merge(&other.labelled);
-        self.pulse.merge(&other.pulse);
     }
 
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
         Block {
             scores: self.scores.reseated(columns),
             labelled: self.labelled.reseated(&with_reward(columns, self.scores.evaluators())),
-            pulse: self.pulse.reseated(columns),
         }
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
-        self.scores.is_sound(evaluators)
-            && self.labelled.is_sound(evaluators + 1)
-            && self.pulse.is_sound(evaluators)
+        self.scores.is_sound(evaluators) && self.labelled.is_sound(evaluators + 1)
     }
 }
 
 impl Statistic for State {
     fn merge(&mut self, other: &Self) {
-        let empty = Block::new(self.evaluators());
-        self.ladder.merge(&other.ladder, &empty);
+        self.ladder.merge(&other.ladder);
+        self.pulses.merge(&other.pulses);
+        self.traces.merge(&other.traces);
+        self.turn = Turn::later(self.turn.take(), other.turn.clone());
         self.unlabelled.merge(&other.unlabelled);
         self.labelled.merge(&other.labelled);
     }
 
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
+        let labelled = with_reward(columns, self.unlabelled.width());
         State {
             ladder: self.ladder.map(|block| block.reseated(columns)),
+            pulses: self.pulses.map(|pulse| pulse.reseated(columns)),
+            traces: self.traces.map(|rows| rows.reseated(&labelled)),
+            turn: self.turn.clone(),
             unlabelled: self.unlabelled.reseated(columns),
-            labelled: self.labelled.reseated(&with_reward(columns, self.evaluators())),
+            labelled: self.labelled.reseated(&labelled),
         }
     }
 
     fn is_sound(&self, evaluators: usize) -> bool {
+        // A score may be missing from a row; the reward that makes it an example may not.
+        let judged = |sample: &Sample| {
+            sample.rows().all(|row| row.values.last().is_some_and(|reward| !reward.is_nan()))
+        };
         self.ladder.is_sound(evaluators)
+            && self.pulses.is_sound(evaluators)
+            && self.traces.is_sound(evaluators + 1)
+            && self.traces.rungs().iter().all(|rung| judged(&rung.value))
+            && self.turn.as_ref().is_none_or(Turn::is_sound)
             && self.unlabelled.is_sound(evaluators)
             && self.labelled.is_sound(evaluators + 1)
-            // A score may be missing from a row; the reward that makes it an example may not.
-            && self.labelled.rows().all(|row| row.values.last().is_some_and(|reward| !reward.is_nan()))
+            && judged(&self.labelled)
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {
@@ -89,10 +100,4 @@ impl Statistic for State {
 /// The same columns, and the reward after the last one.
 fn with_reward(columns: &[Option<usize>], evaluators: usize) -> Vec<Option<usize>> {
     columns.iter().copied().chain([Some(evaluators)]).collect()
-}
-
-impl State {
-    fn evaluators(&self) -> usize {
-        self.ladder.rungs()[0].value.scores.evaluators()
-    }
 }

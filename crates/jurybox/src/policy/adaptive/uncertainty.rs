@@ -1,9 +1,15 @@
 //! How sure the model is of each item's reward.
 
 use super::model::Model;
+use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
 use crate::toolbox::{GOLDEN, Interval, scatter, student_quantile};
+
+/// So much of the noise is there whatever scores an item has.
+const LEAST_NOISE: f64 = 0.25;
+/// What rounding may leave of the distance between equal rewards, in units of their mean.
+const ROUNDING: f64 = 1e-12;
 
 /// Second moments of what is not known.
 #[derive(Debug, Clone)]
@@ -41,10 +47,23 @@ impl Uncertainty {
     /// How many standard deviations an interval reaches: the noise is known no better than from so many rewards. One by itself says
     /// nothing of how far they lie apart, and nor do several that are all the same.
     pub(crate) fn reach(&self, model: &Model, level: f64) -> f64 {
-        if model.labels < 2.0 || self.noise <= 0.0 {
+        if model.labels < 2.0 || self.rewards_are_alike(model) {
             return f64::INFINITY;
         }
         student_quantile(0.5 + 0.5 * level, model.labels - 1.0)
+    }
+
+    /// Whether neither noise nor any feature moves a reward from their mean by more than rounding does. (Noise alone would not tell:
+    /// rewards that lie on a line have none, and those that are all alike have what the rounding of their mean leaves.) Where there is
+    /// not even that, the regression has no unit to go by: it takes 1, and knows of noise what its prior says.
+    fn rewards_are_alike(&self, model: &Model) -> bool {
+        let by_prior_alone = 1.0 / (model.labels + 1.0);
+        if self.noise <= 0.0 || (self.noise / by_prior_alone - 1.0).abs() <= ROUNDING {
+            return true;
+        }
+        let mean = model.intercept + dot(&model.weights, &model.centre);
+        let moved = self.noise.sqrt() + model.weights.iter().map(|w| w.abs()).sum::<f64>();
+        moved <= ROUNDING * mean.abs()
     }
 
     /// Where the reward of an item will lie at a level, as many standard deviations to both sides as that reaches.
@@ -56,16 +75,23 @@ impl Uncertainty {
         if reach == f64::INFINITY {
             return Interval::around(mean, reach);
         }
-        let mut variance = self.noise * (model.spread.at(mean) + 1.0 / model.labels) + model.unseen(row);
-        variance += model.spread.beyond(mean).powi(2);
+        // What missing scores hide of an item on average is in the noise already.
+        let noise = self.noise * model.spread.at(mean);
+        let hidden = model.unseen(row) - model.spread.unseen;
+        let mut variance = (noise + hidden).max(LEAST_NOISE * noise) + self.noise / model.labels;
         for i in 0..n {
             for j in 0..n {
                 variance += off[i] * self.covariance[i * n + j] * off[j];
             }
         }
-        let by_lines = Interval::around(mean, reach * variance.max(0.0).sqrt());
+        let back = model.spread.back(mean);
+        let (mut low, high) = either_way(level, reach, variance.max(0.0).sqrt(), back.abs());
+        low += model.spread.steeper(back) * back.abs();
+        let (low, high) = if back < 0.0 { (mean - high, mean + low) } else { (mean - low, mean + high) };
+        let (low, high) = model.spread.at_levels(low, high);
+        let by_lines = Interval { mean, low: low.min(mean), high: high.max(mean) };
         match &model.levels {
-            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level),
+            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level, &model.spread),
             None => by_lines,
         }
     }
@@ -98,5 +124,82 @@ impl Uncertainty {
                 draw
             })
             .collect()
+    }
+}
+
+/// How far an interval reaches from the expectation of an item that is unlike all that was looked at, away from these and towards them. As likely
+/// as not the line goes on, and as likely as not rewards stay what they were at its end, which is `back` away: an interval holds as
+/// much of both laws together as of one where they are the same.
+fn either_way(level: f64, reach: f64, deviation: f64, back: f64) -> (f64, f64) {
+    let half = reach * deviation;
+    if back <= 0.0 || half <= 0.0 {
+        return (half, half + back);
+    }
+    // In units in which an interval of one law reaches as far as a normal one.
+    let both_sides = normal::quantile(0.5 + 0.5 * level);
+    let unit = half / both_sides;
+    let apart = back / unit;
+    // The probability within grows with the reach, and at both of these it is known to be too small and too large.
+    let (mut too_short, mut too_long) = (-0.5 * apart, both_sides);
+    for _ in 0..40 {
+        let middle = f64::midpoint(too_short, too_long);
+        if normal::cdf(middle + apart) - normal::cdf(-middle) < level {
+            too_short = middle;
+        } else {
+            too_long = middle;
+        }
+    }
+    (unit * too_long, back + unit * too_long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Fraction;
+    use crate::{Evaluators, Example, Jury, Spec};
+
+    #[test]
+    fn an_interval_of_two_laws_holds_as_much_of_both_as_one_of_one() {
+        let reach = normal::quantile(0.95);
+        assert_eq!(either_way(0.9, reach, 2.0, 0.0), (2.0 * reach, 2.0 * reach));
+        for back in [0.1, 1.0, 5.0, 50.0] {
+            let (away, towards) = either_way(0.9, reach, 2.0, back);
+            let within = |mean: f64| normal::cdf((towards - mean) / 2.0) - normal::cdf((-away - mean) / 2.0);
+            assert!((0.5 * (within(0.0) + within(back)) - 0.9).abs() < 1e-9, "{back}");
+        }
+        // Far apart, each law has its tenth on one side.
+        let (away, _) = either_way(0.9, reach, 2.0, 50.0);
+        assert!((away - 2.0 * normal::quantile(0.9)).abs() < 1e-6, "{away}");
+        // Without any spread it is what lies between the two.
+        assert_eq!(either_way(0.9, reach, 0.0, 3.0), (0.0, 3.0));
+    }
+
+    /// The width of the interval of an item, by a jury that was told these rewards of as many items.
+    fn width(labels: usize, rewards: impl Fn(usize) -> f64) -> f64 {
+        let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::new(["a", "b", "c"]).unwrap()).unwrap();
+        for i in 0..labels {
+            let row = [i * 7 % 13, i * 5 % 11, i * 3 % 17].map(|x| x as f64 / 17.0);
+            jury.learn(&[Example { scores: &row, reward: rewards(i), receipt: None }], 0).unwrap();
+        }
+        let fitted = jury.fit();
+        let level = Fraction::try_from(0.9).unwrap();
+        let interval = fitted.predict(&fitted.scores(&[0.3, 0.4, 0.5]).unwrap(), level).unwrap().unwrap()[0];
+        interval.high - interval.low
+    }
+
+    #[test]
+    fn rewards_that_are_all_alike_say_nothing_of_how_far_others_lie() {
+        for same in [0.0, 0.3, 1.0, 1.0 / 3.0, -7e9, 1e-9] {
+            for labels in [2, 3, 8, 60] {
+                assert_eq!(width(labels, |_| same), f64::INFINITY, "{labels} of {same}");
+            }
+        }
+        // On a line, or nearly alike, they differ all the same.
+        let others: [fn(usize) -> f64; 3] =
+            [|i| (i * 7 % 13) as f64, |i| 1.0 + 1e-6 * (i % 2) as f64, |i| 0.3 + 0.1 * (i % 5) as f64];
+        for other in others {
+            let width = width(60, other);
+            assert!(width.is_finite() && width > 0.0, "{width}");
+        }
     }
 }

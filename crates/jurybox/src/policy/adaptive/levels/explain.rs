@@ -1,7 +1,7 @@
 //! Why an item has its value: what each evaluator adds to it beyond that of the item with every score at its mean.
 
 use super::super::landscape::Landscape;
-use super::lens::{PLACES, Seen};
+use super::lens::{self, PLACES, Seen};
 use super::logistic::logistic;
 use super::{Levels, Question, odds};
 use crate::contributions::Contributions;
@@ -23,11 +23,11 @@ impl Levels {
         for (at, question) in self.questions.iter().enumerate() {
             let there = question.log_odds(&origin, self.forest.shares(&origin.plain)[at], self.order);
             base += question.gap * logistic(there);
-            let (here, terms) = self.terms(question, at, &seen, &origin, width);
+            let (here, terms) = self.terms(landscape, question, at, &seen, &origin);
             let slope = question.gap * secant(logistic, there, here, |p| p * (1.0 - p));
             each.iter_mut().zip(terms).for_each(|(sum, term)| *sum += slope * term);
         }
-        credit_the_present(landscape, row, &mut each);
+        base += credit_the_present(landscape, row, &mut each);
         let mix = |here: f64, lines: f64| self.share * here + (1.0 - self.share) * lines;
         Contributions {
             base: mix(base, by_lines.base),
@@ -38,19 +38,25 @@ impl Levels {
     /// The log-odds of a question, and what each evaluator adds to them.
     fn terms(
         &self,
+        landscape: &Landscape,
         question: &Question,
         at: usize,
         seen: &Seen,
         origin: &Seen,
-        width: usize,
     ) -> (f64, Vec<f64>) {
-        let mut terms = vec![0.0; width];
+        let width = landscape.width();
+        // Those that say what is missing stand behind the evaluators.
+        let blanks = lens::blanks(landscape);
+        let mut terms = vec![0.0; width + blanks.len()];
         question.plain.explain(&seen.plain[..self.order], &mut terms);
         question.ranked.explain(&seen.ranked[..self.order], &mut terms);
         let (mut down, mut down_there) = (vec![0.0; width], vec![0.0; width]);
         self.forest.path(&seen.plain, at, &mut down);
         self.forest.path(&origin.plain, at, &mut down_there);
         let (here, there) = (self.forest.shares(&seen.plain)[at], self.forest.shares(&origin.plain)[at]);
+        for (blank, term) in blanks.iter().zip(terms.split_off(width)) {
+            terms[blank.evaluator] += term;
+        }
         let slope = question.trees * secant(odds, there, here, |_| 1.0 / (here * (1.0 - here)));
         for (term, (down, down_there)) in terms.iter_mut().zip(down.iter().zip(&down_there)) {
             *term = (*term + slope * (down - down_there)) / (2.0 + question.trees);
@@ -66,8 +72,8 @@ fn secant(f: impl Fn(f64) -> f64, from: f64, to: f64, derivative: impl Fn(f64) -
 }
 
 /// A missing score stands in the value as its expectation given the present ones: what it adds is theirs, each by the weight of its
-/// part in that expectation. Where none is present, it adds nothing.
-fn credit_the_present(landscape: &Landscape, row: &[f64], each: &mut [f64]) {
+/// part in that expectation. Where none is present, it is nobody's, and returned.
+fn credit_the_present(landscape: &Landscape, row: &[f64], each: &mut [f64]) -> f64 {
     let missing: f64 =
         row.iter().zip(&mut *each).filter(|(x, _)| x.is_nan()).map(|(_, adds)| std::mem::take(adds)).sum();
     let part = |j: usize| {
@@ -79,7 +85,9 @@ fn credit_the_present(landscape: &Landscape, row: &[f64], each: &mut [f64]) {
         }
     };
     let total: f64 = (0..row.len()).map(part).sum();
-    if total > 0.0 {
-        each.iter_mut().enumerate().for_each(|(j, adds)| *adds += missing * (part(j) / total));
+    if total <= 0.0 {
+        return missing;
     }
+    each.iter_mut().enumerate().for_each(|(j, adds)| *adds += missing * (part(j) / total));
+    0.0
 }

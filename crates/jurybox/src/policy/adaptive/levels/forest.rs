@@ -28,7 +28,7 @@ const PRIOR_ROWS: f64 = 0.5;
 
 /// The most questions that a leaf answers.
 pub(super) const MOST_QUESTIONS: usize = 4;
-type Shares = [f64; MOST_QUESTIONS];
+pub(super) type Shares = [f64; MOST_QUESTIONS];
 
 /// Rows to grow trees from, the labelled ones first: an evaluator's scores lie side by side, since that is how cuts go over them.
 #[derive(Debug, Clone)]

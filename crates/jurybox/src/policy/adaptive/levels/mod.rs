@@ -13,22 +13,26 @@
 //! probability to be above it. Where even many labels agree better with a jury that points the wrong way, it is turned round.
 
 mod climb;
+mod edge;
 mod explain;
 mod forest;
 mod lens;
 mod logistic;
 
 use self::climb::Table;
-use self::forest::{Forest, MOST_QUESTIONS, Stand};
+use self::edge::Outcomes;
+use self::forest::{Forest, MOST_QUESTIONS, Shares, Stand};
 use self::lens::{MOST_EVALUATORS, Place, Seen};
 use self::logistic::{Logistic, logistic};
 use super::landscape::Landscape;
+use super::model::Model;
+use super::spread::Spread;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
 use crate::toolbox::Interval;
 
 /// The most distinct rewards that are levels.
-const MOST_LEVELS: usize = MOST_QUESTIONS + 1;
+pub(super) const MOST_LEVELS: usize = MOST_QUESTIONS + 1;
 /// Rewards are levels when there are so many of each, on average: the first few numbers are distinct too.
 const OF_EACH: f64 = 2.0;
 /// The prior probability that the jury as a whole points the wrong way.
@@ -36,6 +40,8 @@ const REVERSED: f64 = 0.1;
 /// The weight of the trees beside one line: at most `TREES`, half of that at so many labels that give the rarer answer.
 const TREES: f64 = 2.0;
 const HALF_TREES: f64 = 10.0;
+/// Where the regression is sure of its bends, half of the value is left to it at so many labels that give the rarer answer.
+const HALF_BENT: f64 = 20.0;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Levels {
@@ -44,8 +50,11 @@ pub(crate) struct Levels {
     order: usize,
     questions: Vec<Question>,
     forest: Forest,
-    /// How much of the value is from here, where only a sample of the labels is known row by row.
+    /// How much of the value is from here: less where only a sample of the labels is known row by row, and where the regression sees
+    /// bends, which the lines here do not have.
     share: f64,
+    /// What became of the labelled rows.
+    outcomes: Outcomes,
 }
 
 /// Is an item's reward above a level?
@@ -57,25 +66,27 @@ struct Question {
     ranked: Logistic,
     /// The weight of the trees beside one line.
     trees: f64,
+    /// Labels that give the rarer answer.
+    rarer: f64,
     /// Whether the lines lean on the opposite of the direction.
     turned: bool,
 }
 
 impl Levels {
-    /// Fits labelled rows (scores, then the reward) whose rewards are levels, out of so many labels in all.
+    /// Fits labelled rows (scores, then the reward) whose rewards are levels, beside the model of lines and bends.
     pub(crate) fn fit<'a, 'b>(
-        landscape: &Landscape,
+        model: &Model,
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
         unlabelled: impl Iterator<Item = SampledRow<'b>>,
-        labels: f64,
     ) -> Option<Self> {
+        let landscape = &model.landscape;
         let width = landscape.width();
         if width > MOST_EVALUATORS {
             return None;
         }
-        let levels = levels_of(&labelled, width)?;
+        let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.weight)))?;
         // Zeros behind the features: fours of numbers are the quickest.
-        let order = (width + 1).next_multiple_of(4);
+        let order = (width + 1 + lens::blanks(landscape).len()).next_multiple_of(4);
         let mut direction = landscape.equal();
         direction.resize(order - 1, 0.0);
         let mut plain = Table { order, rows: Vec::new(), counts: Vec::new() };
@@ -99,12 +110,17 @@ impl Levels {
             let yes: Vec<bool> = looked_at.iter().map(|row| row.2 > at).collect();
             Question::fit(gap, &plain, &ranked, &yes, &direction)
         });
+        let questions: Vec<Question> = questions.collect();
+        let rarer = questions.iter().map(|question| question.rarer).fold(0.0, f64::max);
+        let bent = model.bent() * rarer / (rarer + HALF_BENT);
+        let known = (plain.counts.iter().sum::<f64>() / model.labels).min(1.0);
         Some(Levels {
             lowest: levels[0],
             order,
-            questions: questions.collect(),
+            questions,
             forest: Forest::grow(&Stand::new(&looked_at, &ordinary, width), gaps.len()),
-            share: (plain.counts.iter().sum::<f64>() / labels).min(1.0),
+            share: known * (1.0 - bent),
+            outcomes: Outcomes::default(),
         })
     }
 
@@ -144,6 +160,15 @@ impl Levels {
         self.questions.iter().zip(shares).map(answer)
     }
 
+    /// Looks at what became of the labelled rows (scores, then the reward), which is what intervals go by.
+    pub(super) fn look_back<'a>(
+        &mut self,
+        landscape: &Landscape,
+        labelled: impl Iterator<Item = SampledRow<'a>>,
+    ) {
+        self.outcomes = Outcomes::of(self, landscape, labelled);
+    }
+
     /// Where the reward of an item will lie: from one level to another, and no further in than its expectation.
     pub(crate) fn predict(
         &self,
@@ -151,17 +176,24 @@ impl Levels {
         row: &[f64],
         by_lines: &Interval,
         level: f64,
+        spread: &Spread,
     ) -> Interval {
-        let mean = self.share * self.value(landscape, row) + (1.0 - self.share) * by_lines.mean;
-        let tail = 0.5 * (1.0 - level);
-        let (mut low, mut high) = (self.lowest, self.lowest);
-        let mut least: f64 = 1.0;
-        for (p, question) in self.above(&Seen::of(landscape, row)).zip(&self.questions) {
-            least = least.min(p);
-            low += if least > 1.0 - tail { question.gap } else { 0.0 };
-            high += if least > tail { question.gap } else { 0.0 };
+        let mut by_model = Shares::default();
+        let mut expected = self.lowest;
+        for (at, p) in self.above(&Seen::of(landscape, row)).enumerate() {
+            by_model[at] = p;
+            expected += self.questions[at].gap * p;
         }
-        Interval { mean, low: low.min(mean), high: high.max(mean) }
+        let above = self.outcomes.joined(expected, by_model);
+        let (from, to) = edge::fewest(&above[..self.questions.len()], level);
+        let at = |level: usize| self.questions[..level].iter().fold(self.lowest, |at, of| at + of.gap);
+        let mean = self.share * expected + (1.0 - self.share) * by_lines.mean;
+        let (mut low, mut high) = (at(from).min(mean), at(to).max(mean));
+        if self.outcomes.is_beyond(expected) {
+            low = spread.on_scale(by_lines.low).map_or(low, |end| low.min(end));
+            high = spread.on_scale(by_lines.high).map_or(high, |end| high.max(end));
+        }
+        Interval { mean, low, high }
     }
 }
 
@@ -173,7 +205,7 @@ impl Question {
         let yeses: f64 = plain.counts.iter().zip(yes).filter(|(_, yes)| **yes).map(|(count, _)| count).sum();
         let rarer = yeses.min(labels - yeses);
         let plain = Logistic::along(plain, yes, &direction, Some(&ranked));
-        Question { gap, plain, ranked, trees: TREES * rarer / (rarer + HALF_TREES), turned }
+        Question { gap, plain, ranked, trees: TREES * rarer / (rarer + HALF_TREES), rarer, turned }
     }
 
     /// The mean log-odds of the two lines and the trees.
@@ -188,17 +220,8 @@ fn odds(share: f64) -> f64 {
     (share / (1.0 - share)).ln()
 }
 
-/// The levels that the rewards of labelled rows (so many scores, then the reward) take; none where they are numbers, or all equal and
-/// not 0.
-pub(super) fn levels_of<'a>(
-    labelled: &(impl Iterator<Item = SampledRow<'a>> + Clone),
-    width: usize,
-) -> Option<Vec<f64>> {
-    levels_among(labelled.clone().map(|row| (row.values[width], row.count as f64)))
-}
-
-/// The same by rewards, each with its count.
-fn levels_among(rewards: impl Iterator<Item = (f64, f64)>) -> Option<Vec<f64>> {
+/// The levels that rewards, each with its count, take; none where they are numbers, or all equal and not 0.
+pub(super) fn levels_of(rewards: impl Iterator<Item = (f64, f64)>) -> Option<Vec<f64>> {
     let (mut levels, mut total) = (Vec::with_capacity(MOST_LEVELS + 1), 0.0);
     for (reward, count) in rewards {
         total += count;
@@ -219,7 +242,7 @@ mod tests {
 
     #[test]
     fn few_distinct_rewards_are_levels_once_they_come_back() {
-        let levels = |rewards: &[f64]| levels_among(rewards.iter().map(|&reward| (reward, 1.0)));
+        let levels = |rewards: &[f64]| levels_of(rewards.iter().map(|&reward| (reward, 1.0)));
         assert_eq!(levels(&[1.0, 0.0, 0.0, 1.0]), Some(vec![0.0, 1.0]));
         assert_eq!(levels(&[0.0, 0.0]), Some(vec![0.0])); // no yes yet
         assert_eq!(levels(&[3.0, 3.0]), None); // who knows what of

@@ -2,8 +2,8 @@
 //!
 //! A complete row takes one lookup per score. A row with gaps takes the same lookups, and from each also what the present
 //! score says about the missing ones: under the one-factor model the standardised and the normal score of a missing
-//! evaluator are its loading times one number each, both running sums over the present scores. Which rows stand next to
-//! each other plays no part.
+//! evaluator are its loading times one number each, both running sums over the present scores, and the bends of the latter
+//! are those of a normal law around it. Which rows stand next to each other plays no part.
 
 use super::super::landscape::{self, Landscape};
 use crate::estimate::grid::{Grid, MOST_KNOTS, PIECES, with_halvings};
@@ -39,24 +39,36 @@ struct Column {
 struct Gap {
     plain: f64,
     ranked: f64,
-    /// What the normal score is per unit of the factor, for the bends.
+    /// What the normal score is per unit of the factor, and the variance that is its own, for the bends.
     loading: f64,
+    noise: f64,
     bends: [f64; landscape::BENDS.len()],
+    /// What it adds that the score is missing.
+    blank: f64,
 }
 
 impl Tables {
     pub(super) fn new(landscape: &Landscape, weights: &[f64]) -> Self {
         let width = landscape.width();
         let columns: Vec<Column> = (0..width).map(|j| Column::new(landscape, weights, j)).collect();
-        let weight = |block: usize, j: usize| weights.get(block * width + j).copied().unwrap_or(0.0);
-        let gaps = (0..width)
-            .map(|j| Gap {
-                plain: weight(0, j) * landscape.loading[j],
-                ranked: weight(1, j) * landscape.loading[j],
-                loading: landscape.loading[j],
-                bends: std::array::from_fn(|bend| weight(bend + 2, j)),
-            })
-            .collect();
+        let weight =
+            |block: usize, j: usize| if block < landscape.blocks { weights[block * width + j] } else { 0.0 };
+        let mut gaps: Vec<Gap> =
+            (0..width)
+                .map(|j| Gap {
+                    plain: weight(0, j) * landscape.loading[j],
+                    ranked: weight(1, j) * landscape.loading[j],
+                    loading: landscape.loading[j],
+                    noise: landscape.noise[j],
+                    bends: std::array::from_fn(|bend| {
+                        if landscape.scale[j] == 0.0 { 0.0 } else { weight(bend + 2, j) }
+                    }),
+                    blank: 0.0,
+                })
+                .collect();
+        for (blank, weight) in landscape.blanks.iter().zip(&weights[landscape.in_blocks()..]) {
+            gaps[blank.evaluator].blank = blank.size * weight;
+        }
         let halvings = columns.iter().map(|column| column.grid.halvings()).max().unwrap_or(0);
         Tables { columns, gaps, halvings }
     }
@@ -98,7 +110,7 @@ impl Tables {
     #[inline]
     fn with_gaps<const HALVINGS: usize>(&self, row: &[f64]) -> f64 {
         let (mut sum, mut precision, mut plain, mut ranked) = (0.0, 1.0, 0.0, 0.0);
-        let (mut missing_plain, mut missing_ranked) = (0.0, 0.0);
+        let (mut missing_plain, mut missing_ranked, mut blank) = (0.0, 0.0, 0.0);
         for ((&x, column), gap) in row.iter().zip(&self.columns).zip(&self.gaps) {
             let missing = x.is_nan();
             let pick = |present: f64| if missing { 0.0 } else { present };
@@ -112,17 +124,16 @@ impl Tables {
             precision += pick(column.precision);
             missing_plain += if missing { gap.plain } else { 0.0 };
             missing_ranked += if missing { gap.ranked } else { 0.0 };
+            blank += if missing { gap.blank } else { 0.0 };
         }
         let (plain, ranked) = (plain / precision, ranked / precision);
-        sum += missing_plain * plain + missing_ranked * ranked;
-        for (&x, gap) in row.iter().zip(&self.gaps) {
-            let score = gap.loading * ranked;
-            let mut bent = 0.0;
-            for (weight, bend) in gap.bends.iter().zip(landscape::BENDS) {
-                let over = score - bend;
-                bent += weight * if over > 0.0 { over } else { 0.0 };
+        sum += missing_plain * plain + missing_ranked * ranked + blank;
+        let bent = row.iter().zip(&self.gaps).filter(|(x, gap)| x.is_nan() && gap.bends != [0.0; 2]);
+        for (_, gap) in bent {
+            let deviation = (gap.noise + gap.loading * gap.loading / precision).sqrt();
+            for (at, weight) in gap.bends.iter().enumerate() {
+                sum += weight * landscape::expected_bend(gap.loading * ranked, deviation, at + 1);
             }
-            sum += if x.is_nan() { bent } else { 0.0 };
         }
         sum
     }
@@ -154,7 +165,7 @@ impl Column {
         let knots = with_bends(landscape.curves[j].knots());
         let straight = weights[j] * scale;
         let bent = |score: f64| -> f64 {
-            let bends = weights.len() / width - 1;
+            let bends = landscape.blocks - 1;
             (0..bends).map(|bend| weights[(bend + 1) * width + j] * landscape::bend(score, bend)).sum()
         };
         let first = knots.first().copied().unwrap_or((column.centre, 0.0));

@@ -36,7 +36,7 @@ pub(super) fn sets<'a>(
     if landscape.features_len() <= NARROW || part < LEAST {
         return sets;
     }
-    let rows = phases::sampled(landscape, landscape.blocks, labelled.take(part), UNCUT);
+    let rows = phases::sampled(landscape, landscape.features_len(), labelled.take(part), UNCUT);
     let fits = Regression::fit_each(&Examples::Rows(rows.into()), sets.clone());
     let total = log_sum(fits.iter().map(|fit| fit.evidence));
     let in_the_running = fits.iter().map(|fit| (fit.evidence - total).exp() >= LOST);
@@ -44,7 +44,7 @@ pub(super) fn sets<'a>(
 }
 
 fn all(landscape: &Landscape) -> Vec<FeatureSet> {
-    let (width, features) = (landscape.width(), landscape.features_len());
+    let (width, features) = (landscape.width(), landscape.in_blocks());
     let plain = landscape.directions();
     // Half by the standardised and half by the normal scores; none by the bends.
     let half = |d: &Vec<f64>| -> Vec<f64> { d.iter().chain(d).map(|d| 0.5 * d).collect() };
@@ -55,7 +55,11 @@ fn all(landscape: &Landscape) -> Vec<FeatureSet> {
         sets.push((0..2 * width, both.clone()));
     }
     if features > 2 * width {
-        sets.push((0..features, both));
+        sets.push((0..features, both.clone()));
+    }
+    if !landscape.blanks.is_empty() {
+        let directions = if features > width { both } else { sets[0].1.clone() };
+        sets.push((0..landscape.features_len(), directions));
     }
     sets
 }

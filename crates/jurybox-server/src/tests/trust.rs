@@ -1,0 +1,97 @@
+//! What is said of evaluators that change: how much they add now and added then, and since when there is an alarm.
+
+use super::home::{Home, Kind, on_both};
+use crate::{Call, Config, Evaluated, NewItem, Queue, Request, Service};
+use jurybox::Evaluators;
+use jurybox::toolbox::hash_number;
+use std::time::{Duration, Instant};
+
+on_both!(influence_goes_by_the_last_items, the_time_of_an_alarm_stays);
+
+fn config(policy: &str) -> Config {
+    let evaluators = Evaluators::new(["a", "b", "c", "d"]).unwrap();
+    Config { policy: policy.parse().unwrap(), undo_seconds: 0, ..Config::new(evaluators) }
+}
+
+/// Items whose scores are noise around one cause; that of `a` so many times as large.
+fn send(queue: &Queue, from: u64, many: u64, noise: f64) {
+    let uniform = |what: u64| hash_number(5, what) as f64 / 2_f64.powi(64);
+    let normal = |what: u64| (0..12).map(|at| uniform(what * 12 + at)).sum::<f64>() - 6.0;
+    let item = |n: u64| {
+        let score = |at: u64, noise: f64| normal(n * 8) + noise * normal(n * 8 + 1 + at);
+        let scores = ["a", "b", "c", "d"]
+            .iter()
+            .zip(0..)
+            .map(|(name, at)| (name.to_string(), Some(score(at, if at == 0 { 0.5 * noise } else { 0.5 }))));
+        NewItem { id: format!("i{n}"), scores: scores.collect(), ..NewItem::default() }
+    };
+    for first in (from..from + many).step_by(64) {
+        queue.ask(Call::new("ann", Request::Items((first..first + 64).map(item).collect()))).unwrap();
+    }
+}
+
+/// What is known of the evaluators once the model has come to the end of the log.
+fn evaluated(queue: &Queue) -> Vec<Evaluated> {
+    let patience = Instant::now();
+    loop {
+        let (head, model) = (queue.standing().unwrap().head, queue.model().unwrap());
+        if model.model == head {
+            return queue.evaluated(&model).unwrap();
+        }
+        assert!(patience.elapsed() < Duration::from_mins(1), "it is never ranked anew");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn influence_goes_by_the_last_items(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queue = service.create_for("ann", "q", &config("average")).unwrap();
+    send(&queue, 0, 8192, 1.0);
+    let before = evaluated(&queue)[0].spread.unwrap();
+    assert!((before - 1.25_f64.sqrt()).abs() < 0.06, "{before}");
+    // A fifth of all items has the new noise, and all of the last ones.
+    send(&queue, 8192, 2048, 8.0);
+    let after = evaluated(&queue)[0].spread.unwrap();
+    assert!((after - 17_f64.sqrt()).abs() < 0.2, "{after}");
+    let model = queue.model().unwrap();
+    let pulls = queue.trusted_by(&model).unwrap().unwrap().pulls;
+    let all = evaluated(&queue);
+    assert_eq!(pulls.len(), 4);
+    for ((name, pull), of) in pulls.iter().zip(&all) {
+        assert!(*name == of.name && (pull - of.pull().unwrap()).abs() < 1e-9, "{name}: {pull}");
+    }
+}
+
+fn the_time_of_an_alarm_stays(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queue = service.create_for("ann", "q", &config("adaptive(forget=true)")).unwrap();
+    // Changes are looked for between seconds: whatever comes within one is of one time.
+    let mut sent = 0;
+    let mut eight_rounds = |noise: f64| {
+        std::thread::sleep(Duration::from_millis(1050));
+        send(&queue, 64 * sent, 64 * 8, noise);
+        sent += 8;
+    };
+    (0..5).for_each(|_| eight_rounds(1.0));
+    assert!(evaluated(&queue).iter().all(|of| of.alarms.is_empty() && of.raised.is_none()));
+    let quiet = queue.standing().unwrap().head;
+    let mut raised = None;
+    for _ in 0..8 {
+        eight_rounds(8.0);
+        let now = evaluated(&queue)[0].raised;
+        assert!(raised.is_none() || now == raised, "{raised:?}, and then {now:?}");
+        raised = now;
+    }
+    let raised = raised.expect("an evaluator that is eight times as noisy is noticed");
+    let head = queue.standing().unwrap().head;
+    assert!(quiet < raised.entry && raised.entry < head && raised.since <= raised.at, "{raised:?}");
+    let of = evaluated(&queue).swap_remove(0);
+    assert_eq!(of.changed_since(), Some(raised.since));
+    // Who has seen nothing of it finds the same in the log.
+    drop((queue, service));
+    let service = Service::open(&home.place, Duration::from_secs(10)).unwrap();
+    let again = evaluated(&service.queue("q").unwrap())[0].raised;
+    assert_eq!(again, Some(raised));
+}

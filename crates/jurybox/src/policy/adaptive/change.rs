@@ -1,0 +1,267 @@
+//! When did something change that is read again and again, and how sure is that?
+//!
+//! Readings come in cells, oldest first: how many there are, their mean and their variance. They are compared before and after every joint between
+//! cells, and before and after every cell, within which the change may have come. The difference of the two means is measured against the
+//! scatter of single readings, or of whole cells around their own side's mean where that is larger: seasons and slow waves then count as
+//! scatter, not as news.
+//!
+//! A change is believed if chance would show as much, at any place, in any series, at this look *or any other in the whole life of the jury*, with a
+//! probability of at most [`RISK`]: look n may spend a share of it that goes with 1 / (n ln² n), and these shares add up to one. Readings
+//! have longer tails than a normal law, the more so the fewer are averaged. So a deviate counts as Bernstein's inequality lets it, for
+//! readings whose tails are those of an exponential law of half the deviation.
+
+use crate::estimate::pulse::Readings;
+use crate::normal;
+use crate::toolbox::as_normal_deviate;
+
+/// The risk that a steady world raises an alarm, ever.
+const RISK: f64 = 0.005;
+/// The sum of 1 / (n ln² n) from 2 on.
+const ALL_LOOKS: f64 = 2.11;
+/// Readings needed on both sides of a change.
+const LEAST_READINGS: f64 = 8.0;
+/// How long the tails of readings are taken to be.
+const TAIL: f64 = 0.5;
+/// Whole cells that scatter so many times as much as their readings would have them are the yardstick.
+const WAVES: f64 = 2.0;
+/// Places whose squared deviates fall short of the best one's by no more than this may be where it changed.
+const AS_LIKELY: f64 = 6.0;
+
+/// Readings of one kind, in the cells that all series share.
+pub(super) struct Series {
+    pub(super) cells: Vec<Readings>,
+    /// A smaller change than this is of no consequence.
+    pub(super) least: f64,
+}
+
+/// A change that is believed.
+pub(super) struct Change {
+    /// The first time that may have been different, and the first that was, by all that is known.
+    pub(super) since: u64,
+    pub(super) until: u64,
+    /// The first cell of what the present resembles.
+    pub(super) resume: usize,
+    /// In which series it shows.
+    pub(super) seen: Vec<Seen>,
+}
+
+/// A series that changed.
+pub(super) struct Seen {
+    pub(super) series: usize,
+    pub(super) before: f64,
+    pub(super) after: f64,
+    pub(super) confidence: f64,
+}
+
+/// What is believed to have changed, oldest first, each in what is left after the one before. `times` are the first and the last of
+/// each cell, `looks` is how often there could have been a look by now.
+pub(super) fn search(series: &[Series], times: &[(u64, u64)], looks: f64) -> Vec<Change> {
+    let sums: Vec<Sums> = series.iter().map(Sums::new).collect();
+    let looks = looks.max(2.0);
+    let spent = ALL_LOOKS * looks * looks.ln().powi(2);
+    let (mut first, mut changes) = (0, Vec::new());
+    while let Some(change) = most_telling(series, &sums, first, times, spent) {
+        first = change.resume;
+        changes.push(change);
+    }
+    changes
+}
+
+/// The most telling change from a cell on.
+fn most_telling(
+    series: &[Series],
+    sums: &[Sums],
+    first: usize,
+    times: &[(u64, u64)],
+    spent: f64,
+) -> Option<Change> {
+    let end = times.len();
+    // A change at a joint, or within the cell that begins there, which is then left out.
+    let places = || (first + 1..end).flat_map(|joint| [(joint, joint), (joint, joint + 1)]);
+    let comparisons = (2 * (end - first).saturating_sub(1) * series.len()) as f64 * spent;
+    let least = -normal::quantile(RISK / comparisons / 2.0);
+    let mut best: Option<(f64, usize, (usize, usize))> = None;
+    for (at, (series, sums)) in series.iter().zip(sums).enumerate() {
+        for place in places() {
+            let Some(compared) = sums.compare(first, place, end, least) else { continue };
+            let matters = (compared.after - compared.before).abs() >= series.least;
+            if matters && compared.deviate >= least && best.is_none_or(|(most, ..)| compared.deviate > most) {
+                best = Some((compared.deviate, at, place));
+            }
+        }
+    }
+    let (most, leader, place) = best?;
+    let short = (most * most - AS_LIKELY).max(0.0).sqrt();
+    let likely = |place: &(usize, usize)| {
+        sums[leader].compare(first, *place, end, short).is_some_and(|compared| compared.deviate >= short)
+    };
+    let (mut since, mut until) = bracket(times, place);
+    for (earliest, latest) in places().filter(likely).map(|place| bracket(times, place)) {
+        (since, until) = (since.min(earliest), until.max(latest));
+    }
+    let seen = series.iter().zip(sums).enumerate().filter_map(|(at, (series, sums))| {
+        let compared = sums.compare(first, place, end, least)?;
+        let chance = 2.0 * normal::cdf(-compared.deviate) * comparisons;
+        let told = chance <= RISK && (compared.after - compared.before).abs() >= series.least;
+        let (before, after) = (compared.before, compared.after);
+        told.then_some(Seen { series: at, before, after, confidence: 1.0 - chance })
+    });
+    Some(Change { since, until, resume: place.1, seen: seen.collect() })
+}
+
+/// The first time that may have been different, and the first that surely was, for a change at a place. Cells of several times beside a joint may hold a few from
+/// its other side.
+fn bracket(times: &[(u64, u64)], (joint, resume): (usize, usize)) -> (u64, u64) {
+    if joint < resume {
+        return (times[joint].0, times[resume].0);
+    }
+    let (first, last) = times[joint - 1];
+    (if first < last { first + 1 } else { times[joint].0 }, times[joint].1)
+}
+
+/// Two sides of a place.
+struct Compared {
+    before: f64,
+    after: f64,
+    /// How telling their difference is, as a normal deviate without its sign.
+    deviate: f64,
+}
+
+/// Running sums over the cells of a series, around its mean.
+struct Sums {
+    centre: f64,
+    /// Before each cell, and after the last.
+    upto: Vec<Sum>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    /// Cells with readings.
+    cells: f64,
+    readings: f64,
+    sum: f64,
+    /// Squares of the readings, and of the cells' means as often as they have readings.
+    squares: f64,
+    means: f64,
+}
+
+impl Sum {
+    fn less(self, other: Sum) -> Sum {
+        Sum {
+            cells: self.cells - other.cells,
+            readings: self.readings - other.readings,
+            sum: self.sum - other.sum,
+            squares: self.squares - other.squares,
+            means: self.means - other.means,
+        }
+    }
+}
+
+impl Sums {
+    fn new(series: &Series) -> Self {
+        let readings: f64 = series.cells.iter().map(|cell| cell.rounds).sum();
+        let centre = series.cells.iter().map(|cell| cell.rounds * cell.mean).sum::<f64>() / readings.max(1.0);
+        let mut upto = vec![Sum::default()];
+        let mut total = Sum::default();
+        for cell in &series.cells {
+            let mean = cell.mean - centre;
+            total.cells += f64::from(u8::from(cell.rounds > 0.0));
+            total.readings += cell.rounds;
+            total.sum += cell.rounds * mean;
+            total.squares += cell.rounds * (cell.variance + mean * mean);
+            total.means += cell.rounds * mean * mean;
+            upto.push(total);
+        }
+        Sums { centre, upto }
+    }
+
+    /// The cells from `first` up to the place's joint beside those from where it resumes up to `end`; none where there are too few
+    /// readings, or the difference is certainly less than `least` deviates.
+    fn compare(&self, first: usize, place: (usize, usize), end: usize, least: f64) -> Option<Compared> {
+        if place.1 >= end {
+            return None;
+        }
+        let (old, new) = (self.upto[place.0].less(self.upto[first]), self.upto[end].less(self.upto[place.1]));
+        let shorter = old.readings.min(new.readings);
+        if shorter < LEAST_READINGS {
+            return None;
+        }
+        let (before, after) = (old.sum / old.readings, new.sum / new.readings);
+        let readings = old.readings + new.readings;
+        let explained = old.sum * before + new.sum * after;
+        let by_readings = (old.squares + new.squares - explained).max(0.0) / (readings - 2.0);
+        let sides = 1.0 / old.readings + 1.0 / new.readings;
+        let squared = (after - before).powi(2) / sides;
+        if squared <= least * least * by_readings || by_readings <= 0.0 {
+            return None;
+        }
+        let cells = old.cells + new.cells;
+        let by_cells =
+            if cells > 2.0 { (old.means + new.means - explained).max(0.0) / (cells - 2.0) } else { 0.0 };
+        let (variance, freedom) = if by_cells > WAVES * by_readings {
+            (by_cells, cells - 2.0)
+        } else {
+            (by_readings, readings - 2.0)
+        };
+        let deviate = as_normal_deviate((squared / variance).sqrt(), freedom);
+        let deviate = deviate / (1.0 + TAIL * deviate / shorter.sqrt()).sqrt();
+        Some(Compared { before: before + self.centre, after: after + self.centre, deviate })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cells of eight readings that are all but the same, at these means.
+    fn series(means: &[f64]) -> Series {
+        let cell = |mean: &f64| Readings { rounds: 8.0, mean: *mean, variance: 0.01 };
+        Series { cells: means.iter().map(cell).collect(), least: 0.1 }
+    }
+
+    /// Each cell is of one time.
+    fn found(series: &[Series], looks: f64) -> Vec<Change> {
+        let times: Vec<(u64, u64)> = (0..series[0].cells.len() as u64).map(|time| (time, time)).collect();
+        search(series, &times, looks)
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is_and_named_where_it_shows() {
+        let steady = series(&[1.0; 12]);
+        let step = series(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0]);
+        let changes = found(&[steady, step], 100.0);
+        let [change] = &changes[..] else { panic!("{} changes", changes.len()) };
+        assert_eq!((change.since, change.until, change.resume), (6, 6, 6));
+        let [seen] = &change.seen[..] else { panic!("{} series", change.seen.len()) };
+        assert_eq!(seen.series, 1);
+        assert!((seen.before - 5.0).abs() < 1e-9 && (seen.after - 6.0).abs() < 1e-9);
+        assert!(seen.confidence > 0.999);
+    }
+
+    #[test]
+    fn a_step_within_a_cell_leaves_that_cell_out() {
+        let changes = found(&[series(&[5.0, 5.0, 5.0, 5.0, 5.5, 6.0, 6.0, 6.0, 6.0])], 100.0);
+        let [change] = &changes[..] else { panic!("{} changes", changes.len()) };
+        assert_eq!((change.since, change.until, change.resume), (4, 5, 5));
+    }
+
+    #[test]
+    fn cells_of_several_times_may_hold_some_from_the_other_side() {
+        let times: Vec<(u64, u64)> = (0..6).map(|cell| (10 * cell, 10 * cell + 9)).collect();
+        let changes = search(&[series(&[5.0, 5.0, 5.0, 6.0, 6.0, 6.0])], &times, 100.0);
+        let [change] = &changes[..] else { panic!("{} changes", changes.len()) };
+        assert_eq!((change.since, change.until, change.resume), (21, 39, 3));
+    }
+
+    #[test]
+    fn what_matters_little_swings_or_was_looked_for_too_often_is_not_told() {
+        let step = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.09, 0.09, 0.09, 0.09, 0.09, 0.09];
+        assert!(found(&[series(&step)], 100.0).is_empty());
+        let swinging: Vec<f64> = (0..40).map(|at| f64::from(at % 4 / 2)).collect();
+        assert!(found(&[series(&swinging)], 100.0).is_empty());
+        // A step of nearly seven deviates is told at the hundredth look, and not at the billionth.
+        let faint: Vec<f64> = (0..24).map(|at| if at < 12 { 0.0 } else { 0.13 }).collect();
+        assert_eq!(found(&[series(&faint)], 100.0).len(), 1);
+        assert!(found(&[series(&faint)], 1e9).is_empty());
+    }
+}

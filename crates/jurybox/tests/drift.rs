@@ -1,0 +1,285 @@
+//! What `adaptive` does with time: it sees that evaluators or rewards have changed, says when, and forgets what no longer holds.
+
+mod support;
+
+use jurybox::{Alarm, Example, Jury, Reading};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use support::*;
+
+const J: usize = 6;
+const ITEMS: usize = 40;
+const K: usize = 8;
+
+/// Rewards, then scores.
+type Round = (Vec<f64>, Vec<f64>);
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// Rounds of evaluators of one reward, each with a noise that may depend on the round and on who it is.
+fn rounds(count: u64, seed: u64, noise: impl Fn(u64, usize) -> f64) -> Vec<Round> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..count)
+        .map(|t| {
+            let rewards: Vec<f64> = (0..ITEMS).map(|_| normal(&mut rng)).collect();
+            let score = |r: f64, j: usize, rng: &mut ChaCha8Rng| r + noise(t, j) * normal(rng);
+            let table = rewards.iter().flat_map(|&r| (0..J).map(move |j| (r, j)));
+            let table = table.map(|(r, j)| score(r, j, &mut rng)).collect();
+            (rewards, table)
+        })
+        .collect()
+}
+
+/// The third evaluator's noise is six times as much from a round on.
+fn breaking(change: u64) -> impl Fn(u64, usize) -> f64 {
+    move |t, j| if j == 2 && t >= change { 3.0 } else { 0.5 }
+}
+
+/// Half of the evaluators are good, until a round from which on the others are.
+fn swapping(change: u64) -> impl Fn(u64, usize) -> f64 {
+    move |t, j| if (j < 3) == (t < change) { 0.3 } else { 4.0 }
+}
+
+fn seated(spec: &str) -> Jury {
+    seat(&spec.parse().unwrap(), J)
+}
+
+/// Plays the rounds, the first at that time, learning at once; the reward of each round's picks.
+fn play(jury: &mut Jury, rounds: &[Round], first: u64) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let one = |((rewards, table), at): (&Round, u64)| {
+        let picks = jury.round(&jury.scores(table).unwrap(), at, K, &mut rng).unwrap();
+        for pick in &picks {
+            let scores = &table[pick.item * J..(pick.item + 1) * J];
+            let example = Example { scores, reward: rewards[pick.item], receipt: Some(&pick.receipt) };
+            jury.learn(&[example], at).unwrap();
+        }
+        picks.iter().map(|pick| rewards[pick.item]).sum()
+    };
+    rounds.iter().zip(first..).map(one).collect()
+}
+
+/// Hours from 1970 to 2023.
+const EPOCH: u64 = 472_222;
+
+/// Shows the scores of the rounds, each so much later than the one before.
+fn show(jury: &mut Jury, rounds: &[Round], unit: u64) {
+    for ((_, table), at) in rounds.iter().zip(0..) {
+        jury.observe(&jury.scores(table).unwrap(), unit * (EPOCH + at)).unwrap();
+    }
+}
+
+fn sum(rewards: &[f64]) -> f64 {
+    rewards.iter().sum()
+}
+
+#[test]
+fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
+    let mut jury = seated("adaptive");
+    play(&mut jury, &rounds(240, 7, breaking(160)), 0);
+    let alarms = jury.fit().alarms().to_vec();
+    let spread = alarms.iter().find(|a| a.reading == Reading::Spread).unwrap();
+    assert!(spread.evaluator == Some(2) && spread.after > spread.before, "{alarms:?}");
+    assert!((spread.since..=spread.until).contains(&160) && spread.until <= spread.since + 22, "{alarms:?}");
+    assert!(spread.confidence > 0.995);
+    assert!(
+        alarms.iter().all(|a| a.evaluator == Some(2)),
+        "those it leaves behind are not blamed: {alarms:?}"
+    );
+    for seed in 100..120 {
+        let mut jury = seated("adaptive");
+        play(&mut jury, &rounds(240, seed, breaking(u64::MAX)), 0);
+        assert!(jury.fit().alarms().is_empty(), "{seed}: {:?}", jury.fit().alarms());
+    }
+}
+
+#[test]
+fn when_it_changed_is_never_told_otherwise() {
+    // However old the change is, the two times hold it between them, and are no further apart than a quarter of its age.
+    let (change, data) = (300, rounds(1500, 9, breaking(300)));
+    for unit in [1, 3600] {
+        let mut jury = seated("adaptive");
+        for ((_, table), at) in data.iter().zip(0..) {
+            jury.observe(&jury.scores(table).unwrap(), unit * at).unwrap();
+            if at >= change + 12 && at % 25 == 0 {
+                let fitted = jury.fit();
+                let spread: Vec<&Alarm> =
+                    fitted.alarms().iter().filter(|a| a.reading == Reading::Spread).collect();
+                let [alarm] = spread[..] else { panic!("one change is one alarm: {spread:?} at {at}") };
+                let (since, until) = (alarm.since / unit, alarm.until / unit);
+                assert!(since <= change && change <= until, "{alarm:?} at {at}");
+                assert!(until - since <= (at - change) / 4 + 2, "{alarm:?} at {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_alarm_comes_within_forty_rounds_at_any_age_and_in_any_unit_of_time() {
+    // Twice the noise; time in rounds, in seconds and in microseconds since 1970 with a round an hour.
+    for (change, unit) in [(200, 1), (200, 3600), (200, 3_600_000_000), (12_000, 1), (12_000, 3600)] {
+        let mut jury = seated("adaptive");
+        let noise = |t: u64, j: usize| if j == 2 && t >= change { 1.0 } else { 0.5 };
+        show(&mut jury, &rounds(change + 40, 3, noise), unit);
+        let alarms = jury.fit().alarms().to_vec();
+        assert!(!alarms.is_empty(), "{change} {unit}");
+        let when = unit * (EPOCH + change);
+        let right = |alarm: &Alarm| {
+            alarm.evaluator == Some(2)
+                && (alarm.since..=alarm.until).contains(&when)
+                && alarm.until - alarm.since <= 20 * unit
+        };
+        assert!(alarms.iter().all(right), "{change} {unit}: {alarms:?}");
+    }
+}
+
+#[test]
+fn forgetting_pays_after_a_change_and_costs_nothing_before() {
+    let (changing, steady) = (rounds(240, 8, swapping(120)), rounds(240, 8, swapping(u64::MAX)));
+    let late = |spec: &str, data: &[Round]| sum(&play(&mut seated(spec), data, 0)[160..]);
+    assert!(late("adaptive", &changing) > 1.01 * late("adaptive(forget=false)", &changing));
+    let (kept, forgetful) = (late("adaptive(forget=false)", &steady), late("adaptive", &steady));
+    assert!((kept - forgetful).abs() < 1e-3 * kept, "{kept} {forgetful}");
+}
+
+#[test]
+fn who_does_not_forget_is_told_all_the_same() {
+    let data = rounds(240, 8, swapping(120));
+    let mut jury = seated("adaptive(forget=false)");
+    play(&mut jury, &data, 0);
+    assert!(jury.fit().alarms().iter().any(|alarm| (alarm.since..=alarm.until).contains(&120)));
+    // Nothing is left out: with all at one time, at which nothing can be seen to change, the same is learnt.
+    let mut still = seated("adaptive(forget=false)");
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    for (rewards, table) in &data {
+        let picks = still.round(&still.scores(table).unwrap(), 0, K, &mut rng).unwrap();
+        learn(&mut still, &Logged { at: 0, scores: table.clone(), rewards: rewards.clone(), picks });
+    }
+    assert!(still.fit().alarms().is_empty());
+    assert_eq!(still.fit().weights(), jury.fit().weights());
+}
+
+#[test]
+fn a_clock_that_stands_still_keeps_one_span() {
+    let mut jury = seated("adaptive");
+    let data = rounds(200, 4, swapping(100));
+    let mut size = |rounds: &[Round]| {
+        for (rewards, table) in rounds {
+            jury.observe(&jury.scores(table).unwrap(), 0).unwrap();
+            jury.learn(&[Example { scores: &table[..J], reward: rewards[0], receipt: None }], 0).unwrap();
+        }
+        assert!(jury.fit().alarms().is_empty());
+        let state: serde_json::Value = serde_json::from_str(&jury.to_json()).unwrap();
+        ["ladder", "pulses", "traces"].map(|part| state["state"][part]["rungs"].as_array().unwrap().len())
+    };
+    assert_eq!(size(&data[..10]), [1, 1, 1]);
+    assert_eq!(size(&data[10..]), [1, 1, 1]);
+}
+
+#[test]
+fn halves_learnt_apart_are_the_whole_and_raise_the_same_alarm() {
+    let data = rounds(240, 7, breaking(160));
+    let mut whole = seated("adaptive");
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let log: Vec<Logged> = data
+        .iter()
+        .zip(0..)
+        .map(|((rewards, table), at)| {
+            let picks = whole.round(&whole.scores(table).unwrap(), at, K, &mut rng).unwrap();
+            let logged = Logged { at, scores: table.clone(), rewards: rewards.clone(), picks };
+            learn(&mut whole, &logged);
+            logged
+        })
+        .collect();
+    // Two machines that take turns, and one that learns the first half last.
+    let part = |keep: &dyn Fn(u64) -> bool| {
+        let mut jury = seated("adaptive");
+        log.iter().filter(|logged| keep(logged.at)).for_each(|logged| {
+            observe(&mut jury, logged);
+            learn(&mut jury, logged);
+        });
+        jury
+    };
+    let (even, odd) = (part(&|at| at % 2 == 0), part(&|at| at % 2 == 1));
+    let (early, late, all) = (part(&|at| at < 130), part(&|at| at >= 130), part(&|_| true));
+    for (a, b) in [(&even, &odd), (&odd, &even), (&late, &early)] {
+        let mut merged = a.clone();
+        merged.merge(b).unwrap();
+        assert_same_state(&merged, &all, "time");
+        assert_eq!(picks_after(&merged, 3), picks_after(&whole, 3));
+        let told = |jury: &Jury| -> Vec<(Option<usize>, u64, u64)> {
+            jury.fit().alarms().iter().map(|alarm| (alarm.evaluator, alarm.since, alarm.until)).collect()
+        };
+        assert_eq!(told(&merged), told(&whole));
+    }
+    // A tick makes round numbers of timestamps.
+    let mut hourly = seated("adaptive(tick=3600)");
+    for logged in &log {
+        let logged = Logged { at: 3600 * logged.at + 1800, ..logged.clone() };
+        observe(&mut hourly, &logged);
+        learn(&mut hourly, &logged);
+    }
+    let of_whole = whole.fit().alarms()[0].since;
+    assert!(hourly.fit().alarms().iter().all(|alarm| alarm.since == of_whole * 3600));
+    assert_eq!(picks_after(&hourly, 3), picks_after(&whole, 3));
+}
+
+#[test]
+fn an_old_jury_knows_of_a_change_as_soon_as_a_young_one() {
+    let after = |change: u64| {
+        let data = rounds(change + 120, 8, swapping(change));
+        sum(&play(&mut seated("adaptive"), &data, 0)[change as usize + 80..])
+    };
+    let (young, old) = (after(150), after(1500));
+    assert!(old > 0.97 * young, "{old} {young}");
+}
+
+/// The same rounds with rewards that are something else from a round on.
+fn redefined(mut data: Vec<Round>, change: usize, reward: impl Fn(f64) -> f64) -> Vec<Round> {
+    let changed = data[change..].iter_mut().flat_map(|(rewards, _)| rewards);
+    changed.for_each(|r| *r = reward(*r));
+    data
+}
+
+#[test]
+fn rewards_that_mean_something_else_are_seen_and_learnt_anew() {
+    // From round 200 on, what was good is bad, and scores are what they were.
+    let data = redefined(rounds(340, 11, |_, j| 0.3 + 0.2 * j as f64), 200, |r| -r);
+    let mut jury = seated("adaptive");
+    let earned = play(&mut jury, &data, 0);
+    let alarms = jury.fit().alarms().to_vec();
+    assert!(!alarms.is_empty() && alarms.iter().all(|alarm| alarm.evaluator.is_none()), "{alarms:?}");
+    assert!(alarms.iter().all(|alarm| (alarm.since..=alarm.until).contains(&200)), "{alarms:?}");
+    // Before it picked the best, and within 90 rounds it nearly does again, against a prior of 49 to 1 that the jury points the right way; what has not
+    // forgotten still picks the worst.
+    let (before, after) = (sum(&earned[150..200]), sum(&earned[290..340]));
+    let kept = sum(&play(&mut seated("adaptive(forget=false)"), &data, 0)[290..340]);
+    assert!(after > 0.9 * before && kept < 0.0, "{before} {after} {kept}");
+}
+
+#[test]
+fn severer_reviewers_are_seen_and_picks_that_get_better_are_not() {
+    let data = rounds(300, 12, |_, j| 0.3 + 0.3 * j as f64);
+    let mut jury = seated("adaptive");
+    play(&mut jury, &redefined(data.clone(), 200, |r| r - 0.7), 0);
+    let alarms = jury.fit().alarms().to_vec();
+    let [alarm] = &alarms[..] else { panic!("{alarms:?}") };
+    assert!(alarm.reading == Reading::Reward && (alarm.since..=alarm.until).contains(&200), "{alarm:?}");
+    assert!((alarm.before - alarm.after - 0.7).abs() < 0.1, "{alarm:?}");
+    // The first rounds are picked by a poor rule: the others earn half as much again, and that is no change of rewards.
+    let mut jury = seated("adaptive");
+    for ((rewards, table), at) in data.iter().zip(0..) {
+        let worst = |count: usize| if at < 100 { count } else { 0 };
+        let mut order: Vec<usize> = (0..ITEMS).collect();
+        order.sort_by(|&a, &b| table[b * J].total_cmp(&table[a * J]));
+        jury.observe(&jury.scores(table).unwrap(), at).unwrap();
+        for &item in order.iter().skip(worst(16)).take(K) {
+            let scores = &table[item * J..(item + 1) * J];
+            jury.learn(&[Example { scores, reward: rewards[item], receipt: None }], at).unwrap();
+        }
+    }
+    assert!(jury.fit().alarms().is_empty(), "{:?}", jury.fit().alarms());
+}

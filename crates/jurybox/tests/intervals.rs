@@ -1,0 +1,199 @@
+//! What the intervals of rewards promise: in made-up worlds, 90 % of them hold the rewards of items that nobody looked at, over all items and over those
+//! that would be picked next.
+//!
+//! The whole table, some ten minutes: `cargo test --release -p jurybox --test intervals -- --ignored --nocapture`. `WORLDS` says how many worlds.
+
+mod support;
+
+use jurybox::options::Fraction;
+use jurybox::{Example, Fitted, Jury};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use support::seat;
+
+/// Items of a round, and how many of them are judged.
+const ITEMS: usize = 60;
+const K: usize = 5;
+/// When it is asked.
+const LABELS: [usize; 4] = [20, 60, 200, 1000];
+
+/// Rewards and how often each is met; none of them is normal rewards, and one that is never met is rewards that are spread evenly from it to its opposite.
+type Levels = &'static [(f64, f64)];
+const REWARDS: [(&str, Levels); 5] = [
+    ("normal", &[]),
+    ("even", &[(-1.7, 0.0)]),
+    ("marks 1 to 5", &[(1.0, 0.35), (2.0, 0.25), (3.0, 0.2), (4.0, 0.12), (5.0, 0.08)]),
+    ("yes in 5 of 100", &[(0.0, 0.95), (1.0, 0.05)]),
+    ("yes in 1 of 100", &[(0.0, 0.99), (1.0, 0.01)]),
+];
+
+/// Scores are a gain times the reward in standard units, plus noise.
+const GAINS: [f64; 6] = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0];
+const NOISE: f64 = 0.8;
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// How scores go with rewards: a unit of the reward is that of its deviation, or for yes and no three units of noise.
+fn unit(levels: Levels) -> f64 {
+    let mean: f64 = levels.iter().map(|(value, share)| value * share).sum();
+    let square: f64 = levels.iter().map(|(value, share)| (value - mean).powi(2) * share).sum();
+    match levels.len() {
+        0 | 1 => 1.0,
+        2 => 2.0,
+        _ => 1.0 / square.sqrt(),
+    }
+}
+
+/// An item: its reward and its scores.
+fn item(levels: Levels, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
+    let mut left: f64 = rng.random();
+    let level = levels.iter().find(|(_, share)| {
+        left -= share;
+        left < 0.0
+    });
+    let reward = match levels {
+        [] => normal(rng),
+        [(end, _)] => end * rng.random_range(-1.0..1.0),
+        [.., last] => level.unwrap_or(last).0,
+    };
+    let unit = unit(levels);
+    (reward, GAINS.iter().map(|gain| gain * unit * reward + NOISE * normal(rng)).collect())
+}
+
+fn table_of(items: &[(f64, Vec<f64>)]) -> Vec<f64> {
+    items.iter().flat_map(|(_, scores)| scores).copied().collect()
+}
+
+fn items(levels: Levels, count: usize, rng: &mut ChaCha8Rng) -> Vec<(f64, Vec<f64>)> {
+    (0..count).map(|_| item(levels, rng)).collect()
+}
+
+/// How the intervals of some items fared.
+#[derive(Debug, Default, Clone, Copy)]
+struct Fared {
+    asked: f64,
+    held: f64,
+    width: f64,
+    unbounded: f64,
+}
+
+impl Fared {
+    fn ask(&mut self, fitted: &Fitted, items: &[(f64, Vec<f64>)]) {
+        let table = table_of(items);
+        let scores = fitted.scores(&table).unwrap();
+        let intervals = fitted.predict(&scores, Fraction::try_from(0.9).unwrap()).unwrap().unwrap();
+        for ((reward, _), interval) in items.iter().zip(&intervals) {
+            assert!(interval.low <= interval.mean && interval.mean <= interval.high);
+            self.asked += 1.0;
+            self.held += f64::from(u8::from((interval.low..=interval.high).contains(reward)));
+            let width = interval.high - interval.low;
+            if width.is_finite() {
+                self.width += width;
+            } else {
+                self.unbounded += 1.0;
+            }
+        }
+    }
+
+    fn share(&self) -> f64 {
+        self.held / self.asked
+    }
+
+    fn mean_width(&self) -> f64 {
+        self.width / (self.asked - self.unbounded)
+    }
+}
+
+/// Learns from so many labels, of own picks or of items at random, in worlds; at each number of labels, all items and picks.
+fn fared(spec: &str, levels: Levels, picked: bool, labels: &[usize], worlds: u64) -> Vec<[Fared; 2]> {
+    let mut fared = vec![[Fared::default(); 2]; labels.len()];
+    for seed in 0..worlds {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut jury = seat(&spec.parse().unwrap(), GAINS.len());
+        let mut known = 0;
+        for (at, &labels) in labels.iter().enumerate() {
+            while known < labels {
+                play(&mut jury, levels, picked, (known / K) as u64, &mut rng);
+                known += K;
+            }
+            let fitted = jury.fit();
+            fared[at][0].ask(&fitted, &items(levels, 200, &mut rng));
+            for _ in 0..10 {
+                let mut round = items(levels, ITEMS, &mut rng);
+                let table = table_of(&round);
+                let values = fitted.values(&fitted.scores(&table).unwrap()).unwrap();
+                let mut order: Vec<usize> = (0..ITEMS).collect();
+                order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+                let best = order[..K].iter().map(|&at| std::mem::take(&mut round[at]));
+                fared[at][1].ask(&fitted, &best.collect::<Vec<_>>());
+            }
+        }
+    }
+    fared
+}
+
+fn play(jury: &mut Jury, levels: Levels, picked: bool, at: u64, rng: &mut ChaCha8Rng) {
+    let round = items(levels, ITEMS, rng);
+    let table = table_of(&round);
+    let view = jury.scores(&table).unwrap();
+    let judged: Vec<usize> = if picked {
+        jury.round(&view, at, K, rng).unwrap().iter().map(|pick| pick.item).collect()
+    } else {
+        jury.observe(&view, at).unwrap();
+        (0..K).collect()
+    };
+    for item in judged.into_iter().map(|at| &round[at]) {
+        jury.learn(&[Example { scores: &item.1, reward: item.0, receipt: None }], at).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "ten minutes; prints the table of the book"]
+#[expect(clippy::print_stdout, reason = "the table is for people")]
+fn the_table() {
+    let worlds = std::env::var("WORLDS").ok().and_then(|worlds| worlds.parse().ok()).unwrap_or(100);
+    for spec in ["adaptive", "adaptive(levels=true)"] {
+        for (name, levels) in REWARDS {
+            for picked in [true, false] {
+                if spec != "adaptive" && levels.len() < 2 {
+                    continue;
+                }
+                let fared = fared(spec, levels, picked, &LABELS, worlds);
+                let how = if picked { "picks" } else { "at random" };
+                print!("{spec:22} {name:16} {how:9}");
+                for [all, picks] in fared {
+                    print!(
+                        " | {:.3} {:.3} ({:.2} {:.2})",
+                        all.share(),
+                        picks.share(),
+                        all.mean_width(),
+                        picks.mean_width()
+                    );
+                }
+                println!();
+            }
+        }
+    }
+}
+
+#[test]
+fn nine_in_ten_hold_over_all_items_and_over_picks() {
+    let labels = [60, 200];
+    for [all, picks] in fared("adaptive", REWARDS[0].1, true, &labels, 20) {
+        // 4,000 items and 1,000 picks, in 20 worlds.
+        assert!(
+            (0.86..0.94).contains(&all.share()) && (0.86..0.94).contains(&picks.share()),
+            "{all:?} {picks:?}"
+        );
+    }
+    for (name, levels) in &REWARDS[2..] {
+        for [all, picks] in fared("adaptive(levels=true)", levels, true, &labels, 10) {
+            // A range of levels that holds nine in ten holds more.
+            assert!(all.share() > 0.88 && picks.share() > 0.88, "{name}: {all:?} {picks:?}");
+            assert_eq!(all.unbounded, 0.0);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Streams of Arrow that others make. Every column is checked (`sound.rs`) before an array is made of it.
+#![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
+
+use crate::errors::{Result, refused};
+use crate::sound::{self, Unsound};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StringArray, make_array};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use jurybox_files::Error;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use std::ffi::CStr;
+use std::iter::repeat_n;
+use std::sync::Arc;
+
+/// What messages call a table that streams.
+const NAME: &str = "table in memory";
+/// A cell of what can be no score.
+const NO_SCORE: &str = "no score";
+
+/// A stream, batch by batch.
+pub(crate) struct Stream {
+    stream: FFI_ArrowArrayStream,
+    schema: SchemaRef,
+    /// How many rows have gone by.
+    rows: u64,
+}
+
+impl Stream {
+    /// The stream of something that has one (`__arrow_c_stream__`).
+    pub(crate) fn of(given: &Bound<'_, PyAny>) -> Result<Stream> {
+        let capsule = given.call_method0("__arrow_c_stream__")?;
+        let capsule = capsule.cast::<PyCapsule>().map_err(PyErr::from)?;
+        let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+        // SAFETY: a capsule of this name holds an ArrowArrayStream, by the PyCapsule interface of Arrow; the struct is moved out
+        // of it, and left marked as released.
+        let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
+        Stream::new(stream).map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
+    }
+
+    fn new(mut stream: FFI_ArrowArrayStream) -> std::result::Result<Stream, ArrowError> {
+        let Some(get_schema) = stream.get_schema.filter(|_| stream.release.is_some()) else {
+            return Err(ArrowError::CDataInterface("it has been read already".into()));
+        };
+        let mut schema = FFI_ArrowSchema::empty();
+        // SAFETY: a stream that is not released answers this call, by the interface, and fills in what it is given.
+        if unsafe { get_schema(&raw mut stream, &raw mut schema) } != 0 {
+            return Err(last_error(&mut stream));
+        }
+        Ok(Stream { schema: Arc::new(Schema::try_from(&schema)?), stream, rows: 0 })
+    }
+
+    /// The next batch as it was handed over: columns of which nothing is known yet.
+    fn next_unchecked(&mut self) -> Option<std::result::Result<ArrayData, ArrowError>> {
+        let get_next = self.stream.get_next?;
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: as of `get_schema`.
+        if unsafe { get_next(&raw mut self.stream, &raw mut array) } != 0 {
+            return Some(Err(last_error(&mut self.stream)));
+        }
+        if array.is_released() {
+            return None;
+        }
+        let kind = DataType::Struct(self.schema.fields().clone());
+        // SAFETY: by the interface its buffers are as long as its lengths and last offsets say; whether these can be is checked before
+        // anything is read by them.
+        Some(unsafe { from_ffi_and_data_type(array, kind) })
+    }
+
+    /// All batches, for whoever decides by them which columns are wanted: one that is not what it says can be none of these, and is
+    /// shown as text that is no score. Should it be asked for all the same, it is refused then.
+    pub(crate) fn looked_at(mut self) -> std::result::Result<Vec<RecordBatch>, Error> {
+        let (mut found, mut unsound) = (Vec::new(), vec![false; self.schema.fields().len()]);
+        while let Some(columns) = self.next_unchecked() {
+            let columns = columns?;
+            let made: Vec<Option<ArrayRef>> =
+                checked(&columns).map(|column| column.ok().map(make_array)).collect();
+            made.iter().zip(&mut unsound).for_each(|(column, unsound)| *unsound |= column.is_none());
+            found.push((made, columns.len()));
+        }
+        let fields = self.schema.fields().iter().zip(&unsound).map(|(field, unsound)| {
+            let kind = if *unsound { DataType::Utf8 } else { field.data_type().clone() };
+            Field::new(field.name(), kind, true)
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        if found.is_empty() {
+            return Ok(vec![RecordBatch::new_empty(schema)]);
+        }
+        let shown = found.into_iter().map(|(columns, rows)| {
+            let shown = columns.into_iter().zip(&unsound).map(|(column, unsound)| {
+                let no_scores =
+                    || -> ArrayRef { Arc::new(StringArray::from_iter_values(repeat_n(NO_SCORE, rows))) };
+                column.filter(|_| !unsound).unwrap_or_else(no_scores)
+            });
+            batch(&schema, shown.collect(), rows)
+        });
+        Ok(shown.collect::<std::result::Result<_, _>>()?)
+    }
+
+    /// The error of a column, by the row of the whole stream.
+    fn refused(&self, column: &str, unsound: Unsound) -> ArrowError {
+        let (path, column) = (NAME.into(), column.to_string());
+        let error = match unsound {
+            Unsound::NotText(row) => {
+                Error::NotText { path, column, row: row.map(|row| self.rows + row as u64 + 1) }
+            }
+            Unsound::Malformed(reason) => {
+                Error::Arrow { path, reason: format!("column `{column}`: {reason}") }
+            }
+        };
+        ArrowError::ExternalError(Box::new(error))
+    }
+}
+
+impl Iterator for Stream {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let made = self.next_unchecked()?.and_then(|columns| {
+            let made = checked(&columns).zip(self.schema.fields()).map(|(column, field)| {
+                column.map(make_array).map_err(|unsound| self.refused(field.name(), unsound))
+            });
+            batch(&self.schema, made.collect::<std::result::Result<_, _>>()?, columns.len())
+        });
+        if let Ok(made) = &made {
+            self.rows += made.num_rows() as u64;
+        }
+        Some(made)
+    }
+}
+
+/// The columns of a batch, each if it is what it says.
+fn checked(batch: &ArrayData) -> impl Iterator<Item = std::result::Result<ArrayData, Unsound>> {
+    batch.child_data().iter().map(|column| sound::sound(column, batch.offset(), batch.len()))
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
+fn batch(
+    schema: &SchemaRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> std::result::Result<RecordBatch, ArrowError> {
+    let counted = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &counted)
+}
+
+/// What a stream says of its last call, which failed.
+fn last_error(stream: &mut FFI_ArrowArrayStream) -> ArrowError {
+    let said = stream.get_last_error.and_then(|get_last_error| {
+        // SAFETY: as of `get_schema`; what it points to, if anything, is text that ends with 0, and stays until the next call.
+        let said = unsafe { get_last_error(stream) };
+        (!said.is_null()).then(|| unsafe { CStr::from_ptr(said) }.to_string_lossy().into_owned())
+    });
+    ArrowError::CDataInterface(said.unwrap_or_else(|| "it failed, and does not say why".into()))
+}
