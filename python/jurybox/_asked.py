@@ -37,6 +37,8 @@ def asked(
     key: str | None = None,
     threads: int | None = None,
     written: Mapping[str, Any] | None = None,
+    reviewer: str | None = None,
+    context: Names = None,
 ) -> dict[str, Any]:
     """Which column is what, for the compiled part."""
     return {
@@ -47,6 +49,8 @@ def asked(
         "reward": reward,
         "probability": probability,
         "key": key,
+        "reviewer": reviewer,
+        "context": names(context),
         "threads": whole_or_none(threads, "threads"),
         "written": dict(written or as_written()),
     }

@@ -7,7 +7,7 @@ from typing import Any, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._types import Alarm, Seen
+from ._types import Alarm, Seen, Standing
 
 __all__ = [
     "Fitted",
@@ -113,13 +113,14 @@ class Jury:
         """Picks `k` items by what has been learnt, and changes nothing but the generator; with `seed`, not even that."""
     def observe(self, scores: Any, *, at: int | None = None) -> None:
         """Sees a round's scores, each item once, whatever was chosen from it."""
-    def learn(self, picks: Any, rewards: Any, *, at: int | None = None) -> Learnt:
+    def learn(self, picks: Any, rewards: Any, *, reviewers: Iterable[Any] | None = None, at: int | None = None) -> Learnt:
         """Learns what picks were worth: all of them, or none where something is wrong.
 
         `picks` are `Picks`, any part of them; or the scores of items that nobody picked, which policies learn from where that is
         sound. Policies that learn from the scores of all items too, as ``adaptive`` does, must have seen these (`observe`, or `round`):
         a `jurybox.DataWarning` says so. `jurybox.learn` does both. A reward that is not a finite number is an error: leave out what has no
-        verdict yet (``picks[mask]``).
+        verdict yet (``picks[mask]``). With `reviewers`, one name for each item and None where nobody knows, severity and noise of each
+        are learnt, and a verdict counts for what it tells: see `reviewers`.
         """
     def fit(self) -> Fitted:
         """What ranks, by all that has been learnt up to now: a pure function of the state."""
@@ -145,6 +146,9 @@ class Jury:
     def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]:
         """The same, each as mean, low and high of an interval that holds with probability `level` what endless verdicts on the items learnt
         from would give; low and high are infinite where the labels cannot tell yet."""
+    def reviewers(self, names: Sequence[str], *, level: float = 0.9) -> dict[str, Standing]:
+        """Those of these names who judged, where the policy tells them apart (``adaptive``): how severe and how noisy each is beside the
+        others, with intervals that hold with probability `level`. A jury knows reviewers by a hash of their names: say whom you mean."""
     def alarms(self) -> list[Alarm]:
         """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
     def reseat(self, evaluators: Sequence[str], *, invert: Sequence[str] = ...) -> None:
@@ -169,6 +173,7 @@ class Jury:
     def _shares(self, other: Jury) -> bool: ...
     def _refuse_picked_from(self, path: _Path, fingerprint: str) -> None: ...
     def _reward(self) -> tuple[str, bool] | None: ...
+    def _contexts(self) -> list[str]: ...
     def _repr_html_(self) -> str: ...
 
 @final
@@ -207,6 +212,8 @@ class Fitted:
         from would give; low and high are infinite where the labels cannot tell yet."""
     def sigma(self) -> dict[str, float] | None:
         """The noise levels in use by name, where the policy uses any; otherwise nothing."""
+    def reviewers(self, names: Sequence[str], *, level: float = 0.9) -> dict[str, Standing]:
+        """As `Jury.reviewers`."""
     def alarms(self) -> list[Alarm]:
         """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
     def to_sql(self, dialect: str = "duckdb") -> str:

@@ -63,6 +63,8 @@ class Given:
     def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         """What is handed to the compiled part: all columns that are needed, and ``also`` some, and no others; or ``whole`` rows, to be
         written out."""
+        if state is not None:
+            asked = {**asked, "context": list(dict.fromkeys([*asked["context"], *state._contexts()]))}
         needed, _, self.said, self.warned = _core.needed([self.first()], dict(asked), state)
         needed = list(dict.fromkeys([*needed, *also]))
         return self.whole(needed, asked) if whole else self.export(needed, asked)
@@ -146,7 +148,7 @@ class Pandas(Given):
         made = []
         for name in names:
             series = self._series(name)
-            as_key = name == asked["key"] or name in asked.get("id", ()) or name in asked.get("apart", ()) or bare(name) in OURS
+            as_key = name in (asked["key"], asked.get("reviewer"), *asked.get("context", ())) or name in asked.get("id", ()) or name in asked.get("apart", ()) or bare(name) in OURS
             values, missing = pandas_key(series) if as_key else pandas_numbers(series, name)
             made.append((name, values, missing))
         return "frame-columns", made

@@ -18,6 +18,8 @@ def learn(
     data: Any = None,
     *,
     reward: str | None = None,
+    reviewer: str | None = None,
+    context: Names = None,
     state: Jury | Path | None = None,
     picks: Any = None,
     verdicts: Any = None,
@@ -59,6 +61,9 @@ def learn(
     ----------
     data : as for `rank`
     reward : the column of rewards; empty where there is no verdict
+    reviewer : the column that says who gave each verdict, beside that of the rewards: severity and noise of each are learnt, and a verdict
+        counts for what it tells (``Jury.reviewers``)
+    context : columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so
     state : a `Jury` or a state file to add to
     picks, verdicts : what `pick` gave, and the verdicts on it; by default a column of the picks themselves
     id : the column by which verdicts are joined to picks, and by which rows are known again
@@ -81,9 +86,11 @@ def learn(
     if verdicts is not None and picks is None:
         raise Error("verdicts= are those on picks: pass what pick gave as picks=", code="two-ways")
     if picks is not None:
-        unheard = {"policy": policy, "round": round, "at": at, "long": long, "drop": drop, "evaluators": evaluators, "ignore": ignore}
+        unheard = {"policy": policy, "round": round, "at": at, "long": long, "context": context, "drop": drop, "evaluators": evaluators, "ignore": ignore}
         for name in [*(name for name, said in unheard.items() if said is not None), *options]:
             raise Error(f"picks are learnt as they were picked: {name}= does not go with them", code="two-ways")
+    if reviewer is not None and reward is None and picks is None:
+        raise Error("reviewer= says who gave the verdicts: pass reward=, the column that they are in", code="reward")
     at = whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
@@ -93,10 +100,10 @@ def learn(
         if rows is None:
             if jury is None:
                 raise Error("picks are learnt by the state that they were picked by: pass state=", code="state")
-            found, after = _learn_picks(picks, verdicts, id, reward, invert, jury, again, threads, written, bar), jury
+            found, after = _learn_picks(picks, verdicts, id, reward, reviewer, invert, jury, again, threads, written, bar), jury
         else:
             _no_picks(rows)
-            ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written)
+            ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written, reviewer, context)
             # By one column of ids rows are known again; several that travel along need not cross.
             known = names(id) if len(names(id)) == 1 else []
             found, after = _core.learn(rows.source(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
@@ -120,8 +127,8 @@ def _no_picks(rows: Given) -> None:
 
 
 def _learn_picks(
-    picks: Any, verdicts: Any, id: str | None, reward: str | None, invert: Names, jury: Jury, again: bool, threads: int | None,
-    written: Mapping[str, Any], bar: Bar,
+    picks: Any, verdicts: Any, id: str | None, reward: str | None, reviewer: str | None, invert: Names, jury: Jury, again: bool,
+    threads: int | None, written: Mapping[str, Any], bar: Bar,
 ) -> Any:  # fmt: skip
     if id is None:
         raise Error("verdicts are joined to picks by one column: pass id=", code="id")
@@ -131,8 +138,8 @@ def _learn_picks(
         raise Error("which column is the verdict? Pass reward=", code="reward")
     shown = given(picks)
     told = given(picks if verdicts is None else verdicts)
-    ask = asked([name], None, None, invert, None, None, id, threads, written)
-    return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name), ask, name, jury, verdicts is None, again, bar.watch)
+    ask = asked([name], None, None, invert, None, None, id, threads, written, reviewer)
+    return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name, reviewer), ask, name, jury, verdicts is None, again, bar.watch)
 
 
 def _of_picks(rows: Given, jury: Jury, id: str) -> tuple[str, Any]:
@@ -145,5 +152,5 @@ def _of_picks(rows: Given, jury: Jury, id: str) -> tuple[str, Any]:
     return rows.export([name for name in dict.fromkeys(wanted) if name in here], {"key": id})
 
 
-def _of_verdicts(rows: Given, id: str, reward: str) -> tuple[str, Any]:
-    return rows.source(asked([reward], key=id), None)
+def _of_verdicts(rows: Given, id: str, reward: str, reviewer: str | None) -> tuple[str, Any]:
+    return rows.source(asked([reward], key=id, reviewer=reviewer), None)

@@ -22,6 +22,7 @@ def pick(
     id: str,
     state: Jury | Path,
     worth: float | None = None,
+    context: Names = None,
     policy: str | None = None,
     at: int | None = None,
     observe: bool = True,
@@ -59,6 +60,7 @@ def pick(
     id : the column that names items
     state : a `Jury`, which then has seen the items; or a state file
     worth : pick as many rows as have an expected reward of at least that, which may be none; the policy must expect rewards
+    context : where a state file is begun, columns that say which group an item belongs to: weights differ by group as verdicts say so
     policy : where a state file is begun; its options are further keywords
     at : the time of the round; by default the number of rounds that the state has seen
     observe : whether to show the items to the state; False is ``--no-observe``
@@ -71,7 +73,7 @@ def pick(
     """
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = given(data, long=written["long"])
-    ask = asked(evaluators, None, ignore, invert, key=id, threads=threads, written=written)
+    ask = asked(evaluators, None, ignore, invert, key=id, threads=threads, written=written, context=context)
     where = out_path(out, state)
     (most, worth), seed, at = how_many(k, worth), whole(seed, "seed"), whole_or_none(at, "at")
     if options and policy is None:

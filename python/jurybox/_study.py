@@ -117,6 +117,7 @@ def report(
     *,
     reward: str | None = None,
     probability: str | None = None,
+    reviewer: str | None = None,
     round: str | None = None,
     state: Jury | Path | None = None,
     evaluators: Names = None,
@@ -142,6 +143,7 @@ def report(
     data : as for `rank`
     reward : the column of rewards; empty where there is no verdict
     probability : the column with the probability of each row to be looked at, as ``pick(all=True)`` gives it: what was missed is then bounded
+    reviewer : the column that says who gave each verdict: how severe and how noisy each of them is, beside the others
     round : the column of rounds, where there is one: no evaluator
     state : a jury or a state file: its weights with their intervals, and what has changed
 
@@ -150,7 +152,9 @@ def report(
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = given(data, long=written["long"])
     aside = [*names(ignore), *named(round)]
-    ask = asked(evaluators, id, aside, invert, reward, probability, threads=threads, written=written)
+    if reviewer is not None and reward is None:
+        raise Error("reviewer= says who gave the verdicts: pass reward=, the column that they are in", code="reward")
+    ask = asked(evaluators, id, aside, invert, reward, probability, threads=threads, written=written, reviewer=reviewer)
     jury = read(state)
     with Bar(progress) as bar:
         found = _core.report(rows.source(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-__all__ = ["Alarm", "Seen"]
+__all__ = ["Alarm", "Seen", "Standing"]
 
 
 class Alarm(TypedDict):
@@ -31,3 +31,16 @@ class Seen(TypedDict):
     passed_over: int
     outside: int
     latest: int | None
+
+
+class Standing(TypedDict):
+    """How a reviewer judges, beside the others."""
+
+    #: Verdicts that it rests on.
+    labels: int
+    #: Mean, low and high of how far their verdicts lie above those that others would give the same items, in units of the reward.
+    severity: tuple[float, float, float]
+    #: The same of how far a verdict is from telling what an item is worth, beside the middle reviewer: 2 is twice as noisy.
+    noise: tuple[float, float, float]
+    #: What a verdict of theirs counts for, beside one of the middle reviewer.
+    weight: float

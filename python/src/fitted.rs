@@ -7,7 +7,7 @@ use crate::large;
 use crate::picks::Picks;
 use crate::{whole, work};
 use jurybox::options::Fraction;
-use jurybox::{Direction, Interval, Links, Scratch};
+use jurybox::{Direction, Interval, Links, Reviewer, Scratch};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -186,6 +186,29 @@ impl Fitted {
             dict.set_item(name, sigma)?;
         }
         Ok(Some(dict))
+    }
+
+    /// Those of these names who judged, beside one another: one dict each.
+    #[pyo3(signature = (names, *, level = 0.9))]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+    pub(crate) fn reviewers<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<String>,
+        level: f64,
+    ) -> Result<Bound<'py, PyDict>> {
+        let (standings, dict) = (self.fitted.reviewers(fraction(level)?), PyDict::new(py));
+        for name in &names {
+            let reviewer = Some(Reviewer::named(name.trim()));
+            let Some(of) = standings.iter().find(|standing| standing.reviewer == reviewer) else { continue };
+            let (about, ends) = (PyDict::new(py), |of: Interval| (of.mean, of.low, of.high));
+            about.set_item("labels", of.labels)?;
+            about.set_item("severity", ends(of.severity))?;
+            about.set_item("noise", ends(of.noise))?;
+            about.set_item("weight", of.weight)?;
+            dict.set_item(name, about)?;
+        }
+        Ok(dict)
     }
 
     /// What is not what it was, evaluators or rewards: one dict each.

@@ -7,7 +7,7 @@ use crate::large;
 use crate::picks::Picks;
 use crate::policies::spec;
 use crate::sum::merged;
-use crate::taught::{Learnt, history, taught, unseen};
+use crate::taught::{Learnt, history, reviewers_of, taught, unseen};
 use crate::whole;
 use crate::work::{self, Reins};
 use jurybox::rand::SeedableRng;
@@ -237,15 +237,17 @@ impl Jury {
     }
 
     /// Learns what picks were worth; or what items were worth that nobody picked, given by their scores.
-    #[pyo3(signature = (picks, rewards, *, at = None))]
+    #[pyo3(signature = (picks, rewards, *, reviewers = None, at = None))]
     fn learn(
         &self,
         py: Python<'_>,
         picks: &Bound<'_, PyAny>,
         rewards: &Bound<'_, PyAny>,
+        reviewers: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = whole::at)] at: Option<u64>,
     ) -> Result<Learnt> {
         let rewards = arrays::numbers(rewards, "rewards")?;
+        let by = reviewers_of(reviewers, rewards.len())?;
         let many = |rewards: usize, found: usize| {
             refused("shape", &format!("{rewards} rewards for {found} items: pass one for each"))
         };
@@ -256,7 +258,7 @@ impl Jury {
             }
             return self.with(py, |inner| {
                 let Inner { state, names, fitted, .. } = inner;
-                let learnt = taught(&mut state.jury, names, picks, &rewards, at)?;
+                let learnt = taught(&mut state.jury, names, picks, &rewards, &by, at)?;
                 *fitted = None;
                 Ok(learnt)
             });
@@ -270,7 +272,7 @@ impl Jury {
             }
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().latest.unwrap_or(0));
-            let learnt = history(jury, table, &rewards, at, reins)?;
+            let learnt = history(jury, table, &rewards, &by, at, reins)?;
             inner.fitted = None;
             Ok(learnt)
         })
@@ -343,6 +345,14 @@ impl Jury {
         Some((reward.name, reward.direction == Direction::Low))
     }
 
+    /// The columns that say which group an item belongs to.
+    fn _contexts(&self, py: Python<'_>) -> Vec<String> {
+        self.with(py, |inner| {
+            let evaluators = inner.state.jury.evaluators();
+            evaluators.contexts().map(|column| evaluators.as_slice()[column].name.clone()).collect()
+        })
+    }
+
     /// Whether a file was learnt from.
     fn _knows_file(&self, py: Python<'_>, fingerprint: &str) -> bool {
         self.with(py, |inner| inner.state.memory.knows_file(fingerprint))
@@ -401,7 +411,13 @@ impl Jury {
         self.fit(py)?.weights(py, level)
     }
 
-    /// Evaluators that are not what they were: one dict each.
+    /// Those of these names who judged, beside one another: one dict each.
+    #[pyo3(signature = (names, *, level = 0.9))]
+    fn reviewers<'py>(&self, py: Python<'py>, names: Vec<String>, level: f64) -> Result<Bound<'py, PyDict>> {
+        self.fit(py)?.reviewers(py, names, level)
+    }
+
+    /// What is not what it was, evaluators or rewards: one dict each.
     fn alarms<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>> {
         Ok(self.fit(py)?.alarms(py)?)
     }

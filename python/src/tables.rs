@@ -28,6 +28,8 @@ pub(crate) struct Asked {
     pub(crate) reward: Option<String>,
     probability: Option<String>,
     pub(crate) key: Option<String>,
+    pub(crate) reviewer: Option<String>,
+    context: Vec<String>,
     written: Written,
     threads: Option<usize>,
 }
@@ -61,6 +63,8 @@ impl Asked {
             reward: self.reward.clone(),
             probability: self.probability.clone(),
             key: self.key.clone(),
+            reviewer: self.reviewer.clone(),
+            context: self.context.clone(),
             called: Vec::new(),
             texts: false,
         }

@@ -4,7 +4,7 @@ use crate::arrays::{PIECE, Table};
 use crate::errors::{Result, refused};
 use crate::picks::Picks;
 use crate::work::Reins;
-use jurybox::{Error, Example, Jury};
+use jurybox::{Error, Example, Jury, Reviewer};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
@@ -32,12 +32,34 @@ impl From<jurybox::Learnt> for Learnt {
     }
 }
 
+/// Who judged, one for each of so many items: names, or anything that has a text; none where it is None, an empty text or not a number.
+pub(crate) fn reviewers_of(given: Option<&Bound<'_, PyAny>>, items: usize) -> Result<Vec<Option<Reviewer>>> {
+    let Some(given) = given else { return Ok(vec![None; items]) };
+    let mut reviewers = Vec::with_capacity(items);
+    for who in given.try_iter()? {
+        let who = who?;
+        let nobody = who.is_none() || who.extract::<f64>().is_ok_and(f64::is_nan);
+        let name = if nobody { String::new() } else { who.str()?.to_string() };
+        reviewers.push((!name.trim().is_empty()).then(|| Reviewer::named(name.trim())));
+    }
+    if reviewers.len() == items {
+        Ok(reviewers)
+    } else {
+        let found = reviewers.len();
+        Err(refused(
+            "shape",
+            &format!("{found} reviewers for {items} items: pass one for each, None where nobody knows"),
+        ))
+    }
+}
+
 /// Teaches a jury what picks were worth, each at the time of its round; all of them, or none.
 pub(crate) fn taught(
     jury: &mut Jury,
     names: &[String],
     picks: &Picks,
     rewards: &[f64],
+    reviewers: &[Option<Reviewer>],
     at: Option<u64>,
 ) -> Result<Learnt> {
     let reseated = if picks.names.as_slice() == names { None } else { Some(reseated(names, picks)?) };
@@ -50,7 +72,7 @@ pub(crate) fn taught(
     let one_time =
         at.or_else(|| picks.at.first().copied().filter(|first| picks.at.iter().all(|at| at == first)));
     if let Some(at) = one_time {
-        return Ok(jury.learn(&all.map(example).collect::<Vec<_>>(), at)?.into());
+        return Ok(jury.learn_by(&all.map(example).collect::<Vec<_>>(), reviewers, at)?.into());
     }
     let mut by_time: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for pick in all {
@@ -58,7 +80,8 @@ pub(crate) fn taught(
     }
     let (mut after, mut learnt) = (jury.clone(), Learnt::default());
     for (at, those) in by_time {
-        let now = after.learn(&those.into_iter().map(example).collect::<Vec<_>>(), at)?;
+        let by: Vec<Option<Reviewer>> = those.iter().map(|&pick| reviewers[pick]).collect();
+        let now = after.learn_by(&those.into_iter().map(example).collect::<Vec<_>>(), &by, at)?;
         learnt.used += now.used;
         learnt.passed_over += now.passed_over;
     }
@@ -84,6 +107,7 @@ pub(crate) fn history(
     jury: &mut Jury,
     table: &Table,
     rewards: &[f64],
+    reviewers: &[Option<Reviewer>],
     at: u64,
     reins: Option<&Reins>,
 ) -> Result<Learnt> {
@@ -92,7 +116,8 @@ pub(crate) fn history(
         let scores = jury.scores(piece)?;
         let rows = scores.rows().zip(&rewards[from..]);
         let examples = rows.map(|(scores, &reward)| Example { scores, reward, receipt: None });
-        let now = jury.learn(&examples.collect::<Vec<_>>(), at)?;
+        let examples: Vec<Example<'_>> = examples.collect();
+        let now = jury.learn_by(&examples, &reviewers[from..from + examples.len()], at)?;
         learnt.used += now.used;
         learnt.passed_over += now.passed_over;
         Ok(())

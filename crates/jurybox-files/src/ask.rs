@@ -6,7 +6,7 @@ use crate::number::{Cell, Notation};
 use crate::numbers::Numbers;
 use crate::tally::Tally;
 use jurybox::Form;
-use jurybox::toolbox::{hash_number, hash_text};
+use jurybox::toolbox::{code_of, hash_number, hash_text};
 use std::path::Path;
 
 /// What a column is for, in a scan.
@@ -16,6 +16,8 @@ pub(crate) enum Use {
     Skip,
     /// The score of an evaluator, times 1 or -1.
     Score { evaluator: usize, sign: f64 },
+    /// The name of a group, in the place of an evaluator's score: its code.
+    Group { evaluator: usize },
     /// The reward, times 1 or -1.
     Reward { sign: f64 },
     /// The probability with which the item was picked.
@@ -24,13 +26,15 @@ pub(crate) enum Use {
     Key,
     /// One of the columns that name the item.
     Id,
+    /// Who gave the verdict.
+    Reviewer,
     /// Nothing was in it where it was looked at, and so it is no evaluator: whether something comes later is to be told.
     Watch,
 }
 
 impl Use {
     pub(crate) fn is_score_of(self, wanted: usize) -> bool {
-        matches!(self, Use::Score { evaluator, .. } if evaluator == wanted)
+        matches!(self, Use::Score { evaluator, .. } | Use::Group { evaluator } if evaluator == wanted)
     }
 }
 
@@ -81,6 +85,7 @@ impl Ask {
             ("keys", asked(|what| *what == Use::Key), batch.keys.len()),
             ("rewards", asked(|what| matches!(what, Use::Reward { .. })), batch.rewards.len()),
             ("probabilities", asked(|what| *what == Use::Probability), batch.probabilities.len()),
+            ("reviewers", asked(|what| *what == Use::Reviewer), batch.reviewers.len()),
         ];
         let short = |&(_, asked, count): &(&str, bool, usize)| asked && count != batch.rows;
         match counts.into_iter().find(short) {
@@ -101,10 +106,17 @@ impl Ask {
                 Use::Reward { .. } => batch.rewards = vec![f64::NAN; batch.rows],
                 Use::Probability => batch.probabilities = vec![f64::NAN; batch.rows],
                 Use::Key => batch.keys = vec![Box::from(""); batch.rows],
-                Use::Score { .. } | Use::Id | Use::Skip | Use::Watch => {}
+                Use::Reviewer => batch.reviewers = vec![Box::from(""); batch.rows],
+                Use::Score { .. } | Use::Group { .. } | Use::Id | Use::Skip | Use::Watch => {}
             }
         }
     }
+}
+
+/// The code of the group that a cell names; NaN where it names none.
+pub(crate) fn group(cell: &str) -> f64 {
+    let name = id::of(cell);
+    if name.is_empty() { f64::NAN } else { code_of(&name) as f64 }
 }
 
 /// Rows as a scan hands them over: scores row after row or column after column, NaN where missing.
@@ -118,6 +130,7 @@ pub struct Batch {
     pub(crate) rewards: Vec<f64>,
     pub(crate) probabilities: Vec<f64>,
     pub(crate) keys: Vec<Box<str>>,
+    pub(crate) reviewers: Vec<Box<str>>,
     /// Which item each row is about, as a number; 0 where nothing names it.
     pub(crate) ids: Vec<u64>,
     /// By column of the source: cells that are no numbers. Empty where there can be none.
@@ -227,6 +240,11 @@ impl Batch {
     /// The round or group of each row; empty where it was not asked for.
     pub fn keys(&self) -> &[Box<str>] {
         &self.keys
+    }
+
+    /// Takes in a cell that names the reviewer of the next row.
+    pub(crate) fn reviewed_by(&mut self, cell: &str) {
+        self.reviewers.push(id::of(cell).into());
     }
 
     /// The value of each row, by the form that the scan was told; NaN where a score is missing.

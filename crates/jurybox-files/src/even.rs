@@ -8,6 +8,8 @@ use crate::error::Error;
 use crate::pool::Pool;
 use crate::scan::{Part, Relay};
 use crate::table::{At, Table, Want};
+use crate::teach::reviewer;
+use jurybox::Reviewer;
 
 /// The rows of a chunk: enough to be worth the start, few enough for any width. It depends on nothing else.
 pub(crate) fn chunk_rows(evaluators: usize) -> usize {
@@ -26,6 +28,8 @@ pub(crate) struct Chunk<'a> {
     pub(crate) rewards: &'a [f64],
     /// The same of the items' ids.
     pub(crate) ids: &'a [u64],
+    /// The same of who gave the verdicts.
+    pub(crate) reviewers: &'a [Option<Reviewer>],
 }
 
 /// Rows held in memory.
@@ -35,6 +39,7 @@ pub(crate) struct Held {
     pub(crate) scores: Vec<f64>,
     rewards: Vec<f64>,
     ids: Vec<u64>,
+    reviewers: Vec<Option<Reviewer>>,
 }
 
 impl Held {
@@ -43,6 +48,7 @@ impl Held {
         part.batch.push_rows(&mut self.scores);
         self.rewards.extend_from_slice(&part.batch.rewards);
         self.ids.extend_from_slice(&part.batch.ids);
+        self.reviewers.extend(part.batch.reviewers.iter().map(|name| reviewer(name)));
     }
 
     /// The rows of another, behind its own.
@@ -51,6 +57,7 @@ impl Held {
         self.scores.extend_from_slice(&more.scores);
         self.rewards.extend_from_slice(&more.rewards);
         self.ids.extend_from_slice(&more.ids);
+        self.reviewers.extend_from_slice(&more.reviewers);
     }
 
     /// Lets go of its first rows; of rows that have rewards, all or none.
@@ -59,6 +66,7 @@ impl Held {
         self.scores.drain(..rows * width);
         self.rewards.drain(..rows.min(self.rewards.len()));
         self.ids.drain(..rows.min(self.ids.len()));
+        self.reviewers.drain(..rows.min(self.reviewers.len()));
     }
 
     fn clear(&mut self) {
@@ -66,13 +74,16 @@ impl Held {
         self.scores.clear();
         self.rewards.clear();
         self.ids.clear();
+        self.reviewers.clear();
     }
 
-    /// Some of the rows, the first of which stands there. Rewards and ids are there for all rows or for none.
+    /// Some of the rows, the first of which stands there. Rewards, ids and reviewers are there for all rows or for none.
     fn chunk(&self, at: At, from: usize, to: usize, width: usize) -> Chunk<'_> {
         let rewards = if self.rewards.is_empty() { &[] } else { &self.rewards[from..to] };
         let ids = if self.ids.is_empty() { &[] } else { &self.ids[from..to] };
-        Chunk { file: at.file, row: at.row, scores: &self.scores[from * width..to * width], rewards, ids }
+        let reviewers = if self.reviewers.is_empty() { &[] } else { &self.reviewers[from..to] };
+        let scores = &self.scores[from * width..to * width];
+        Chunk { file: at.file, row: at.row, scores, rewards, ids, reviewers }
     }
 
     fn append(&mut self, chunk: &Chunk<'_>, width: usize) {
@@ -80,6 +91,7 @@ impl Held {
         self.scores.extend_from_slice(chunk.scores);
         self.rewards.extend_from_slice(chunk.rewards);
         self.ids.extend_from_slice(chunk.ids);
+        self.reviewers.extend_from_slice(chunk.reviewers);
     }
 }
 

@@ -94,7 +94,8 @@ pub use ranked::{score_all, score_rows};
 pub use reading::Reading;
 pub use remembered::Remembered;
 pub use report::{
-    Advice, Bin, Catch, EvaluatorReport, LearntWeight, Missed, Policy, Relation, Report, report,
+    Advice, Bin, Catch, EvaluatorReport, LearntWeight, Missed, Policy, Relation, Report, ReviewerReport,
+    report,
 };
 pub use roles::{Roles, Taken};
 pub use scan::Part;

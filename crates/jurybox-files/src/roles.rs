@@ -47,6 +47,10 @@ pub struct Roles {
     pub probability: Option<String>,
     /// The round or group of an item.
     pub key: Option<String>,
+    /// Who gave the verdict.
+    pub reviewer: Option<String>,
+    /// Columns that say which group an item belongs to, such as its language: weights may differ by group.
+    pub context: Vec<String>,
     /// Whether rows are wanted for their texts: then none of the evaluators need have a column.
     pub texts: bool,
 }
@@ -112,8 +116,10 @@ impl Roles {
 
     /// Every column that a person, or a jury, names.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
-        let named = [&self.evaluators, &self.id, &self.ignore, &self.invert].into_iter().flatten();
-        let named = named.chain([&self.reward, &self.probability, &self.key].into_iter().flatten());
+        let named =
+            [&self.evaluators, &self.id, &self.ignore, &self.invert, &self.context].into_iter().flatten();
+        let named =
+            named.chain([&self.reward, &self.probability, &self.key, &self.reviewer].into_iter().flatten());
         let turned = self.evaluators.iter().filter_map(|name| name.strip_prefix('-'));
         named.map(String::as_str).chain(turned).chain(self.seated.iter().map(|seated| seated.name.as_str()))
     }
@@ -134,10 +140,14 @@ impl Roles {
             (&self.reward, "the reward"),
             (&self.probability, "the probability"),
             (&self.key, "a round or group"),
+            (&self.reviewer, "the reviewer"),
         ] {
             if let Some(name) = name {
                 named.push((known(name)?, role));
             }
+        }
+        for name in self.context.iter().filter(|name| seated(name).is_none()) {
+            named.push((known(name)?, "a context"));
         }
         one_role_each(&named)?;
         for name in self.invert.iter().filter(|name| seated(name).is_none()) {
@@ -171,6 +181,7 @@ impl Roles {
                 continue;
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
+                // A context is put behind the evaluators.
                 if ["id", "ignored"].contains(role) {
                     let called = self.called.iter().find(|(other, _)| other == name && *role == "ignored");
                     others.push((name.clone(), called.map_or(*role, |(_, word)| word)));
@@ -195,8 +206,18 @@ impl Roles {
         if evaluators.is_empty() {
             evaluators.extend(theirs(&mut others, columns).iter().map(|name| self.directed(name)));
         }
-        if evaluators.is_empty() {
+        if evaluators.iter().all(|evaluator| evaluator.direction == Direction::Context) {
             return Err(Error::NoEvaluator { path: path.into(), others });
+        }
+        for name in &self.context {
+            match evaluators.iter().find(|evaluator| evaluator.name == *name) {
+                None => evaluators.push(Evaluator::context(name)),
+                Some(seated) if seated.direction == Direction::Context => {}
+                Some(_) => {
+                    let column = name.clone();
+                    return Err(Error::TwoRoles { column, one: "an evaluator", other: "a context" });
+                }
+            }
         }
         if let Some(name) = self.invert.iter().find(|name| {
             self.reward.as_ref() != Some(name) && !evaluators.iter().any(|evaluator| evaluator.name == **name)
@@ -208,6 +229,7 @@ impl Roles {
             reward: self.reward.as_ref().map(|name| self.directed(name)),
             probability: self.probability.clone(),
             key: self.key.clone(),
+            reviewer: self.reviewer.clone(),
             ours: numbers_of_ours(&others, columns),
             warnings: two_numbers(path, &others).chain(nearly_ids(path, &others, columns)).collect(),
             others,

@@ -173,7 +173,7 @@ fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surveyed, E
             let count = (range.end - range.start) as usize;
             for chunk in held.scores[..count * width].chunks(size as usize * width) {
                 let mut learnt = places.blank().clone();
-                show(&mut learnt, chunk, &[], *source as u64)?;
+                show(&mut learnt, chunk, &[], &[], *source as u64)?;
                 places.add(*source, firsts[*source] + start, learnt, Places::measure(chunk, width))?;
                 start += size;
             }
@@ -228,7 +228,7 @@ fn as_it_comes(table: &Table, jury: &mut Jury) -> Result<Surveyed, Error> {
                 return Ok(None);
             }
             let mut learnt = blank.clone();
-            show(&mut learnt, chunk.scores, &[], chunk.file as u64)?;
+            show(&mut learnt, chunk.scores, &[], &[], chunk.file as u64)?;
             Ok(Some((learnt, Places::measure(chunk.scores, blank.evaluators().len()))))
         },
         |at, observed| {

@@ -83,6 +83,8 @@ pub struct Want<'a> {
     pub probability: bool,
     /// The round or group of each row.
     pub key: bool,
+    /// Who gave the verdict of each row.
+    pub reviewer: bool,
     /// Which item each row is about, by the columns that are its [id](Roles::id).
     pub ids: bool,
     /// The rows as they stand in their source.
@@ -386,14 +388,20 @@ impl Table {
         let sign = |of: &Evaluator| if of.direction == Direction::Low { -1.0 } else { 1.0 };
         for (evaluator, found) in taken.evaluators.as_slice().iter().enumerate() {
             let sign = if want.upright { sign(found) } else { 1.0 };
-            wanted.push((&found.name, Use::Score { evaluator, sign }));
+            let what = match found.direction {
+                Direction::Context => Use::Group { evaluator },
+                Direction::High | Direction::Low => Use::Score { evaluator, sign },
+            };
+            wanted.push((&found.name, what));
         }
         if let Some(reward) = taken.reward.as_ref().filter(|_| want.reward) {
             wanted.push((&reward.name, Use::Reward { sign: sign(reward) }));
         }
-        for (asked, column, what) in
-            [(want.probability, &taken.probability, Use::Probability), (want.key, &taken.key, Use::Key)]
-        {
+        for (asked, column, what) in [
+            (want.probability, &taken.probability, Use::Probability),
+            (want.key, &taken.key, Use::Key),
+            (want.reviewer, &taken.reviewer, Use::Reviewer),
+        ] {
             wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
         }
         if want.ids {
@@ -405,7 +413,7 @@ impl Table {
         let mut uses = vec![Use::Skip; names.len()];
         let mut lacking = Vec::new();
         for (column, what) in wanted {
-            let unread = matches!(what, Use::Score { .. }) && taken.is_unread(column);
+            let unread = matches!(what, Use::Score { .. } | Use::Group { .. }) && taken.is_unread(column);
             match places.get(column).copied().filter(|_| !unread) {
                 // A column has one use; the evaluators come first.
                 Some(at) if uses[at] == Use::Skip => uses[at] = what,
@@ -435,7 +443,8 @@ fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let reward = taken.reward().map(|column| (column, "rewards"));
     let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
     let key = taken.key.as_deref().map(|column| (column, "names of items, rounds or groups"));
-    let wanted = evaluators.chain(reward).chain(probability).chain(key);
+    let reviewer = taken.reviewer.as_deref().map(|column| (column, "names of reviewers"));
+    let wanted = evaluators.chain(reward).chain(probability).chain(key).chain(reviewer);
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());
         if !has(&column) {

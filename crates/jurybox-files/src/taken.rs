@@ -21,6 +21,7 @@ pub struct Taken {
     pub(crate) reward: Option<Evaluator>,
     pub(crate) probability: Option<String>,
     pub(crate) key: Option<String>,
+    pub(crate) reviewer: Option<String>,
     /// Columns that only travel along, and why.
     pub(crate) others: Vec<(String, &'static str)>,
     /// Those of numbers that are passed over for their names alone.
@@ -57,6 +58,11 @@ impl Taken {
         self.key.as_deref()
     }
 
+    /// The column that says who gave the verdict.
+    pub fn reviewer(&self) -> Option<&str> {
+        self.reviewer.as_deref()
+    }
+
     /// Columns of numbers that go by names of ours, and are no evaluators for no other reason. Where the first of ours is
     /// there as well, the rows are what `rank` or `pick` wrote, and these are what they look like.
     ///
@@ -76,12 +82,12 @@ impl Taken {
         self.ours.iter().filter(move |_| !written).map(String::as_str)
     }
 
-    /// Every column that may be read: those of the evaluators, then the reward, the probability and the key, and those that are
+    /// Every column that may be read: those of the evaluators, then the reward, the probability, the key and the reviewer, and those that are
     /// watched because their first rows are empty.
     pub fn read(&self) -> impl Iterator<Item = &str> {
         let evaluators = self.evaluators.names().filter(|name| !self.is_unread(name));
         let named = evaluators.chain(self.reward()).chain(self.probability()).chain(self.key());
-        named.chain(self.watched())
+        named.chain(self.reviewer()).chain(self.watched())
     }
 
     /// What a person should know of what was taken as what: columns that may be numbers, and nobody knows which.
@@ -130,20 +136,30 @@ impl Taken {
 
     /// Whether a column is read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
-        self.read_as(name).is_some()
+        (self.read_as(name).is_some() && !self.is_context(name))
             || self.reward() == Some(name)
             || self.probability.as_deref() == Some(name)
     }
 
     /// The columns that are read as numbers.
     pub(crate) fn numbers(&self) -> HashSet<&str> {
-        let scores = self.evaluators.names().filter(|name| !self.is_unread(name));
+        let scores = self.evaluators.names().filter(|name| !self.is_unread(name) && !self.is_context(name));
         scores.chain(self.reward()).chain(self.probability()).collect()
     }
 
     /// Whether a column is read at all, or names items.
     pub(crate) fn reads(&self, name: &str) -> bool {
-        self.is_number(name) || self.key() == Some(name) || self.id.iter().any(|id| id == name)
+        let is = |column: Option<&str>| column == Some(name);
+        self.is_number(name)
+            || is(self.key())
+            || is(self.reviewer())
+            || self.is_context(name)
+            || self.id.iter().any(|id| id == name)
+    }
+
+    /// Whether a column says which group an item belongs to.
+    pub(crate) fn is_context(&self, name: &str) -> bool {
+        self.evaluators.as_slice().iter().any(|one| one.name == name && one.direction == Direction::Context)
     }
 
     /// The evaluator whose scores are read from a column.
@@ -181,7 +197,12 @@ impl std::fmt::Display for Taken {
         if let Some(widened) = &self.widened {
             write!(f, "{widened}; ")?;
         }
-        write!(f, "evaluators: {}", few(self.evaluators.as_slice().iter().map(listed)))?;
+        let (contexts, evaluators): (Vec<&Evaluator>, Vec<&Evaluator>) =
+            self.evaluators.as_slice().iter().partition(|one| one.direction == Direction::Context);
+        write!(f, "evaluators: {}", few(evaluators.into_iter().map(listed)))?;
+        if !contexts.is_empty() {
+            write!(f, "; context: {}", few(contexts.into_iter().map(listed)))?;
+        }
         if let Some(reward) = &self.reward {
             write!(f, "; reward: {}", spoken(reward))?;
         }
@@ -190,6 +211,9 @@ impl std::fmt::Display for Taken {
         }
         if let Some(key) = &self.key {
             write!(f, "; rows put together by: {key}")?;
+        }
+        if let Some(reviewer) = &self.reviewer {
+            write!(f, "; reviewer: {reviewer}")?;
         }
         if !self.others.is_empty() {
             let others = self.others.iter().map(|(name, why)| format!("{name} ({why})"));

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::judge::scores;
 use crate::table::{Table, Want};
-use jurybox::{Example, Jury, Learnt};
+use jurybox::{Example, Jury, Learnt, Reviewer};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
@@ -95,7 +95,7 @@ pub(crate) fn show_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
 
 /// Every file a round, chunks of its rows in parallel.
 fn by_files(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<Taught, Error> {
-    let want = Want { reward, ..Want::default() };
+    let want = Want { reward, reviewer: reward, ..Want::default() };
     let mut taught = Taught::default();
     let mut files = ByFiles::new(jury)?;
     let blank = files.blank.clone();
@@ -104,7 +104,7 @@ fn by_files(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<
         |chunk| {
             let mut jury = blank.clone();
             let at = first.saturating_add(chunk.file as u64);
-            let shown = show(&mut jury, chunk.scores, chunk.rewards, at)?;
+            let shown = show(&mut jury, chunk.scores, chunk.rewards, chunk.reviewers, at)?;
             Ok((jury, shown))
         },
         |at, (learnt, shown)| {
@@ -148,34 +148,37 @@ impl ByFiles {
 /// Rounds as the column of rounds says, one after the other.
 fn by_rounds(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
-    let want = Want { reward, key: true, ..Want::default() };
+    let want = Want { reward, key: true, reviewer: reward, ..Want::default() };
     let mut taught = Taught::default();
-    let (mut round, mut held, mut rewarded, mut at) = (None, Vec::new(), Vec::new(), first);
+    let (mut round, mut at) = (None, first);
+    let (mut held, mut rewarded, mut reviewed) = (Vec::new(), Vec::new(), Vec::new());
     let mut begun = HashSet::new();
     taught.rows = table.scan(
         want,
         |mut part| {
             let scores = part.batch.scores().to_vec();
-            Ok((scores, part.batch.rewards, part.batch.keys))
+            Ok((scores, part.batch.rewards, part.batch.keys, part.batch.reviewers))
         },
-        |_, (scores, rewards, keys)| {
+        |_, (scores, rewards, keys, reviewers)| {
             for (row, key) in keys.into_iter().enumerate() {
                 if round.as_ref() != Some(&key) {
                     taught.scattered += u64::from(!begun.insert(hash_of(&key)));
                     if round.replace(key).is_some() {
-                        taught.add(&show(jury, &held, &rewarded, at)?);
+                        taught.add(&show(jury, &held, &rewarded, &reviewed, at)?);
                         at = at.saturating_add(1);
                     }
                     held.clear();
                     rewarded.clear();
+                    reviewed.clear();
                 }
                 held.extend_from_slice(&scores[row * width..(row + 1) * width]);
                 rewarded.extend(rewards.get(row));
+                reviewed.extend(reviewers.get(row).map(|name| reviewer(name)));
             }
             Ok(())
         },
     )?;
-    taught.add(&show(jury, &held, &rewarded, at)?);
+    taught.add(&show(jury, &held, &rewarded, &reviewed, at)?);
     Ok(taught)
 }
 
@@ -186,14 +189,32 @@ fn hash_of(key: &str) -> u64 {
     hasher.finish()
 }
 
-/// Shows one round; returns how many of its rows have a reward, and what was learnt from them.
-pub(crate) fn show(jury: &mut Jury, values: &[f64], rewards: &[f64], at: u64) -> Result<Taught, Error> {
+/// Who goes by a name, if it is one.
+pub(crate) fn reviewer(name: &str) -> Option<Reviewer> {
+    (!name.is_empty()).then(|| Reviewer::named(name))
+}
+
+/// Shows one round; returns how many of its rows have a reward, and what was learnt from them. Reviewers are there for all rows or for
+/// none.
+pub(crate) fn show(
+    jury: &mut Jury,
+    values: &[f64],
+    rewards: &[f64],
+    reviewers: &[Option<Reviewer>],
+    at: u64,
+) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
     jury.observe(&scores(values, width)?, at)?;
-    let rows = values.chunks_exact(width).zip(rewards).filter(|(_, reward)| !reward.is_nan());
-    let examples: Vec<Example<'_>> =
-        rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
-    let Learnt { used, passed_over } = jury.learn(&examples, at)?;
+    let judged = |row: &usize| !rewards[*row].is_nan();
+    let rows: Vec<usize> = (0..rewards.len()).filter(judged).collect();
+    let example = |&row: &usize| Example {
+        scores: &values[row * width..][..width],
+        reward: rewards[row],
+        receipt: None,
+    };
+    let examples: Vec<Example<'_>> = rows.iter().map(example).collect();
+    let by: Vec<Option<Reviewer>> = rows.iter().map(|&row| reviewers.get(row).copied().flatten()).collect();
+    let Learnt { used, passed_over } = jury.learn_by(&examples, &by, at)?;
     let rewards = || examples.iter().map(|example| example.reward);
     let range = rewards().reduce(f64::min).zip(rewards().reduce(f64::max));
     Ok(Taught { labelled: examples.len() as u64, used, passed_over, range, ..Taught::default() })

@@ -7,7 +7,8 @@ use crate::read_picks::{Picked, read_picks};
 use crate::remembered::{Item, Known};
 use crate::state::State;
 use crate::table::{Table, Want};
-use jurybox::{Example, Learnt};
+use crate::teach::reviewer;
+use jurybox::{Example, Learnt, Reviewer};
 use std::collections::{BTreeMap, HashMap};
 
 /// How many ids are named where something is to be said of them.
@@ -80,7 +81,8 @@ impl std::fmt::Display for Items {
 
 /// Teaches a state the verdicts on picks, joined by the tables' keys, blanks around them left out.
 ///
-/// `picks` is what [`Picking::write`](crate::Picking::write) wrote; the one evaluator of `verdicts` is the reward. Verdicts may
+/// `picks` is what [`Picking::write`](crate::Picking::write) wrote; the one evaluator of `verdicts` is the reward, and who gave it is in
+/// its column of reviewers, where it has one. Verdicts may
 /// come late, partly and more than once; each is learnt once, with the scores, the receipt and the time of its pick. Those
 /// that the state has learnt already are counted once more only if that is said by `again`; so is the verdict on an item that
 /// was picked in several rounds, whether their picks come together or one after the other. After an error the state is as it was.
@@ -117,7 +119,7 @@ pub fn take_back(
     let mut rewards = read_verdicts(verdicts, &mut back)?;
     let mut after = state.clone();
     // What keeps time is taught time by time.
-    let mut by_time: BTreeMap<u64, Vec<(Picked, f64)>> = BTreeMap::new();
+    let mut by_time: BTreeMap<u64, Vec<(Picked, f64, Option<Reviewer>)>> = BTreeMap::new();
     let mut learnt = after.memory.items();
     let mut met: HashMap<Box<str>, Met> = HashMap::new();
     for pick in read_picks(picks)? {
@@ -153,7 +155,7 @@ pub fn take_back(
                 after.memory.learnt_verdict(&pick.round, pick.at, [item, place]);
                 let (least, greatest) = back.range.unwrap_or((reward, reward));
                 back.range = Some((least.min(reward), greatest.max(reward)));
-                by_time.entry(pick.at).or_default().push((pick, reward));
+                by_time.entry(pick.at).or_default().push((pick, reward, verdict.reviewer));
             }
         }
         met.settled = true;
@@ -166,11 +168,12 @@ pub fn take_back(
     }
     for (at, rows) in &by_time {
         let mut examples = Vec::new();
-        for (pick, reward) in rows {
+        for (pick, reward, _) in rows {
             examples.push(Example { scores: &pick.scores, reward: *reward, receipt: Some(&pick.receipt) });
         }
+        let reviewers: Vec<Option<Reviewer>> = rows.iter().map(|(_, _, reviewer)| *reviewer).collect();
         let Learnt { used, passed_over } =
-            after.jury.learn(&examples, *at).map_err(|source| about(picks, rows, source))?;
+            after.jury.learn_by(&examples, &reviewers, *at).map_err(|source| about(picks, rows, source))?;
         back.used += used;
         back.passed_over += passed_over;
     }
@@ -198,7 +201,7 @@ impl Met {
 }
 
 /// An error about one of these examples, with the place and the id of its pick.
-fn about(picks: &Table, rows: &[(Picked, f64)], source: jurybox::Error) -> Error {
+fn about(picks: &Table, rows: &[(Picked, f64, Option<Reviewer>)], source: jurybox::Error) -> Error {
     use jurybox::Error::{Receipt, Reward, Score};
     let (example, reason) = match &source {
         Receipt { example, reason } => (*example, format!("its receipt is refused: {reason}")),
@@ -208,7 +211,7 @@ fn about(picks: &Table, rows: &[(Picked, f64)], source: jurybox::Error) -> Error
         }
         _ => return source.into(),
     };
-    let Some((pick, _)) = rows.get(example) else { return source.into() };
+    let Some((pick, ..)) = rows.get(example) else { return source.into() };
     let path = picks.sources[pick.file].path().into();
     Error::Verdict { path, place: pick.place, id: pick.id.to_string(), reason }
 }
@@ -217,6 +220,8 @@ fn about(picks: &Table, rows: &[(Picked, f64)], source: jurybox::Error) -> Error
 struct Verdict {
     /// What it was worth; none where verdicts contradict each other.
     reward: Option<f64>,
+    /// Who gave it, as the first row that has it says.
+    reviewer: Option<Reviewer>,
     /// The first row that has it.
     row: u64,
     /// Whether the item was picked.
@@ -226,9 +231,9 @@ struct Verdict {
 fn read_verdicts(table: &Table, back: &mut TakenBack) -> Result<HashMap<Box<str>, Verdict>, Error> {
     let mut verdicts: HashMap<Box<str>, Verdict> = HashMap::new();
     table.scan(
-        Want { key: true, upright: true, ..Want::default() },
-        |mut part| Ok((part.batch.take_scores(), part.batch.keys)),
-        |at, (rewards, ids)| {
+        Want { key: true, reviewer: true, upright: true, ..Want::default() },
+        |mut part| Ok((part.batch.take_scores(), part.batch.keys, part.batch.reviewers)),
+        |at, (rewards, ids, reviewers)| {
             let rows = ids.into_iter().zip(rewards).enumerate();
             // An empty cell is a verdict that has not been given yet.
             for (row, (id, reward)) in rows.filter(|(_, (_, reward))| !reward.is_nan()) {
@@ -236,8 +241,9 @@ fn read_verdicts(table: &Table, back: &mut TakenBack) -> Result<HashMap<Box<str>
                 let id: Box<str> = id::of(&id).into();
                 match verdicts.get_mut(&id) {
                     None => {
+                        let reviewer = reviewers.get(row).and_then(|name| reviewer(name));
                         let row = at.row + row as u64;
-                        verdicts.insert(id, Verdict { reward: Some(reward), row, fits: false });
+                        verdicts.insert(id, Verdict { reward: Some(reward), reviewer, row, fits: false });
                     }
                     Some(known) if known.reward.is_some_and(|before| before != reward) => {
                         known.reward = None;

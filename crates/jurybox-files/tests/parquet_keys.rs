@@ -120,6 +120,7 @@ fn of_ids(path: &Path, verdicts: &Path) -> String {
         reading: jurybox_files::Reading::default(),
         id: "g".into(),
         reward: "v".into(),
+        reviewer: None,
         invert: Vec::new(),
         together: false,
         again: false,

@@ -229,6 +229,12 @@ impl Config {
 
     /// A jury that has learnt nothing yet.
     pub(crate) fn jury(&self) -> Result<Jury, Error> {
+        if let Some(column) = self.evaluators.contexts().next() {
+            let name = &self.evaluators.as_slice()[column].name;
+            return Err(Error::Refused(format!(
+                "`{name}` is a context, and queues weigh all items alike: leave it out, or make a queue for each group"
+            )));
+        }
         let jury = Jury::new(&self.policy, self.evaluators.clone())?;
         if jury.evaluators() != &self.evaluators {
             return Err(Error::Refused(

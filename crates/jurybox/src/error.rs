@@ -73,6 +73,16 @@ pub enum Error {
         /// What was wrong with it.
         reason: String,
     },
+    /// Not one reviewer for each example.
+    #[error(
+        "{found} reviewers for {expected} examples; pass one for each, none where nobody knows who judged"
+    )]
+    Reviewers {
+        /// How many reviewers were passed.
+        found: usize,
+        /// How many examples there are.
+        expected: usize,
+    },
     /// A time so late that no sum could be made with it.
     #[error("time {at} is later than 2^62, the latest there is")]
     Time {
@@ -120,6 +130,7 @@ impl Error {
             Error::ByMore { .. } => "by-more",
             Error::Reward { .. } => "reward",
             Error::Receipt { .. } => "receipt",
+            Error::Reviewers { .. } => "reviewers",
             Error::Time { .. } => "time",
             Error::Evaluators(_) => "evaluators",
             Error::Policy { .. } => "policy",

@@ -20,6 +20,9 @@ pub enum Direction {
     High,
     /// A low score speaks for a high reward.
     Low,
+    /// No score at all: a number that says which group an item belongs to, such as its language, and no more than that. Weights may
+    /// differ by group; see [`Evaluator::context`].
+    Context,
 }
 
 /// A name and a direction.
@@ -43,6 +46,25 @@ impl Evaluator {
     /// An evaluator whose low scores speak for a high reward.
     pub fn low(name: impl Into<String>) -> Self {
         Evaluator { name: name.into(), direction: Direction::Low }
+    }
+}
+
+impl Evaluator {
+    /// A column that says which group an item belongs to. Any number is a group, such as the [code](crate::toolbox::code_of) of a name;
+    /// NaN is none. `adaptive` learns by how much weights differ by group, and values groups that it does not know as all others;
+    /// other policies refuse it.
+    ///
+    /// ```
+    /// use jurybox::{Direction, Evaluator, Evaluators, Jury};
+    /// let evaluators = Evaluators::new(["spam".into(), "abuse".into(), Evaluator::context("language")])?;
+    /// assert_eq!(evaluators.contexts().collect::<Vec<_>>(), [2]);
+    /// assert!(Jury::new(&"adaptive".parse()?, evaluators.clone()).is_ok());
+    /// let error = Jury::new(&"lin-ucb".parse()?, evaluators).unwrap_err();
+    /// assert!(error.to_string().contains("adaptive"));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn context(name: impl Into<String>) -> Self {
+        Evaluator { name: name.into(), direction: Direction::Context }
     }
 }
 
@@ -123,6 +145,11 @@ impl Evaluators {
         self.0.iter().position(|evaluator| evaluator.name == name)
     }
 
+    /// The columns that are contexts.
+    pub fn contexts(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.0.len()).filter(|&column| self.0[column].direction == Direction::Context)
+    }
+
     /// Whether the low scores of some evaluator speak for a high reward.
     pub fn any_low(&self) -> bool {
         self.are_low().any(|low| low)
@@ -136,6 +163,12 @@ impl Evaluators {
                 .0
                 .get_mut(column)
                 .ok_or_else(|| format!("inverted: there is no column {column} among {many} evaluators"))?;
+            if evaluator.direction == Direction::Context {
+                return Err(format!(
+                    "inverted: column {column}, `{}`, is a context, and no score",
+                    evaluator.name
+                ));
+            }
             evaluator.direction = Direction::Low;
         }
         Ok(self)
@@ -173,7 +206,7 @@ impl Evaluators {
     pub(crate) fn orient_row(&self, link: Link, row: &[f64], out: &mut Vec<f64>) {
         let mirror = Self::mirror(link);
         out.extend(row.iter().zip(&self.0).map(|(&x, evaluator)| match evaluator.direction {
-            Direction::High => x,
+            Direction::High | Direction::Context => x,
             Direction::Low => mirror - x,
         }));
     }
@@ -209,8 +242,12 @@ impl std::fmt::Display for Evaluators {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (column, evaluator) in self.0.iter().enumerate() {
             let comma = if column == 0 { "" } else { ", " };
-            let low = if evaluator.direction == Direction::Low { " (low)" } else { "" };
-            write!(f, "{comma}{}{low}", evaluator.name)?;
+            let says = match evaluator.direction {
+                Direction::High => "",
+                Direction::Low => " (low)",
+                Direction::Context => " (context)",
+            };
+            write!(f, "{comma}{}{says}", evaluator.name)?;
         }
         Ok(())
     }

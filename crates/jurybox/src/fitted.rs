@@ -9,6 +9,7 @@ use crate::link::Link;
 use crate::options::Fraction;
 use crate::pick::Pick;
 use crate::policy::{Alarm, AnyRank, Doubt, Exploration, SigmaOrigin, explore};
+use crate::reviewer::Standing;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
 use crate::spec::Spec;
@@ -353,6 +354,56 @@ impl Fitted {
     /// Evaluators, or rewards, that are not what they were, where the policy watches for that, as `adaptive` does.
     pub fn alarms(&self) -> &[Alarm] {
         self.0.rank.alarms()
+    }
+
+    /// For the items of a group, named by the column of the context and its number there: what they are worth more than others with the
+    /// same scores, and the weights of the evaluators. None where the group is not known, or groups do not differ: then [`weights`](
+    /// Self::weights) are those of all.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluator, Evaluators, Example, Jury, Spec};
+    /// let evaluators = Evaluators::new(["a".into(), "b".into(), Evaluator::context("language")])?;
+    /// let mut jury = Jury::new(&Spec::default(), evaluators)?;
+    /// for i in 0..120 {
+    ///     // `a` knows the one language and `b` the other.
+    ///     let (a, b, language) = (f64::from(i * 7 % 40), f64::from(i * 11 % 37), f64::from(i % 2));
+    ///     let reward = if language == 0.0 { a } else { b } + f64::from(i % 3);
+    ///     jury.observe(&jury.scores(&[a, b, language])?, 0)?;
+    ///     jury.learn(&[Example { scores: &[a, b, language], reward, receipt: None }], 0)?;
+    /// }
+    /// let (_, weights) = jury.fit().group_weights(2, 0.0).unwrap();
+    /// assert!(weights[0] > 0.9 && weights[1] < 0.1, "{weights:?}");
+    /// assert_eq!(jury.fit().group_weights(2, 7.0), None);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn group_weights(&self, column: usize, group: f64) -> Option<(f64, Vec<f64>)> {
+        self.0.rank.group_weights(column, group)
+    }
+
+    /// Those who judged, where the policy tells them apart (`adaptive`) and verdicts named them
+    /// ([`Jury::learn_by`](crate::Jury::learn_by)): how severe and how noisy each is beside the others, with intervals of that
+    /// probability. None as long as there is one alone. Verdicts that name nobody are one of them.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury, Reviewer, Spec, options::Fraction};
+    /// let mut jury = Jury::new(&Spec::default(), Evaluators::numbered(1)?)?;
+    /// let (ann, bob) = (Reviewer::named("ann"), Reviewer::named("bob"));
+    /// for i in 0..80 {
+    ///     let score = f64::from(i * 7 % 40);
+    ///     let (who, more) = if i % 2 == 0 { (ann, 0.0) } else { (bob, 5.0) };
+    ///     let example = Example { scores: &[score], reward: score + more + f64::from(i % 3), receipt: None };
+    ///     jury.observe(&jury.scores(&[score])?, 0)?;
+    ///     jury.learn_by(&[example], &[Some(who)], 0)?;
+    /// }
+    /// let standings = jury.fit().reviewers(Fraction::try_from(0.9).unwrap());
+    /// let of = |who| standings.iter().find(|standing| standing.reviewer == Some(who)).unwrap();
+    /// assert_eq!(of(bob).labels, 40);
+    /// let above = of(bob).severity; // bob's verdicts, over what ann would have said of the same items
+    /// assert!(above.low < 5.0 && 5.0 < above.high && above.half_width() < 0.5);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn reviewers(&self, level: Fraction) -> Vec<Standing> {
+        self.0.rank.reviewers(level.get())
     }
 
     /// Reasons to look again at what was learnt from: rewards that are all the same, or a jury that by its rewards points the wrong

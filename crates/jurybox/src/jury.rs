@@ -7,6 +7,7 @@ use crate::fitted::{self, Fitted};
 use crate::link::Link;
 use crate::pick::{Example, Learnt, Pick};
 use crate::policy::{AnyPolicy, AnyRank};
+use crate::reviewer::Reviewer;
 use crate::schedule::{Renewal, Schedule};
 use crate::scores::Scores;
 use crate::scratch::Scratch;
@@ -76,7 +77,8 @@ impl Jury {
         let (spec, turned) = spec.clone().take_inverted()?;
         let refuse = |reason| Error::Policy { policy: spec.to_string(), reason };
         let evaluators = evaluators.turned(&turned).map_err(refuse)?;
-        let policy = AnyPolicy::seat(&spec, evaluators.len())?;
+        let mut policy = AnyPolicy::seat(&spec, evaluators.len())?;
+        policy.take_contexts(&spec, &evaluators.contexts().collect::<Vec<_>>())?;
         Ok(Jury {
             spec,
             evaluators,
@@ -167,6 +169,44 @@ impl Jury {
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn learn(&mut self, examples: &[Example<'_>], at: u64) -> Result<Learnt, Error> {
+        self.learn_from(examples, None, at)
+    }
+
+    /// As [`learn`](Self::learn), where verdicts name their reviewers, one for each example. Policies that do not tell reviewers apart
+    /// learn as if they were not named.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury, Reviewer};
+    /// let mut jury = Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?;
+    /// let history = [
+    ///     Example { scores: &[0.9, 0.1], reward: 1.0, receipt: None },
+    ///     Example { scores: &[0.2, f64::NAN], reward: 0.0, receipt: None },
+    /// ];
+    /// let reviewers = [Some(Reviewer::named("ann")), None]; // nobody knows who judged the second
+    /// assert_eq!(jury.learn_by(&history, &reviewers, 0)?.used, 2);
+    /// assert!(jury.learn_by(&history, &reviewers[..1], 0).is_err());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn learn_by(
+        &mut self,
+        examples: &[Example<'_>],
+        reviewers: &[Option<Reviewer>],
+        at: u64,
+    ) -> Result<Learnt, Error> {
+        let (found, expected) = (reviewers.len(), examples.len());
+        if found != expected {
+            return Err(Error::Reviewers { found, expected });
+        }
+        let named = reviewers.iter().any(Option::is_some);
+        self.learn_from(examples, named.then_some(reviewers), at)
+    }
+
+    fn learn_from(
+        &mut self,
+        examples: &[Example<'_>],
+        reviewers: Option<&[Option<Reviewer>]>,
+        at: u64,
+    ) -> Result<Learnt, Error> {
         for (place, example) in examples.iter().enumerate() {
             self.check_example(place, example)?;
         }
@@ -175,16 +215,21 @@ impl Jury {
             return Ok(Learnt::default());
         }
         self.schedule.before_change(&self.policy, &self.seen, &self.seen.and(0, examples.len() as u64));
+        let learn = |policy: &mut AnyPolicy, examples: &[Example<'_>], reviewers| match reviewers {
+            Some(reviewers) => policy.learn_all_by(examples, reviewers, at),
+            None => policy.learn_all(examples, at),
+        };
         let (mut used, mut outside) = (0, 0);
         if self.evaluators.any_low() {
-            for example in examples {
+            for (place, example) in examples.iter().enumerate() {
                 self.row.clear();
                 self.evaluators.orient_row(self.policy.link(), example.scores, &mut self.row);
-                let learnt = self.policy.learn_all(&[Example { scores: &self.row, ..*example }], at);
+                let one = Example { scores: &self.row, ..*example };
+                let learnt = learn(&mut self.policy, &[one], reviewers.map(|all| &all[place..=place]));
                 (used, outside) = (used + learnt.0, outside + learnt.1);
             }
         } else {
-            (used, outside) = self.policy.learn_all(examples, at);
+            (used, outside) = learn(&mut self.policy, examples, reviewers);
         }
         self.schedule.after_change(&self.policy, used > 0);
         let passed_over = examples.len() as u64 - used;
@@ -389,6 +434,7 @@ impl Jury {
         let columns = evaluators.columns_in(&self.evaluators)?;
         let spec = self.spec.with_columns(&columns)?;
         let mut policy = AnyPolicy::seat(&spec, evaluators.len())?;
+        policy.take_contexts(&spec, &evaluators.contexts().collect::<Vec<_>>())?;
         policy.take_columns(&self.policy, &columns);
         *self = Jury {
             spec,

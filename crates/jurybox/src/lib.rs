@@ -56,6 +56,7 @@ mod oracle;
 mod pick;
 mod policy;
 mod rank;
+mod reviewer;
 mod saved;
 mod schedule;
 mod scores;
@@ -82,6 +83,7 @@ pub use policy::{
 /// The generators of chance that signatures here name.
 pub use rand;
 pub use rank::{Ranked, TopK, top_k};
+pub use reviewer::{Reviewer, Standing};
 pub use scores::Scores;
 pub use scratch::Scratch;
 pub use seen::Seen;

@@ -27,7 +27,8 @@ pub(crate) fn learn_picks<'py>(
 ) -> Result<Bound<'py, PyDict>> {
     let (picks, verdicts) = (Source::from_python(picks)?, Source::from_python(verdicts)?);
     let (reading, id) = (asked.written().reading(), asked.key.clone().unwrap_or_default());
-    let how = Joining { reading, id, reward, invert: asked.invert.clone(), together, again };
+    let (invert, reviewer) = (asked.invert.clone(), asked.reviewer.clone());
+    let how = Joining { reading, id, reward, reviewer, invert, together, again };
     let jury = state.get().0.clone();
     let work = move |reins: &Reins| -> Result<_> {
         let (mut picks, mut verdicts) = (Supply::of(picks)?, Supply::of(verdicts)?);

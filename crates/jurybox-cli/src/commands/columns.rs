@@ -121,6 +121,9 @@ pub(crate) struct Special<'a> {
     pub(crate) reward: Option<&'a String>,
     pub(crate) probability: Option<&'a String>,
     pub(crate) key: Option<&'a String>,
+    pub(crate) reviewer: Option<&'a String>,
+    /// Columns that say which group an item belongs to.
+    pub(crate) context: Vec<String>,
     /// The one column that is an evaluator here.
     pub(crate) only: Option<&'a String>,
     /// Columns that have a meaning elsewhere, and are no evaluators here.
@@ -157,6 +160,8 @@ impl Columns {
             reward: special.reward.cloned(),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
+            reviewer: special.reviewer.cloned(),
+            context: special.context.clone(),
             ..roles
         };
         // What only reading them shows is said when it is known.

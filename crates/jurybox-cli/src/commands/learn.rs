@@ -34,8 +34,16 @@ pub(crate) struct Args {
     /// The column of rewards; empty where there is no verdict [with --picks: that of the state]
     #[arg(long, value_name = "COLUMN")]
     pub(super) reward: Option<String>,
+    /// The column that says who gave each verdict, beside that of the rewards: severity and noise of each are learnt, and a verdict
+    /// counts for what it tells
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) reviewer: Option<String>,
+    /// Columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so.
+    /// A state remembers them
+    #[arg(long, value_name = "COLUMNS")]
+    context: Vec<Names>,
     /// What `jurybox pick` wrote; patterns are fine
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy", "long"], requires = "id")]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy", "long", "context"], requires = "id")]
     pub(super) picks: Vec<String>,
     /// The verdicts on the picks, with the same --id [default: a column of the picks themselves]
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "picks")]
@@ -67,6 +75,9 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let _lock = self.turn.with(&self.state)?;
+        if self.reviewer.is_some() && self.reward.is_none() && self.picks.is_empty() {
+            bail!("--reviewer says who gave the verdicts: pass --reward, the column that they are in");
+        }
         let before = read_if_there(&self.state)?;
         if !self.picks.is_empty() {
             let Some(before) = before else {
@@ -94,7 +105,13 @@ impl Args {
     }
 
     fn learning(&self) -> Learning {
-        let roles = Roles { reward: self.reward.clone(), key: self.round.clone(), ..self.columns.roles() };
+        let roles = Roles {
+            reward: self.reward.clone(),
+            key: self.round.clone(),
+            reviewer: self.reviewer.clone(),
+            context: names::all(&self.context),
+            ..self.columns.roles()
+        };
         Learning {
             reading: self.columns.reading(),
             roles,

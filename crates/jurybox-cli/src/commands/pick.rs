@@ -2,6 +2,7 @@
 
 use super::columns::{Columns, Special};
 use super::layout::Sheet;
+use super::names::{self, Names};
 use super::rank::{as_text, asked, how_many};
 use super::state::{Turn, check_outputs, read_if_there, write_back};
 use crate::output::{self, is_closed_pipe};
@@ -37,6 +38,10 @@ pub(crate) struct Args {
     /// Pick as many rows as have an expected reward of at least that, which may be none; the state's policy must expect rewards
     #[arg(long, value_name = "REWARD", allow_hyphen_values = true)]
     worth: Option<f64>,
+    /// Columns that say which group an item belongs to, such as its language, where the state is begun: weights differ by group as far as
+    /// the verdicts say so
+    #[arg(long, value_name = "COLUMNS")]
+    context: Vec<Names>,
     /// Which policy picks, where the state is begun [default: the default policy]
     #[arg(long)]
     policy: Option<Spec>,
@@ -79,6 +84,7 @@ impl Args {
         let table = self.columns.open(&Special {
             key: Some(id),
             known: before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()),
+            context: names::all(&self.context),
             again: true,
             ..Special::default()
         })?;

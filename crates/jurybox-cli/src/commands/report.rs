@@ -4,6 +4,7 @@ use super::columns::{Columns, Special};
 use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
+use jurybox::{Direction, Evaluator, Evaluators};
 use jurybox_files::{May, Seated, report, write_whole};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -22,6 +23,9 @@ pub(crate) struct Args {
     /// The column with the probability of each row to be looked at, as `pick` writes it of all: what was missed is then bounded
     #[arg(long, value_name = "COLUMN", requires = "reward")]
     probability: Option<String>,
+    /// The column that says who gave each verdict: how severe and how noisy each of them is, beside the others
+    #[arg(long, value_name = "COLUMN", requires = "reward")]
+    reviewer: Option<String>,
     /// The column of rounds, where there is one: no evaluator
     #[arg(long, value_name = "COLUMN")]
     round: Option<String>,
@@ -40,12 +44,27 @@ impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let given_away = output::is_given_away(&self.out, self.json)?;
         let mut state = self.state.as_deref().map(read_jury).transpose()?;
+        // What all groups share is reported.
+        let mut aside: Vec<String> = self.round.iter().cloned().collect();
+        if let Some(jury) = &mut state {
+            let (contexts, scores): (Vec<Evaluator>, Vec<Evaluator>) = jury
+                .evaluators()
+                .as_slice()
+                .iter()
+                .cloned()
+                .partition(|one| one.direction == Direction::Context);
+            if !contexts.is_empty() {
+                jury.reseat(Evaluators::new(scores)?)?;
+                aside.extend(contexts.into_iter().map(|context| context.name));
+            }
+        }
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
             probability: self.probability.as_ref(),
-            again: self.probability.is_some(),
-            aside: self.round.iter().cloned().collect(),
+            reviewer: self.reviewer.as_ref(),
+            again: self.probability.is_some() || self.reviewer.is_some(),
+            aside,
             known,
             ..Special::default()
         })?;

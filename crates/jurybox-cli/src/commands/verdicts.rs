@@ -19,6 +19,7 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
         reading: args.columns.reading(),
         id: id.clone(),
         reward,
+        reviewer: args.reviewer.clone(),
         invert: args.columns.roles().invert,
         together,
         again: args.again,

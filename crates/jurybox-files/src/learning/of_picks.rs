@@ -27,6 +27,8 @@ pub struct Joining {
     pub id: String,
     /// The column of verdicts.
     pub reward: String,
+    /// The column beside it that says who gave them.
+    pub reviewer: Option<String>,
     /// Columns where low means high, as somebody said; a state remembers the direction of its reward.
     pub invert: Vec<String>,
     /// Whether the verdicts are a column of the picks themselves: they are the same rows, given twice.
@@ -113,6 +115,7 @@ pub fn learn_verdicts(
     }
     let roles = Roles {
         key: key(),
+        reviewer: how.reviewer.clone(),
         evaluators: vec![reward.name.clone()],
         invert: (reward.direction == Direction::Low).then(|| reward.name.clone()).into_iter().collect(),
         ..Roles::default()

@@ -19,6 +19,7 @@ mod learnt;
 mod missed;
 mod page;
 mod pictures;
+mod reviewers;
 mod sampled;
 mod selection;
 mod stats;
@@ -38,6 +39,7 @@ use std::time::SystemTime;
 
 pub use advice::Advice;
 pub use missed::Missed;
+pub use reviewers::ReviewerReport;
 
 /// A report; the document of `jurybox report --json`.
 #[derive(Debug, Clone, Serialize)]
@@ -75,6 +77,8 @@ pub struct Report {
     pub top: Vec<Catch>,
     /// What was found and what may have been missed, where the table has the probability of each row to be looked at.
     pub missed: Option<Missed>,
+    /// Those who judged, where a column names them and there are several.
+    pub reviewers: Vec<ReviewerReport>,
     /// What a policy makes of the evaluators: that of the state where one was given, otherwise the default one.
     pub policy: Policy,
     /// What a person should know.
@@ -162,6 +166,11 @@ fn as_value<S: serde::Serializer>(estimate: &Option<Interval>, serializer: S) ->
         high: f64,
     }
     estimate.map(|Interval { mean: value, low, high }| Form { value, low, high }).serialize(serializer)
+}
+
+/// The same of one that is always there.
+fn as_estimate<S: serde::Serializer>(estimate: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
+    as_value(&Some(*estimate), serializer)
 }
 
 /// How an evaluator goes with the reward, or with the other evaluators where there are no rewards: what the intervals show.
@@ -259,6 +268,7 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
         policy,
         top: Vec::new(),
         missed: table.taken().probability().map(|_| Missed::of(table)).transpose()?,
+        reviewers: table.taken().reviewer().map_or(Ok(Vec::new()), |_| reviewers::of(table, state))?,
         warnings: Vec::new(),
     };
     sampled::curves(&gathered, &mut report);
@@ -269,6 +279,11 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
     report.summary = summary::sentences(&report, &gathered);
     report.warnings = words::warnings(&report, &gathered);
     report.warnings.extend(report.missed.iter().flat_map(Missed::warnings));
+    if let Some(column) = table.taken().reviewer().filter(|_| report.reviewers.is_empty()) {
+        report.warnings.push(format!(
+            "All verdicts are by one reviewer, by `{column}`: there is nobody to compare with."
+        ));
+    }
     Ok(report)
 }
 

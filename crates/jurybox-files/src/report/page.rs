@@ -24,6 +24,7 @@ impl Report {
         body += "<h2>The evaluators</h2>";
         body += &self.evaluator_table();
         body += &self.policy_table();
+        body += &self.reviewers_as_html();
         body += &self.catches();
         body += &self.redundancy();
         body += &self.curves();

@@ -54,6 +54,7 @@ impl Report {
                 "worth {effective:.1} independent evaluators (that counts independence, not knowledge)"
             );
         }
+        text += &self.reviewers_as_text();
         for warning in &self.warnings {
             let _ = writeln!(text, "warning: {warning}");
         }
@@ -74,7 +75,7 @@ impl Report {
 }
 
 /// A name that a terminal can show.
-fn clipped(name: &str) -> String {
+pub(super) fn clipped(name: &str) -> String {
     const MOST: usize = 60;
     if name.chars().count() <= MOST {
         return name.into();

@@ -5,6 +5,9 @@
 //! key that is among the smallest at the end was among the smallest all along, so the number of times each kept row was
 //! seen is exact too. Distinct rows are therefore kept with equal chances, each with its multiplicity: a share computed
 //! from the sample has a standard error of about `0.5 / sqrt(capacity)`, and is exact until the sample is full.
+//!
+//! A row may have a tag, a whole number that belongs to it as its numbers do: rows that differ in nothing else are two. It
+//! is saved as one number more behind the others, so that samples without tags are saved as they always were.
 
 use super::ladder::LATEST;
 use super::{MOST_COUNTED, Statistic, selected};
@@ -61,7 +64,14 @@ pub struct SampledRow<'a> {
     pub count: u64,
     /// The latest clock at which it was seen.
     pub clock: u64,
+    /// What it was tagged with.
+    pub tag: Option<u64>,
+    /// What it counts for in a fit: its count, or less where not all that it says is believed.
+    pub weight: f64,
 }
+
+/// Tags are below this: a number has room for them.
+const TAGS: f64 = (1_u64 << 53) as f64;
 
 impl Sample {
     /// An empty sample of rows of that width.
@@ -76,7 +86,13 @@ impl Sample {
 
     /// The kept rows, in order of their keys.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = SampledRow<'_>> + Clone {
-        self.kept.iter().map(|kept| SampledRow { values: &kept.values, count: kept.count, clock: kept.clock })
+        self.kept.iter().map(|kept| SampledRow {
+            values: &kept.values[..self.width],
+            count: kept.count,
+            clock: kept.clock,
+            tag: kept.values.get(self.width).map(|&tag| tag as u64),
+            weight: kept.count as f64,
+        })
     }
 
     /// How many times the kept rows were seen, all together.
@@ -91,6 +107,13 @@ impl Sample {
             return;
         }
         self.insert(key, 1, clock, row);
+    }
+
+    /// Shows a row with a tag, below 2^53, to the sample.
+    pub(crate) fn offer_tagged(&mut self, row: &mut Vec<f64>, tag: u64, clock: u64) {
+        row.push(tag as f64);
+        self.offer(row, clock);
+        row.pop();
     }
 
     /// Shows a row to a sample in which equal rows of other times are other rows.
@@ -215,8 +238,12 @@ impl Statistic for Sample {
 
     /// Rows keep the keys they were drawn by, so that the sample stays fair beside rows that come later.
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
-        let kept =
-            self.kept.iter().map(|kept| Kept { values: selected(&kept.values, columns, f64::NAN), ..*kept });
+        let kept = self.kept.iter().map(|kept| {
+            let (numbers, tag) = kept.values.split_at(self.width);
+            let mut values = selected(numbers, columns, f64::NAN);
+            values.extend_from_slice(tag);
+            Kept { values, ..*kept }
+        });
         Sample { width: columns.len(), capacity: self.capacity, kept: kept.collect() }
     }
 
@@ -227,8 +254,13 @@ impl Statistic for Sample {
             && self.kept.iter().all(|kept| {
                 (1..=MOST_COUNTED).contains(&kept.count)
                     && kept.clock <= LATEST
-                    && kept.values.len() == width
-                    && kept.values.iter().all(|&v| usable_or_missing(v))
+                    && kept.values.len() >= width
+                    && kept.values[..width].iter().all(|&v| usable_or_missing(v))
+                    && match kept.values[width..] {
+                        [] => true,
+                        [tag] => tag.fract() == 0.0 && (0.0..TAGS).contains(&tag),
+                        _ => false,
+                    }
             })
     }
 
@@ -265,8 +297,13 @@ mod tests {
             let mut whole = Sample::new(2, 20);
             for &(a, b, part) in &rows {
                 let row = [f64::from(a), if b == 0 { f64::NAN } else { f64::from(b) }];
-                parts[part].offer(&row, u64::from(a));
-                whole.offer(&row, u64::from(a));
+                for sample in [&mut parts[part], &mut whole] {
+                    if a % 5 == 0 {
+                        sample.offer_tagged(&mut row.to_vec(), u64::from(b), u64::from(a));
+                    } else {
+                        sample.offer(&row, u64::from(a));
+                    }
+                }
             }
             for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
                 let mut merged = parts[order[0]].clone();
@@ -294,6 +331,29 @@ mod tests {
             }
             let text = |sample: &Sample| serde_json::to_string(sample).unwrap();
             prop_assert_eq!(text(&at_once), text(&one_by_one));
+        }
+    }
+
+    #[test]
+    fn a_tag_stays_with_its_row_and_nothing_else_passes_for_one() {
+        let mut sample = Sample::new(2, 8);
+        sample.offer_tagged(&mut vec![0.5, 1.0], 7, 0);
+        sample.offer_tagged(&mut vec![0.5, 1.0], 8, 0);
+        sample.offer(&[0.5, 1.0], 0);
+        let tags = |sample: &Sample| -> std::collections::BTreeSet<Option<u64>> {
+            assert!(sample.rows().all(|row| row.values == [0.5, 1.0] || row.values.len() == 1));
+            sample.rows().map(|row| row.tag).collect()
+        };
+        let all = [None, Some(7), Some(8)].into();
+        assert_eq!(tags(&sample), all);
+        let narrow = sample.reseated(&[Some(1)]);
+        assert_eq!(tags(&narrow), all);
+        assert!(narrow.is_sound(1) && sample.is_sound(2) && !sample.is_sound(3));
+        for wrong in [0.5, -1.0, TAGS, f64::NAN] {
+            let mut forged = sample.clone();
+            forged.kept[0].values.truncate(2);
+            forged.kept[0].values.push(wrong);
+            assert!(!forged.is_sound(2), "{wrong}");
         }
     }
 

@@ -42,6 +42,7 @@ use crate::estimate::Statistic;
 use crate::form::Form;
 use crate::link::Link;
 use crate::pick::Example;
+use crate::reviewer::{Reviewer, Standing};
 use crate::schedule::Renewal;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
@@ -69,6 +70,11 @@ pub(crate) trait Policy: Clone {
 
     /// A policy that has learnt nothing yet, or what is wrong with its options for that many evaluators.
     fn seat(entry: &Entry, link: Link, options: Self::Options, evaluators: usize) -> Result<Self, String>;
+
+    /// Takes columns for what they are: no scores, but numbers that say which group an item belongs to. Or says why not.
+    fn take_contexts(&mut self, _columns: &[usize]) -> Result<(), String> {
+        Err("it has the same weights for all items: leave out the context, or take adaptive, whose weights differ by group".into())
+    }
 
     fn state(&self) -> &Self::State;
 
@@ -113,6 +119,11 @@ pub(crate) trait Policy: Clone {
     /// Learns from an example; false if this policy does not learn from such a one.
     fn learn(&mut self, _example: &Example<'_>, _at: u64) -> bool {
         false
+    }
+
+    /// As `learn`, and who gave the verdict, for those who ask.
+    fn learn_by(&mut self, example: &Example<'_>, _reviewer: Option<Reviewer>, at: u64) -> bool {
+        self.learn(example, at)
     }
 
     /// Learns from examples as from one after the other; says how many were used, and how many of those lie outside.
@@ -209,6 +220,17 @@ pub(crate) trait Rank: Clone + Send + Sync {
     /// Evaluators that are not what they were, where the policy watches for that.
     fn alarms(&self) -> &[Alarm] {
         &[]
+    }
+
+    /// What the items of a group are worth more than others with the same scores, and the weights of the evaluators for them, where that
+    /// differs: for the group of that number in that column.
+    fn group_weights(&self, _column: usize, _group: f64) -> Option<(f64, Vec<f64>)> {
+        None
+    }
+
+    /// Those who judged, where the policy tells them apart, with intervals of that probability.
+    fn reviewers(&self, _level: f64) -> Vec<Standing> {
+        Vec::new()
     }
 
     /// What to doubt of what was learnt, where the policy looks at that.

@@ -8,6 +8,7 @@ use crate::form::Form;
 use crate::link::Link;
 use crate::nearest::nearest;
 use crate::pick::Example;
+use crate::reviewer::{Reviewer, Standing};
 use crate::schedule::Renewal;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
@@ -179,6 +180,15 @@ impl AnyPolicy {
         each!(self, p => p.is_within(seen))
     }
 
+    /// Takes columns for contexts, as far as there are any.
+    pub(crate) fn take_contexts(&mut self, spec: &Spec, columns: &[usize]) -> Result<(), Error> {
+        if columns.is_empty() {
+            return Ok(());
+        }
+        each!(self, p => p.take_contexts(columns))
+            .map_err(|reason| Error::Policy { policy: spec.to_string(), reason })
+    }
+
     pub(crate) fn observes_first(&self) -> bool {
         each!(self, p => p.observes_first())
     }
@@ -201,6 +211,24 @@ impl AnyPolicy {
 
     pub(crate) fn learn_all(&mut self, examples: &[Example<'_>], at: u64) -> (u64, u64) {
         each!(self, p => p.learn_all(examples, at))
+    }
+
+    /// Learns from examples as from one after the other, each with its reviewer; says how many were used, and how many of those lie
+    /// outside.
+    pub(crate) fn learn_all_by(
+        &mut self,
+        examples: &[Example<'_>],
+        reviewers: &[Option<Reviewer>],
+        at: u64,
+    ) -> (u64, u64) {
+        let (mut used, mut outside) = (0, 0);
+        for (example, &reviewer) in examples.iter().zip(reviewers) {
+            if each!(self, p => p.learn_by(example, reviewer, at)) {
+                used += 1;
+                outside += u64::from(each!(self, p => p.is_outside(example.reward)));
+            }
+        }
+        (used, outside)
     }
 
     pub(crate) fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
@@ -286,6 +314,14 @@ impl AnyRank {
 
     pub(crate) fn alarms(&self) -> &[Alarm] {
         each_rank!(self, r => r.alarms())
+    }
+
+    pub(crate) fn group_weights(&self, column: usize, group: f64) -> Option<(f64, Vec<f64>)> {
+        each_rank!(self, r => r.group_weights(column, group))
+    }
+
+    pub(crate) fn reviewers(&self, level: f64) -> Vec<Standing> {
+        each_rank!(self, r => r.reviewers(level))
     }
 
     pub(crate) fn doubts(&self) -> &[Doubt] {

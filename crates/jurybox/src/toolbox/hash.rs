@@ -30,3 +30,12 @@ pub fn hash_text(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
+
+/// A code for a name, below 2^53, so that a number holds it: two names share one once in 2^53 pairs.
+///
+/// ```
+/// assert_eq!(jurybox::toolbox::code_of("ann"), jurybox::toolbox::hash_number(0, jurybox::toolbox::hash_text("ann")) >> 11);
+/// ```
+pub fn code_of(name: &str) -> u64 {
+    hash_number(0, hash_text(name)) >> 11
+}

@@ -10,7 +10,7 @@ mod student;
 
 pub use anytime::{greatest_mean, least_mean};
 pub(crate) use hash::{GOLDEN, scatter};
-pub use hash::{hash_number, hash_text};
+pub use hash::{code_of, hash_number, hash_text};
 pub use interval::Interval;
 pub(crate) use standard::sum_of_present;
 pub use standard::{Standard, mean_of_present};

@@ -14,7 +14,7 @@ use text::{each_text, key};
 pub use widen::of_one_type;
 
 use super::{Show, distinct};
-use crate::ask::{Ask, Batch, Layout, Use, begin_sums};
+use crate::ask::{Ask, Batch, Layout, Use, begin_sums, group};
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
 use crate::number::Decimal;
@@ -62,6 +62,14 @@ pub(crate) fn batch(
             Use::Watch => watch(path, &pieces(at), ask, column, &mut batch.tallies[column])?,
             Use::Key => {
                 each_key(path, &ask.names[column], &pieces(at), |_, key| batch.keys.push(key.into()))?;
+            }
+            Use::Group { evaluator } => {
+                let mut codes = Vec::with_capacity(rows);
+                each_key(path, &ask.names[column], &pieces(at), |_, name| codes.push(group(&name)))?;
+                scores[evaluator] = Some(Numbers::Own(codes));
+            }
+            Use::Reviewer => {
+                each_key(path, &ask.names[column], &pieces(at), |_, name| batch.reviewed_by(&name))?;
             }
             Use::Id => {
                 each_key(path, &ask.names[column], &pieces(at), |row, key| {

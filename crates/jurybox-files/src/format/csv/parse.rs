@@ -4,7 +4,7 @@
 //! stand, and only the columns asked for. A block with quotes takes the careful way, cell by cell.
 
 use super::cells::cells;
-use crate::ask::{Ask, Batch, Layout, Use};
+use crate::ask::{Ask, Batch, Layout, Use, group};
 use crate::error::{Error, Place};
 use crate::format::blocks::{closing_quote, record_end};
 use crate::id;
@@ -168,6 +168,7 @@ impl Sink<'_> {
                 self.batch.probabilities.push(number);
             }
             Use::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
+            Use::Reviewer => self.batch.reviewed_by(&String::from_utf8_lossy(cell)),
             Use::Id => {
                 let (row, name, cell) =
                     (self.batch.rows - 1, &self.ask.names[column], String::from_utf8_lossy(cell));
@@ -176,6 +177,10 @@ impl Sink<'_> {
             }
             Use::Watch => {
                 self.number(column, cell)?;
+            }
+            Use::Group { evaluator } => {
+                let row = self.scores.len() - self.ask.evaluators;
+                self.scores[row + evaluator] = group(&String::from_utf8_lossy(cell));
             }
             Use::Skip | Use::Score { .. } => {}
         }

@@ -1,7 +1,7 @@
 //! Parsing a block of lines into scores.
 
 use super::fields::{Ways, fields, is_object};
-use crate::ask::{Ask, Batch, Layout, Use};
+use crate::ask::{Ask, Batch, Layout, Use, group};
 use crate::error::{Error, Place};
 use crate::id;
 use crate::number::{self, Cell, Notation};
@@ -84,6 +84,14 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
                 batch.keys.push(plain(text).into());
                 continue;
             }
+            if let Use::Group { evaluator } = *what {
+                scores[row + evaluator] = group(&plain(text));
+                continue;
+            }
+            if *what == Use::Reviewer {
+                batch.reviewed_by(&plain(text));
+                continue;
+            }
             if *what == Use::Id {
                 let cell = plain(text);
                 id::check(path, place, &ask.names[column], &cell)?;
@@ -93,7 +101,7 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
             let cell = read(&ask.notations[column], text);
             let number = batch.tallies[column].take(path, place, ask, column, cell, text.as_bytes())?;
             match *what {
-                Use::Skip | Use::Key | Use::Id | Use::Watch => {}
+                Use::Skip | Use::Key | Use::Id | Use::Group { .. } | Use::Reviewer | Use::Watch => {}
                 Use::Score { evaluator, sign } => scores[row + evaluator] = number * sign,
                 Use::Reward { sign } => batch.rewards.push(number * sign),
                 Use::Probability => batch.probabilities.push(number),

@@ -127,7 +127,9 @@ impl From<'_> {
         ask: &Ask,
     ) -> Result<Option<Vec<(usize, Pages)>>, ParquetError> {
         // Pages give numbers. A key is text, also where it is stored as a number: the arrays have it.
-        if wanted.iter().any(|&column| matches!(ask.uses[column], Use::Key | Use::Id | Use::Watch)) {
+        if wanted.iter().any(|&column| {
+            matches!(ask.uses[column], Use::Key | Use::Id | Use::Group { .. } | Use::Reviewer | Use::Watch)
+        }) {
             return Ok(None);
         }
         let mut columns = wanted.to_vec();

@@ -98,6 +98,6 @@ fn place(numbers: Numbers, what: Use, scores: &mut [Option<Numbers>], batch: &mu
         Use::Reward { sign } => batch.rewards = numbers.signed(sign).into_vec(),
         Use::Probability => batch.probabilities = numbers.into_vec(),
         // Nobody comes here with others: `pages` leaves them to the arrays, and a pass refuses rows without their keys.
-        Use::Skip | Use::Key | Use::Id | Use::Watch => {}
+        Use::Skip | Use::Group { .. } | Use::Key | Use::Id | Use::Reviewer | Use::Watch => {}
     }
 }

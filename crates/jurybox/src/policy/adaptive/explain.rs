@@ -11,10 +11,15 @@ impl Model {
     /// present ones say, and that it is missing, is part of the base.
     pub(super) fn contributions(&self, row: &[f64]) -> Contributions {
         let by_lines = self.line_contributions(row);
-        match &self.levels {
+        let mut shared = match &self.levels {
             Some(levels) => levels.contributions(&self.landscape, row, &by_lines),
             None => by_lines,
+        };
+        if !self.groups.is_none() {
+            let value = shared.base + shared.each.iter().sum::<f64>();
+            self.groups.explain(self, row, value, &mut shared.each);
         }
+        shared
     }
 
     fn line_contributions(&self, row: &[f64]) -> Contributions {

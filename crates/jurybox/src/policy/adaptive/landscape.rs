@@ -366,7 +366,13 @@ mod tests {
         let table: Vec<f64> = (0..200).flat_map(row).collect();
         let mut moments = Moments::new(3);
         moments.observe(&crate::Scores::new(&table, 3).unwrap());
-        let rows = table.chunks_exact(3).map(|values| SampledRow { values, count: 1, clock: 0 });
+        let rows = table.chunks_exact(3).map(|values| SampledRow {
+            values,
+            count: 1,
+            clock: 0,
+            tag: None,
+            weight: 1.0,
+        });
         let landscape = Landscape::new(&moments, &rows, 2);
         // A quarter is missing: one over the root of 1/4 times 3/4.
         let size = 1.0 / 0.1875_f64.sqrt();
@@ -386,7 +392,13 @@ mod tests {
         let table: Vec<f64> = (0..200).flat_map(row).collect();
         let mut moments = Moments::new(3);
         moments.observe(&crate::Scores::new(&table, 3).unwrap());
-        let rows = table.chunks_exact(3).map(|values| SampledRow { values, count: 1, clock: 0 });
+        let rows = table.chunks_exact(3).map(|values| SampledRow {
+            values,
+            count: 1,
+            clock: 0,
+            tag: None,
+            weight: 1.0,
+        });
         let landscape = Landscape::new(&moments, &rows, 4);
         assert!(landscape.loading[0] > 0.5);
         let mut features = Vec::new();
@@ -402,7 +414,13 @@ mod tests {
         let neutral = |table: &[f64]| {
             let mut moments = Moments::new(3);
             moments.observe(&crate::Scores::new(table, 3).unwrap());
-            let rows = table.chunks_exact(3).map(|values| SampledRow { values, count: 1, clock: 0 });
+            let rows = table.chunks_exact(3).map(|values| SampledRow {
+                values,
+                count: 1,
+                clock: 0,
+                tag: None,
+                weight: 1.0,
+            });
             Landscape::new(&moments, &rows, 1).neutral
         };
         assert_eq!(neutral(&table), Some(vec![0.5, 0.5, 0.5]));

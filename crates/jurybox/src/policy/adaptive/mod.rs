@@ -15,6 +15,9 @@
 //!    instead of straight lines, from logistic regressions and small trees; the prior is the same in kind.
 //! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, and their bends by
 //!    theirs, which makes the value the posterior mean given what is there. Which scores are missing competes as features of its own.
+//! 6. **Context** ([`groups`]), where columns say which group an item belongs to: weights differ by group as far as the labels say so.
+//! 7. **Reviewers** ([`reviewers`]), where verdicts name them: severity is taken out and a verdict counts for what it tells, as far as
+//!    the verdicts show that reviewers differ.
 //!
 //! **Assumes** that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
 //! point the right way (prior odds of 49 to 1, which labels can overturn). One evaluator, useless, inverted, duplicated or
@@ -41,6 +44,7 @@ mod change;
 mod doubts;
 mod drift;
 mod explain;
+mod groups;
 mod landscape;
 mod least_squares;
 mod levels;
@@ -50,6 +54,7 @@ mod options;
 mod phases;
 mod posterior;
 mod regression;
+mod reviewers;
 mod rewards;
 mod spread;
 mod state;
@@ -59,11 +64,12 @@ mod uncertainty;
 
 pub use self::doubts::Doubt;
 pub use self::drift::{Alarm, Reading};
+use self::groups::Groups;
 use self::landscape::Landscape;
-use self::levels::Levels;
 use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
+use self::reviewers::{Corrected, Reviewers};
 use self::rewards::Label;
 use self::spread::Spread;
 use self::state::{Block, State};
@@ -74,6 +80,7 @@ use crate::estimate::pulse::Pulse;
 use crate::estimate::{Joint, Sample, SampledRow, Statistic};
 use crate::link::Link;
 use crate::pick::Example;
+use crate::reviewer::Reviewer;
 use crate::schedule::Renewal;
 use crate::scores::Scores;
 use crate::seen::Seen;
@@ -85,6 +92,8 @@ pub(crate) struct Adaptive {
     state: State,
     empty: Box<Empty>,
     row: Vec<f64>,
+    /// Columns that are no scores, but say which group an item belongs to.
+    contexts: Vec<usize>,
 }
 
 /// Nothing seen yet.
@@ -97,6 +106,8 @@ struct Empty {
 
 /// From so many examples on, the sample is shown all of them at once.
 const MANY: usize = 256;
+/// Where reviewers differ, the fit is corrected and they are compared anew so many times.
+const REVIEWED: usize = 2;
 /// Beyond this many evaluators a fit costs more than the few labels of one more round can change it.
 const WIDE: usize = 32;
 
@@ -142,8 +153,17 @@ impl Policy for Adaptive {
             },
             empty: Box::new(empty),
             row: Vec::new(),
+            contexts: Vec::new(),
             options,
         })
+    }
+
+    fn take_contexts(&mut self, columns: &[usize]) -> Result<(), String> {
+        if columns.len() == self.evaluators {
+            return Err("there is no evaluator beside the contexts".into());
+        }
+        self.contexts = columns.to_vec();
+        Ok(())
     }
 
     fn state(&self) -> &State {
@@ -181,6 +201,8 @@ impl Policy for Adaptive {
 
     fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
         let time = self.time(at);
+        let mut buffer = Vec::new();
+        let scores = &self.without_groups(scores, &mut buffer);
         self.state.ladder.at(time, &self.empty.block).scores.observe(scores);
         self.state.pulses.at(time, &self.empty.pulse).observe(scores);
         self.state.unlabelled.offer_all(scores.values(), self.filed(time));
@@ -196,14 +218,25 @@ impl Policy for Adaptive {
     }
 
     fn learn(&mut self, example: &Example<'_>, at: u64) -> bool {
+        self.learn_by(example, None, at)
+    }
+
+    fn learn_by(&mut self, example: &Example<'_>, reviewer: Option<Reviewer>, at: u64) -> bool {
         let time = self.time(at);
         self.row.clear();
         self.row.extend_from_slice(example.scores);
         self.row.push(example.reward);
-        self.state.labelled.offer(&self.row, self.filed(time));
+        let filed = self.filed(time);
+        match reviewer {
+            Some(reviewer) => self.state.labelled.offer_tagged(&mut self.row, reviewer.code(), filed),
+            None => self.state.labelled.offer(&self.row, filed),
+        }
+        // A row of no group has a gap too: the fit reads it from the sample, and must not meet it twice.
+        let complete = self.row.iter().all(|x| !x.is_nan());
+        self.contexts.iter().for_each(|&column| self.row[column] = 0.0);
         self.state.traces.at(time, &self.empty.rows).offer_of_its_time(&self.row, time);
         let block = self.state.ladder.at(time, &self.empty.block);
-        if self.row.iter().all(|x| !x.is_nan()) {
+        if complete {
             block.labelled.add(&self.row, 1.0);
         }
         true
@@ -213,7 +246,7 @@ impl Policy for Adaptive {
     fn learn_all(&mut self, examples: &[Example<'_>], at: u64) -> (u64, u64) {
         let width = self.evaluators + 1;
         let mut rows = Vec::new();
-        if examples.len() >= MANY {
+        if examples.len() >= MANY && self.contexts.is_empty() {
             rows.reserve_exact(examples.len() * width);
             for example in examples {
                 rows.extend_from_slice(example.scores);
@@ -308,21 +341,60 @@ impl Adaptive {
             Curve::Spline => 4,
         };
         let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
-        let mut model = Model::fit(landscape, self.labelled(labels_since), &whole.labelled);
-        model.spread = Spread::of(&model, self.labelled(labels_since));
-        let mut rewards = self.labelled(labels_since).map(|row| row.values[self.evaluators]);
+        let labelled = self.labelled(labels_since);
+        let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
+        model.spread = Spread::of(&model, labelled.clone());
+        let mut reviewers = Reviewers::of(&model, labelled.clone());
+        let mut corrected = None;
+        if reviewers.differ {
+            for _ in 0..REVIEWED {
+                let rows: &Corrected = corrected.insert(reviewers.corrected(labelled.clone()));
+                // Moments of every label cannot be corrected after the fact: all of the fit rests on the sample.
+                model = Model::fit(model.landscape, rows.rows(), &Joint::new(self.evaluators + 1));
+                model.spread = Spread::of(&model, rows.rows());
+                reviewers = Reviewers::of(&model, labelled.clone());
+            }
+        }
+        model.reviewers = reviewers;
+        let on_levels = corrected.as_ref().and_then(|rows| {
+            let levels =
+                levels::levels_of(labelled.clone().map(|row| (row.values[self.evaluators], row.weight)));
+            levels.map(|levels| rows.on_levels(&levels))
+        });
+        if let Some(rows) = &on_levels {
+            // Rewards that are to come are levels, which corrected ones lie between.
+            model.spread = Spread::of(&model, rows.rows());
+        }
+        let mut rewards = labelled.clone().map(|row| row.values[self.evaluators]);
         let first = rewards.next();
         model.alike = rewards.all(|reward| Some(reward) == first);
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
-            let labelled = self.labelled(labels_since);
-            model.levels = Levels::fit(&model, labelled.clone(), unlabelled);
-            if let Some(levels) = &mut model.levels {
-                levels.look_back(&model.landscape, labelled);
+            match (&corrected, &on_levels) {
+                (None, _) => model.fit_levels(labelled.clone(), unlabelled),
+                (_, Some(rows)) => model.fit_levels(rows.rows(), unlabelled),
+                (Some(_), None) => {}
             }
         }
+        model.groups = match &corrected {
+            Some(rows) => Groups::of(&model, &self.contexts, rows.rows()),
+            None => Groups::of(&model, &self.contexts, labelled),
+        };
         model
+    }
+
+    /// The scores, and nothing of the groups: their columns never vary, as those of evaluators that say nothing.
+    fn without_groups<'a>(&self, scores: &Scores<'a>, buffer: &'a mut Vec<f64>) -> Scores<'a> {
+        if self.contexts.is_empty() {
+            return *scores;
+        }
+        *buffer = scores.values().to_vec();
+        for row in buffer.chunks_exact_mut(self.evaluators) {
+            self.contexts.iter().for_each(|&column| row[column] = 0.0);
+        }
+        let complete = buffer.iter().all(|score| !score.is_nan());
+        Scores::trusted(buffer, self.evaluators, complete)
     }
 
     /// Whether rewards mean what they meant, by a model of what was seen from a time on.
@@ -331,7 +403,7 @@ impl Adaptive {
         let table: Vec<f64> = rows.iter().flat_map(|row| &row.values[..self.evaluators]).copied().collect();
         let complete = !table.iter().any(|x| x.is_nan());
         let mut values = Vec::new();
-        model.values(&Scores::trusted(&table, self.evaluators, complete), &mut values);
+        model.shared_values(&Scores::trusted(&table, self.evaluators, complete), &mut values);
         let labels = rows.iter().zip(values).map(|(row, value)| Label::of(row, value));
         rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + model.labels)
     }

@@ -12,11 +12,13 @@ mod trial;
 
 use self::tables::Tables;
 use self::trial::FeatureSet;
+use super::groups::Groups;
 use super::landscape::{self, Landscape};
 use super::least_squares::LeastSquares;
 use super::levels::Levels;
 use super::phases;
 use super::regression::{Examples, Regression, log_sum};
+use super::reviewers::Reviewers;
 use super::spread::Spread;
 use super::tails;
 use super::uncertainty::Uncertainty;
@@ -57,6 +59,10 @@ pub(crate) struct Model {
     tables: Option<Arc<Tables>>,
     /// Where rewards have few levels, what the value goes by.
     pub(super) levels: Option<Levels>,
+    /// Who judged, where verdicts say so.
+    pub(super) reviewers: Reviewers,
+    /// What groups of items add to it.
+    pub(super) groups: Groups,
 }
 
 /// One feature set's share of the answer.
@@ -85,7 +91,7 @@ impl Model {
             return Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
         }
         let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
-        let known = complete.weight() + incomplete.map(|row| row.count as f64).sum::<f64>();
+        let known = complete.weight() + incomplete.map(|row| row.weight).sum::<f64>();
         let sampled = phases::sampled(&landscape, features, labelled.clone(), trial::UNCUT);
         if known > sampled.weight() {
             let linear = phases::linear(&landscape, labelled, complete);
@@ -97,7 +103,8 @@ impl Model {
         Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone)
     }
 
-    fn of(landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples, alone: LeastSquares) -> Self {
+    fn of(mut landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples, alone: LeastSquares) -> Self {
+        landscape.blanks_tell = false; // whatever an earlier fit found
         let features = landscape.features_len();
         let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
         let regressions = Regression::fit_each(examples, sets);
@@ -120,6 +127,8 @@ impl Model {
             parts: Vec::with_capacity(fits.len()),
             tables: None,
             levels: None,
+            reviewers: Reviewers::default(),
+            groups: Groups::default(),
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
@@ -142,8 +151,29 @@ impl Model {
         self.tables = curved.then(|| Arc::new(Tables::new(&self.landscape, &self.weights)));
     }
 
+    /// Has the value go by levels too, where the rewards of labelled rows (scores, then the reward) are levels.
+    pub(super) fn fit_levels<'a, 'b>(
+        &mut self,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+        unlabelled: impl Iterator<Item = SampledRow<'b>>,
+    ) {
+        self.levels = Levels::fit(self, labelled.clone(), unlabelled);
+        if let Some(levels) = &mut self.levels {
+            levels.look_back(&self.landscape, labelled);
+        }
+    }
+
     /// The expected reward of each item.
     pub(crate) fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
+        self.shared_values(scores, out);
+        if !self.groups.is_none() {
+            let each = out.iter_mut().zip(scores.rows());
+            each.for_each(|(value, row)| *value = self.groups.value(self, row, *value));
+        }
+    }
+
+    /// The same by what all groups share.
+    pub(super) fn shared_values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         match &self.levels {
             Some(levels) if levels.is_all() => out.resize(scores.items(), 0.0),
             _ => self.line_values(scores, out),
@@ -169,9 +199,19 @@ impl Model {
         }
     }
 
+    /// What is expected of labelled rows (scores, then the reward) by straight lines and bends.
+    pub(super) fn expected<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Vec<f64> {
+        let width = self.landscape.width();
+        let (mut scores, mut values) = (Vec::new(), Vec::new());
+        labelled.for_each(|row| scores.extend_from_slice(&row.values[..width]));
+        let complete = scores.iter().all(|score| !score.is_nan());
+        self.line_values(&Scores::trusted(&scores, width, complete), &mut values);
+        values
+    }
+
     /// How the value of a complete row adds up over its scores, where it does.
     pub(crate) fn form(&self) -> Option<Form> {
-        self.levels.is_none().then(|| self.line_form())
+        (self.levels.is_none() && self.groups.is_none()).then(|| self.line_form())
     }
 
     fn line_form(&self) -> Form {
@@ -259,7 +299,7 @@ impl Model {
         out.clear();
         out.extend(scores.rows().map(|row| {
             self.landscape.features(row, &mut features);
-            dot(&features, weights)
+            self.groups.value(self, row, dot(&features, weights))
         }));
     }
 

@@ -16,7 +16,7 @@ pub(super) fn sampled<'a>(
     let (mut table, mut counts) = (Vec::new(), Vec::new());
     for row in labelled {
         landscape.add_features(&row.values[..width], features, &mut table);
-        counts.push(row.count as f64);
+        counts.push(row.weight);
         table.push(row.values[width].clamp(low, high));
     }
     Rows::new(table, features + 1, counts)
@@ -38,7 +38,7 @@ pub(super) fn linear<'a>(
         features.clear();
         landscape.add_features(&row.values[..width], width, &mut features);
         features.push(row.values[width]);
-        joint.add(&features, row.count as f64);
+        joint.add(&features, row.weight);
     }
     joint
 }

@@ -7,6 +7,7 @@ use super::uncertainty::Uncertainty;
 use crate::contributions::Contributions;
 use crate::form::Form;
 use crate::policy::{Exploration, Rank, explore};
+use crate::reviewer::Standing;
 use crate::scores::Scores;
 use crate::scratch::Scratch;
 use crate::toolbox::Interval;
@@ -134,7 +135,23 @@ impl Rank for Posterior {
         let model = self.model.as_ref()?;
         let uncertainty = self.uncertainty(model);
         let reach = Uncertainty::reach(model, level);
-        Some(scores.rows().map(|row| uncertainty.predict(model, row, level, reach)).collect())
+        let one = |row: &[f64]| {
+            let shared = uncertainty.predict(model, row, level, reach);
+            model.groups.moved(model, row, shared)
+        };
+        Some(scores.rows().map(one).collect())
+    }
+
+    fn group_weights(&self, column: usize, group: f64) -> Option<(f64, Vec<f64>)> {
+        let model = self.model.as_ref()?;
+        let more = model.groups.slopes(column, group)?;
+        let more = more.iter().copied().chain(std::iter::repeat(0.0)).zip(&model.landscape.scale);
+        let weights = self.weights.iter().zip(more).map(|(weight, (more, scale))| weight + more * scale);
+        Some((model.groups.constant(column, group)?, weights.collect()))
+    }
+
+    fn reviewers(&self, level: f64) -> Vec<Standing> {
+        self.model.as_ref().map_or_else(Vec::new, |model| model.reviewers.standings(level))
     }
 
     fn alarms(&self) -> &[Alarm] {

@@ -53,7 +53,7 @@ impl Label {
     /// Of a row of scores, then the reward, whose item has that value.
     pub(super) fn of(row: &SampledRow<'_>, value: f64) -> Self {
         let reward = row.values.last().copied().unwrap_or(f64::NAN);
-        Label { clock: row.clock, count: row.count as f64, value, reward }
+        Label { clock: row.clock, count: row.weight, value, reward }
     }
 }
 

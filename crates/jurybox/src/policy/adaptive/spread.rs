@@ -40,7 +40,7 @@ impl Spread {
         labelled.clone().for_each(|row| scores.extend_from_slice(&row.values[..width]));
         let complete = scores.iter().all(|score| !score.is_nan());
         model.values(&Scores::trusted(&scores, width, complete), &mut values);
-        let rewards = || labelled.clone().map(|row| (row.values[width], row.count as f64));
+        let rewards = || labelled.clone().map(|row| (row.values[width], row.weight));
         let of_each = values.iter().zip(rewards()).map(|(&value, (reward, count))| {
             (value, [count, count * reward, count * (reward - value).powi(2)])
         });
@@ -48,8 +48,8 @@ impl Spread {
         let levels = levels_of(rewards()).unwrap_or_default();
         let (mut cubes, mut unseen) = (0.0, 0.0);
         for (value, row) in values.iter().zip(labelled) {
-            cubes += row.count as f64 * (row.values[width] - value).powi(3);
-            unseen += if complete { 0.0 } else { row.count as f64 * model.unseen(&row.values[..width]) };
+            cubes += row.weight * (row.values[width] - value).powi(3);
+            unseen += if complete { 0.0 } else { row.weight * model.unseen(&row.values[..width]) };
         }
         let [count, _, squares] = sums.last().copied().unwrap_or([1.0, 0.0, 0.0]);
         let skewness = if squares > 0.0 { cubes / count / (squares / count).powf(1.5) } else { 0.0 };

@@ -29,7 +29,7 @@ pub(super) fn range<'a>(
     labelled: &(impl Iterator<Item = SampledRow<'a>> + Clone),
 ) -> Option<(f64, f64)> {
     let width = landscape.width();
-    let rewards = labelled.clone().map(|row| (row.values[width], row.count as f64));
+    let rewards = labelled.clone().map(|row| (row.values[width], row.weight));
     heavy(&rewards, |low, high| told(landscape, labelled.clone(), low, high))
 }
 
@@ -96,7 +96,7 @@ fn told<'a>(
     let (mut squares, mut products, mut rewards) = (vec![0.0; width], vec![0.0; width], 0.0);
     let (mut plain, mut ranked) = (vec![0.0; width], vec![0.0; width]);
     for row in labelled {
-        let (reward, count) = (row.values[width], row.count as f64);
+        let (reward, count) = (row.values[width], row.weight);
         let side = usize::from(reward >= low) + usize::from(reward > high);
         let within = if side == 1 { count * reward } else { 0.0 };
         landscape.place(&row.values[..width], &mut plain, &mut ranked);

@@ -36,7 +36,7 @@ impl Outcomes {
         let width = landscape.width();
         let numbers = |row: SampledRow<'a>| {
             let mut numbers = [0.0; 1 + 2 * MOST_QUESTIONS];
-            numbers[0] = row.count as f64;
+            numbers[0] = row.weight;
             let (mut level, mut expected) = (levels.lowest, levels.lowest);
             let seen = Seen::of(landscape, &row.values[..width]);
             for (at, (p, question)) in levels.above(&seen).zip(&levels.questions).enumerate() {

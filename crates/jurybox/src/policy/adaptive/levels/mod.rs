@@ -69,17 +69,17 @@ struct Question {
 
 impl Levels {
     /// Fits labelled rows (scores, then the reward) whose rewards are levels, beside the model of lines and bends.
-    pub(crate) fn fit<'a>(
+    pub(crate) fn fit<'a, 'b>(
         model: &Model,
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        unlabelled: impl Iterator<Item = SampledRow<'a>>,
+        unlabelled: impl Iterator<Item = SampledRow<'b>>,
     ) -> Option<Self> {
         let landscape = &model.landscape;
         let width = landscape.width();
         if width > MOST_EVALUATORS {
             return None;
         }
-        let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.count as f64)))?;
+        let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.weight)))?;
         // Zeros behind the features: fours of numbers are the quickest.
         let order = (width + 1 + lens::blanks(landscape).len()).next_multiple_of(4);
         let mut direction = landscape.equal();
@@ -89,10 +89,10 @@ impl Levels {
         let mut looked_at = Vec::new();
         for row in labelled {
             let seen = Seen::of(landscape, &row.values[..width]);
-            plain.add(&seen.plain[..order], row.count as f64);
-            ranked.add(&seen.ranked[..order], row.count as f64);
+            plain.add(&seen.plain[..order], row.weight);
+            ranked.add(&seen.ranked[..order], row.weight);
             let passed = levels.iter().filter(|&&level| row.values[width] > level).count();
-            looked_at.push((seen.plain, row.count as f64, passed));
+            looked_at.push((seen.plain, row.weight, passed));
         }
         let ordinary: Vec<Place> = unlabelled.map(|row| Seen::of(landscape, row.values).plain).collect();
         // Nothing but zeros: a yes has not been met, and would be worth more.

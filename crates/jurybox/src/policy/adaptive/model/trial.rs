@@ -76,7 +76,13 @@ mod tests {
     const WIDTH: usize = 40;
 
     fn sampled(table: &[f64], width: usize) -> impl Iterator<Item = SampledRow<'_>> + Clone {
-        table.chunks_exact(width).map(|values| SampledRow { values, count: 1, clock: 0 })
+        table.chunks_exact(width).map(|values| SampledRow {
+            values,
+            count: 1,
+            clock: 0,
+            tag: None,
+            weight: 1.0,
+        })
     }
 
     /// The features that stay in the running where the reward is a straight function of the scores of a few evaluators, plus

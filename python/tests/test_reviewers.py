@@ -1,0 +1,55 @@
+"""Verdicts that name their reviewers, and columns that say which group an item belongs to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import jurybox as jb
+
+
+def rows(many: int = 300) -> dict[str, list[object]]:
+    """`a` knows the one language and `b` the other; `bob` is three marks more severe than the others."""
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=many), rng.normal(size=many)
+    language = np.array(["de", "fr"])[np.arange(many) % 2]
+    who = np.array(["ann", "bob", "cid"])[np.arange(many) // 2 % 3]
+    verdict = np.where(language == "de", a, b) + 0.3 * rng.normal(size=many) - np.where(who == "bob", 3.0, 0.0)
+    return {"a": a.tolist(), "b": b.tolist(), "language": language.tolist(), "who": who.tolist(), "verdict": verdict.tolist()}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_name_reviewers_and_groups(frame):
+    data = frame(rows())
+    jury = jb.learn(data, reward="verdict", reviewer="who", context="language", policy="adaptive")
+    standings = jury.reviewers(["ann", "bob", "nobody"])
+    assert set(standings) == {"ann", "bob"}
+    mean, low, high = standings["bob"]["severity"]
+    assert low < -3 < high and low < mean < high < -2
+    assert standings["bob"]["labels"] == 100 and standings["ann"]["weight"] > 0.5
+    # The state knows which column is a context: text is read as groups, without a word.
+    ranked = jb.rank(frame({"a": [3.0, 0.0, 3.0], "b": [0.0, 3.0, 0.0], "language": ["de", "fr", "fr"]}), 3, state=jury)
+    assert list(ranked["language"]) == ["de", "fr", "fr"] or list(ranked["language"]) == ["fr", "de", "fr"]
+    assert "reviewers" in jb.report(data, reward="verdict", reviewer="who", ignore="language").to_dict()
+
+
+def test_a_jury_is_told_who_judged():
+    data, jury = rows(), jb.Jury("adaptive", ["a", "b"])
+    scores = np.column_stack([data["a"], data["b"]])
+    jury.observe(scores)
+    before = jury.to_json()
+    with pytest.raises(jb.Error, match="2 reviewers for 300 items"):
+        jury.learn(scores, data["verdict"], reviewers=["ann", "bob"])
+    assert jury.to_json() == before
+    who = [None if at == 7 else name for at, name in enumerate(data["who"])]
+    jury.learn(scores, data["verdict"], reviewers=who)
+    assert jury.reviewers(["bob"])["bob"]["severity"][2] < -2
+
+
+def test_reviewers_go_with_rewards():
+    with pytest.raises(jb.Error, match="reviewer= says who gave the verdicts"):
+        jb.learn(pl.DataFrame(rows()), reviewer="who")
+    with pytest.raises(jb.Error, match="adaptive"):
+        jb.learn(pl.DataFrame(rows()), reward="verdict", ignore="who", context="language", policy="lin-ucb")
