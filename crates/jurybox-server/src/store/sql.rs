@@ -219,7 +219,8 @@ pub(crate) const LEASES: &str = "SELECT item, slot, claim, reviewer, until, prob
 pub(crate) const SKIPS: &str = "SELECT s.item, s.reviewer FROM skips s JOIN items i ON i.queue = s.queue AND i.n = s.item WHERE s.queue = ?1 AND i.closed_seq IS NULL ORDER BY s.item, s.seq";
 pub(crate) const SKIPS_ON: &str = "SELECT reviewer FROM skips WHERE queue = ?1 AND item = ?2 ORDER BY seq";
 pub(crate) const TOTALS: &str = "SELECT (SELECT COALESCE(MAX(n), 0) FROM items WHERE queue = ?1), (SELECT COUNT(*) FROM verdicts WHERE queue = ?1 AND superseded_by IS NULL)";
-pub(crate) const REVISED: &str = "SELECT item, decides FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND decides IS NOT NULL AND source <> 'automatic' AND item IN (SELECT item FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND (supersedes_seq IS NOT NULL OR source = 'appeal')) ORDER BY seq, i";
+/// A revision that decided nothing revises nothing that was learnt; once one has decided, only others of its kind can.
+pub(crate) const REVISED: &str = "SELECT item, decides FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND decides IS NOT NULL AND source <> 'automatic' AND item IN (SELECT item FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND decides IS NOT NULL AND source <> 'automatic' AND (supersedes_seq IS NOT NULL OR source = 'appeal')) ORDER BY seq, i";
 
 pub(crate) const KEEP: &str = "INSERT INTO checkpoints(queue, seq, epoch, state, sha256) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
 /// The last few are enough to begin from, and to compare with other nodes.

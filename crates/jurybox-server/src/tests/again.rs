@@ -10,6 +10,7 @@ on_both!(
     a_verdict_that_was_taken_back_can_be_given_again,
     a_token_must_be_of_a_claim_by_which_the_reviewer_had_the_item,
     fewer_reviewers_decide_what_has_enough_verdicts,
+    a_verdict_taken_back_says_nothing_when_the_log_is_folded_again,
     whatever_happens_while_the_quorum_changes_the_records_hold,
     a_clock_that_goes_on_steadily_after_a_jump_is_believed,
     what_is_erased_is_in_no_answer_and_no_file,
@@ -133,6 +134,36 @@ fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
     life.clerk.freshen().unwrap();
     claim(&mut life, "cid", 3);
     assert_sound(&life);
+}
+
+fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
+    let mut life = plain(kind, 2);
+    let say = |life: &mut Life, id: &str, reviewer: &str, reward: f64, revises: Option<&str>| {
+        let revises = revises.map(String::from);
+        let verdict = NewVerdict { revises, ..super::life::verdict(id, "x79", reviewer, reward) };
+        match life.ask(Request::Verdicts(vec![verdict])).unwrap() {
+            Answer::Verdicts { accepted: 1, .. } => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    claim(&mut life, "ann", 1);
+    say(&mut life, "v1", "ann", 0.0, None);
+    say(&mut life, "v2", "ann", 1.0, Some("v1"));
+    claim(&mut life, "bob", 1);
+    say(&mut life, "v3", "bob", 1.0, None);
+    assert_eq!(life.clerk.replica.board.counts().closed, 1, "they agree");
+    undo(&mut life, "bob", "v3");
+    // She has decided nothing, and has changed her mind; then her word alone is enough.
+    say(&mut life, "v4", "ann", 0.0, Some("v2"));
+    life.ask(Request::Configure(Change { quorum: Some(1), ..Change::default() })).unwrap();
+    assert_eq!(life.clerk.replica.board.counts().closed, 1);
+    life.pass(25);
+    life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
+    life.clerk.freshen().unwrap();
+    claim(&mut life, "cid", 3);
+    // What was learnt from the erased item too cannot be computed any more: the last claim can.
+    let checked = crate::verify(&life.home.place).unwrap().remove(0);
+    assert!(checked.is_sound() && checked.exact == 1, "{checked:#?}");
 }
 
 fn whatever_happens_while_the_quorum_changes_the_records_hold(kind: Kind) {

@@ -17,8 +17,8 @@ const LEAST_NOISE: f64 = 0.002;
 const LEAST_LOADING: f64 = 1e-8;
 
 /// Evaluators are copies of one another from the second of these correlations on, and not at all up to the first.
-const UNLIKE: f64 = 0.8;
-const ALIKE: f64 = 0.95;
+const UNLIKE: f64 = 0.95;
+const ALIKE: f64 = 0.99;
 
 /// Whether a score is missing is a feature where so many of those seen are, and so many are not.
 const LEAST_BLANKS: f64 = 5.0;

@@ -30,8 +30,10 @@ pub(super) fn sets<'a>(
     landscape: &Landscape,
     labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
 ) -> Vec<FeatureSet> {
-    let sets = all(landscape);
     let count = labelled.clone().count();
+    // Without a label nothing can tell which guess is right: averaged, they rank worse than the plain mean.
+    let guesses = if count == 0 { vec![landscape.equal()] } else { landscape.directions() };
+    let sets = all(landscape, guesses);
     let part = (1 << (count / 2).max(1).ilog2()).min(MOST);
     if landscape.features_len() <= NARROW || part < LEAST {
         return sets;
@@ -43,9 +45,8 @@ pub(super) fn sets<'a>(
     sets.into_iter().zip(in_the_running).filter_map(|(set, stays)| stays.then_some(set)).collect()
 }
 
-fn all(landscape: &Landscape) -> Vec<FeatureSet> {
+fn all(landscape: &Landscape, plain: Vec<Vec<f64>>) -> Vec<FeatureSet> {
     let (width, features) = (landscape.width(), landscape.in_blocks());
-    let plain = landscape.directions();
     // Half by the standardised and half by the normal scores; none by the bends.
     let half = |d: &Vec<f64>| -> Vec<f64> { d.iter().chain(d).map(|d| 0.5 * d).collect() };
     let both: Vec<Vec<f64>> = plain.iter().map(half).collect();
@@ -106,6 +107,31 @@ mod tests {
         assert!(landscape.features_len() > NARROW);
         let sets = sets(&landscape, sampled(&rows, WIDTH + 1));
         sets.into_iter().map(|(set, _)| set).collect()
+    }
+
+    #[test]
+    fn before_the_first_label_all_have_a_vote_and_copies_share_theirs() {
+        let mut rng = ChaCha8Rng::seed_from_u64(6);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let mut scores = Vec::new();
+        for _ in 0..2000 {
+            let (good, useless) = (normal(), normal());
+            // Units, offsets and directions of gain do not matter; the last three say the same.
+            let row = [good + normal(), 40.0 * (good + normal()), good + normal() - 500.0];
+            scores.extend(row.into_iter().chain([1.0, 3.0, 0.1].map(|unit| unit * useless)));
+        }
+        let mut moments = Moments::new(6);
+        moments.observe(&Scores::new(&scores, 6).unwrap());
+        let landscape = Landscape::new(&moments, &sampled(&scores, 6), 4);
+        for (set, directions) in sets(&landscape, sampled(&[], 7)) {
+            assert_eq!(directions.len(), 1, "{set:?}");
+            for block in directions[0].chunks(6) {
+                let votes: Vec<f64> = block.iter().map(|vote| vote / block[0]).collect();
+                for (vote, of) in votes.iter().zip([1.0, 1.0, 1.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]) {
+                    assert!((vote - of).abs() < 1e-9, "{set:?}: {votes:?}");
+                }
+            }
+        }
     }
 
     #[test]
