@@ -58,6 +58,9 @@ impl Groups {
         columns: &[usize],
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
     ) -> Self {
+        if columns.is_empty() {
+            return Groups::default();
+        }
         let width = model.landscape.width();
         let order = if width > MOST_SLOPES { 1 } else { width + 1 };
         let mut rows = Vec::new();
