@@ -1,12 +1,16 @@
 //! What is said of evaluators that change: how much they add now and added then, and since when there is an alarm.
 
 use super::home::{Home, Kind, on_both};
-use crate::{Call, Config, Evaluated, NewItem, Queue, Request, Service};
+use crate::{Call, Config, Evaluated, NewItem, Noticed, Queue, Request, Service};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use std::time::{Duration, Instant};
 
-on_both!(influence_goes_by_the_last_items, the_time_of_an_alarm_stays);
+on_both!(
+    influence_goes_by_the_last_items,
+    the_time_of_an_alarm_stays,
+    what_changes_and_comes_back_is_noticed_twice
+);
 
 fn config(policy: &str) -> Config {
     let evaluators = Evaluators::new(["a", "b", "c", "d"]).unwrap();
@@ -99,4 +103,38 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
     let service = Service::open(&home.place, Duration::from_secs(10)).unwrap();
     let again = evaluated(&service.queue("q").unwrap())[0].raised[0];
     assert_eq!(again, Some(raised));
+}
+
+/// It changes, and is what it was again: each is noticed with its own times, and both are told of afterwards.
+fn what_changes_and_comes_back_is_noticed_twice(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queue = service.create_for("ann", "q", &config("adaptive(forget=true)")).unwrap();
+    let mut sent = 0;
+    let mut eight_rounds = |noise: f64| {
+        std::thread::sleep(Duration::from_millis(1050));
+        send(&queue, 64 * sent, 64 * 8, noise);
+        sent += 8;
+    };
+    let noticed = || -> Vec<Noticed> {
+        evaluated(&queue);
+        let all = queue.noticed(&queue.model().unwrap()).unwrap();
+        all.into_iter().filter(|noticed| noticed.evaluator == "a").collect()
+    };
+    (0..5).for_each(|_| eight_rounds(1.0));
+    assert_eq!(noticed(), []);
+    for (noise, many) in [(8.0, 1), (1.0, 2)] {
+        let seen = (0..30).any(|_| {
+            eight_rounds(noise);
+            noticed().len() == many
+        });
+        assert!(seen, "{many} changes are noticed: {:?}", noticed());
+        (0..3).for_each(|_| eight_rounds(noise));
+    }
+    let all = noticed();
+    let [back, away] = &all[..] else { panic!("{all:?}") };
+    assert!(away.raised.entry < back.raised.entry && away.raised.at < back.raised.since, "{all:?}");
+    let of = evaluated(&queue).swap_remove(0);
+    assert_eq!(of.changed_since(), Some(back.raised.since));
+    assert!(of.last_change().iter().all(|at| of.raised[*at] == Some(back.raised)), "{of:?}");
 }
