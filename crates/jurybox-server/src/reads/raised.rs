@@ -58,7 +58,7 @@ pub(crate) struct Known {
     /// Those that it tells of, each with how the alarm was raised; none where that could not be told.
     stand: Vec<(Change, Option<Raised>)>,
     /// Those that are over, oldest first.
-    over: Vec<Noticed>,
+    over: Vec<(Change, Noticed)>,
 }
 
 /// Rounds between two looks of the first search; the second looks after each.
@@ -76,7 +76,7 @@ impl Queue {
             Some(Noticed { evaluator: change.evaluator.clone(), raised: (*raised)?, over: None })
         };
         let mut all: Vec<Noticed> = known.stand.iter().filter_map(stands).collect();
-        all.extend(known.over.iter().cloned());
+        all.extend(known.over.iter().map(|(_, noticed)| noticed.clone()));
         all.sort_by(|a, b| (b.raised.entry, &b.evaluator).cmp(&(a.raised.entry, &a.evaluator)));
         Ok(all)
     }
@@ -128,8 +128,13 @@ impl Queue {
             known.stand.push((change, how));
         }
         let ended = before.into_iter().filter_map(|(change, raised)| {
-            Some(Noticed { evaluator: change.evaluator, raised: raised?, over: Some(now) })
+            let noticed = Noticed { evaluator: change.evaluator.clone(), raised: raised?, over: Some(now) };
+            Some((change, noticed))
         });
+        // What is told of again was not over.
+        let stand = std::mem::take(&mut known.stand);
+        known.over.retain(|(change, _)| !stand.iter().any(|(other, _)| other.is(change)));
+        known.stand = stand;
         known.over.extend(past.into_iter().chain(ended));
         let many = known.over.len();
         known.over.drain(..many.saturating_sub(REMEMBERED));
@@ -167,7 +172,7 @@ fn over(
     queue: i64,
     until: u64,
     (told, now): (&[Change], i64),
-) -> Result<Vec<Noticed>, Error> {
+) -> Result<Vec<(Change, Noticed)>, Error> {
     let (mut later, mut ended, mut found) = (told.to_vec(), now, Vec::new());
     let checkpoints =
         store.checkpoints(queue)?.into_iter().rev().filter(|checkpoint| checkpoint.seq <= until);
@@ -185,8 +190,8 @@ fn over(
     let mut noticed = Vec::new();
     for (change, seq, ended) in found.into_iter().rev() {
         let raised = search(store, queue, seq, std::slice::from_ref(&change))?.pop().flatten();
-        let evaluator = change.evaluator;
-        noticed.extend(raised.map(|raised| Noticed { evaluator, raised, over: Some(ended) }));
+        let evaluator = change.evaluator.clone();
+        noticed.extend(raised.map(|raised| (change, Noticed { evaluator, raised, over: Some(ended) })));
     }
     Ok(noticed)
 }
