@@ -1,7 +1,7 @@
 """Cases of `scripts/browser-test` in which something is lost, taken back or open twice at the desk."""
 import datetime
 
-from browser_desk import at_desk, current, items, sit, until
+from browser_desk import Demo, at_desk, current, items, say, sit, until
 
 
 def lost_lease(browser, server):
@@ -32,7 +32,7 @@ def lost_lease(browser, server):
         page.route(path, lambda route: route.abort())
     page.wait_for_timeout(3500)
     server.ask("POST", "/v1/queues/lost/claims", {"reviewer": "cyd", "k": 8})
-    page.keyboard.press("1")
+    say(page, "1")
     until(lambda: "was not taken: your time for it ran out" in page.inner_text("#bar"))
     assert "half a thought" in page.inner_text("#bar") and current(page) != second
     page.click("#bar button:text-is('let it go')")
@@ -72,7 +72,7 @@ def undone_in_turn(browser, server):
             press("n")
             page.keyboard.type(note)
             press("Escape")
-        press("1")
+        say(page, "1")
     until(lambda: len(server.verdicts("turns")) == 3)
     fourth = until(lambda: current(page) not in (None, *seen) and current(page))
     assert "2 more before it" in page.inner_text("#said"), page.inner_text("#said")
@@ -81,9 +81,9 @@ def undone_in_turn(browser, server):
         until(lambda: current(page) == item)
         until(lambda: len(server.verdicts("turns")) == left)
     assert page.input_value("#note-text") == "because of the second line"
-    press("2")
+    say(page, "2")
     until(lambda: current(page) == seen[2])
-    press("2")
+    say(page, "2")
     until(lambda: current(page) == fourth)
     until(lambda: len(server.verdicts("turns")) == 3)
     # After a reload as well, and the note comes back from the server.
@@ -131,7 +131,7 @@ def two_tabs(browser, server):
         until(lambda: current(one) and current(other) and current(one) != current(other))
         page = [one, other][turn % 2]
         before = current(page)
-        page.keyboard.press("1")
+        say(page, "1")
         until(lambda: current(page) not in (None, before))
     until(lambda: len(server.verdicts("tabs")) == 10)
     assert one.is_hidden("#bar") and other.is_hidden("#bar")
@@ -140,12 +140,12 @@ def two_tabs(browser, server):
     sit(elsewhere, server, "tabs", "ann")
     until(lambda: current(elsewhere) == current(one))
     shared = current(one)
-    one.keyboard.press("1")
+    say(one, "1")
     until(lambda: len(server.verdicts("tabs")) == 11)
     elsewhere.keyboard.press("n")
     elsewhere.keyboard.type("mine too")
     elsewhere.keyboard.press("Escape")
-    elsewhere.keyboard.press("2")
+    say(elsewhere, "2")
     until(lambda: "in another tab or browser" in elsewhere.inner_text("#bar"))
     told = elsewhere.inner_text("#bar")
     assert "desk-" not in told and "mine too" in told, told
@@ -204,7 +204,7 @@ def told_beside(browser, server):
         page.evaluate("document.getElementById('read').scrollTop = 1e6")
         end = page.evaluate("document.getElementById('item').getBoundingClientRect().bottom")
         assert end <= bar["y"], (end, bar)
-        page.keyboard.press("1")
+        say(page, "1")
         until(lambda: "1 verdict waits" in page.inner_text("#bar"), 15)
         # Two things are so at once: both are said.
         page.keyboard.press("u")
@@ -218,4 +218,85 @@ def told_beside(browser, server):
     return "away is said to a reader at 360 and 1440 pixels, beside the text and the buttons; nothing moves"
 
 
-CASES = [told_beside, lost_lease, undone_in_turn, two_tabs, by_the_clock]
+def not_by_mistake(browser, server):
+    """A key or a tap that comes twice judges one item, and nothing is skipped for a reason that nobody chose."""
+    server.queue("mistake", undo_seconds=2)
+    server.items("mistake", items(20))
+    page = browser.new_page()
+    sit(page, server, "mistake", "ann")
+    press = page.keyboard.press
+    press("c")
+    first = until(lambda: current(page))
+    say(page, "1")
+    press("1")
+    until(lambda: current(page) not in (None, first))
+    second = current(page)
+    page.wait_for_timeout(600)
+    assert len(server.verdicts("mistake")) == 1 and current(page) == second
+    page.locator("button[name=label]").first.dblclick()
+    third = until(lambda: current(page) not in (None, second) and current(page))
+    page.wait_for_timeout(600)
+    assert len(server.verdicts("mistake")) == 2 and current(page) == third
+    press("s")
+    assert page.locator("#skipping input:checked").count() == 0
+    press("Enter")
+    until(lambda: "Choose a reason" in page.inner_text("#skipping"))
+    assert current(page) == third
+    # Words go where words go, whether or not anybody has looked for the field.
+    page.keyboard.type("not for me")
+    assert page.input_value("input[name=other]") == "not for me"
+    press("Enter")
+    fourth = until(lambda: current(page) not in (None, third) and current(page))
+    press("s")
+    assert page.input_value("input[name=other]") == ""
+    press("Tab")
+    press("ArrowDown")
+    assert page.locator("#skipping input:checked").count() == 1
+    press("Enter")
+    until(lambda: current(page) not in (None, fourth))
+    # A number skips, and again it is not the next one's verdict.
+    press("s")
+    press("3")
+    press("3")
+    reasons = lambda: [event["reason"] for event in server.events("mistake") if event.get("reason")]
+    until(lambda: len(reasons()) == 3)
+    assert reasons() == ["not for me", "cannot be judged by what is shown", "too close to me"], reasons()
+    assert len(server.verdicts("mistake")) == 2
+    page.close()
+    # As plain forms: a skip without a reason is refused in words.
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    sit(plain, server, "mistake", "old browser", scripts=False)
+    plain.click("#claim button")
+    with plain.expect_response("**/desk/skip") as answer:
+        plain.click("#skipping button.main")
+    assert answer.value.status == 422 and "choose a reason" in plain.inner_text("main").lower(), plain.inner_text("main")
+    return "two presses and two taps, one verdict each; skips by number, by arrows, in words, and none without a reason"
+
+
+def swapped_twice(browser, server):
+    """In the demo an evaluator goes wrong, and is well again: it is noticed both times, and both times trust follows. What was noticed stays to be read."""
+    with Demo(server.binary, server.folder) as demo:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(demo.url + "/q/demo")
+
+        def share(name):
+            told = page.locator(f"#evaluators tr:has(td[title='{name}']) b").first.inner_text()
+            return float(told.rstrip("%")) if told != "–" else 0.0
+
+        def noticed():
+            return sum("LLM judge changed" in told for told in page.locator("#feed .changes li").all_inner_texts())
+
+        until(lambda: share("LLM judge") > 25 and share("spam rules") < 20, 90)
+        assert noticed() == 0
+        for turn, (trusted, other) in enumerate([("spam rules", "LLM judge"), ("LLM judge", "spam rules")]):
+            page.click("form.demo button")
+            until(lambda: noticed() == turn + 1, 90)
+            until(lambda: "LLM judge changed" in page.inner_text("[data-panel=figures]"), 10)
+            until(lambda: share(trusted) > 25 and share(other) < 20, 120)
+        page.goto(demo.url + "/q/demo/audit")
+        assert page.locator(".changes li:has-text('LLM judge changed')").count() == 2
+        page.close()
+    return "noticed twice, trusted again twice, and both are in the feed and in the audit"
+
+
+CASES = [told_beside, not_by_mistake, swapped_twice, lost_lease, undone_in_turn, two_tabs, by_the_clock]

@@ -9,6 +9,17 @@ import time
 CHROMIUM = "/usr/bin/chromium"
 
 
+def listening(process, log):
+    """The address that a server says it listens at."""
+    for _ in range(300):
+        said = [line for line in open(log) if line.startswith("listening on ")]
+        if said:
+            return said[0].split()[-1].strip()
+        assert process.poll() is None, open(log).read()
+        time.sleep(0.1)
+    raise AssertionError("the server does not listen")
+
+
 class Server:
     """`jurybox serve` on a free port, in a folder of its own; it can be killed and started again at the same address."""
 
@@ -21,15 +32,8 @@ class Server:
         self.process = subprocess.Popen(
             [self.binary, "serve", "--data", os.path.join(self.folder, "data"), "--port", str(self.port), "--rate", "0", *self.flags],
             stderr=open(log, "w"), stdout=subprocess.DEVNULL)
-        for _ in range(300):
-            said = [line for line in open(log) if line.startswith("listening on ")]
-            if said:
-                self.url = said[0].split()[-1].strip()
-                self.port = int(self.url.rsplit(":", 1)[1])
-                return
-            assert self.process.poll() is None, open(log).read()
-            time.sleep(0.1)
-        raise AssertionError("the server does not listen")
+        self.url = listening(self.process, log)
+        self.port = int(self.url.rsplit(":", 1)[1])
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
@@ -83,6 +87,22 @@ class Server:
         return [(event["reviewer"], event["items"]) for event in self.events(name) if event["kind"] == "claim"]
 
 
+class Demo:
+    """`jurybox demo --serve` on a free port, for as long as it is looked at."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.log = binary, os.path.join(folder, "demo-log")
+
+    def __enter__(self):
+        self.process = subprocess.Popen([self.binary, "demo", "--serve", "--port", "0"], stderr=open(self.log, "w"), stdout=subprocess.DEVNULL)
+        self.url = listening(self.process, self.log)
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=40)
+
+
 def items(count, seed=7):
     """Items whose scores are a little noise around what they are worth."""
     made = []
@@ -110,6 +130,12 @@ def at_desk(page, scripts=True):
 def current(page):
     """The text of the item that is shown, or nothing."""
     return page.evaluate("document.getElementById('desk').dataset.state === 'item' ? document.getElementById('item').textContent : null")
+
+
+def say(page, key):
+    """Presses the key of a verdict as somebody does who has looked at the item: the desk does not hear it in the first moment after that came."""
+    page.wait_for_timeout(350)
+    page.keyboard.press(key)
 
 
 def until(what, seconds=10.0):

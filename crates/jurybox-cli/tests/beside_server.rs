@@ -40,6 +40,8 @@ fn a_file_becomes_a_desk_in_one_command_and_nothing_comes_twice() {
     let server = Server::over(&folder.path("data"), &import);
     let log = said(&server, "review them at http://");
     assert!(log.contains("evaluators: spam, abuse"), "{log}");
+    // Nobody has named them: what was taken for a score is said, and what to do where that was wrong.
+    assert!(log.contains("scores here: spam, abuse; if one of them is the answer"), "{log}");
     assert!(log.contains("reviewers are shown: text"), "{log}");
     // Nothing is drawn for audits: what that means is said before the file is in.
     assert!(log.contains("audit_rate is 0"), "{log}");
@@ -66,7 +68,8 @@ fn what_cannot_be_imported_is_said_before_anybody_waits() {
     let folder = Folder::new("import-bad");
     scores(&folder, 10);
     for (line, says) in [
-        ("serve --data d --port 0 --import scores.csv", "pass one --id"),
+        ("serve --data d --port 0 --import scores.csv", "pass one --id (there are: post,"),
+        ("serve --data d --port 0 --import scores.csv", "none of them looks like one"),
         ("serve --data d --port 0 --import nowhere.csv --id post", "nowhere.csv"),
         ("serve --data d --port 0 --import - --id post", "--queue"),
         ("serve --data d --port 0 --label yes=1", "--import FILE"),

@@ -99,6 +99,32 @@ fn an_item_is_one_row_however_many_looked() {
     assert_eq!((&rows[1]["reward"], rows[1]["verdicts"].as_array().unwrap().len()), (&Value::Null, 1));
 }
 
+/// While a server has the folder, from where it keeps its records by itself; and from the queue's page.
+#[test]
+fn a_queue_that_is_served_gives_back_skips_too() {
+    let folder = Folder::new("export-served");
+    let server = Server::over(&folder.path("jurybox-data"), &[]);
+    assert_eq!(server.ask("PUT", "/v1/queues/posts", r#"{"evaluators": [{"name": "spam"}]}"#).status, 201);
+    server
+        .post("/v1/queues/posts/items", r#"{"items": [{"id": "x1", "scores": {"spam": 1}}, {"id": "x2"}]}"#);
+    server.post("/v1/queues/posts/claims", r#"{"reviewer": "ann", "k": 1}"#);
+    let skip = r#"{"reviewer": "ann", "item": "x1", "reason": "not my language"}"#;
+    server.post("/v1/queues/posts/claims/skip", skip);
+    let rows = lines(&folder.stdout("export --queue posts".split(' ')));
+    let row = |id: &str| rows.iter().find(|row| row["item"] == id).unwrap();
+    assert_eq!(row("x2")["skips"], json!([]));
+    let told = &row("x1")["skips"][0];
+    assert_eq!((&told["reviewer"], &told["reason"]), (&json!("ann"), &json!("not my language")));
+    assert!(told["skipped_at"].is_string(), "{told}");
+    folder.ok("export jurybox-data --queue posts --out posts.csv");
+    let page = server.ask("GET", "/q/posts/export?format=csv", "");
+    assert_eq!((page.status, unchunked(&page.body)), (200, folder.read("posts.csv")));
+    let queue = server.ask("GET", "/q/posts", "").body;
+    for format in ["csv", "jsonl", "parquet"] {
+        assert!(queue.contains(&format!("/q/posts/export?format={format}")), "{format}");
+    }
+}
+
 /// Every format says the same, from the command and over HTTP, and is learnt from and replayed as it is.
 #[test]
 fn what_is_exported_is_read_straight_back() {

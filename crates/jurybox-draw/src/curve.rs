@@ -1,5 +1,7 @@
 //! Curves: what a plot shows.
 
+use crate::Colour;
+
 /// One curve.
 ///
 /// ```
@@ -18,6 +20,8 @@ pub struct Curve {
     pub reference: bool,
     /// Which colour and dashes; by its place in the plot when not said. For the same look in several plots.
     pub style: Option<usize>,
+    /// A colour of its own instead, for what is none of those that are told apart by theirs.
+    pub colour: Option<Colour>,
 }
 
 impl Curve {
@@ -28,7 +32,7 @@ impl Curve {
     /// assert_eq!(curve.name, "esag");
     /// ```
     pub fn new(name: &str, points: Vec<(f64, f64)>) -> Curve {
-        Curve { name: name.into(), points, band: Vec::new(), reference: false, style: None }
+        Curve { name: name.into(), points, band: Vec::new(), reference: false, style: None, colour: None }
     }
 
     /// A curve of estimates with their 95% intervals: x, mean, and half the width of the interval where it is finite.
@@ -46,6 +50,18 @@ impl Curve {
             }
         }
         curve
+    }
+
+    /// The same in a colour of its own.
+    ///
+    /// ```
+    /// use jurybox_draw::{Colour, Curve};
+    /// assert_eq!(Curve::new("caught", vec![(1.0, 2.0)]).in_colour(Colour::Ink).colour, Some(Colour::Ink));
+    /// ```
+    #[must_use]
+    pub fn in_colour(mut self, colour: Colour) -> Curve {
+        self.colour = Some(colour);
+        self
     }
 
     /// The same as a reference line.

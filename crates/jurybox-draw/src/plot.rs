@@ -314,7 +314,7 @@ impl Plot {
                 looks.push((svg.colour(Colour::Muted), "1 3", 1.4));
             } else {
                 let style = curve.style.unwrap_or(count);
-                looks.push((svg.colour(Colour::Series(style)), dashes(style), 1.8));
+                looks.push((svg.colour(curve.colour.unwrap_or(Colour::Series(style))), dashes(style), 1.8));
                 count += 1;
             }
         }

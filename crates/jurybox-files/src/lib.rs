@@ -87,7 +87,7 @@ pub use learning::{
 pub use lock::Lock;
 pub use long::Long;
 pub use number::Decimal;
-pub use own::is_ours;
+pub use own::{is_ours, names_items};
 pub use picking::{Remark, Round, pick_rows};
 pub use rank::{RankOptions, Ranking, Winner, rank};
 pub use ranked::{score_all, score_rows};

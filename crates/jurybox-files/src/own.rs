@@ -53,6 +53,9 @@ pub(crate) fn looks_like_ours(name: &str, is_column: impl Fn(&str) -> bool) -> b
     is_ours(name) || shown || bare.strip_prefix("by_").is_some_and(is_column)
 }
 
+/// Why a column is taken for ids.
+const LIKE_AN_ID: &str = "named like an id";
+
 /// Why a column is taken for names of things by its own name, where it is: it is no evaluator then unless a person says so.
 pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     if name.starts_with(UNNAMED) || (name.starts_with("__index_level_") && name.ends_with("__")) {
@@ -67,7 +70,7 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     let named = camel
         || ["id", "ids", "uid", "uuid", "guid", "pk", "idx", "index", "key"].iter().any(|word| is(word));
     if named {
-        return Some("named like an id");
+        return Some(LIKE_AN_ID);
     }
     // `created_at` and `createdAt`, and not `at` by itself.
     let moment = name.len() > 2 && (name.ends_with("_at") || name.ends_with("_AT"))
@@ -92,6 +95,15 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     let two =
         ["zip_code", "postal_code", "post_code", "phone_number"].iter().any(|words| two.ends_with(words));
     (two || place.iter().any(|word| is(word))).then_some("named like a place or a telephone")
+}
+
+/// Whether a column goes by a name under which ids are kept.
+///
+/// ```
+/// assert!(jurybox_files::names_items("post_id") && !jurybox_files::names_items("created_at"));
+/// ```
+pub fn names_items(name: &str) -> bool {
+    names_things(name) == Some(LIKE_AN_ID)
 }
 
 #[cfg(test)]

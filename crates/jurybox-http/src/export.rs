@@ -2,7 +2,7 @@
 
 use crate::time::Time;
 use jurybox_files::Cell;
-use jurybox_server::{Error, ExportPage, Exported, ExportedPick, ExportedVerdict, Source};
+use jurybox_server::{Error, ExportPage, Exported, ExportedPick, ExportedVerdict, Skipped, Source};
 use serde_json::{Value, json};
 
 /// Items on a page at first, and the bytes that a page should not be much larger than.
@@ -55,6 +55,11 @@ fn whole(verdict: &ExportedVerdict) -> Value {
         "given_at": time(verdict.given),
         "observed_at": verdict.observed.map(time),
     })
+}
+
+/// Who did not want the item, and why.
+fn skip(skip: &Skipped) -> Value {
+    json!({"reviewer": skip.reviewer, "reason": skip.reason, "skipped_at": Time(skip.at).to_string()})
 }
 
 /// A name of ours that no evaluator and no tag has.
@@ -117,6 +122,12 @@ pub fn columns(evaluators: &[String], tags: &[String], drawn: bool) -> Vec<(Stri
                 Some(Value::from(row.verdicts.iter().map(whole).collect::<Vec<_>>()).to_string())
             })),
         ),
+        ours(
+            "skips",
+            Cell::Json(Box::new(|row| {
+                Some(Value::from(row.skips.iter().map(skip).collect::<Vec<_>>()).to_string())
+            })),
+        ),
     ]);
     columns
 }
@@ -160,6 +171,7 @@ mod tests {
             payload: Some("x".repeat(payload)),
             reward: None,
             verdicts: Vec::new(),
+            skips: Vec::new(),
         };
         let last = (after + many).min(all);
         let items = (after + 1..=last).map(item).collect();

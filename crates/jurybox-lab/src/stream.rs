@@ -1,5 +1,9 @@
 //! Posts without end, for a desk that is watched while it works: the evaluators of the demo, and texts that a person can judge.
 //!
+//! Beside how bad a post is it has a tone, which says nothing of that: people write heatedly about football too. Three of the evaluators hear the tone more than
+//! anything else, and so agree with each other. Whoever goes by that agreement picks heated posts; that these are no worse than others is learnt
+//! from verdicts, and from nothing else.
+//!
 //! What a post truly is follows from its number alone, so that nothing has to be remembered of posts that were given out: memory does not grow.
 
 use crate::demo::{CHARACTERS, HARMFUL};
@@ -40,6 +44,9 @@ pub struct Post {
     /// Where it was posted.
     pub channel: &'static str,
 }
+
+/// How much of the tone is in what each of the evaluators says, in their order, on its own scale.
+const TONE: [f64; CHARACTERS.len()] = [0.0, 0.0, 2.0, 2.0, 0.0, 2.0];
 
 const CHANNELS: [&str; 4] = ["comments", "forum", "messages", "reviews"];
 
@@ -85,13 +92,15 @@ impl Stream {
         self.made += 1;
         let (number, rng) = (self.made, &mut self.rng);
         let severity = severity(self.seed, number);
-        let score = |character: &crate::demo::Character| {
+        let tone: f64 = StandardNormal.sample(rng);
+        let score = |(character, heard): (&crate::demo::Character, &f64)| {
             let noise: f64 = StandardNormal.sample(rng);
             let silent = rng.random::<f64>() < character.silent;
             let level = character.noise_for(swapped.then_some(Self::PAIR));
-            (!silent).then_some(character.offset + character.gain * severity + level * noise)
+            let said = character.offset + character.gain * severity + heard * tone + level * noise;
+            (!silent).then_some(said)
         };
-        let scores = CHARACTERS.iter().map(score).collect();
+        let scores = CHARACTERS.iter().zip(&TONE).map(score).collect();
         let harmful = severity >= HARMFUL;
         let pick = |of: u64, salt: u64| (hash_number(self.seed ^ salt, number) % of) as usize;
         let texts = if harmful { &HARMFUL_TEXTS } else { &FINE_TEXTS };

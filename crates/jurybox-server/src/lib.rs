@@ -58,7 +58,8 @@ pub use keys::{Key, Keyring, Role, hash_of_secret};
 pub use place::Place;
 pub use reads::{
     Drawn, Evaluated, Explained, ExportPage, Exported, ExportedPick, ExportedVerdict, Found, Happened,
-    Judged, Listed, Model, Own, Pulse, Raised, Scale, Share, Skipped, Stands, Trusted, Worked, mean_of,
+    Judged, Listed, Model, Noticed, Own, Pulse, Raised, Scale, Share, Skipped, Stands, Trusted, Worked,
+    mean_of,
 };
 pub use request::{
     Answer, Call, Change, Claimed, GOLDEN, MOST_AT_ONCE, NewItem, NewVerdict, Rejected, Request,

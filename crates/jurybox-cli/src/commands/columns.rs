@@ -7,6 +7,9 @@ use jurybox::Evaluator;
 use jurybox_files::{Decimal, Format, Long, Reading, Roles, Table, Warning, expand};
 use std::path::PathBuf;
 
+/// Columns that are named to somebody who has to choose one.
+const NAMED: usize = 12;
+
 /// Which column is what. Without --evaluators, every numeric column not named otherwise is one.
 #[derive(clap::Args)]
 pub(crate) struct Columns {
@@ -179,6 +182,29 @@ impl Columns {
         }
         let table = Table::open_as(paths, &self.reading(), &self.roles(), false)?;
         Ok(table.whole_columns().cloned().collect())
+    }
+
+    /// What to say to somebody who has not named the one column that items are known by: what it is for, and what there is to choose from.
+    pub(crate) fn which_id(&self) -> anyhow::Result<String> {
+        let found = self.found(&expand(&self.files)?)?;
+        let (like, others): (Vec<&String>, Vec<&String>) =
+            found.iter().partition(|name| jurybox_files::names_items(name));
+        let listed: Vec<&str> = like.iter().chain(&others).take(NAMED).map(|name| name.as_str()).collect();
+        let listed =
+            if listed.is_empty() { String::new() } else { format!(" (there are: {})", listed.join(", ")) };
+        let none = if found.is_empty() || !like.is_empty() {
+            ""
+        } else {
+            "; none of them looks like one: where no column is different in every row, add one with numbers"
+        };
+        Ok(format!(
+            "items are known by one column: pass one --id{listed}; verdicts go by it, and a row that comes again under its id is the same item{none}"
+        ))
+    }
+
+    /// Whether somebody has said who the evaluators are.
+    pub(crate) fn names_evaluators(&self) -> bool {
+        !self.evaluators.is_empty()
     }
 
     /// Which column is what, as far as it was said here.

@@ -85,7 +85,7 @@ impl Intake {
         known: &[Evaluator],
         must_show: bool,
     ) -> anyhow::Result<Intake> {
-        let [id] = &columns.id()[..] else { bail!("items are known by one column: pass one --id") };
+        let [id] = &columns.id()[..] else { bail!(columns.which_id()?) };
         let mut tags: Vec<(String, String)> =
             names::all(&others.tag).into_iter().map(|column| (column.clone(), column)).collect();
         tags.extend(others.golden.iter().map(|column| (column.clone(), "golden".into())));

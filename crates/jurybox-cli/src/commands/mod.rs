@@ -39,6 +39,9 @@ pub(crate) enum Command {
     Completions(completions::Args),
     Demo(demo::Args),
     Desk(desk::Args),
+    // The same of a queue that is served, from where a server keeps its records unless it is told otherwise.
+    #[command(mut_arg("place", |place| place.required(false).default_value("jurybox-data")))]
+    Export(desk::Export),
     // Verdicts on picks need no table of scores.
     #[command(mut_arg("files", |files| files.required(false).required_unless_present("picks")))]
     Learn(learn::Args),
@@ -64,6 +67,7 @@ impl Command {
             Command::Completions(args) => args.run(),
             Command::Demo(args) => args.run(),
             Command::Desk(args) => args.run(),
+            Command::Export(args) => args.run(),
             Command::Learn(args) => args.run(),
             Command::Man(args) => args.run(),
             Command::Merge(args) => args.run(),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
 /// The scripts, by their names.
-const SCRIPTS: [(&str, &str); 8] = [
+const SCRIPTS: [(&str, &str); 10] = [
     ("live.js", include_str!("assets/live.js")),
     ("times.js", include_str!("assets/times.js")),
     ("desk.js", include_str!("assets/desk.js")),
@@ -18,7 +18,9 @@ const SCRIPTS: [(&str, &str); 8] = [
     ("drafts.js", include_str!("assets/drafts.js")),
     ("outbox.js", include_str!("assets/outbox.js")),
     ("said.js", include_str!("assets/said.js")),
+    ("skips.js", include_str!("assets/skips.js")),
     ("tabs.js", include_str!("assets/tabs.js")),
+    ("undo.js", include_str!("assets/undo.js")),
 ];
 
 /// The style sheet: the colours and rules of all drawings, and those of the pages.

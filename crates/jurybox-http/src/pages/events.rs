@@ -7,7 +7,7 @@ use crate::guard::Caller;
 use crate::handlers::{Asked, OfQueue, look};
 use crate::problem::Problem;
 use axum::extract::State;
-use jurybox_server::{Error, Happened, Queue};
+use jurybox_server::{Error, Happened, Noticed, Queue};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -77,10 +77,12 @@ pub(super) async fn page(
     OfQueue(queue): OfQueue,
     Asked(From { before, all }): Asked<From>,
 ) -> Result<Page, Problem> {
-    let (head, last, (happened, first, left_out)) = look(&app, &queue, move |found| {
+    let (noticed_all, head, last, (happened, first, left_out)) = look(&app, &queue, move |found| {
         let head = found.standing()?.head;
         let last = before.map_or(head, |before| head.min(before.saturating_sub(1)));
-        Ok((head, last, back(found, last, ENTRIES, |event| all || !is_routine(event))?))
+        // A queue that is not ranked yet knows of no change.
+        let noticed = found.model().ok().map(|model| found.noticed(&model)).transpose()?.unwrap_or_default();
+        Ok((noticed, head, last, back(found, last, ENTRIES, |event| all || !is_routine(event))?))
     })
     .await?;
     let here = |before: u64, all: bool| {
@@ -91,6 +93,9 @@ pub(super) async fn page(
         (ways(&caller, Some(&queue), "Audit", None))
         main {
             h1 { "Audit" }
+            @if !noticed_all.is_empty() {
+                section class="panel" { h2 { "Evaluators that changed" } (noticed(&queue, &noticed_all, now())) }
+            }
             section class="panel" {
                 (list(&queue, &happened, now(), true))
                 p class="ways-on" {
@@ -108,6 +113,27 @@ pub(super) async fn page(
         }
     };
     Ok(Page::new(&format!("Audit · {queue}"), &body))
+}
+
+/// Changes of evaluators that were noticed, in words: also those that are over, for whoever was not there.
+pub(super) fn noticed(queue: &str, all: &[Noticed], now: i64) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            ul class="feed changes" {
+                @for Noticed { evaluator, raised, over } in all {
+                    li {
+                        span class="when" { (moment(raised.at, now)) }
+                        span class="kind" { "change" }
+                        span {
+                            b { (evaluator) } " changed: by scores from " (moment(raised.since, now)) " on, noticed at " (moment(raised.at, now))
+                            " with " a href={ "/q/" (queue) "/audit?all=true&before=" (raised.entry + 1) } { "entry " (count(raised.entry)) }
+                            @if let Some(over) = over { "; over by " (moment(*over, now)) } @else { "; it still is so" }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Entries as a list.

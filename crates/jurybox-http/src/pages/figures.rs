@@ -7,8 +7,8 @@ use crate::handlers::look;
 use crate::problem::Problem;
 use jurybox::{Direction, Interval};
 use jurybox_server::{
-    Config, Counts, Error, Evaluated, Explained, Filter, Found, Happened, Pulse, Queue, Scale, Skipped,
-    Source, Trusted, Worked,
+    Config, Counts, Error, Evaluated, Explained, Filter, Found, Happened, Noticed, Pulse, Queue, Scale,
+    Skipped, Source, Trusted, Worked,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,6 +46,8 @@ pub(super) struct Seen {
     pub(super) found: Found,
     /// Nothing before the queue is ranked.
     pub(super) evaluated: Vec<Evaluated>,
+    /// Changes of evaluators that were noticed, the last one first, also those that are over.
+    pub(super) noticed: Vec<Noticed>,
     /// What is to be doubted of what was learnt.
     pub(super) doubts: Vec<String>,
     /// What has changed about the verdicts themselves.
@@ -85,6 +87,7 @@ impl Seen {
         let pulse = queue.pulse(now + DAY, now + MINUTE)?;
         let model = queue.model().ok();
         let evaluated = model.as_ref().map(|model| queue.evaluated(model)).transpose()?.unwrap_or_default();
+        let noticed = model.as_ref().map(|model| queue.noticed(model)).transpose()?.unwrap_or_default();
         let (_, ranked) = queue.ranked(Filter::default(), 0, (standing.config.k as usize).clamp(10, BEST))?;
         let mut best = Vec::new();
         for item in ranked {
@@ -103,6 +106,7 @@ impl Seen {
             skipped,
             found: queue.found()?,
             evaluated,
+            noticed,
             redefined: model.iter().flat_map(jurybox_server::Model::redefined).cloned().collect(),
             doubts: model.as_ref().map(jurybox_server::Model::doubts).unwrap_or_default(),
             learnt_from: model.map_or(0, |model| model.seen.used),
@@ -187,7 +191,14 @@ impl Seen {
         worths.fold((0.0, 1.0), |(low, high), worth| (f64::min(low, worth), f64::max(high, worth)))
     }
 
-    /// Scores that all point up, with what the items were found to be worth; of those alone that were drawn on arrival, or of all.
+    /// From when on an evaluator is surely what it is now, where it has changed.
+    pub(super) fn changed(&self, evaluator: usize) -> Option<i64> {
+        let alarms = self.evaluated.get(evaluator).map(|of| of.alarms.iter()).into_iter().flatten();
+        alarms.map(|alarm| alarm.until.cast_signed().saturating_mul(SECOND)).max()
+    }
+
+    /// Scores that all point up, with what the items were found to be worth; of those alone that were drawn on arrival, or of all. What an evaluator
+    /// said before it changed is not a number here: it says nothing of what it is now.
     pub(super) fn lessons(&self, drawn: bool) -> Vec<(Vec<f64>, f64)> {
         let signs: Vec<f64> = self
             .config
@@ -196,11 +207,19 @@ impl Seen {
             .iter()
             .map(|evaluator| if evaluator.direction == Direction::Low { -1.0 } else { 1.0 })
             .collect();
+        let changed: Vec<Option<i64>> = (0..signs.len()).map(|j| self.changed(j)).collect();
         self.decided()
             .into_iter()
             .filter(|(work, _)| work.scores.len() == signs.len() && (work.audit.is_some() || !drawn))
             .map(|(work, worth)| {
-                (work.scores.iter().zip(&signs).map(|(score, sign)| score * sign).collect(), worth)
+                let score = |((score, sign), changed): ((&f64, &f64), &Option<i64>)| {
+                    if changed.is_some_and(|changed| work.arrived < changed) {
+                        f64::NAN
+                    } else {
+                        score * sign
+                    }
+                };
+                (work.scores.iter().zip(&signs).zip(&changed).map(score).collect(), worth)
             })
             .collect()
     }

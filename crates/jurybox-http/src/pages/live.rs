@@ -161,9 +161,11 @@ fn look(app: &App) -> Result<(), Error> {
         let first = head == 0;
         let mut trust = if first { queue.trusted().unwrap_or_default() } else { Vec::new() };
         if standing.model != model
-            && let Ok(Some(now)) = queue.model().and_then(|model| queue.trusted_by(&model))
+            && let Ok(now) = queue.model()
         {
-            trust.push(now);
+            trust.extend(queue.trusted_by(&now).ok().flatten());
+            // A change that is over before anybody opens a page is noticed all the same, and found there later.
+            let _ = queue.noticed(&now);
         }
         watch.with(&name, |remembered| {
             remembered.marks = (standing.head, standing.model);

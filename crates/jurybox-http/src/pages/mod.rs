@@ -31,6 +31,7 @@ pub(crate) use shell::{explain, is_person};
 
 use crate::app::App;
 use crate::guard::{Need, guard};
+use crate::handlers::export;
 use crate::observe::note_caller;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -49,6 +50,7 @@ pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)>
         ("/assets/{version}/{name}", &[], get(assets::asset)),
         ("/q/{queue}", &[Read], get(queue::page)),
         ("/q/{queue}/audit", &[Read], get(events::page)),
+        ("/q/{queue}/export", &[Read], get(export::export)),
         ("/q/{queue}/items/{item}", &[Read], get(item::page)),
         ("/q/{queue}/reviewers", &[Read], get(reviewers::page)),
         ("/q/{queue}/mute", &[Read], get(queue::mute::preview)),

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use jurybox::Interval;
-use jurybox_draw::{Curve, Frame, Plot, Scale};
+use jurybox_draw::{Colour, Curve, Frame, Plot, Scale};
 use jurybox_server::{Doors, Role};
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
@@ -121,16 +121,19 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
     }
 }
 
-/// What others would have found in each item that was picked: their names, their styles, and how much at the least and at the most. The line is
+/// What chance would have found is called so where it is drawn.
+pub(super) const CHANCE: &str = "chance max";
+
+/// What others would have found in each item that was picked: their names, and how much at the least and at the most. The line is
 /// the most: a single number is known only at moments when no drawn item waits, and a line that is now one and now the other says nothing. As long
 /// as little is known of them, whatever was caught here, there is no line.
-pub(super) fn others(seen: &Seen) -> Vec<(&'static str, usize, Interval)> {
+pub(super) fn others(seen: &Seen) -> Vec<(&'static str, Interval)> {
     let (plain, random) = (seen.found.plain_mean.mean, seen.found.random.mean);
-    let known = [("plain mean max", 6, plain), ("chance max", 3, random)];
-    let known = known.into_iter().filter_map(|(name, style, mean)| Some((name, style, mean?)));
+    let known = [("plain mean max", plain), (CHANCE, random)];
+    let known = known.into_iter().filter_map(|(name, mean)| Some((name, mean?)));
     let (low, high) = seen.scale();
     // NaN is not known either.
-    known.filter(|(.., mean)| mean.high - mean.low <= (high - low) / 2.0).collect()
+    known.filter(|(_, mean)| mean.high - mean.low <= (high - low) / 2.0).collect()
 }
 
 /// What was caught in stretches of time, against the plain mean and chance.
@@ -144,15 +147,15 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
         let points = places.iter().zip(&bins.each).map(|(x, (_, worths))| (*x, of(worths)));
         Curve::new(name, points.collect())
     };
-    let mut curves = vec![curve("caught", &|worths| worths.iter().sum())];
-    for (name, style, mean) in others(seen) {
+    let mut curves = vec![curve("caught", &|worths| worths.iter().sum()).in_colour(Colour::Ink)];
+    for (name, mean) in others(seen) {
         let mut expected = curve(name, &|worths| worths.len() as f64 * mean.high);
         let ends = |(x, (_, worths)): (&f64, &(i64, Vec<f64>))| {
             (*x, worths.len() as f64 * mean.low, worths.len() as f64 * mean.high)
         };
         expected.band = places.iter().zip(&bins.each).map(ends).collect();
-        (expected.style, expected.reference) = (Some(style), name.starts_with("chance"));
-        curves.push(expected);
+        expected.reference = name == CHANCE;
+        curves.push(expected.in_colour(Colour::Muted));
     }
     let plot = Plot {
         title: String::new(),
@@ -203,11 +206,13 @@ pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
             }
             @for of in seen.evaluated.iter().filter(|of| !of.alarms.is_empty()) {
                 @let since = of.changed_since().map(|since| moment(since, seen.now)).unwrap_or_default();
-                @let surest = of.alarms.iter().map(|alarm| alarm.confidence).fold(0.0, f64::max);
+                @let last: Vec<&jurybox::Alarm> = of.last_change().into_iter().map(|at| &of.alarms[at]).collect();
+                @let surest = last.iter().map(|alarm| alarm.confidence).fold(0.0, f64::max);
+                @let raised = of.last_change().first().and_then(|at| of.raised.get(*at).copied().flatten());
                 li {
                     span class="warn" { "! " (of.name) " changed" } " (" (sure(surest)) " sure): "
-                    @for (at, alarm) in of.alarms.iter().enumerate() { @if at > 0 { ", " } (reading(alarm)) }
-                    @if let Some(raised) = of.raised { " · alarm since " (moment(raised.at, seen.now)) ", by scores from " (since) " on" } @else { " · about " (since) }
+                    @for (at, alarm) in last.into_iter().enumerate() { @if at > 0 { ", " } (reading(alarm)) }
+                    @if let Some(raised) = raised { " · alarm since " (moment(raised.at, seen.now)) ", by scores from " (since) " on" } @else { " · about " (since) }
                     " · " a href={ "/q/" (name) "#evaluators" } { "see" }
                 }
             }

@@ -4,6 +4,7 @@
 
 use crate::error::corrupt;
 use crate::event::Source;
+use crate::reads::Skipped;
 use crate::rows::{ItemRow, VerdictRow};
 use crate::service::Queue;
 use crate::store::{Head, Store, set_up};
@@ -35,6 +36,9 @@ pub struct Exported {
     pub reward: Option<f64>,
     /// The verdicts that stand on it, in the order in which they came.
     pub verdicts: Vec<ExportedVerdict>,
+    /// Who did not want it, and why, in the order in which that was said; reasons of an erased item are erased too.
+    #[serde(default)]
+    pub skips: Vec<Skipped>,
 }
 
 /// A verdict that stands.
@@ -149,6 +153,10 @@ pub(crate) fn page(
     for one in store.told_of(queue, after, last)? {
         told.entry(one.verdict.n).or_default().push(one);
     }
+    let mut skips: HashMap<u64, Vec<Skipped>> = HashMap::new();
+    for (n, skip) in store.skipped_of(queue, after, last)? {
+        skips.entry(n).or_default().push(skip);
+    }
     let enough = decided_by_quorum(store, queue, head.seq)?;
     let mut items = Vec::new();
     for Kept { item, id, payload } in store.kept(queue, after, last)? {
@@ -172,6 +180,7 @@ pub(crate) fn page(
             payload,
             reward,
             verdicts: verdicts.collect(),
+            skips: skips.remove(&n).unwrap_or_default(),
         });
     }
     let evaluators = config.evaluators.names().map(String::from).collect();

@@ -77,6 +77,8 @@ pub struct Explained {
     pub audit: Option<f64>,
     /// The entry up to which the model that ranks has learnt.
     pub model: u64,
+    /// How many verdicts that model has learnt from.
+    pub learnt_from: u64,
     /// What each evaluator adds to its value, where the policy can say.
     pub contributions: Option<Contributions>,
     /// The reward that is expected, with an interval that holds it with probability 0.9, where the policy can say.
@@ -234,6 +236,17 @@ impl Clerk {
         }
         let payload = payload.and_then(|text| serde_json::from_str(&text).ok());
         let model = board.view.as_ref().map_or(0, |view| view.model);
-        Ok(Some(Explained { item, payload, verdicts, leases, audit, model, contributions, predicted }))
+        let learnt_from = self.replica.learner.mark().0.used;
+        Ok(Some(Explained {
+            item,
+            payload,
+            verdicts,
+            leases,
+            audit,
+            model,
+            learnt_from,
+            contributions,
+            predicted,
+        }))
     }
 }

@@ -22,7 +22,7 @@ pub use happened::Happened;
 pub use items::{Explained, Judged, Listed, Stands};
 pub use model::{Evaluated, Model};
 pub(crate) use raised::Known as KnownAlarms;
-pub use raised::Raised;
+pub use raised::{Noticed, Raised};
 pub use report::{Drawn, Found, Share, mean_of};
 pub(crate) use report::{LastFound, found};
 pub use sample::Scale;

@@ -47,10 +47,10 @@ pub struct Evaluated {
     pub spread: Option<f64>,
     /// The evaluator whose scores go most with its own among all items that came in, and their correlation.
     pub closest: Option<(String, f64)>,
-    /// What has changed about it.
+    /// What has changed about it, the oldest change first.
     pub alarms: Vec<Alarm>,
-    /// How that was noticed; none where nothing has changed, or the log cannot tell.
-    pub raised: Option<Raised>,
+    /// How each of those was noticed; none where the log cannot tell.
+    pub raised: Vec<Option<Raised>>,
 }
 
 /// Rows that correlations are taken from.
@@ -87,11 +87,8 @@ impl Queue {
         store.rollback();
         let (rows, spreads) = read?;
         let mut evaluated = model.evaluators(&rows, &spreads);
-        let changed: Vec<String> =
-            evaluated.iter().filter(|of| !of.alarms.is_empty()).map(|of| of.name.clone()).collect();
-        let mut raised = self.raised(model, &changed)?.into_iter();
         for of in evaluated.iter_mut().filter(|of| !of.alarms.is_empty()) {
-            of.raised = raised.next().flatten();
+            of.raised = self.raised(model, &of.alarms)?;
         }
         Ok(evaluated)
     }
@@ -122,6 +119,10 @@ impl Queue {
 }
 
 impl Model {
+    pub(super) fn fitted(&self) -> &Fitted {
+        &self.fitted
+    }
+
     /// What has changed about the verdicts themselves.
     pub fn redefined(&self) -> impl Iterator<Item = &Alarm> {
         self.fitted.alarms().iter().filter(|alarm| alarm.evaluator.is_none())
@@ -164,11 +165,22 @@ pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
 }
 
 impl Evaluated {
-    /// From when on it is different, in microseconds since 1970: as it was said when the alarm was raised, for what is said later of a time that
-    /// recedes moves with it. None where nothing has changed.
+    /// From when on it is different by one of its alarms, in microseconds since 1970: as it was said when that was raised, for what is said later of
+    /// a time that recedes moves with it.
+    pub fn since(&self, alarm: usize) -> Option<i64> {
+        let said = self.alarms.get(alarm)?.since.cast_signed().saturating_mul(1_000_000);
+        Some(self.raised.get(alarm).copied().flatten().map_or(said, |raised| raised.since))
+    }
+
+    /// From when on it is what it is now; none where nothing has changed.
     pub fn changed_since(&self) -> Option<i64> {
-        let said = self.alarms.iter().map(|alarm| alarm.since).min()?;
-        Some(self.raised.map_or(said.cast_signed().saturating_mul(1_000_000), |raised| raised.since))
+        (0..self.alarms.len()).filter_map(|alarm| self.since(alarm)).max()
+    }
+
+    /// The places of the alarms about its last change.
+    pub fn last_change(&self) -> Vec<usize> {
+        let last = self.changed_since();
+        (0..self.alarms.len()).filter(|alarm| self.since(*alarm) == last).collect()
     }
 
     /// What a score that is one spread higher adds to an item's value, by the weight that the order is by; nothing while it is muted. Unlike
@@ -243,7 +255,7 @@ impl Model {
                     .filter(|alarm| fits && alarm.evaluator == Some(j))
                     .cloned()
                     .collect(),
-                raised: None,
+                raised: Vec::new(),
             })
             .collect()
     }

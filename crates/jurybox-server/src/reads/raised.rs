@@ -9,8 +9,9 @@ use crate::load::{beginning, opened};
 use crate::reads::Model;
 use crate::service::Queue;
 use crate::store::{Checkpoint, Store, set_up};
-use jurybox::Fitted;
+use jurybox::{Alarm, Fitted};
 use std::collections::BTreeMap;
+use std::sync::MutexGuard;
 
 /// How an alarm was raised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,45 +24,176 @@ pub struct Raised {
     pub since: i64,
 }
 
-/// Evaluators that have changed, each with how the alarm was raised, as long as it lasts; none where that could not be told.
-pub(crate) type Known = Vec<(String, Option<Raised>)>;
+/// A change of an evaluator that was noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noticed {
+    /// Who has changed.
+    pub evaluator: String,
+    /// How that was noticed.
+    pub raised: Raised,
+    /// When the alarm was found to be over, in microseconds since 1970; none as long as it stands.
+    pub over: Option<i64>,
+}
 
-/// Rounds between two looks of the first search; the second looks after each.
-const STEP: u64 = 16;
+/// A change of an evaluator as a fit tells it: the two times between which it came, in seconds since 1970.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Change {
+    evaluator: String,
+    since: u64,
+    until: u64,
+}
 
-impl Queue {
-    /// How the alarms about these were raised, of whom a model says that they have changed; none where that cannot be told.
-    pub(super) fn raised(&self, model: &Model, changed: &[String]) -> Result<Vec<Option<Raised>>, Error> {
-        let mut known = self.known_alarms();
-        known.retain(|(name, _)| changed.contains(name));
-        let found = |known: &Known, name: &String| {
-            known.iter().find(|(other, _)| other == name).map(|(_, raised)| *raised)
-        };
-        let new: Vec<String> = changed.iter().filter(|name| found(&known, name).is_none()).cloned().collect();
-        if !new.is_empty() {
-            let (mut store, queue) =
-                self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
-            store.begin_reading(queue)?;
-            let raised = search(store.as_mut(), queue, model.model, &new);
-            store.rollback();
-            known.extend(new.into_iter().zip(raised?));
-        }
-        Ok(changed.iter().map(|name| found(&known, name).flatten()).collect())
+impl Change {
+    /// Whether two fits speak of the same change. Each says between which times it came, and both are right: so these have some in common.
+    fn is(&self, other: &Change) -> bool {
+        self.evaluator == other.evaluator && self.since <= other.until && other.since <= self.until
     }
 }
 
-/// From when on each of these is different by a fit, in seconds since 1970; none where it has no alarm about them. Which of its readings changed may
-/// differ from one fit to the next: that it has changed is what lasts.
-fn since(fitted: &Fitted, evaluators: &[String]) -> Vec<Option<u64>> {
-    let names: Vec<&str> = fitted.evaluators().names().collect();
-    let of = |name: &String| {
-        let its = fitted
-            .alarms()
-            .iter()
-            .filter(|alarm| alarm.evaluator.and_then(|at| names.get(at)) == Some(&name.as_str()));
-        its.map(|alarm| alarm.since).min()
-    };
-    evaluators.iter().map(of).collect()
+/// What is known of changes.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// The model that was looked at last; none before the first.
+    model: Option<u64>,
+    /// Those that it tells of, each with how the alarm was raised; none where that could not be told.
+    stand: Vec<(Change, Option<Raised>)>,
+    /// Those that are over, oldest first.
+    over: Vec<(Change, Noticed)>,
+}
+
+/// Rounds between two looks of the first search; the second looks after each.
+const STEP: u64 = 16;
+/// Checkpoints that are asked for changes that are over, and changes that are remembered.
+const ASKED: usize = 50;
+const REMEMBERED: usize = 100;
+
+impl Queue {
+    /// Changes of evaluators that were noticed, the last one first: those that a model tells of, and those that an earlier one did. Of what was over
+    /// before this service was opened, what a checkpoint still tells.
+    pub fn noticed(&self, model: &Model) -> Result<Vec<Noticed>, Error> {
+        let known = self.known(model)?;
+        let stands = |(change, raised): &(Change, Option<Raised>)| {
+            Some(Noticed { evaluator: change.evaluator.clone(), raised: (*raised)?, over: None })
+        };
+        let mut all: Vec<Noticed> = known.stand.iter().filter_map(stands).collect();
+        all.extend(known.over.iter().map(|(_, noticed)| noticed.clone()));
+        all.sort_by(|a, b| (b.raised.entry, &b.evaluator).cmp(&(a.raised.entry, &a.evaluator)));
+        Ok(all)
+    }
+
+    /// How these alarms were raised, that a model tells of; none where that cannot be told.
+    pub(super) fn raised(&self, model: &Model, alarms: &[Alarm]) -> Result<Vec<Option<Raised>>, Error> {
+        let known = self.known(model)?;
+        let of = |alarm: &Alarm| {
+            let change = changed(model.fitted(), alarm)?;
+            let exactly = known.stand.iter().find(|(other, _)| *other == change);
+            exactly.or_else(|| known.stand.iter().find(|(other, _)| other.is(&change)))?.1
+        };
+        Ok(alarms.iter().map(of).collect())
+    }
+
+    /// What is known of changes, by this model too.
+    fn known(&self, model: &Model) -> Result<MutexGuard<'_, Known>, Error> {
+        let mut known = self.known_alarms();
+        // Who comes with an older model learns nothing else than what is known since.
+        if known.model.is_some_and(|last| last >= model.model) {
+            return Ok(known);
+        }
+        let told = changes(model.fitted());
+        let is_known = |change: &&Change| known.stand.iter().any(|(other, _)| other.is(change));
+        let new: Vec<Change> = told.iter().filter(|change| !is_known(change)).cloned().collect();
+        let begins = known.model.is_none();
+        let (mut raised, mut past) = (Vec::new(), Vec::new());
+        let now = self.read(|clerk| clerk.now())?;
+        if begins || !new.is_empty() {
+            let (mut store, queue) =
+                self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
+            store.begin_reading(queue)?;
+            let found = search(store.as_mut(), queue, model.model, &new).and_then(|raised| {
+                let past =
+                    if begins { over(store.as_mut(), queue, model.model, (&told, now))? } else { Vec::new() };
+                Ok((raised, past))
+            });
+            store.rollback();
+            (raised, past) = found?;
+        }
+        let mut raised = new.into_iter().zip(raised);
+        let mut before = std::mem::take(&mut known.stand);
+        for change in told {
+            let same = before.iter().position(|(other, _)| other.is(&change));
+            let how = match same {
+                Some(at) => before.remove(at).1,
+                None => raised.find(|(other, _)| *other == change).and_then(|(_, raised)| raised),
+            };
+            known.stand.push((change, how));
+        }
+        let ended = before.into_iter().filter_map(|(change, raised)| {
+            let noticed = Noticed { evaluator: change.evaluator.clone(), raised: raised?, over: Some(now) };
+            Some((change, noticed))
+        });
+        // What is told of again was not over.
+        let stand = std::mem::take(&mut known.stand);
+        known.over.retain(|(change, _)| !stand.iter().any(|(other, _)| other.is(change)));
+        known.stand = stand;
+        known.over.extend(past.into_iter().chain(ended));
+        let many = known.over.len();
+        known.over.drain(..many.saturating_sub(REMEMBERED));
+        known.model = Some(model.model);
+        Ok(known)
+    }
+}
+
+/// The change that an alarm is about; none where it is about no evaluator.
+fn changed(fitted: &Fitted, alarm: &Alarm) -> Option<Change> {
+    let evaluator = fitted.evaluators().names().nth(alarm.evaluator?)?.to_string();
+    Some(Change { evaluator, since: alarm.since, until: alarm.until })
+}
+
+/// The changes of evaluators that a fit tells of, each once: which of its readings changed may differ from one fit to the next.
+fn changes(fitted: &Fitted) -> Vec<Change> {
+    let mut all: Vec<Change> = Vec::new();
+    for change in fitted.alarms().iter().filter_map(|alarm| changed(fitted, alarm)) {
+        if !all.contains(&change) {
+            all.push(change);
+        }
+    }
+    all
+}
+
+/// From when on evaluators are different by a fit, for each of these changes, in seconds since 1970; none where it does not tell of that.
+fn since(fitted: &Fitted, asked: &[Change]) -> Vec<Option<u64>> {
+    let told = changes(fitted);
+    asked.iter().map(|one| told.iter().filter(|other| other.is(one)).map(|other| other.since).min()).collect()
+}
+
+/// Changes that a checkpoint tells of, and neither a later one nor the last model.
+fn over(
+    store: &mut dyn Store,
+    queue: i64,
+    until: u64,
+    (told, now): (&[Change], i64),
+) -> Result<Vec<(Change, Noticed)>, Error> {
+    let (mut later, mut ended, mut found) = (told.to_vec(), now, Vec::new());
+    let checkpoints =
+        store.checkpoints(queue)?.into_iter().rev().filter(|checkpoint| checkpoint.seq <= until);
+    for checkpoint in checkpoints.take(ASKED) {
+        // One that is damaged says nothing here, and `rebuild` tells of it.
+        let Ok(learner) = opened(&checkpoint) else { continue };
+        for change in changes(&learner.fit()?) {
+            if !later.iter().any(|other| other.is(&change)) {
+                later.push(change.clone());
+                found.push((change, checkpoint.seq, ended));
+            }
+        }
+        ended = learner.at();
+    }
+    let mut noticed = Vec::new();
+    for (change, seq, ended) in found.into_iter().rev() {
+        let raised = search(store, queue, seq, std::slice::from_ref(&change))?.pop().flatten();
+        let evaluator = change.evaluator.clone();
+        noticed.extend(raised.map(|raised| (change, Noticed { evaluator, raised, over: Some(ended) })));
+    }
+    Ok(noticed)
 }
 
 /// Looks for the raising of each alarm between the last checkpoint without it and the one that follows, or the last entry.
@@ -69,25 +201,25 @@ fn search(
     store: &mut dyn Store,
     queue: i64,
     until: u64,
-    evaluators: &[String],
+    asked: &[Change],
 ) -> Result<Vec<Option<Raised>>, Error> {
     let mut marks: Vec<(Checkpoint, Vec<bool>)> = Vec::new();
     for checkpoint in store.checkpoints(queue)?.into_iter().filter(|checkpoint| checkpoint.seq <= until) {
         // One that is damaged says nothing here, and `rebuild` tells of it.
         let Ok(learner) = opened(&checkpoint) else { continue };
-        let has = since(&learner.fit()?, evaluators).iter().map(Option::is_some).collect();
+        let has = since(&learner.fit()?, asked).iter().map(Option::is_some).collect();
         marks.push((checkpoint, has));
     }
     let mut together: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for at in 0..evaluators.len() {
+    for at in 0..asked.len() {
         let after = marks.iter().rposition(|(_, has)| !has[at]).map_or(0, |last| last + 1);
         together.entry(after).or_default().push(at);
     }
-    let mut raised = vec![None; evaluators.len()];
+    let mut raised = vec![None; asked.len()];
     for (after, which) in together {
         let from = after.checked_sub(1).map(|last| &marks[last].0);
         let to = marks.get(after).map_or(until, |(checkpoint, _)| checkpoint.seq);
-        let some: Vec<String> = which.iter().map(|at| evaluators[*at].clone()).collect();
+        let some: Vec<Change> = which.iter().map(|at| asked[*at].clone()).collect();
         let found = between(store, queue, from, to, &some)?;
         which.into_iter().zip(found).for_each(|(at, found)| raised[at] = found);
     }
@@ -99,29 +231,29 @@ fn between(
     queue: i64,
     from: Option<&Checkpoint>,
     to: u64,
-    evaluators: &[String],
+    asked: &[Change],
 ) -> Result<Vec<Option<Raised>>, Error> {
     let start = match from {
         Some(checkpoint) => opened(checkpoint)?,
         None => beginning(store, queue, to, None)?,
     };
-    let (begun, end) = before_each(store, queue, start, to, evaluators)?;
+    let (begun, end) = before_each(store, queue, start, to, asked)?;
     let begun = if end < to {
         // Something was revised on the way: folded again by what is known at the end.
         let mut again = beginning(store, queue, to, None)?;
         if let Some(checkpoint) = from {
             follow(store, queue, &mut again, checkpoint.seq, u64::MAX, &mut |_| Ok(true))?;
         }
-        before_each(store, queue, again, to, evaluators)?.0
+        before_each(store, queue, again, to, asked)?.0
     } else {
         begun
     };
     let mut raised = Vec::new();
-    for (evaluator, begun) in evaluators.iter().zip(begun) {
+    for (change, begun) in asked.iter().zip(begun) {
         let mut found = None;
         if let Some(mut learner) = begun {
             follow(store, queue, &mut learner, to, 1, &mut |learner| {
-                let since = since(&learner.fit()?, std::slice::from_ref(evaluator)).pop().flatten();
+                let since = since(&learner.fit()?, std::slice::from_ref(change)).pop().flatten();
                 found = since.map(|since| Raised {
                     entry: learner.seq(),
                     at: learner.at(),
@@ -141,12 +273,12 @@ fn before_each(
     queue: i64,
     mut learner: Learner,
     to: u64,
-    evaluators: &[String],
+    asked: &[Change],
 ) -> Result<(Vec<Option<Learner>>, u64), Error> {
-    let mut begun: Vec<Option<Learner>> = vec![None; evaluators.len()];
+    let mut begun: Vec<Option<Learner>> = vec![None; asked.len()];
     let mut last = learner.clone();
     follow(store, queue, &mut learner, to, STEP, &mut |learner| {
-        for (begun, since) in begun.iter_mut().zip(since(&learner.fit()?, evaluators)) {
+        for (begun, since) in begun.iter_mut().zip(since(&learner.fit()?, asked)) {
             match since {
                 Some(_) => _ = begun.get_or_insert_with(|| last.clone()),
                 None => *begun = None,

@@ -5,6 +5,7 @@ use crate::rows::ItemRow;
 use crate::service::Queue;
 use crate::store::set_up;
 use crate::{Error, Tags};
+use serde::{Deserialize, Serialize};
 
 /// A verdict that stands, with its item by those who sit now.
 #[derive(Debug, Clone)]
@@ -41,7 +42,7 @@ pub struct Worked {
 }
 
 /// An item that a reviewer did not want.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// When, in microseconds since 1970.
     pub at: i64,

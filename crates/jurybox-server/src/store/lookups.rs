@@ -59,6 +59,8 @@ pub(crate) trait Lookups {
     fn worked(&mut self, queue: i64, most: u64) -> Result<Vec<WorkedRow>, Error>;
     /// The last items that reviewers did not want, newest first.
     fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<Skipped>, Error>;
+    /// Items after one number and up to another that reviewers did not want, with their numbers, oldest first.
+    fn skipped_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<(u64, Skipped)>, Error>;
     /// When the last items came in, newest first.
     fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error>;
     /// The last verdicts of a reviewer after an entry that stand, newest first.
@@ -205,6 +207,12 @@ impl Lookups for Sqlite {
     fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<Skipped>, Error> {
         self.rows(sql::SKIPPED, (queue, most), |row| {
             Ok(Skipped { at: get(row, 0)?, reviewer: get(row, 1)?, reason: get(row, 2)? })
+        })
+    }
+
+    fn skipped_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<(u64, Skipped)>, Error> {
+        self.rows(sql::SKIPPED_OF, (queue, after, last), |row| {
+            Ok((get(row, 0)?, Skipped { at: get(row, 1)?, reviewer: get(row, 2)?, reason: get(row, 3)? }))
         })
     }
 

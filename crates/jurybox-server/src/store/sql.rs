@@ -154,6 +154,8 @@ pub(crate) fn worked() -> String {
     )
 }
 pub(crate) const SKIPPED: &str = "SELECT l.at, s.reviewer, s.reason FROM skips s JOIN log l ON l.queue = s.queue AND l.seq = s.seq WHERE s.queue = ?1 ORDER BY s.seq DESC LIMIT ?2";
+/// Skips of the items of these numbers, in the order in which they came.
+pub(crate) const SKIPPED_OF: &str = "SELECT s.item, l.at, s.reviewer, s.reason FROM skips s JOIN log l ON l.queue = s.queue AND l.seq = s.seq WHERE s.queue = ?1 AND s.item > ?2 AND s.item <= ?3 ORDER BY s.item, s.seq";
 pub(crate) const LAST_ARRIVALS: &str = "SELECT arrived FROM items WHERE queue = ?1 ORDER BY n DESC LIMIT ?2";
 /// A reviewer's own verdicts after an entry, newest first.
 pub(crate) const OWN_VERDICTS: &str = "SELECT v.id, i.key, l.at, v.stands_from, v.label, v.reward, n.body FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN notes n ON n.queue = v.queue AND n.n = v.item AND n.seq = v.seq AND n.i = v.i WHERE v.queue = ?1 AND v.seq > ?2 AND v.reviewer = ?3 AND v.source = 'reviewer' AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND i.key IS NOT NULL AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?4";

@@ -1,12 +1,16 @@
 //! What is said of evaluators that change: how much they add now and added then, and since when there is an alarm.
 
 use super::home::{Home, Kind, on_both};
-use crate::{Call, Config, Evaluated, NewItem, Queue, Request, Service};
+use crate::{Call, Config, Evaluated, NewItem, Noticed, Queue, Request, Service};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use std::time::{Duration, Instant};
 
-on_both!(influence_goes_by_the_last_items, the_time_of_an_alarm_stays);
+on_both!(
+    influence_goes_by_the_last_items,
+    the_time_of_an_alarm_stays,
+    what_changes_and_comes_back_is_noticed_twice
+);
 
 fn config(policy: &str) -> Config {
     let evaluators = Evaluators::new(["a", "b", "c", "d"]).unwrap();
@@ -75,13 +79,13 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
         sent += 8;
     };
     (0..5).for_each(|_| eight_rounds(1.0));
-    assert!(evaluated(&queue).iter().all(|of| of.alarms.is_empty() && of.raised.is_none()));
+    assert!(evaluated(&queue).iter().all(|of| of.alarms.is_empty() && of.raised.is_empty()));
     let quiet = queue.standing().unwrap().head;
     let (mut raised, mut later) = (None, 0);
     // How many seconds go by before it is noticed depends on the machine; what is asked is what is said afterwards.
     for _ in 0..30 {
         eight_rounds(8.0);
-        let now = evaluated(&queue)[0].raised;
+        let now = evaluated(&queue)[0].raised.first().copied().flatten();
         assert!(raised.is_none() || now == raised, "{raised:?}, and then {now:?}");
         later += u32::from(raised.is_some());
         raised = now;
@@ -97,6 +101,40 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
     // Who has seen nothing of it finds the same in the log.
     drop((queue, service));
     let service = Service::open(&home.place, Duration::from_secs(10)).unwrap();
-    let again = evaluated(&service.queue("q").unwrap())[0].raised;
+    let again = evaluated(&service.queue("q").unwrap())[0].raised[0];
     assert_eq!(again, Some(raised));
+}
+
+/// It changes, and is what it was again: each is noticed with its own times, and both are told of afterwards.
+fn what_changes_and_comes_back_is_noticed_twice(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queue = service.create_for("ann", "q", &config("adaptive(forget=true)")).unwrap();
+    let mut sent = 0;
+    let mut eight_rounds = |noise: f64| {
+        std::thread::sleep(Duration::from_millis(1050));
+        send(&queue, 64 * sent, 64 * 8, noise);
+        sent += 8;
+    };
+    let noticed = || -> Vec<Noticed> {
+        evaluated(&queue);
+        let all = queue.noticed(&queue.model().unwrap()).unwrap();
+        all.into_iter().filter(|noticed| noticed.evaluator == "a").collect()
+    };
+    (0..5).for_each(|_| eight_rounds(1.0));
+    assert_eq!(noticed(), []);
+    for (noise, many) in [(8.0, 1), (1.0, 2)] {
+        let seen = (0..30).any(|_| {
+            eight_rounds(noise);
+            noticed().len() == many
+        });
+        assert!(seen, "{many} changes are noticed: {:?}", noticed());
+        (0..3).for_each(|_| eight_rounds(noise));
+    }
+    let all = noticed();
+    let [back, away] = &all[..] else { panic!("{all:?}") };
+    assert!(away.raised.entry < back.raised.entry && away.raised.at < back.raised.since, "{all:?}");
+    let of = evaluated(&queue).swap_remove(0);
+    assert_eq!(of.changed_since(), Some(back.raised.since));
+    assert!(of.last_change().iter().all(|at| of.raised[*at] == Some(back.raised)), "{of:?}");
 }

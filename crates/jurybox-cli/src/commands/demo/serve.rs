@@ -71,7 +71,8 @@ fn free_or_any(usual: u16) -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, usual)).map_or(0, |_| usual)
 }
 
-/// A desk that watches for change, learns a verdict as soon as it is given, and draws one post in fifty whatever its scores.
+/// A desk that watches for change, and draws one post in fifty whatever its scores. A verdict can be taken back for ten seconds: those that are given until
+/// the first is learnt from show what is caught without.
 fn config() -> anyhow::Result<Config> {
     Ok(Config {
         policy: "adaptive".parse()?,
@@ -79,7 +80,7 @@ fn config() -> anyhow::Result<Config> {
         lease_seconds: 120,
         audit_rate: 0.02,
         settle_seconds: 2,
-        undo_seconds: 2,
+        undo_seconds: 10,
         reward: Some(Rewards {
             lowest: 0.0,
             highest: 1.0,

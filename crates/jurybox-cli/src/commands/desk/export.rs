@@ -1,4 +1,4 @@
-//! `jurybox desk export`: everything, to take elsewhere.
+//! `jurybox export` and `jurybox desk export`: everything, to take elsewhere.
 
 use super::super::layout::Sheet as Written;
 use super::Place;
@@ -10,9 +10,11 @@ use std::path::PathBuf;
 
 /// Write every item with its scores, tags, payload and what was said of it, as a table: JSON lines, CSV or Parquet.
 ///
-/// An item is a row. `reward` is what people decided, and empty where they have not, or where only a rule has; `probability` is that of the
-/// pick, and empty where nobody had been given the item; `verdicts` has all verdicts that stand. `jurybox learn`, `replay` and `report`
+/// Of a desk, or of a queue of `jurybox serve`, also while that is running. An item is a row. `reward` is what people decided, and empty where they have not, or where only a rule has; `probability` is that of the
+/// pick, and empty where nobody had been given the item; `verdicts` has all verdicts that stand, `skips` who did not want it and why. `jurybox learn`, `replay` and `report`
 /// read it. Erased items are not in it.
+///
+///   jurybox export --queue posts --out posts.csv
 ///
 ///   jurybox desk export desk --out desk.parquet
 ///

@@ -9,6 +9,8 @@ mod set;
 mod status;
 mod verdict;
 
+pub(crate) use export::Args as Export;
+
 use clap::Subcommand;
 use jurybox_server::Desk;
 use std::time::Duration;

@@ -31,6 +31,8 @@ pub(super) struct Import {
     name: String,
     queue: Queue,
     intake: Intake,
+    /// Whether who scores was taken from the columns alone.
+    guessed: bool,
 }
 
 impl Files {
@@ -51,6 +53,7 @@ impl Files {
         let known = there.as_ref().map(|queue| queue.standing().map(|now| now.config)).transpose()?;
         let seated = known.as_ref().map(|config| config.evaluators.as_slice()).unwrap_or_default();
         let intake = Intake::open(&self.columns, &self.cells, seated, true)?;
+        let guessed = known.is_none() && !self.columns.names_evaluators();
         let queue = match (there, known) {
             (Some(queue), Some(config)) => {
                 let asked = self.set_up.change(config.reward.as_ref()).onto(config.clone());
@@ -62,7 +65,7 @@ impl Files {
             }
             _ => service.create(&name, &self.config(&intake))?,
         };
-        Ok(Some(Import { name, queue, intake }))
+        Ok(Some(Import { name, queue, intake, guessed }))
     }
 
     /// How a new queue is set up: where nobody has said what verdicts are worth, they are yes and no.
@@ -89,12 +92,19 @@ impl Import {
 
     /// Puts the items in, and says where they are to be reviewed.
     fn run(self, url: &str, ending: &AtomicBool) -> anyhow::Result<()> {
-        let Import { name, queue, intake } = self;
+        let Import { name, queue, intake, guessed } = self;
         let desk = format!("{url}/q/{name}/desk");
         say(format_args!(
             "{} goes into the queue `{name}`; review it at {desk}",
             intake.table.path().display()
         ));
+        if guessed {
+            let names: Vec<&str> = intake.table.taken().evaluators().names().collect();
+            say(format_args!(
+                "note: every column of numbers without another meaning scores here: {}; if one of them is the answer itself, or no score at all, import into another queue: --queue NAME --ignore COLUMN, or --golden COLUMN",
+                names.join(", ")
+            ));
+        }
         if intake.shown().is_empty() {
             say(format_args!("warning: reviewers are shown ids alone: there is no column left to show"));
         } else {

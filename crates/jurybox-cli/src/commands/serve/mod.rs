@@ -23,6 +23,10 @@ use std::time::Duration;
 /// nothing is put in twice.
 ///
 ///   jurybox serve --import scores.csv --id post_id
+///
+/// What reviewers said comes back as CSV, JSON lines or Parquet, from the queue's page or by a command, also while it serves:
+///
+///   jurybox export --queue scores --out reviewed.csv
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

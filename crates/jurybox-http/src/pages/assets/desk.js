@@ -3,8 +3,12 @@ import { Bar } from "./bar.js";
 import { Drafts } from "./drafts.js";
 import { Outbox, post, word } from "./outbox.js";
 import { Said } from "./said.js";
+import { Skips } from "./skips.js";
 import { Tabs } from "./tabs.js";
 import { localise } from "./times.js";
+import { Undo } from "./undo.js";
+
+const UNSEEN = 300; // milliseconds in which nobody has read what was just shown: a key or a tap then was meant for the item before
 
 const $ = (id) => document.getElementById(id);
 const desk = $("desk");
@@ -14,14 +18,11 @@ function begin() {
   const { queue, reviewer } = desk.dataset;
   const lease = 1000 * Number(desk.dataset.lease);
   const undoFor = 1000 * Number(desk.dataset.undo);
-  // A skip cannot be taken back once the server has it: it is sent when it could not be taken back any more, and while the item is held.
-  const skipRests = Math.min(undoFor, lease / 2);
   const path = `/q/${queue}/desk/`;
   const buttons = [...document.querySelectorAll("button[name=label]")];
   const done = new Set(); // what was judged here or in another tab, by item and token
-  const refused = new Set(); // the ids of what was not taken
   let skew = Date.parse(desk.dataset.now) - Date.now();
-  let current = onPage(), next = [], active = Date.now(), filling = null, again = false, spoken = 0;
+  let current = onPage(), next = [], active = Date.now(), filling = null, again = false, spoken = 0, shownAt = 0;
 
   const bar = new Bar($("bar"), (note) => {
     openNote();
@@ -29,7 +30,10 @@ function begin() {
   });
   const outbox = new Outbox(queue, reviewer, heard);
   const drafts = new Drafts(queue, reviewer);
-  const said = new Said($("said"), undoFor, (id) => outbox.has(id), undo);
+  const said = new Said($("said"), undoFor, (id) => outbox.has(id), () => undo.last());
+  const undo = new Undo({ path, reviewer, undoFor, outbox, said, bar, returned });
+  // A skip cannot be taken back once the server has it: it is sent when it could not be taken back any more, and while the item is held.
+  const skips = new Skips($("skipping"), (reason) => leaveItem("skip", { reason }, `Skipped: ${reason}`, Math.min(undoFor, lease / 2)));
   const tabs = new Tabs(`jurybox/desk/${queue}/${reviewer}`, {
     // Who was there first goes on with it.
     shows(item, since) {
@@ -60,7 +64,7 @@ function begin() {
       said.draw();
       fill();
     } else if (state === "refused") {
-      refused.add(entry.id);
+      undo.refused.add(entry.id);
       if (one) said.remove(one);
       bar.state("server");
       if (!outbox.ready()) bar.state("outbox");
@@ -106,6 +110,7 @@ function begin() {
 
   function show(shown) {
     current = shown ?? null;
+    shownAt = performance.now();
     tabs.show(current?.item ?? null);
     bar.shows(current?.item);
     desk.dataset.state = current ? "item" : "empty";
@@ -113,7 +118,7 @@ function begin() {
     fit();
     $("note-text").value = current?.note ?? drafts.of(current?.item);
     $("note").open = $("note-text").value !== "";
-    skipping(false);
+    skips.close();
     tick();
     if (current) {
       $("read").scrollTop = 0;
@@ -184,18 +189,13 @@ function begin() {
     if (!current || step === "skip") fill();
   }
 
+  // Whether what is shown can have been read.
+  const isRead = () => current !== null && performance.now() - shownAt >= UNSEEN;
+
   function judge(label) {
-    if (!current) return;
+    if (!isRead()) return;
     today(1);
     leaveItem("verdict", { label, note: $("note-text").value }, label);
-  }
-
-  function skip() {
-    if (!current) return;
-    const form = new FormData($("skipping"));
-    const reason = form.get("other").trim() || form.get("reason");
-    $("skipping").reset();
-    leaveItem("skip", { reason }, `Skipped: ${reason}`, skipRests);
   }
 
   function thought(html) {
@@ -204,44 +204,14 @@ function begin() {
     thought.timer = setTimeout(() => $("jury").replaceChildren(), 2000);
   }
 
-  async function undo() {
-    const back = said.last();
-    if (!back) return bar.tell(`Nothing can be taken back any more: that can be done for ${undoFor / 1000} seconds.`);
-    if (back.undoing) return;
-    back.undoing = true;
-    const shown = await takenBack(back);
-    back.undoing = false;
-    if (!shown) return;
-    said.remove(back);
+  // A verdict or a skip was taken back: its item is in hand again, with its note, and what was in hand is the next.
+  function returned(back, shown) {
     $("jury").replaceChildren();
     done.delete(marked(shown));
     listOwn();
     if (back.step === "verdict") today(-1);
     if (current && current.item !== shown.item) next.unshift({ ...current, note: $("note-text").value });
     show(shown);
-  }
-
-  // The item of what was taken back, with its note; nothing where it was not. What has never been sent is not sent. What was sent may be with
-  // the server though no answer came: that is asked first, and then it is taken back there.
-  async function takenBack(back) {
-    if (outbox.has(back.id) && !outbox.wasSent(back.id)) {
-      outbox.remove(back.id);
-      if (!outbox.ready()) bar.state("outbox");
-      return back.shown;
-    }
-    back.wanted = true;
-    if (outbox.has(back.id)) await outbox.flush();
-    if (outbox.has(back.id) || refused.has(back.id)) return;
-    if (back.step === "skip") return bar.tell("The skip has been sent: you will not be given that item again.");
-    const answer = await post(path + "undo", { reviewer, verdict: back.id }, back.id + "-undo");
-    if (answer.away) return bar.state("undo", "The server cannot be reached: undo it once it is back.");
-    bar.state("undo");
-    if (!answer.ok) {
-      said.remove(back);
-      return bar.tell(answer.body.detail);
-    }
-    if (back.thought) bar.tell("You have seen what the jury thought of this one: your next verdict on it counts, and is marked as not blind.", "", back.shown.item);
-    return { ...(answer.body.items[0] ?? back.shown), note: back.shown.note };
   }
 
   // What this reviewer said last, as it is now, where somebody looks at it.
@@ -257,9 +227,8 @@ function begin() {
     }
   }
 
-  function skipping(open) {
-    $("skipping").classList.toggle("open", open && current !== null);
-    if (open && current) $("skipping").querySelector("input[type=radio]:checked").focus();
+  function openSkips() {
+    if (current) skips.open();
   }
 
   function openNote() {
@@ -337,10 +306,6 @@ function begin() {
     event.preventDefault();
     if (event.submitter?.name === "label") judge(event.submitter.value);
   };
-  $("skipping").onsubmit = (event) => {
-    event.preventDefault();
-    skip();
-  };
   $("claim").onsubmit = (event) => {
     event.preventDefault();
     fill();
@@ -353,8 +318,8 @@ function begin() {
   };
   $("note-text").addEventListener("input", () => current && drafts.keep(current.item, $("note-text").value));
   $("last").addEventListener("toggle", listOwn);
-  $("skip").onclick = () => skipping(true);
-  $("stay").onclick = () => skipping(false);
+  $("skip").onclick = openSkips;
+  $("stay").onclick = () => skips.close();
   $("help").onclick = () => $("keys").showModal();
 
   // A click into the frame of a payload would take the keys along; who gets there by Tab, where browsers let them, wants to scroll in it.
@@ -374,8 +339,8 @@ function begin() {
 
   const actions = {
     c: () => current || fill(),
-    s: () => skipping(true),
-    u: undo,
+    s: openSkips,
+    u: () => undo.last(),
     n: openNote,
     l: () => {
       $("last").open = !$("last").open;
@@ -386,9 +351,8 @@ function begin() {
   window.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || $("keys").open) return;
     const within = event.target.closest("input, textarea, select");
-    const skips = $("skipping").classList.contains("open");
     if (event.key === "Escape") {
-      skipping(false);
+      skips.close();
       bar.close();
       $("note").open = false;
       $("item").focus({ preventScroll: true });
@@ -400,18 +364,12 @@ function begin() {
       return reveal(true);
     }
     if (event.repeat) return;
-    if (skips && /^[1-9]$/.test(event.key)) {
-      const reason = $("skipping").querySelectorAll("input[type=radio]")[Number(event.key) - 1];
-      if (!reason) return;
-      event.preventDefault();
-      reason.checked = true;
-      return skip();
-    }
-    const button = skips ? null : buttons.find((button) => button.dataset.key === event.key);
+    if (skips.isOpen()) return skips.key(event);
+    const button = buttons.find((button) => button.dataset.key === event.key);
     if (button && current) {
       event.preventDefault();
       judge(button.value);
-    } else if (actions[event.key] && !skips) {
+    } else if (actions[event.key]) {
       event.preventDefault();
       actions[event.key]();
     }

@@ -47,6 +47,7 @@ mod tests {
             leases: holder.map(|who| (who.to_string(), 1)).into_iter().collect(),
             audit: None,
             model: 0,
+            learnt_from: 0,
             contributions: None,
             predicted: None,
         }

@@ -277,7 +277,9 @@ fn names(config: &Config) -> Vec<String> {
 pub(super) struct NotMine {
     reviewer: Name,
     item: Name,
-    reason: Name,
+    /// One of those to choose from, where somebody chose.
+    #[serde(default)]
+    reason: String,
     /// Other words than those to choose from, where somebody wrote some.
     #[serde(default)]
     other: String,
@@ -292,8 +294,9 @@ pub(super) async fn skip(
     Posted { said, by_form }: Posted<NotMine>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
-    let other = Some(said.other.trim()).filter(|other| !other.is_empty()).map(String::from);
-    let reason = other.unwrap_or_else(|| said.reason.into());
+    let given = [said.other.trim(), said.reason.trim()].into_iter().find(|given| !given.is_empty());
+    let given = given.ok_or_else(|| Problem::unusable("choose a reason for skipping it, or write one"))?;
+    let reason = Name::try_from(given.to_string()).map_err(Problem::unusable)?.into();
     let request = Request::Skip { reviewer: said.reviewer.into(), item: said.item.into(), reason };
     let skipped = ask(&app, &queue, &caller, &key, request).await;
     if by_form {

@@ -6,6 +6,7 @@ use super::super::{events, payload};
 use super::{Desk, KEYS, labels, names};
 use crate::guard::Caller;
 use crate::time::Time;
+use jurybox_draw::counted;
 use jurybox_server::{Explained, Own, Role};
 use maud::{Markup, html};
 
@@ -104,12 +105,13 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
                 }
                 form #skipping class="skipping" method="post" action=(action("skip")) {
                     (item_fields(who, current.map(|held| (held.item.as_str(), held.token))))
-                    fieldset {
+                    fieldset tabindex="-1" {
                         legend { "Why skip it? You will not be given it again." }
                         @for (at, reason) in REASONS.iter().enumerate() {
-                            label { input type="radio" name="reason" value=(reason) checked[at == 0]; kbd { (at + 1) } " " (reason) }
+                            label { input type="radio" name="reason" value=(reason); kbd { (at + 1) } " " (reason) }
                         }
                         label { "Other: " input name="other" maxlength="512"; }
+                        p class="bad" role="alert" {}
                     }
                     button class="main" { "Skip" }
                     button #stay type="button" class="quiet" { "Keep it" }
@@ -228,12 +230,15 @@ pub(super) fn jury(told: &Explained, names: &[String]) -> Markup {
         .contributions
         .as_ref()
         .map(|told| told.base + told.each.iter().filter(|share| share.is_finite()).sum::<f64>());
+    let scores = told.item.scores.iter().flatten().count();
     html! {
         p class="jury" {
             @if let Some(predicted) = told.predicted {
                 "The jury expected " b { (between(predicted)) }
+            } @else if told.learnt_from == 0 {
+                "The jury has learnt nothing yet: it took this one by a guess from " (counted(scores as u64, "score"))
             } @else if let Some(value) = value {
-                "The jury ranked it by " b { (rounded(value)) }
+                "The jury has learnt from " (counted(told.learnt_from, "verdict")) ", and ranked it by a value of " b { (rounded(value)) }
             } @else {
                 "The jury cannot say why it stood where it did."
             }

@@ -2,11 +2,11 @@
 
 use super::super::alike::ENOUGH;
 use super::super::figures::{Bins, quantile, reliability as groups, unit};
-use super::super::format::{between, stretch};
-use super::super::overview::{against, others};
+use super::super::format::{between, moment, stretch};
+use super::super::overview::{CHANCE, against, others};
 use super::View;
 use jurybox::Interval;
-use jurybox_draw::{Curve, Frame, HeatMap, Plot, Scale};
+use jurybox_draw::{Colour, Curve, Frame, HeatMap, Plot, Scale};
 use jurybox_server::Evaluated;
 use maud::{Markup, PreEscaped, html};
 
@@ -50,17 +50,18 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
         }
     }
     let last = first + worths.len() as f64;
-    let mut curves = vec![Curve::new("caught", ours)];
+    // Evaluators have their colours; this is none of them.
+    let mut curves = vec![Curve::new("caught", ours).in_colour(Colour::Ink)];
     let early = seen.first_and_last();
     if let Some((_, early, _)) = early.filter(|(_, early, late)| differ(early, late)) {
         curves.push(Curve::new("as at first", vec![(first, 0.0), (last, last * early.mean)]).as_reference());
     }
-    for (name, style, mean) in others(seen) {
+    for (name, mean) in others(seen) {
         let ends = [first, last];
         let mut curve = Curve::new(name, ends.iter().map(|x| (*x, x * mean.high)).collect());
         curve.band = ends.iter().map(|x| (*x, x * mean.low, x * mean.high)).collect();
-        curve.style = Some(style);
-        curves.push(curve);
+        curve.reference = name == CHANCE;
+        curves.push(curve.in_colour(Colour::Muted));
     }
     html! {
         @if let Some((many, early, late)) = early {
@@ -134,7 +135,7 @@ pub(super) fn delay(view: &View<'_>) -> Markup {
     let label = format!("seconds, in {}", stretch(bins.length));
     let frame = Frame::from_zero(900.0, 200.0, 150.0);
     html! {
-        (drawn(&plot(x_label, &label, vec![curve("half", 0.5), curve("9 of 10", 0.9)]), &frame))
+        (drawn(&plot(x_label, &label, vec![curve("half", 0.5).in_colour(Colour::Ink), curve("9 of 10", 0.9).in_colour(Colour::Muted)]), &frame))
         p class="small" { "From when an item was claimed, or its reviewer was done with the one before, whichever is later." }
     }
 }
@@ -170,10 +171,12 @@ pub(super) fn reliability(view: &View<'_>) -> Markup {
         div class="grid" {
             @for (j, name) in names.iter().enumerate().filter(|(j, _)| loudest.contains(j)) {
                 @let points = groups(&lessons, j, 6, view.seen.scale());
-                @if !points.is_empty() {
+                @if points.is_empty() && view.seen.changed(j).is_some() {
+                    figure { h3 { (name) } p class="small" { "It has changed, and fewer than " (ENOUGH) " items were judged that it has scored since." } }
+                } @else if !points.is_empty() {
                     @let band = points.iter().map(|(x, y)| (*x, y.low, y.high)).collect();
                     @let curve = Curve { style: Some(j), band, ..Curve::new(name, points.iter().map(|(x, y)| (*x, y.mean)).collect()) };
-                    figure { h3 { (name) } (PreEscaped(plot("score", "worth", vec![curve]).drawn(&Frame::tight(280.0, 180.0, 0.0)))) }
+                    figure { h3 { (name) @if let Some(changed) = view.seen.changed(j) { ", since it changed (" (moment(changed, view.seen.now)) ")" } } (PreEscaped(plot("score", "worth", vec![curve]).drawn(&Frame::tight(280.0, 180.0, 0.0)))) }
                 }
             }
         }

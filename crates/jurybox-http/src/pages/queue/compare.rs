@@ -3,7 +3,7 @@
 use super::super::figures::{DAY, SECOND, Seen, mean_within, quantile};
 use super::super::format::{amount, between, count, span, stretch};
 use super::View;
-use jurybox_draw::{Curve, Frame, Plot, Scale};
+use jurybox_draw::{Colour, Curve, Frame, Plot, Scale};
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 
@@ -127,8 +127,8 @@ fn chart(seen: &Seen, range: Range, (begin, step, parts): (i64, i64, i64)) -> Ma
         (0..parts).map(|at| (place(at), sum(at))).collect()
     };
     let curves = vec![
-        Curve::new(&format!("last {}", range.name()), sums(begin)),
-        Curve { style: Some(6), ..Curve::new("before", sums(begin - step * parts)).as_reference() },
+        Curve::new(&format!("last {}", range.name()), sums(begin)).in_colour(Colour::Ink),
+        Curve::new("before", sums(begin - step * parts)).as_reference(),
     ];
     let plot = Plot {
         title: String::new(),

@@ -32,17 +32,19 @@ struct View<'a> {
 /// A panel: its name, its title, and what is within.
 type Panel = (&'static str, &'static str, fn(&View<'_>) -> Markup);
 
-/// Those on the left, which is wide; those on the right; those below, in two halves of about the same height; and the last, across.
+/// Those on the left, which is wide; those on the right; those below, in two halves of about the same height; and the last ones, across.
 const LEFT: [Panel; 3] = [
     ("caught", "Caught so far", charts::caught),
     ("trust", "Trust over time", charts::trust),
     ("delay", "How long a verdict takes", charts::delay),
 ];
-const RIGHT: [Panel; 2] =
-    [("evaluators", "Evaluators", panels::evaluators), ("missed", "Missed", panels::missed)];
-const BELOW: [Panel; 5] = [
-    ("top", "Next in line, and why", panels::top),
+const RIGHT: [Panel; 3] = [
+    ("evaluators", "Evaluators", panels::evaluators),
+    ("missed", "Missed", panels::missed),
     ("compare", "Against the time before", compare::panel),
+];
+const BELOW: [Panel; 4] = [
+    ("top", "Next in line, and why", panels::top),
     ("errors", "Who errs with whom", charts::errors),
     ("feed", "What happened", panels::feed),
     ("reliability", "What a score is worth", charts::reliability),
@@ -84,8 +86,8 @@ pub(super) async fn page(
             h1 class="unseen" { (queue) }
             section class="panel" data-panel="figures" data-queue=(queue) aria-label="Figures" { (panels::figures(&view)) }
             div class="columns" { div { (all(&LEFT)) } div { (all(&RIGHT)) } }
-            div class="halves" { div { (all(&BELOW[..2])) } div { (all(&BELOW[2..4])) } }
-            (all(&BELOW[4..]))
+            div class="halves" { div { (all(&BELOW[..1])) } div { (all(&BELOW[1..2])) } }
+            (all(&BELOW[2..]))
         }
     };
     Ok(Page::new(&format!("{queue} · Jurybox"), &body).into_response())

@@ -1,6 +1,7 @@
 //! The panels of a queue that are words and numbers.
 
-use super::super::format::{aligned, amount, count, in_address, percent};
+use super::super::figures::Seen;
+use super::super::format::{aligned, amount, between, count, in_address, percent};
 use super::super::{events, overview};
 use super::charts::loudest;
 use super::{View, why};
@@ -12,6 +13,8 @@ use maud::{Markup, PreEscaped, html};
 /// Evaluators that have a row, and that are named beside those.
 const LISTED: usize = 12;
 const NAMED: usize = 30;
+/// Changes that stand above what happened last.
+const CHANGES: usize = 4;
 
 /// How the queue is, in one line, and what is wrong with it.
 pub(super) fn figures(view: &View<'_>) -> Markup {
@@ -31,7 +34,7 @@ fn swap(demo: &Demo) -> Markup {
                 @if demo.is_swapped() { "Swap back the noise of " } @else { "Swap the noise of " }
                 (one) " and " (other)
             }
-            " " span class="small" { "The better of the two becomes the worse: watch the alarm, and whom it trusts then. Picks are good from the start here, for most of the six agree on what is harmful; what verdicts teach shows below in whom it trusts, and after a swap in what it catches." }
+            " " span class="small" { "The better of the two becomes the worse: watch the alarm, and whom it trusts then. Three of the six hear the tone of a post more than what it says, and agree about that: the first picks go by their agreement, and verdicts teach within a minute whom to trust." }
         }
     }
 }
@@ -88,8 +91,8 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
                 @for (at, of) in others.iter().take(NAMED).map(|at| &all[*at]).enumerate() { @if at > 0 { ", " } a href=(mute(of)) { (of.name) } }
             }
         }
-        @if all.iter().any(|of| !of.alarms.is_empty()) {
-            p class="small" { "What waits has scores from before the change as well: send those items again with new scores, or mute who changed until they are gone." }
+        @if waits_from_before(view.seen) {
+            p class="small" { "Some of what waits has scores from before the change: send those items again with new scores, or mute who changed until they are gone." }
         }
         p class="small" {
             @if view.seen.learnt_from == 0 { "No verdict was learnt from yet: the order goes by a guess from the scores alone. " } @else { "Learnt from " (count(view.seen.learnt_from)) " verdicts. " }
@@ -104,6 +107,12 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
     }
 }
 
+/// Whether something waits that came in before an evaluator changed.
+fn waits_from_before(seen: &Seen) -> bool {
+    let changed = seen.evaluated.iter().filter_map(Evaluated::changed_since).max();
+    seen.pulse.oldest.zip(changed).is_some_and(|(oldest, changed)| oldest < changed)
+}
+
 /// How noisy each is, and what that means: as the policy reckons it where it does, else as the items drawn on arrival show it; none where neither
 /// can say.
 fn noises(view: &View<'_>) -> (Option<Vec<String>>, &'static str) {
@@ -113,7 +122,7 @@ fn noises(view: &View<'_>) -> (Option<Vec<String>>, &'static str) {
     }
     let shown = view.seen.alike.as_ref().filter(|alike| alike.noise.len() == all.len());
     let shown = shown.map(|alike| alike.noise.iter().map(|noise| percent(*noise)).collect());
-    let words = "Noise: the share of what its scores vary by that says nothing of what items were worth, among those drawn on arrival. ";
+    let words = "Noise: the share of what its scores vary by that says nothing of what items were worth, among those drawn on arrival; where it has changed, among those that came since. ";
     let words = if shown.is_some() { words } else { "" };
     (shown, words)
 }
@@ -161,7 +170,6 @@ pub(super) fn top(view: &View<'_>) -> Markup {
         return html! { p class="small" { "Nothing waits. Items that come in stand here in the order in which they are given out." } };
     }
     let values = aligned(best.iter().map(|of| of.item.value));
-    let expected = aligned(best.iter().map(|of| of.predicted.map(|predicted| predicted.mean)));
     let shares = |of: &Explained| -> Vec<(usize, f64)> {
         of.contributions.iter().flat_map(|told| told.each.iter().copied().enumerate()).collect()
     };
@@ -178,21 +186,32 @@ pub(super) fn top(view: &View<'_>) -> Markup {
                             td class="name" { (events::item(view.queue, &of.item.id)) }
                             td class="bar" { @if of.contributions.is_some() { (why::bar(&shares(of), &names, largest, 180.0)) } @else { "–" } }
                             td class="value" { (values[place]) }
-                            td { (expected[place]) }
+                            td { (of.predicted.map_or("–".into(), between)) }
                         }
                     }
                 }
             }
         }
-        p class="small" { "Right of the line: what evaluators add to an item's value; left: what they take away. The name is under the pointer. Value: what the order is by. Expected: what it is worth, within the scale." }
+        p class="small" { "Right of the line: what evaluators add to an item's value; left: what they take away. The name is under the pointer. Value: what the order is by. Expected: what it is worth, within the scale, with an interval that holds it in 9 of 10 cases"
+            @if best.iter().all(|of| of.predicted.is_none()) { "; nothing, until two verdicts were learnt from" }
+            "." }
     }
 }
 
 /// The log, newest first, without what happens by itself.
 pub(super) fn feed(view: &View<'_>) -> Markup {
     html! {
+        (events::noticed(view.queue, &view.seen.noticed[..view.seen.noticed.len().min(CHANGES)], view.seen.now))
         (events::list(view.queue, &view.seen.happened, view.seen.now, true))
-        p class="small" { a href={ "/q/" (view.queue) "/audit" } { "All of it" } }
+        p class="ways-on small" {
+            a href={ "/q/" (view.queue) "/audit" } { "All of it" }
+            span {
+                "Take everything along: "
+                @for (at, (format, name)) in [("csv", "CSV"), ("jsonl", "JSON lines"), ("parquet", "Parquet")].into_iter().enumerate() {
+                    @if at > 0 { ", " } a href={ "/q/" (view.queue) "/export?format=" (format) } download { (name) }
+                }
+            }
+        }
     }
 }
 
@@ -214,7 +233,7 @@ mod tests {
             spread: Some(spread),
             closest: None,
             alarms: Vec::new(),
-            raised: None,
+            raised: Vec::new(),
         };
         let all = [of(2.0, 0.25, false), of(-0.002, 750.0, false), of(9.0, 9.0, true)];
         assert_eq!(influence(&all), [Some(0.25), Some(0.75), Some(0.0)]);

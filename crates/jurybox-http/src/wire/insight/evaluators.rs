@@ -101,7 +101,17 @@ impl From<&Alarm> for Drift {
 
 impl From<Evaluated> for EvaluatorNow {
     fn from(evaluator: Evaluated) -> Self {
-        let (raised, since) = (evaluator.raised, evaluator.changed_since().unwrap_or_default());
+        let drift = |(at, alarm): (usize, &Alarm)| {
+            let raised = evaluator.raised.get(at).copied().flatten();
+            let told = Drift::from(alarm);
+            Drift {
+                since: evaluator.since(at).map_or(told.since, Time),
+                raised: raised.map(|raised| Time(raised.at)),
+                entry: raised.map(|raised| raised.entry),
+                ..told
+            }
+        };
+        let drift = evaluator.alarms.iter().enumerate().map(drift).collect();
         EvaluatorNow {
             name: evaluator.name,
             muted: evaluator.muted,
@@ -111,16 +121,7 @@ impl From<Evaluated> for EvaluatorNow {
             noise: evaluator.noise.and_then(finite),
             coverage: evaluator.coverage,
             redundancy: evaluator.closest.map(|(with, correlation)| Redundancy { with, correlation }),
-            drift: evaluator
-                .alarms
-                .iter()
-                .map(|alarm| Drift {
-                    since: Time(since),
-                    raised: raised.map(|raised| Time(raised.at)),
-                    entry: raised.map(|raised| raised.entry),
-                    ..Drift::from(alarm)
-                })
-                .collect(),
+            drift,
         }
     }
 }

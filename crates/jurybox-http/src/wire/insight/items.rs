@@ -117,7 +117,7 @@ pub(crate) struct ItemInFull {
 
 impl ItemInFull {
     pub(crate) fn new(told: Explained, names: &[String], explain: bool) -> Self {
-        let Explained { item, payload, verdicts, leases, audit, model, contributions, predicted } = told;
+        let Explained { item, payload, verdicts, leases, audit, model, contributions, predicted, .. } = told;
         let explanation = explain.then(|| Explanation {
             base: contributions.as_ref().and_then(|told| finite(told.base)),
             contributions: contributions

@@ -126,6 +126,14 @@ impl Lookups for Postgres {
         rows.iter().map(read).collect()
     }
 
+    fn skipped_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<(u64, Skipped)>, Error> {
+        let rows = self.ask(sql::SKIPPED_OF, values![queue, after, last])?;
+        let read = |row: &tokio_postgres::Row| {
+            Ok((get(row, 0)?, Skipped { at: get(row, 1)?, reviewer: get(row, 2)?, reason: get(row, 3)? }))
+        };
+        rows.iter().map(read).collect()
+    }
+
     fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error> {
         let rows = self.ask(sql::LAST_ARRIVALS, values![queue, most])?;
         rows.iter().map(|row| get(row, 0)).collect()

@@ -3,7 +3,9 @@
 //! Readings come in cells, oldest first: how many there are, their mean and their variance. They are compared before and after every joint between
 //! cells, and before and after every cell, within which the change may have come. The difference of the two means is measured against the
 //! scatter of single readings, or of whole cells around their own side's mean where that is larger: seasons and slow waves then count as
-//! scatter, not as news.
+//! scatter, not as news. What was different for a while, and is again what it was, would hide itself in that way: the longer it is over, the more of
+//! what came after the first joint is as it was before, and the time between counts as scatter. So where no single joint tells of a change, what lies
+//! between two of them is compared with all that lies around it. What comes and goes more often is a wave.
 //!
 //! A change is believed if chance would show as much, at any place, in any series, at this look *or any other in the whole life of the jury*, with a
 //! probability of at most [`RISK`]: look n may spend a share of it that goes with 1 / (n ln² n), and these shares add up to one. Readings
@@ -16,6 +18,8 @@ use crate::toolbox::as_normal_deviate;
 
 /// The risk that a steady world raises an alarm, ever.
 const RISK: f64 = 0.005;
+/// The share of it for what was different for a while.
+const AWAY: f64 = 0.1;
 /// The sum of 1 / (n ln² n) from 2 on.
 const ALL_LOOKS: f64 = 2.11;
 /// Readings needed on both sides of a change.
@@ -67,7 +71,7 @@ pub(super) fn search(series: &[Series], times: &[(u64, u64)], looks: f64) -> Vec
     changes
 }
 
-/// The most telling change from a cell on.
+/// The most telling change from a cell on: one that has lasted, or else one that was over after a while.
 fn most_telling(
     series: &[Series],
     sums: &[Sums],
@@ -76,37 +80,69 @@ fn most_telling(
     spent: f64,
 ) -> Option<Change> {
     let end = times.len();
-    // A change at a joint, or within the cell that begins there, which is then left out.
-    let places = || (first + 1..end).flat_map(|joint| [(joint, joint), (joint, joint + 1)]);
-    let comparisons = (2 * (end - first).saturating_sub(1) * series.len()) as f64 * spent;
-    let least = -normal::quantile(RISK / comparisons / 2.0);
-    let mut best: Option<(f64, usize, (usize, usize))> = None;
-    for (at, (series, sums)) in series.iter().zip(sums).enumerate() {
-        for place in places() {
-            let Some(compared) = sums.compare(first, place, end, least) else { continue };
-            let matters = (compared.after - compared.before).abs() >= series.least;
-            if matters && compared.deviate >= least && best.is_none_or(|(most, ..)| compared.deviate > most) {
-                best = Some((compared.deviate, at, place));
+    let all: Vec<usize> = (0..series.len()).collect();
+    let lasting = Looked { series, sums, among: &all, first, times };
+    lasting.most_telling((1.0 - AWAY) * RISK / spent, |_| end..end + 1).or_else(|| {
+        let waving: Vec<usize> = all.iter().copied().filter(|at| sums[*at].waves(first, end)).collect();
+        let passing = Looked { among: &waving, ..lasting };
+        passing.most_telling(AWAY * RISK / spent, |resume| resume + 1..end)
+    })
+}
+
+/// Where a change is looked for.
+#[derive(Clone, Copy)]
+struct Looked<'a> {
+    series: &'a [Series],
+    sums: &'a [Sums],
+    /// Which series may lead: what the others show is told all the same.
+    among: &'a [usize],
+    first: usize,
+    times: &'a [(u64, u64)],
+}
+
+impl Looked<'_> {
+    /// The most telling change at a risk, which may be over at each of `backs` of where it begins: the end, or cells before it.
+    fn most_telling(&self, risk: f64, backs: impl Fn(usize) -> std::ops::Range<usize>) -> Option<Change> {
+        let Looked { series, sums, first, times, .. } = *self;
+        let end = times.len();
+        // A change at a joint, or within the cell that begins there, which is then left out.
+        let places = || (first + 1..end).flat_map(|joint| [(joint, joint), (joint, joint + 1)]);
+        let ends: usize = places().map(|place| backs(place.1).len()).sum();
+        let comparisons = (ends * series.len()) as f64 / risk;
+        let least = -normal::quantile(0.5 / comparisons);
+        let mut best: Option<(f64, usize, (usize, usize), usize)> = None;
+        for &at in self.among {
+            for place in places() {
+                for back in backs(place.1) {
+                    let Some(compared) = sums[at].compare(first, place, back, least) else { continue };
+                    let matters = (compared.after - compared.before).abs() >= series[at].least;
+                    let more = best.is_none_or(|(most, ..)| compared.deviate > most);
+                    if matters && compared.deviate >= least && more {
+                        best = Some((compared.deviate, at, place, back));
+                    }
+                }
             }
         }
+        let (most, leader, place, back) = best?;
+        let short = (most * most - AS_LIKELY).max(0.0).sqrt();
+        let likely = |place: &(usize, usize)| {
+            let compared = sums[leader].compare(first, *place, back, short);
+            compared.is_some_and(|compared| compared.deviate >= short)
+        };
+        let (mut since, mut until) = bracket(times, place);
+        for (earliest, latest) in places().filter(likely).map(|place| bracket(times, place)) {
+            (since, until) = (since.min(earliest), until.max(latest));
+        }
+        let seen = series.iter().zip(sums).enumerate().filter_map(|(at, (series, sums))| {
+            let compared = sums.compare(first, place, back, least)?;
+            // Of the whole risk, whichever share of it was to be spent.
+            let chance = 2.0 * normal::cdf(-compared.deviate) * comparisons * RISK;
+            let told = chance <= RISK && (compared.after - compared.before).abs() >= series.least;
+            let (before, after) = (compared.before, compared.after);
+            told.then_some(Seen { series: at, before, after, confidence: 1.0 - chance })
+        });
+        Some(Change { since, until, resume: place.1, seen: seen.collect() })
     }
-    let (most, leader, place) = best?;
-    let short = (most * most - AS_LIKELY).max(0.0).sqrt();
-    let likely = |place: &(usize, usize)| {
-        sums[leader].compare(first, *place, end, short).is_some_and(|compared| compared.deviate >= short)
-    };
-    let (mut since, mut until) = bracket(times, place);
-    for (earliest, latest) in places().filter(likely).map(|place| bracket(times, place)) {
-        (since, until) = (since.min(earliest), until.max(latest));
-    }
-    let seen = series.iter().zip(sums).enumerate().filter_map(|(at, (series, sums))| {
-        let compared = sums.compare(first, place, end, least)?;
-        let chance = 2.0 * normal::cdf(-compared.deviate) * comparisons;
-        let told = chance <= RISK && (compared.after - compared.before).abs() >= series.least;
-        let (before, after) = (compared.before, compared.after);
-        told.then_some(Seen { series: at, before, after, confidence: 1.0 - chance })
-    });
-    Some(Change { since, until, resume: place.1, seen: seen.collect() })
 }
 
 /// The first time that may have been different, and the first that surely was, for a change at a place. Cells of several times beside a joint may hold a few from
@@ -146,6 +182,16 @@ struct Sum {
 }
 
 impl Sum {
+    fn and(self, other: Sum) -> Sum {
+        Sum {
+            cells: self.cells + other.cells,
+            readings: self.readings + other.readings,
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+            means: self.means + other.means,
+        }
+    }
+
     fn less(self, other: Sum) -> Sum {
         Sum {
             cells: self.cells - other.cells,
@@ -175,13 +221,27 @@ impl Sums {
         Sums { centre, upto }
     }
 
-    /// The cells from `first` up to the place's joint beside those from where it resumes up to `end`; none where there are too few
+    /// Whether whole cells scatter more than their readings would have them, from one on.
+    fn waves(&self, first: usize, end: usize) -> bool {
+        let all = self.upto[end].less(self.upto[first]);
+        let within = (all.squares - all.means).max(0.0) / (all.readings - all.cells).max(1.0);
+        let explained = if all.readings > 0.0 { all.sum * all.sum / all.readings } else { 0.0 };
+        all.cells > 2.0 && (all.means - explained) / (all.cells - 1.0) > WAVES * within
+    }
+
+    /// The cells from where the place resumes up to `back` beside all others from `first` on, less those within the place; none where there are too few
     /// readings, or the difference is certainly less than `least` deviates.
-    fn compare(&self, first: usize, place: (usize, usize), end: usize, least: f64) -> Option<Compared> {
-        if place.1 >= end {
+    fn compare(&self, first: usize, place: (usize, usize), back: usize, least: f64) -> Option<Compared> {
+        if place.1 >= back {
             return None;
         }
-        let (old, new) = (self.upto[place.0].less(self.upto[first]), self.upto[end].less(self.upto[place.1]));
+        let whole = self.upto.last().copied().unwrap_or_default();
+        let (before, after) = (self.upto[place.0].less(self.upto[first]), whole.less(self.upto[back]));
+        let (old, new) = (before.and(after), self.upto[back].less(self.upto[place.1]));
+        let over = back + 1 < self.upto.len();
+        if before.readings < LEAST_READINGS || over && after.readings < LEAST_READINGS {
+            return None;
+        }
         let shorter = old.readings.min(new.readings);
         if shorter < LEAST_READINGS {
             return None;
@@ -251,6 +311,26 @@ mod tests {
         let changes = search(&[series(&[5.0, 5.0, 5.0, 6.0, 6.0, 6.0])], &times, 100.0);
         let [change] = &changes[..] else { panic!("{} changes", changes.len()) };
         assert_eq!((change.since, change.until, change.resume), (21, 39, 3));
+    }
+
+    /// It was different for a while, and is what it was: both changes are told, however long ago that was.
+    #[test]
+    fn what_was_different_for_a_while_is_told_twice() {
+        for (before, between, after) in [(12, 12, 4), (12, 12, 12), (12, 12, 40), (40, 6, 40), (20, 20, 3)] {
+            let means: Vec<f64> = [(before, 5.0), (between, 9.0), (after, 5.0)]
+                .into_iter()
+                .flat_map(|(many, mean)| std::iter::repeat_n(mean, many))
+                .collect();
+            let changes = found(&[series(&vec![1.0; means.len()]), series(&means)], 1000.0);
+            let times: Vec<(u64, u64)> = changes.iter().map(|change| (change.since, change.until)).collect();
+            let [away, back] = &times[..] else { panic!("{before}, {between}, {after}: {times:?}") };
+            for ((since, until), truth) in [(away, before as u64), (back, (before + between) as u64)] {
+                assert!((*since..=*until).contains(&truth) && until - since <= 1, "{truth}: {times:?}");
+            }
+            assert_eq!(changes[1].resume, before + between);
+            let seen = &changes[0].seen[0];
+            assert!((seen.before - 5.0).abs() < 1e-9 && (seen.after - 9.0).abs() < 4.0 && seen.series == 1);
+        }
     }
 
     #[test]
