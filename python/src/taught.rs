@@ -136,6 +136,9 @@ pub(crate) fn history(
 /// What is to be said where picks were scored by others than a jury has: which of its evaluators have no scores there, and whose scores
 /// it has no use for.
 pub(crate) fn of_others(evaluators: &Evaluators, picks: &Picks) -> Option<String> {
+    if evaluators.names().eq(picks.names.iter().map(String::as_str)) {
+        return None; // as nearly always, and in no time
+    }
     let listed =
         |names: Vec<&str>| names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let gone: Vec<&str> =
