@@ -139,8 +139,7 @@ pub(crate) fn of_others(evaluators: &Evaluators, picks: &Picks) -> Option<String
     if evaluators.names().eq(picks.names.iter().map(String::as_str)) {
         return None; // as nearly always, and in no time
     }
-    let listed =
-        |names: Vec<&str>| names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let gone: Vec<&str> =
         evaluators.names().filter(|name| picks.names.iter().all(|other| other != name)).collect();
     let idle: Vec<&str> =
@@ -148,15 +147,15 @@ pub(crate) fn of_others(evaluators: &Evaluators, picks: &Picks) -> Option<String
     if picks.picks.is_empty() || gone.len() == evaluators.len() || (gone.is_empty() && idle.is_empty()) {
         return None; // of none of the evaluators they are refused
     }
-    let mut line = "these picks were scored by other evaluators than this jury has".to_string();
-    if !gone.is_empty() {
-        line.push_str(&format!("; without scores of {}, which are missing", listed(gone)));
-    }
-    if !idle.is_empty() {
-        line.push_str(&format!("; with those of {}, which are passed over", listed(idle)));
-    }
-    line.push_str(". Where they are another jury's, learn them there");
-    Some(line)
+    let missing = || format!("; without scores of {}, which are missing", listed(&gone));
+    let idle_ones = || format!("; with those of {}, which are passed over", listed(&idle));
+    let line = [
+        "these picks were scored by other evaluators than this jury has".to_string(),
+        if gone.is_empty() { String::new() } else { missing() },
+        if idle.is_empty() { String::new() } else { idle_ones() },
+        ". Where they are another jury's, learn them there".to_string(),
+    ];
+    Some(line.concat())
 }
 
 /// The scores of picks in the order of these evaluators. A jury may have gained and lost some since: an old pick teaches with
