@@ -19,13 +19,16 @@ from ._errors import Error
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def scores(given: Any, names: Sequence[str]) -> Doubles:
-    """One row per item and one column per evaluator, C-contiguous doubles; NaN where a score is missing."""
+def scores(given: Any, names: Sequence[str], contexts: Sequence[int] = ()) -> Doubles:
+    """One row per item and one column per evaluator, C-contiguous doubles; NaN where a score is missing. The columns that are contexts hold
+    the numbers of groups."""
     width = len(names)
-    table = _by_name(given, names)
+    table = _by_name(given, names, contexts)
     if table is not None:
         return table
     array = _array(given, "scores")
+    if contexts and array.dtype.kind in "OUT" and array.ndim == 2:
+        array = _grouped(array if array.dtype.kind == "O" else np.asarray(given, dtype=object), contexts)
     if array.ndim != 2:
         raise Error(
             f"scores have {array.ndim} dimension{'' if array.ndim == 1 else 's'}: pass one row per item and one column for each of "
@@ -43,6 +46,8 @@ def numbers(given: Any, what: str) -> Doubles:
     array = _array(given if column is None else column, what)
     if array.ndim != 1:
         raise Error(f"{what} have {array.ndim} dimensions: pass one number for each item", code="shape")
+    if array.dtype.kind in "OUT" and (text := next((cell for cell in array.tolist() if isinstance(cell, str)), None)) is not None:
+        raise Error(f"{what} are numbers, such as 1 for what was found and 0 for what was not, and {text!r} is none", code="score", value=text)
     return _doubles(array, lambda at: {"item": int(at[0])})
 
 
@@ -69,7 +74,7 @@ def rows(given: Any, of: int, what: str) -> list[int]:
     return numbers
 
 
-def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
+def _by_name(given: Any, names: Sequence[str], contexts: Sequence[int]) -> Doubles | None:
     """Scores that have names: a frame, columns by name, or one mapping per item. None where they have not."""
     frame = False
     if isinstance(given, Mapping):
@@ -78,7 +83,7 @@ def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
         known = set().union(*given)
         columns = {name: [row.get(name) for row in given] for name in names if name in known}
     else:
-        from ._frames import columns_of
+        from ._tables import columns_of
 
         found = columns_of(given)
         if found is None:
@@ -88,7 +93,10 @@ def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
     first = _array(columns[here[0]], f"`{here[0]}`")
     table = np.full((len(first) if first.ndim else 0, len(names)), np.nan)
     for name in here:
-        column = _array(columns[name], f"`{name}`")
+        if names.index(name) in contexts:
+            column = _groups(_cells_of(given, name) if frame else columns[name])
+        else:
+            column = _array(columns[name], f"`{name}`")
         if column.ndim != 1 or len(column) != len(table):
             raise Error(f"`{name}` has other items than `{here[0]}`", code="shape", evaluator=name, column=name)
         if frame and column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column.tolist()):
@@ -97,11 +105,36 @@ def _by_name(given: Any, names: Sequence[str]) -> Doubles | None:
     return table
 
 
+def _grouped(array: np.ndarray[Any, Any], contexts: Sequence[int]) -> np.ndarray[Any, Any]:
+    """An array whose columns of contexts may name groups. What is a number there stays one: without names, a group is a number."""
+    made = array.copy()
+    for at in (at for at in contexts if at < array.shape[1]):
+        cells = array[:, at].tolist()
+        codes = _groups([cell if isinstance(cell, str) else None for cell in cells])
+        made[:, at] = [code if isinstance(cell, str) else cell for cell, code in zip(cells, codes.tolist(), strict=True)]
+    return made
+
+
+def _groups(cells: Any) -> Doubles:
+    """The numbers of the groups that cells name."""
+    from . import _core
+    from ._cells import cell_text
+
+    return _core.groups([cell_text(cell) for cell in cells])
+
+
+def _cells_of(frame: Any, name: str) -> Any:
+    from ._grades import cells
+    from ._tables import given_frame
+
+    return cells(given_frame(frame), name)
+
+
 def _read_as_table(frame: Any, name: str) -> Doubles:
     """A column with text in it, as the library reads those of tables; what it has to say of that is a warning, or an error."""
     from . import _core
     from ._asked import asked, warn
-    from ._frames import given
+    from ._tables import given
 
     rows, ask = given(frame), asked([name])
     found = _core.rank(rows.source(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {name: 1.0}, False, None, 0, None)

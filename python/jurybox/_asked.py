@@ -6,7 +6,8 @@ import logging
 import operator
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from . import _core
 from ._errors import DataWarning, Error
 
 if TYPE_CHECKING:
-    from ._frames import Given
+    from ._given import Given
 
 Path = str | PathLike[str]
 Names = str | Iterable[str] | None
@@ -158,6 +159,19 @@ def out_path(out: Path | None, *read: object) -> str | None:
     paths = [os.fspath(one) for one in read if isinstance(one, (str, PathLike))]
     _core.not_over(paths, os.fspath(out))
     return os.fspath(out)
+
+
+@contextmanager
+def rewarded(column: str | None) -> Iterator[None]:
+    """Reads rewards: what is advised where a column of scores is text does not help where that of the rewards is."""
+    try:
+        yield
+    except Error as error:
+        if error.code != "odd-cells" or column is None or error.column != column:
+            raise
+        told = str(error).partition("; name the column by")[0]
+        advice = "rewards are numbers, such as 1 for what was found and 0 for what was not: make a column of them and name it by reward=, or say by na= what means no verdict"
+        raise Error(f"{told}; {advice}", code=error.code, column=column, value=error.value, path=error.path, row=error.row) from None
 
 
 def tell(found: Mapping[str, Any], rows: Given | None = None) -> None:

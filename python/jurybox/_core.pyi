@@ -1,6 +1,6 @@
 """The compiled part of `jurybox`. Use the package, not this module."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, final, overload
 
@@ -20,6 +20,7 @@ __all__ = [
     "are_of_picks",
     "expand",
     "fingerprints",
+    "groups",
     "jury_from_parts",
     "learn",
     "learn_picks",
@@ -72,6 +73,9 @@ class Jury:
     policy : its name, with its options or without (``"eps-greedy(eps=0.1)"``); see `jurybox.policies`
     seed : of its draws: the same picks as ``ChaCha8Rng::seed_from_u64`` gives in Rust
     invert : evaluators whose low scores speak for a high reward
+    context : columns that are no scores but say which group an item belongs to, such as its language; those that are not among the evaluators
+        are put behind them. ``adaptive`` learns by how much weights differ by group. In frames, mappings and text a group goes by its name, as in
+        files; a number in an array is a group by itself, and NaN is none
     options : of the policy; what is one number per evaluator may be a dict by name
 
     >>> import jurybox as jb
@@ -84,7 +88,14 @@ class Jury:
     """
 
     def __new__(
-        cls, evaluators: Sequence[str], policy: str | None = None, *, seed: int = 0, invert: Sequence[str] = ..., **options: Any
+        cls,
+        evaluators: Iterable[str],
+        policy: str | None = None,
+        *,
+        seed: int = 0,
+        invert: str | Iterable[str] | None = ...,
+        context: str | Iterable[str] | None = ...,
+        **options: Any,
     ) -> Jury: ...
     @property
     def policy(self) -> str:
@@ -95,6 +106,9 @@ class Jury:
     @property
     def inverted(self) -> list[str]:
         """Evaluators whose low scores speak for a high reward."""
+    @property
+    def contexts(self) -> list[str]:
+        """Columns that say which group an item belongs to, and are no scores."""
     @property
     def seen(self) -> Seen:
         """How much has been seen: a dict of counts."""
@@ -116,8 +130,15 @@ class Jury:
     def learn(self, picks: Any, rewards: Any, *, reviewers: Iterable[Any] | None = None, at: int | None = None) -> Learnt:
         """Learns what picks were worth: all of them, or none where something is wrong.
 
-        `picks` are `Picks`, any part of them; or the scores of items that nobody picked, which policies learn from where that is
-        sound. Policies that learn from the scores of all items too, as ``adaptive`` does, must have seen these (`observe`, or `round`):
+        `picks` are `Picks`, any part of them, also as the dicts that ``to_dicts`` wrote or as a frame of those; or the scores of items that
+        nobody picked, which policies learn from where that is sound. Picks that were scored by others than this jury has are learnt by the
+        scores that it knows, with a `jurybox.DataWarning`; what `jurybox.pick` gave is refused: ``jurybox.learn(picks=...)`` reads its receipts.
+
+        **What comes again counts again.** A jury does not remember single picks: the same ones learnt twice count twice, and so does what
+        both sides of ``a + b`` have learnt. Keep beside each pick of yours whether it was learnt, and mark it together with saving the
+        jury; or pick and learn by `jurybox.pick` and ``jurybox.learn(picks=...)``, which know each verdict again.
+
+        Policies that learn from the scores of all items too, as ``adaptive`` does, must have seen these (`observe`, or `round`):
         a `jurybox.DataWarning` says so. `jurybox.learn` does both. A reward that is not a finite number is an error: leave out what has no
         verdict yet (``picks[mask]``). With `reviewers`, one name for each item and None where nobody knows, severity and noise of each
         are learnt, and a verdict counts for what it tells: see `reviewers`.
@@ -145,13 +166,17 @@ class Jury:
     @overload
     def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]:
         """The same, each as mean, low and high of an interval that holds with probability `level` what endless verdicts on the items learnt
-        from would give; low and high are infinite where the labels cannot tell yet."""
-    def reviewers(self, names: Sequence[str], *, level: float = 0.9) -> dict[str, Standing]:
+        from would give; low and high are infinite where the labels cannot tell yet. The weight itself is drawn towards a guess while labels are
+        few and the interval is not; where the weight would lie outside, the interval is stretched to end at it, and is wider than it need be."""
+    def group_weights(self, context: str, group: Any) -> tuple[float, dict[str, float]] | None:
+        """For the items of a group of a context: what they are worth more than others with the same scores, and the weights of the evaluators by
+        name. None where the group is not known, or groups do not differ: then `weights` are those of all."""
+    def reviewers(self, names: Iterable[str], *, level: float = 0.9) -> dict[str, Standing]:
         """Those of these names who judged, where the policy tells them apart (``adaptive``): how severe and how noisy each is beside the
         others, with intervals that hold with probability `level`. A jury knows reviewers by a hash of their names: say whom you mean."""
     def alarms(self) -> list[Alarm]:
         """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
-    def reseat(self, evaluators: Sequence[str], *, invert: Sequence[str] = ...) -> None:
+    def reseat(self, evaluators: Iterable[str], *, invert: str | Iterable[str] | None = ...) -> None:
         """Seats other evaluators in place of these: what was learnt stays with the names, newcomers begin with nothing."""
     def to_json(self) -> str:
         """The whole jury as one JSON document, without what it was taught with and without the state of its generator."""
@@ -163,7 +188,8 @@ class Jury:
     @staticmethod
     def load(path: _Path, *, seed: int = 0) -> Jury:
         """Reads a state file, as `save` and the commands write it."""
-    def __add__(self, other: Jury, /) -> Jury: ...
+    def __add__(self, other: Jury, /) -> Jury:
+        """One jury of both: what `jurybox.merge` makes of them. What both have learnt counts twice: a jury and its copy, say."""
     def __radd__(self, value: Jury | int, /) -> Jury: ...
     def __copy__(self) -> Jury: ...
     def __deepcopy__(self, _memo: Any) -> Jury: ...
@@ -173,7 +199,6 @@ class Jury:
     def _shares(self, other: Jury) -> bool: ...
     def _refuse_picked_from(self, path: _Path, fingerprint: str) -> None: ...
     def _reward(self) -> tuple[str, bool] | None: ...
-    def _contexts(self) -> list[str]: ...
     def _repr_html_(self) -> str: ...
 
 @final
@@ -209,10 +234,13 @@ class Fitted:
     @overload
     def weights(self, *, level: float) -> dict[str, tuple[float, float, float]]:
         """The same, each as mean, low and high of an interval that holds with probability `level` what endless verdicts on the items learnt
-        from would give; low and high are infinite where the labels cannot tell yet."""
+        from would give; low and high are infinite where the labels cannot tell yet. The weight itself is drawn towards a guess while labels are
+        few and the interval is not; where the weight would lie outside, the interval is stretched to end at it, and is wider than it need be."""
     def sigma(self) -> dict[str, float] | None:
         """The noise levels in use by name, where the policy uses any; otherwise nothing."""
-    def reviewers(self, names: Sequence[str], *, level: float = 0.9) -> dict[str, Standing]:
+    def group_weights(self, context: str, group: Any) -> tuple[float, dict[str, float]] | None:
+        """As `Jury.group_weights`."""
+    def reviewers(self, names: Iterable[str], *, level: float = 0.9) -> dict[str, Standing]:
         """As `Jury.reviewers`."""
     def alarms(self) -> list[Alarm]:
         """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
@@ -260,6 +288,8 @@ class Picks:
         """Picks from what `to_dicts` gave: in any order, any part of them, of any rounds."""
     def __len__(self) -> int: ...
     def __getitem__(self, which: Any, /) -> Picks: ...
+    def __iter__(self) -> Iterator[Picks]:
+        """One pick after the other, each as picks of one."""
     def __add__(self, other: Picks, /) -> Picks: ...
     def __radd__(self, value: Picks, /) -> Picks: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -388,6 +418,7 @@ def fingerprints(patterns: Sequence[str]) -> list[tuple[PathLike[str], str | Non
 def merge(juries: Sequence[Jury], *, again: bool = False) -> Jury: ...
 def policy_table() -> list[dict[str, Any]]: ...
 def spec_text(policy: str, options: dict[str, Any]) -> str: ...
+def groups(names: Sequence[str | None]) -> NDArray[np.float64]: ...
 def jury_from_parts(bytes: bytes, memory: str, seed: bytes, stream: int, place: int) -> Jury: ...
 def picks_from_parts(
     names: Sequence[str], items: Sequence[int], receipts: Sequence[str], at: Sequence[int], scores: Sequence[float]

@@ -1,4 +1,4 @@
-"""Tables of all kinds: what was given, which of its columns cross the border, and results as the same kind of table.
+"""Frames of all kinds: which of their columns cross the border, and how, and results as the same kind of frame.
 
 Frames of pandas, polars and pyarrow are known by name, because each has a way that costs nothing; others go by narwhals. Only the
 columns that are needed cross, and winners are taken from the caller's own frame.
@@ -6,9 +6,7 @@ columns that are needed cross, and winners are taken from the caller's own frame
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,92 +26,7 @@ from ._cells import (
     within_its_bytes,
 )
 from ._errors import Error
-
-#: What results are written as; never evaluators unless a person says so.
-OURS = ("rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt")
-
-#: How many rows are looked at to tell what columns hold, as of files.
-FIRST = 1000
-
-
-def _is_of(given: Any, module: str, name: str) -> bool:
-    """Whether something is of a class, without importing its module: whoever has one has imported it."""
-    loaded = sys.modules.get(module)
-    return loaded is not None and isinstance(given, getattr(loaded, name, ()))
-
-
-def _is_path(given: Any) -> bool:
-    return isinstance(given, (str, os.PathLike))
-
-
-class Given:
-    """Rows that were handed over."""
-
-    #: Whether results are to be rows of the caller's own frame.
-    is_frame = True
-
-    #: What was taken as what, where that was decided here.
-    said: str | None = None
-
-    def __init__(self, native: Any) -> None:
-        self.native = native
-        #: What a person should know of that.
-        self.warned: list[str] = []
-
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
-        """What is handed to the compiled part: all columns that are needed, and ``also`` some, and no others; or ``whole`` rows, to be
-        written out."""
-        if state is not None:
-            asked = {**asked, "context": list(dict.fromkeys([*asked["context"], *state._contexts()]))}
-        needed, _, self.said, self.warned = _core.needed([self.first()], dict(asked), state)
-        needed = list(dict.fromkeys([*needed, *also]))
-        return self.whole(needed, asked) if whole else self.export(needed, asked)
-
-    def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
-        """As `export`, of all columns: for the file that results are written to."""
-        return self.export(self.names, asked)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all columns."""
-        raise NotImplementedError
-
-    def first(self) -> tuple[str, Any]:
-        """The first rows of every column: all that crosses before it is known which are needed."""
-        raise NotImplementedError
-
-    def all_columns(self) -> tuple[str, Any]:
-        """All of it, for the compiled part: where rows will become others."""
-        return "stream", self.native
-
-    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
-        raise NotImplementedError
-
-    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
-        """Some of its rows (all, in their order, where none are named), with columns put before the others."""
-        raise NotImplementedError
-
-    def result(self, rows: _core.Rows) -> Any:
-        """Rows that the compiled part made, as whoever handed these over would have them."""
-        return rows
-
-
-class Paths(Given):
-    """Files, by their names and patterns."""
-
-    is_frame = False
-
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
-        return "paths", self.native
-
-
-class Stream(Given):
-    """Anything that streams Arrow: a relation of DuckDB, `Rows`, a reader."""
-
-    is_frame = False
-
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
-        return "stream", self.native
+from ._given import FIRST, OURS, Given, bare, free_name, listed
 
 
 class Pandas(Given):
@@ -248,8 +161,8 @@ class Polars(Given):
 
         frame = self.native if rows is None else self.native[rows]
         names = self.native.columns
-        made = [pl.Series(free_name(names, name), _listed(values)) for name, values in front.items()]
-        return pl.DataFrame(made).hstack(frame)
+        made = [pl.Series(free_name(names, name), listed(values)) for name, values in front.items()]
+        return pl.DataFrame(made).hstack(frame) if made else frame
 
     def result(self, rows: _core.Rows) -> Any:
         return rows.to_polars()
@@ -282,7 +195,7 @@ class Arrow(Given):
         frame = self.native if rows is None else takeable(self.native).take(pa.array(rows))
         names = self.native.schema.names
         for at, (name, values) in enumerate(front.items()):
-            frame = frame.add_column(at, free_name(names, name), pa.array(_listed(values)))
+            frame = frame.add_column(at, free_name(names, name), pa.array(listed(values)))
         return frame
 
     def result(self, rows: _core.Rows) -> Any:
@@ -345,115 +258,5 @@ class Other(Given):
         frame = self.frame if rows is None else self.frame[rows.tolist()]
         names = list(frame.columns)
         backend = frame.implementation
-        made = [nw.new_series(free_name(names, name), _listed(values), backend=backend) for name, values in front.items()]
+        made = [nw.new_series(free_name(names, name), listed(values), backend=backend) for name, values in front.items()]
         return frame.with_columns(*made).select([series.name for series in made] + names).to_native()
-
-
-class Grades(Given):
-    """A frame whose rows are grades: the rows of results are others, made of them."""
-
-    is_frame = False
-
-    def __init__(self, frame: Given) -> None:
-        super().__init__(frame.native)
-        self.frame = frame
-
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
-        return self.frame.all_columns()
-
-    def result(self, rows: _core.Rows) -> Any:
-        return self.frame.result(rows)
-
-
-def given(data: Any, *, long: Any = None) -> Given:
-    """What kind of rows these are, where they are grades if so."""
-    rows = _given(data)
-    return Grades(rows) if long is not None and rows.is_frame else rows
-
-
-def _given(data: Any) -> Given:
-    native: Any = data
-    if _is_path(data):
-        return Paths([os.fspath(data)])
-    if isinstance(data, (list, tuple)) and data and all(_is_path(one) for one in data):
-        return Paths([os.fspath(one) for one in data])
-    if _is_of(data, "pandas", "DataFrame"):
-        return Pandas(data)
-    if _is_of(data, "polars", "LazyFrame"):
-        return Polars(native.collect())
-    if _is_of(data, "polars", "DataFrame"):
-        return Polars(data)
-    if _is_of(data, "pyarrow", "Table") or _is_of(data, "pyarrow", "RecordBatch"):
-        return Arrow(data)
-    import narwhals.stable.v2 as nw
-
-    if isinstance(data, (nw.DataFrame, nw.LazyFrame)):
-        return _given(data.to_native())
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return Other(data, frame)
-    if _is_of(data, "pandas", "Series") or _is_of(data, "polars", "Series"):
-        raise Error("this is one column, and no table: pass a frame, such as its to_frame()", code="source")
-    if hasattr(data, "__arrow_c_stream__"):
-        return Stream(data)
-    raise Error(
-        f"{type(data).__module__}.{type(data).__qualname__} is no table: pass a frame of pandas, polars or pyarrow, a DuckDB relation, "
-        "anything that streams Arrow, or the names of files",
-        code="source",
-    )
-
-
-def columns_of(data: Any) -> Mapping[str, Any] | None:
-    """The columns of a frame by name, as things that numpy takes; None where it is no frame."""
-    if isinstance(data, (np.ndarray, list, tuple)):
-        return None
-    if _is_of(data, "pandas", "DataFrame"):
-        names = [str(name) for name in data.columns]
-        _once_each(names)
-        return {name: _PandasColumn(data, at) for at, name in enumerate(names)}
-    if _is_of(data, "pyarrow", "Table"):
-        _once_each(data.schema.names)
-    import narwhals.stable.v2 as nw
-
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return None
-    return {name: frame[name] for name in frame.columns}
-
-
-def _once_each(names: Sequence[str]) -> None:
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None) if len(set(names)) < len(names) else None
-    if twice is not None:
-        raise Error(f"two columns are named `{twice}`", code="duplicate-column", column=twice)
-
-
-class _PandasColumn:
-    """A column that is made an array when it is asked for."""
-
-    def __init__(self, frame: Any, at: int) -> None:
-        self.frame, self.at = frame, at
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
-        series = self.frame.iloc[:, self.at]
-        if pandas_numeric(series.dtype) and not isinstance(series.dtype, np.dtype):
-            return np.asarray(series.to_numpy(dtype="float64", na_value=np.nan))
-        return np.asarray(series.to_numpy())
-
-
-def bare(name: str) -> str:
-    """A name without what is put before it where a table has one like it."""
-    while name.startswith("jurybox_"):
-        name = name.removeprefix("jurybox_")
-    return name
-
-
-def free_name(taken: Iterable[str], name: str) -> str:
-    """A name that the table does not use already."""
-    names = set(taken)
-    while name in names:
-        name = f"jurybox_{name}"
-    return name
-
-
-def _listed(values: Any) -> Any:
-    return values.tolist() if isinstance(values, np.ma.MaskedArray) else values

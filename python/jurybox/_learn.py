@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, logger, names, tell, whole_or_none
+from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, logger, names, rewarded, tell, whole_or_none
 from ._core import Jury
 from ._errors import Error
-from ._frames import OURS, Given, bare, given
+from ._given import OURS, Given, bare
 from ._progress import Bar, Watch
 from ._states import turn
+from ._tables import given, one_frame
 
 
 def learn(
@@ -65,7 +66,8 @@ def learn(
         counts for what it tells (``Jury.reviewers``)
     context : columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so
     state : a `Jury` or a state file to add to
-    picks, verdicts : what `pick` gave, and the verdicts on it; by default a column of the picks themselves
+    picks, verdicts : what `pick` gave, and the verdicts on it; by default a column of the picks themselves. Several frames, of several
+        rounds, may be a list
     id : the column by which verdicts are joined to picks, and by which rows are known again
     round : the column that names the round of each row; by default each file or frame is one round
     policy : which policy learns, where a jury is begun; its options are further keywords
@@ -96,7 +98,7 @@ def learn(
         policy = default_policy()
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = None if data is None else given(data, long=written["long"])
-    with turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
+    with rewarded(reward), turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
         if rows is None:
             if jury is None:
                 raise Error("picks are learnt by the state that they were picked by: pass state=", code="state")
@@ -136,8 +138,8 @@ def _learn_picks(
     name = reward or (known[0] if known else None)
     if name is None:
         raise Error("which column is the verdict? Pass reward=", code="reward")
-    shown = given(picks)
-    told = given(picks if verdicts is None else verdicts)
+    shown = given(one_frame(picks))
+    told = shown if verdicts is None else given(one_frame(verdicts))
     ask = asked([name], None, None, invert, None, None, id, threads, written, reviewer)
     return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name, reviewer), ask, name, jury, verdicts is None, again, bar.watch)
 
@@ -149,7 +151,7 @@ def _of_picks(rows: Given, jury: Jury, id: str) -> tuple[str, Any]:
     here = rows.names
     ours = [name for name in here if bare(name) in OURS]
     wanted = [*jury.evaluators, id, *ours]
-    return rows.export([name for name in dict.fromkeys(wanted) if name in here], {"key": id})
+    return rows.export([name for name in dict.fromkeys(wanted) if name in here], {"key": id, "context": jury.contexts})
 
 
 def _of_verdicts(rows: Given, id: str, reward: str, reviewer: str | None) -> tuple[str, Any]:

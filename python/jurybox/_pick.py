@@ -10,9 +10,10 @@ import numpy as np
 from . import _core
 from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, how_many, out_path, tell, whole, whole_or_none
 from ._core import Jury
-from ._frames import Given, given
+from ._given import Given
 from ._progress import Bar, Watch
 from ._states import turn
+from ._tables import given
 
 
 def pick(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Path, as_written, asked, ends, named, names, tell
+from ._asked import Long, Missing, Names, Path, as_written, asked, ends, named, names, rewarded, tell
 from ._core import Jury
 from ._errors import Error
-from ._frames import given
 from ._progress import Bar, Watch
 from ._show import Prevalence
 from ._states import read
+from ._tables import given
 
 
 def prevalence(
@@ -80,7 +80,7 @@ def prevalence(
     ask = asked(prediction or evaluators, id, [*names(ignore), *apart], invert, reward, probability, threads=threads, written=written)
     jury = read(state)
     how = {"by": by, "period": period, "prediction": prediction, "reward_range": ends(reward_range, "reward_range")}
-    with Bar(progress) as bar:
+    with rewarded(reward), Bar(progress) as bar:
         source = rows.source({**ask, "apart": apart}, jury, also=[*names(id), *apart])
         found = _core.prevalence(source, ask, how, jury, bar.watch)
     tell(found, rows)

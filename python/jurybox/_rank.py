@@ -10,9 +10,9 @@ from . import _core
 from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, how_many, named, names, numbers, out_path, tell, whole
 from ._core import Jury, Rows
 from ._errors import DataWarning, Error
-from ._frames import given
 from ._progress import Bar, Watch
 from ._states import read
+from ._tables import given
 
 Frame = TypeVar("Frame")
 

@@ -15,7 +15,8 @@ from . import _core
 from ._asked import asked
 from ._core import Jury
 from ._errors import Error
-from ._frames import Arrow, Given, Paths
+from ._frames import Arrow
+from ._given import Given, Paths
 from ._stores import beginning, opened
 
 #: A file, or a block of a Ray dataset.
@@ -54,7 +55,10 @@ def _of_blank(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) 
     """What is asked of one file where the evaluators are those of a jury."""
     column = ask["reward"] if reward else None
     turned = [name for name in ask["invert"] if name == column]
-    return asked(None, ask["id"] if id else None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"])
+    reviewer = ask["reviewer"] if reward else None
+    return asked(
+        None, ask["id"] if id else None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"], reviewer=reviewer,
+    )  # fmt: skip
 
 
 @_ray.remote(num_cpus=1, max_retries=3)

@@ -124,20 +124,25 @@ def prevalence_page(document: dict[str, Any]) -> str:
         said = [of[field] for field, asked in (("period", document["period"]), ("group", document["by"])) if asked is not None]
         doubt = "" if of["trusted"] or of["mean"] is None else "?"
         figures = [f"{of['rows']:,}", f"{of['labelled']:,}", figure(of["mean"]), figure(of["low"]), figure(of["high"]) + doubt]
-        cells = "".join(f"<td>{html.escape(unnamed if name is None else str(name))}</td>" for name in said or [None])
+        cells = "".join(f"<td>{_safe(unnamed if name is None else str(name))}</td>" for name in said or [None])
         right = "".join(f"<td style='text-align:right'>{cell}</td>" for cell in figures)
         return f"<tr>{cells}{right}</tr>"
 
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in [*(names or [""]), "rows", "looked at", "mean", "low", "high"])
+    head = "".join(f"<th>{_safe(name)}</th>" for name in [*(names or [""]), "rows", "looked at", "mean", "low", "high"])
     lines = "".join([*(line(one, "–") for one in document["lines"]), line(document["all"], "all")])
-    warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in document["warnings"])
+    warnings = "".join(f"<li>{_safe(warning)}</li>" for warning in document["warnings"])
     low, high = document["reward_range"]
     return (
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Prevalence</title><body style='font-family:sans-serif'>"
-        f"<p>Mean <code>{html.escape(document['reward'])}</code> of all rows, with 95% intervals. Predictions: {html.escape(document['predictions'])}; "
-        f"rewards from {figure(low)} to {figure(high)} ({html.escape(document['reward_range_from'])}).</p>"
+        f"<p>Mean <code>{_safe(document['reward'])}</code> of all rows, with 95% intervals. Predictions: {_safe(document['predictions'])}; "
+        f"rewards from {figure(low)} to {figure(high)} ({_safe(document['reward_range_from'])}).</p>"
         f"<table><tr>{head}</tr>{lines}</table>{f'<ul>{warnings}</ul>' if warnings else ''}</body></html>"
     )
+
+
+def _safe(text: str) -> str:
+    """Text from outside for a page: what a terminal would act on is written out, since notebooks are shown there, too."""
+    return html.escape(_core.plain(text, False))
 
 
 def framed(page: str, height: int = 640) -> str:
@@ -160,22 +165,23 @@ def jury_html(jury: Jury) -> str:
     weights = _weights(fitted)
     largest = max((abs(weight) for weight in weights.values()), default=0.0) or 1.0
     lines = []
+    contexts, inverted = jury.contexts, jury.inverted
     for name in jury.evaluators:
-        weight = weights.get(name)
-        direction = " (low means high)" if name in jury.inverted else ""
+        weight = None if name in contexts else weights.get(name)
+        direction = " (groups)" if name in contexts else " (low means high)" if name in inverted else ""
         shown = "–" if weight is None else f"{weight:.4g}"
         width = 0.0 if weight is None else 100 * abs(weight) / largest
         colour = "#b5493c" if weight is not None and weight < 0 else "#2f6f9f"
         lines.append(
-            f"<tr><td>{html.escape(name)}{direction}</td><td style='text-align:right'>{shown}</td>"
+            f"<tr><td>{_safe(name)}{direction}</td><td style='text-align:right'>{shown}</td>"
             f"<td style='min-width:8em'><div style='height:0.7em;width:{width:.0f}%;background:{colour}'></div></td></tr>"
         )
     alarms = "".join(
-        f"<li>{html.escape(alarm['evaluator'] or 'rewards')}: {html.escape(alarm['reading'])} changed between {alarm['since']} and {alarm['until']}</li>"
+        f"<li>{_safe(alarm['evaluator'] or 'rewards')}: {_safe(alarm['reading'])} changed between {alarm['since']} and {alarm['until']}</li>"
         for alarm in fitted.alarms()
     )
     return (
-        f"<div><b>Jury</b> by <code>{html.escape(jury.policy)}</code>: {seen['rounds']:,} rounds, {seen['items']:,} items, "
+        f"<div><b>Jury</b> by <code>{_safe(jury.policy)}</code>: {seen['rounds']:,} rounds, {seen['items']:,} items, "
         f"{seen['used']:,} rewards<table><tr><th>evaluator</th><th>weight</th><th></th></tr>{''.join(lines)}</table>"
         f"{f'<ul>{alarms}</ul>' if alarms else ''}</div>"
     )
@@ -200,7 +206,7 @@ def rows_text(rows: Rows, most: int = 20) -> str:
 
 def rows_html(rows: Rows, most: int = 50) -> str:
     names = rows.columns
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    head = "".join(f"<th>{_safe(name)}</th>" for name in names)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(_cell(row[name]))}</td>" for name in names) + "</tr>" for row in rows.head(most).to_dicts()
     )

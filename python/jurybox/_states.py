@@ -40,6 +40,9 @@ def merge(*juries: Jury | Path, again: bool = False, out: Path | None = None, wa
     The result is what one jury would have learnt from everything. Juries that were taught with the same file, or with the same round
     of picks, are refused unless ``again``: it would count twice. ``a + b`` is ``merge(a, b)``.
 
+    What was learnt round by round, by ``Jury.learn`` and ``Jury.round``, is not among what can be known again: a jury and its copy are added
+    up, and what both have seen and learnt counts twice. Let each part begin empty (``jb.Jury(...)``), learn what is its own, and add it up once.
+
     Parameters
     ----------
     juries : juries, or state files

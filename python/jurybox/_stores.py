@@ -17,7 +17,8 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 
 from . import _core
-from ._frames import FIRST, Arrow, Given, Paths
+from ._frames import Arrow
+from ._given import FIRST, Given, Paths
 
 #: What compressed files begin with, and the name of it.
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, ends, named, names, numbers, out_path, tell, whole, whole_or_none
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, ends, named, names, numbers, out_path, rewarded, tell, whole, whole_or_none
 from ._core import Jury
 from ._errors import Error
-from ._frames import given
 from ._progress import Bar, Watch
 from ._show import Replay, Report
 from ._states import read
+from ._tables import given
 
 
 #: Ways to replay, and what each has no use for.
@@ -106,7 +106,7 @@ def replay(
         "runs": whole_or_none(runs, "runs"), "seed": whole(seed, "seed"),
         "policies": None if policies is None else names(policies), "reward_range": ends(reward_range, "reward_range"), "picks": where,
     }  # fmt: skip
-    with Bar(progress) as bar:
+    with rewarded(reward), Bar(progress) as bar:
         found = _core.replay(rows.source(ask, states[0][1] if states else None, also=names(id)), ask, how, states, numbers(weights, "weights"), bar.watch)
     tell(found, rows)
     return Replay(found["document"], found["html"], found["text"], found["svg"])
@@ -156,7 +156,7 @@ def report(
         raise Error("reviewer= says who gave the verdicts: pass reward=, the column that they are in", code="reward")
     ask = asked(evaluators, id, aside, invert, reward, probability, threads=threads, written=written, reviewer=reviewer)
     jury = read(state)
-    with Bar(progress) as bar:
+    with rewarded(reward), Bar(progress) as bar:
         found = _core.report(rows.source(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)
     tell(found, rows)
     return Report(found["document"], found["html"], found["text"])

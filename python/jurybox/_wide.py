@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._asked import asked, warn
-from ._cells import cell_text
+from ._asked import Missing, as_written, asked, warn
 from ._errors import Error
-from ._frames import Given, Pandas, given, takeable
+from ._frames import Pandas
+from ._given import Given
+from ._grades import cells, first_values, keys, places, taken
+from ._tables import given
 
 
-def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = "mean") -> Any:
+def wide(
+    grades: Any, *, item: str, evaluator: str, score: str, repeated: str = "mean", decimal: str | None = None, na: Missing = None
+) -> Any:
     """One row per item and one column per evaluator, from a table with one row per grade: what ``long=`` makes of it, as a frame.
 
     LLM judges are logged like this: who graded which answer with what. A grade that is not there is a missing score, and grades may
@@ -26,6 +30,7 @@ def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = 
     item, evaluator, score : its columns
     repeated : what to do where an evaluator graded an item more than once: ``"mean"`` with a warning, ``"refuse"``, ``"first"`` or
         ``"last"``
+    decimal, na : as for `rank`: what stands before the decimals of grades that are text, and what means "missing" among them
 
     >>> import jurybox as jb, polars as pl
     >>> grades = pl.DataFrame({"answer": [1, 1, 2], "judge": ["a", "b", "a"], "grade": [0.9, 0.4, 0.7]})
@@ -41,31 +46,37 @@ def wide(grades: Any, *, item: str, evaluator: str, score: str, repeated: str = 
     for name in (item, evaluator, score):
         if name not in columns:
             raise Error(f"there is no column `{name}`", code="unknown-column", column=name)
-    numbers, warned = _grades(rows, score)
-    items, judges = _keys(rows, item), _keys(rows, evaluator)
+    numbers, warned = _grades(rows, score, as_written(decimal=decimal, na=na))
+    items, judges = keys(cells(rows, item), item), keys(cells(rows, evaluator), evaluator)
     named = np.array([one is not None and other is not None for one, other in zip(items, judges, strict=True)], dtype=bool)
     if not named.all():
         rest = len(named) - int(named.sum())
         first = int(np.flatnonzero(~named)[0]) + 1
         warned.append(f"{rest} {'row' if rest == 1 else 'rows'} without an item or a judge, left out, first in row {first}")
-    places, first_rows = _places(items, named)
-    seats, first_judges = _places(judges, named)
+    numbered, first_rows = places(items, named)
+    seats, first_judges = places(judges, named)
     if not first_rows:
         raise Error("there is no row with an item and a judge", code="no-rows")
     names = [str(judges[row]) for row in first_judges]
     others = [name for name in columns if name not in (item, evaluator, score)]
-    taken = next((name for name in names if name == item or name in others), None)
-    if taken is not None:
-        raise Error(f"an evaluator is named as another column: `{taken}`", code="duplicate-column", column=taken)
-    table = _table(numbers, places, seats, (len(first_rows), len(names)), names, repeated, warned)
-    fronts = [(item, np.asarray(first_rows))] + [(name, _first_values(rows, name, places, first_rows, warned)) for name in others]
+    twice = next((name for name in names if name == item or name in others), None)
+    if twice is not None:
+        raise Error(f"an evaluator is named as another column: `{twice}`", code="duplicate-column", column=twice)
+    table = _table(numbers, numbered, seats, (len(first_rows), len(names)), names, repeated, warned)
+    fronts = [(item, np.asarray(first_rows))]
+    for name in others:
+        values, contradicted = first_values(rows, name, numbered, first_rows)
+        if contradicted:
+            others_say = f"{contradicted} {'row' if contradicted == 1 else 'rows'}"
+            warned.append(f"column `{name}` has other values in {others_say} of the same item: the first is taken")
+        fronts.append((name, values))
     warn(warned)
     return _frame(rows, fronts, names, table)
 
 
-def _grades(rows: Given, score: str) -> tuple[Any, list[str]]:
+def _grades(rows: Given, score: str, written: dict[str, Any]) -> tuple[Any, list[str]]:
     """The grades as the library reads them, NaN where there is none."""
-    ask = asked([score])
+    ask = asked([score], written=written)
     found = _core.rank(
         rows.source(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {score: 1.0}, False, None, 0, None
     )  # fmt: skip
@@ -101,78 +112,24 @@ def _table(
     return table
 
 
-def _cells(rows: Given, name: str) -> Any:
-    native = rows._series(name) if isinstance(rows, Pandas) else rows.native[name]
-    to_list = getattr(native, "to_list", None) or getattr(native, "to_pylist", None) or native.tolist
-    return to_list()
-
-
-def _keys(rows: Given, name: str) -> list[str | None]:
-    """What items and evaluators go by: their text. A whole number is the same one as a float, as far as floats have room for it."""
-    keys: list[str | None] = []
-    for row, cell in enumerate(_cells(rows, name)):
-        whole = isinstance(cell, float) and cell.is_integer()
-        if whole and abs(cell) >= 1 << 53:
-            message = f"row {row + 1}, column `{name}`: {cell!r} is a float, too large to tell from its neighbours; read the column as text or as int64"
-            raise Error(message, code="rounded-id", column=name, row=row + 1, value=cell)
-        text = str(int(cell)) if whole else cell_text(cell)
-        keys.append(text if text is not None and text.strip() else None)
-    return keys
-
-
-def _places(keys: list[str | None], named: Any) -> tuple[list[int], list[int]]:
-    """For each cell the number of its value, and for each value the row where it first appears; -1 in rows that are left out."""
-    known: dict[str, int] = {}
-    places, first = [], []
-    for row, key in enumerate(keys):
-        if key is None or not named[row]:
-            places.append(-1)
-            continue
-        if key not in known:
-            known[key] = len(known)
-            first.append(row)
-        places.append(known[key])
-    return places, first
-
-
-def _first_values(rows: Given, name: str, places: list[int], first: list[int], warned: list[str]) -> Any:
-    """For each item the row with the first value of a column; its first row where there is none."""
-    found: list[int | None] = [None] * len(first)
-    cells = [cell_text(cell) or None for cell in _cells(rows, name)]
-    contradicted = 0
-    for row, (place, cell) in enumerate(zip(places, cells, strict=True)):
-        if place < 0 or cell is None:
-            continue
-        known = found[place]
-        if known is None:
-            found[place] = row
-        else:
-            contradicted += cells[known] != cell
-    if contradicted:
-        rest = f"{contradicted} {'row' if contradicted == 1 else 'rows'}"
-        warned.append(f"column `{name}` has other values in {rest} of the same item: the first is taken")
-    return np.asarray([first[at] if row is None else row for at, row in enumerate(found)])
-
-
 def _frame(rows: Given, fronts: list[tuple[str, Any]], names: list[str], table: Any) -> Any:
     """The items as they stood in the frame, with a column of scores for each evaluator."""
     native = rows.native
     if isinstance(rows, Pandas):
         import pandas as pd
 
-        made = [rows._series(name).iloc[at].reset_index(drop=True) for name, at in fronts]
+        made = [taken(rows, name, at) for name, at in fronts]
         return pd.concat([*made, pd.DataFrame(table, columns=names)], axis=1)
     module = type(native).__module__.split(".")[0]
     if module == "polars":
         import polars as pl
 
         scores = pl.DataFrame(table, schema=names, orient="row").with_columns(pl.all().fill_nan(None))
-        return pl.DataFrame([native[name][at] for name, at in fronts]).hstack(scores)
+        return pl.DataFrame([taken(rows, name, at) for name, at in fronts]).hstack(scores)
     if module == "pyarrow":
         import pyarrow as pa
 
-        whole = takeable(pa.table(native))
-        frame = pa.table({name: whole[name].take(pa.array(at)) for name, at in fronts})
+        frame = pa.table({name: taken(rows, name, at) for name, at in fronts})
         for at, name in enumerate(names):
             frame = frame.append_column(name, pa.array(table[:, at], mask=np.isnan(table[:, at])))
         return frame

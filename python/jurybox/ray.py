@@ -43,6 +43,8 @@ def learn(
     data: Any,
     *,
     reward: str | None = None,
+    reviewer: str | None = None,
+    context: Names = None,
     state: Jury | Path | None = None,
     round: str | None = None,
     policy: str | None = None,
@@ -69,7 +71,7 @@ def learn(
     ----------
     data : names of files and patterns, on disks that all nodes share or in object stores (``s3://``, ``gs://``, whatever
         `pyarrow.fs` knows); or a dataset of Ray's, each block of which is then taken as a file
-    reward, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`; by one column of ids the rows of a file
+    reward, reviewer, context, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`; by one column of ids the rows of a file
         are known again, though it come in another order or format
     round : the column that names the round of each row; rounds are counted first, so that each has the time that it would have in one
         process. A round must lie in one file
@@ -83,7 +85,7 @@ def learn(
     warned: Warned = []
     learnt = _learnt(
         data, reward, state, round, policy, at, again, asked(evaluators, id, ignore, invert, reward, key=round,
-        written=as_written(input_format, delimiter, header, decimal, na)), address, cpus, window, before, options, warned,
+        written=as_written(input_format, delimiter, header, decimal, na), reviewer=reviewer, context=context), address, cpus, window, before, options, warned,
     )  # fmt: skip
     warn(_once_each(warned), stacklevel=3)
     return learnt
@@ -316,9 +318,9 @@ def _seated(
         low = set(jury.inverted)
         if policy is not None or options:
             raise Error("state= goes on with the policy that it has", code="two-ways")
-        return Jury(jury.evaluators, jury.policy, invert=[name for name in jury.evaluators if name in low])
+        return Jury(jury.evaluators, jury.policy, invert=[name for name in jury.evaluators if name in low], context=jury.contexts)
     found = _taken(parts, ask, warned)
-    return Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options)
+    return Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], context=ask["context"], **options)
 
 
 def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> list[tuple[str, bool]]:

@@ -19,7 +19,8 @@ from ._asked import Names, asked, warn
 from ._cells import NO_SCORE
 from ._core import Jury
 from ._errors import Error
-from ._frames import FIRST, Arrow, free_name
+from ._frames import Arrow
+from ._given import FIRST, free_name
 
 __all__ = ["learn", "values"]
 
@@ -31,6 +32,8 @@ def learn(
     data: Any,
     *,
     reward: str | None = None,
+    reviewer: str | None = None,
+    context: Names = None,
     policy: str | None = None,
     evaluators: Names = None,
     id: Names = None,
@@ -39,9 +42,9 @@ def learn(
     **options: Any,
 ) -> Jury:
     """As `jurybox.learn`, one task per partition of a DataFrame of Spark's; each partition is a round. The keywords are the same."""
-    ask = asked(evaluators, id, ignore, invert, reward)
+    ask = asked(evaluators, id, ignore, invert, reward, reviewer=reviewer, context=context)
     needed, found, _, warned = _core.needed([_first(data)], ask, None)
-    blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], **options))
+    blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], context=ask["context"], **options))
     turned = [reward] if reward is not None and reward in ask["invert"] else []
 
     def of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -52,7 +55,7 @@ def learn(
         jury: Jury = pickle.loads(blank)
 
         def learnt(reward: str | None) -> list[str]:
-            own = asked(invert=turned if reward else [], reward=reward, threads=1)
+            own = asked(invert=turned if reward else [], reward=reward, threads=1, reviewer=reviewer if reward else None)
             found, _ = _core.learn(table.source(own, jury), own, jury, None, {}, 0, [], False, None)
             return list(found["warned"])
 

@@ -106,7 +106,8 @@ pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Resul
         return Ok(read(array));
     }
     let names = PyList::new(given.py(), evaluators.names())?;
-    let made = helper(given.py(), "scores")?.call1((given, names))?;
+    let contexts: Vec<usize> = evaluators.contexts().collect();
+    let made = helper(given.py(), "scores")?.call1((given, names, contexts))?;
     Ok(read(made.cast::<PyArray2<f64>>().map_err(PyErr::from)?))
 }
 

@@ -2,8 +2,9 @@
 
 use crate::arrays::{self, is_wide};
 use crate::errors::{Error, Result, refused};
-use crate::jury::generator;
+use crate::inner::generator;
 use crate::large;
+use crate::names;
 use crate::picks::Picks;
 use crate::{whole, work};
 use jurybox::options::Fraction;
@@ -25,6 +26,9 @@ pub(crate) struct Fitted {
 
 /// What an item's value begins with, and what each evaluator adds to it.
 pub(crate) type BaseAndEach<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
+/// What the items of a group are worth more than others, and the weights of the evaluators for them.
+pub(crate) type OfGroup<'py> = (f64, Bound<'py, PyDict>);
 
 /// The mean and both ends of an interval, for each of some things.
 pub(crate) type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
@@ -159,7 +163,8 @@ impl Fitted {
     }
 
     /// The weights of the evaluators by name; with `level`, each with the ends of an interval that holds with that probability what
-    /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet.
+    /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet, and stretched to hold the
+    /// weight itself, which is drawn towards a guess while labels are few.
     #[pyo3(signature = (*, level = None))]
     pub(crate) fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -178,6 +183,28 @@ impl Fitted {
         Ok(dict)
     }
 
+    /// As `Jury.group_weights`.
+    pub(crate) fn group_weights<'py>(
+        &self,
+        py: Python<'py>,
+        context: &str,
+        group: &Bound<'py, PyAny>,
+    ) -> Result<Option<OfGroup<'py>>> {
+        let evaluators = self.fitted.evaluators();
+        let column = evaluators.contexts().find(|&column| self.names[column] == context);
+        let column = column.ok_or_else(|| names::no_context(context, evaluators))?;
+        let Some((more, weights)) = self.fitted.group_weights(column, names::group(group)?) else {
+            return Ok(None);
+        };
+        let dict = PyDict::new(py);
+        for (at, weight) in weights.into_iter().enumerate() {
+            if evaluators.contexts().all(|column| column != at) {
+                dict.set_item(&self.names[at], weight)?;
+            }
+        }
+        Ok(Some((more, dict)))
+    }
+
     /// The noise levels in use by name, where the policy uses any; otherwise nothing.
     fn sigma<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some((sigma, _)) = self.fitted.sigma() else { return Ok(None) };
@@ -194,7 +221,7 @@ impl Fitted {
     pub(crate) fn reviewers<'py>(
         &self,
         py: Python<'py>,
-        names: Vec<String>,
+        #[pyo3(from_py_with = names::reviewers)] names: Vec<String>,
         level: f64,
     ) -> Result<Bound<'py, PyDict>> {
         let (standings, dict) = (self.fitted.reviewers(fraction(level)?), PyDict::new(py));

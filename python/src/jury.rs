@@ -1,136 +1,51 @@
 //! The jury: what learns, with the generator of its draws.
 
-use crate::arrays::{self, Table, is_wide};
+use crate::arrays;
 use crate::errors::{Result, refused};
-use crate::fitted::{BaseAndEach, Ends, Fitted};
-use crate::large;
-use crate::picks::Picks;
+use crate::fitted::{BaseAndEach, Ends, Fitted, OfGroup};
+use crate::inner::{Inner, generator, lock};
+use crate::names::{self, directed, seating};
+use crate::picks::{Picks, handed_over};
 use crate::policies::spec;
 use crate::sum::merged;
-use crate::taught::{Learnt, history, reviewers_of, taught, unseen};
+use crate::taught::{Learnt, history, of_others, reviewers_of, taught, unseen};
 use crate::whole;
-use crate::work::{self, Reins};
+use crate::work;
 use jurybox::rand::SeedableRng;
-use jurybox::{Direction, Evaluator, Evaluators};
+use jurybox::{Direction, Evaluators};
 use jurybox_files::{Remembered, State};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use rand_chacha::ChaCha8Rng;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A policy that learns over named evaluators.
 #[pyclass(frozen, module = "jurybox", weakref)]
 pub(crate) struct Jury(pub(crate) Arc<Mutex<Inner>>);
 
-#[derive(Clone)]
-pub(crate) struct Inner {
-    pub(crate) state: State,
-    pub(crate) rng: ChaCha8Rng,
-    pub(crate) evaluators: Arc<Evaluators>,
-    names: Arc<Vec<String>>,
-    /// A fit of the present state, once somebody has asked for one.
-    pub(crate) fitted: Option<Fitted>,
-}
-
-impl Inner {
-    pub(crate) fn new(state: State, rng: ChaCha8Rng) -> Inner {
-        let evaluators = Arc::new(state.jury.evaluators().clone());
-        let names = Arc::new(evaluators.names().map(Into::into).collect());
-        Inner { state, rng, evaluators, names, fitted: None }
-    }
-
-    /// Takes another state, learnt elsewhere from this one.
-    pub(crate) fn replace(&mut self, state: State) {
-        *self = Inner::new(state, self.rng.clone());
-    }
-
-    /// A fit that is at hand, or takes no time to speak of.
-    fn fit_soon(&mut self) -> Option<Fitted> {
-        (self.fitted.is_some() || !is_wide(self.names.len())).then(|| self.fit())
-    }
-
-    fn fit(&mut self) -> Fitted {
-        self.fitted.get_or_insert_with(|| Fitted::of(&self.state.jury)).clone()
-    }
-}
-
-fn directed(name: &str, invert: &[String]) -> Evaluator {
-    if invert.iter().any(|low| low == name) { Evaluator::low(name) } else { Evaluator::from(name) }
-}
-
-/// The generator of a seed: the same draws as in Rust.
-pub(crate) fn generator(seed: u64) -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(seed)
-}
-
 impl Jury {
     pub(crate) fn of(state: State, rng: ChaCha8Rng) -> Jury {
         Jury(Arc::new(Mutex::new(Inner::new(state, rng))))
     }
-
-    /// Works on the jury, detached: nobody waits for the interpreter while holding the lock.
-    pub(crate) fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Inner) -> T + Send) -> T {
-        py.detach(|| work(&mut lock(&self.0)))
-    }
-
-    fn evaluators_now(&self, py: Python<'_>) -> Arc<Evaluators> {
-        self.with(py, |inner| inner.evaluators.clone())
-    }
-
-    /// Works on the jury with scores of its evaluators, and with the rows among them that are `new`. What was given is read before
-    /// the lock is taken, so that others may have been seated meanwhile: then it is read again for them.
-    fn scored<T: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        scores: &Bound<'_, PyAny>,
-        new: Option<&Bound<'_, PyAny>>,
-        work: impl Fn(&mut Inner, &Table, Option<&[usize]>, Option<&Reins>) -> Result<T> + Send + Sync + 'static,
-    ) -> Result<T> {
-        let work = Arc::new(work);
-        loop {
-            let read_for = self.evaluators_now(py);
-            let table = arrays::scores(scores, &read_for)?;
-            let new = new.map(|new| arrays::rows(new, table.rows, "new")).transpose()?;
-            let done = if table.is_large() {
-                let work = work.clone();
-                large::change(py, self.0.clone(), read_for, move |inner, reins| {
-                    work(inner, &table, new.as_deref(), Some(reins))
-                })?
-            } else {
-                let seated = |inner: &mut Inner| inner.evaluators == read_for;
-                self.with(py, |inner| seated(inner).then(|| work(inner, &table, new.as_deref(), None)))
-                    .transpose()?
-            };
-            if let Some(done) = done {
-                return Ok(done);
-            }
-        }
-    }
-}
-
-pub(crate) fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
-    inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[pymethods]
 impl Jury {
     #[new]
-    #[pyo3(signature = (evaluators, policy = None, *, seed = 0, invert = Vec::new(), **options))]
+    #[pyo3(signature = (evaluators, policy = None, *, seed = 0, invert = Vec::new(), context = Vec::new(), **options))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn new(
-        evaluators: Vec<String>,
+        #[pyo3(from_py_with = names::evaluators)] evaluators: Vec<String>,
         policy: Option<&str>,
         #[pyo3(from_py_with = whole::seed)] seed: u64,
-        invert: Vec<String>,
+        #[pyo3(from_py_with = names::invert)] invert: Vec<String>,
+        #[pyo3(from_py_with = names::context)] context: Vec<String>,
         options: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
     ) -> Result<Jury> {
-        if let Some(name) = invert.iter().find(|name| !evaluators.contains(name)) {
-            return Err(refused("evaluators", &format!("evaluators: there is no `{name}` to invert")));
-        }
-        let evaluators = Evaluators::new(evaluators.iter().map(|name| directed(name, &invert)))?;
+        let evaluators = seating(evaluators, &invert, &context)?;
         let none = PyDict::new(py);
         let default = jurybox::Spec::default().to_string();
         let spec = spec(policy.unwrap_or(&default), options.unwrap_or(&none), Some(&evaluators))?;
@@ -153,8 +68,15 @@ impl Jury {
     #[getter]
     fn inverted(&self, py: Python<'_>) -> Vec<String> {
         let evaluators = self.evaluators_now(py);
-        let low = |evaluator: &&Evaluator| evaluator.direction == Direction::Low;
+        let low = |evaluator: &&jurybox::Evaluator| evaluator.direction == Direction::Low;
         evaluators.as_slice().iter().filter(low).map(|evaluator| evaluator.name.clone()).collect()
+    }
+
+    /// Columns that say which group an item belongs to, and are no scores.
+    #[getter]
+    fn contexts(&self, py: Python<'_>) -> Vec<String> {
+        let evaluators = self.evaluators_now(py);
+        evaluators.contexts().map(|column| evaluators.as_slice()[column].name.clone()).collect()
     }
 
     /// How much has been seen: a dict of counts.
@@ -236,7 +158,8 @@ impl Jury {
         })
     }
 
-    /// Learns what picks were worth; or what items were worth that nobody picked, given by their scores.
+    /// Learns what picks were worth; or what items were worth that nobody picked, given by their scores. What comes again counts again: a
+    /// jury does not remember single picks, as `jurybox.learn(picks=...)` does.
     #[pyo3(signature = (picks, rewards, *, reviewers = None, at = None))]
     fn learn(
         &self,
@@ -251,10 +174,15 @@ impl Jury {
         let many = |rewards: usize, found: usize| {
             refused("shape", &format!("{rewards} rewards for {found} items: pass one for each"))
         };
-        if let Ok(picks) = picks.cast::<Picks>() {
+        let evaluators = self.evaluators_now(py);
+        if let Some(picks) = handed_over(picks, &evaluators)? {
             let picks = picks.get();
             if picks.picks.len() != rewards.len() {
                 return Err(many(rewards.len(), picks.picks.len()));
+            }
+            // Before anything is learnt: whoever makes errors of warnings is left with the jury as it was.
+            if let Some(line) = of_others(&evaluators, picks) {
+                py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
             }
             return self.with(py, |inner| {
                 let Inner { state, names, fitted, .. } = inner;
@@ -299,7 +227,12 @@ impl Jury {
     /// Seats other evaluators in place of these: what was learnt stays with the names.
     #[pyo3(signature = (evaluators, *, invert = Vec::new()))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn reseat(&self, py: Python<'_>, evaluators: Vec<String>, invert: Vec<String>) -> Result<()> {
+    fn reseat(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = names::evaluators)] evaluators: Vec<String>,
+        #[pyo3(from_py_with = names::invert)] invert: Vec<String>,
+    ) -> Result<()> {
         self.with(py, |inner| {
             let before = inner.state.jury.evaluators().clone();
             let seated = |name: &String| {
@@ -343,14 +276,6 @@ impl Jury {
     fn _reward(&self, py: Python<'_>) -> Option<(String, bool)> {
         let reward = self.with(py, |inner| inner.state.memory.reward())?;
         Some((reward.name, reward.direction == Direction::Low))
-    }
-
-    /// The columns that say which group an item belongs to.
-    fn _contexts(&self, py: Python<'_>) -> Vec<String> {
-        self.with(py, |inner| {
-            let evaluators = inner.state.jury.evaluators();
-            evaluators.contexts().map(|column| evaluators.as_slice()[column].name.clone()).collect()
-        })
     }
 
     /// Whether a file was learnt from.
@@ -405,15 +330,32 @@ impl Jury {
     }
 
     /// The weights of the evaluators by name; with `level`, each with the ends of an interval that holds with that probability what
-    /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet.
+    /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet, and stretched to hold the
+    /// weight itself, which is drawn towards a guess while labels are few.
     #[pyo3(signature = (*, level = None))]
     fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         self.fit(py)?.weights(py, level)
     }
 
+    /// For the items of a group: what they are worth more than others with the same scores, and the weights of the evaluators by name;
+    /// nothing where the group is not known, or groups do not differ.
+    fn group_weights<'py>(
+        &self,
+        py: Python<'py>,
+        context: &str,
+        group: &Bound<'py, PyAny>,
+    ) -> Result<Option<OfGroup<'py>>> {
+        self.fit(py)?.group_weights(py, context, group)
+    }
+
     /// Those of these names who judged, beside one another: one dict each.
     #[pyo3(signature = (names, *, level = 0.9))]
-    fn reviewers<'py>(&self, py: Python<'py>, names: Vec<String>, level: f64) -> Result<Bound<'py, PyDict>> {
+    fn reviewers<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = names::reviewers)] names: Vec<String>,
+        level: f64,
+    ) -> Result<Bound<'py, PyDict>> {
         self.fit(py)?.reviewers(py, names, level)
     }
 

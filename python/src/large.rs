@@ -3,7 +3,7 @@
 use crate::arrays::Table;
 use crate::calls::is_same;
 use crate::errors::Result;
-use crate::jury::{Inner, lock};
+use crate::inner::{Inner, lock};
 use crate::work::{self, Reins};
 use jurybox::Evaluators;
 use pyo3::prelude::*;

@@ -19,10 +19,12 @@ mod arrow;
 mod calls;
 mod errors;
 mod fitted;
+mod inner;
 mod json;
 mod jury;
 mod large;
 mod lent;
+mod names;
 mod picks;
 mod policies;
 mod rows;
@@ -53,6 +55,8 @@ mod _core {
     use crate::fitted::Fitted;
     #[pymodule_export]
     use crate::jury::{Jury, jury_from_parts};
+    #[pymodule_export]
+    use crate::names::groups;
     #[pymodule_export]
     use crate::picks::{Picks, picks_from_parts};
     #[pymodule_export]

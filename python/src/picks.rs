@@ -2,10 +2,10 @@
 
 use crate::arrays;
 use crate::errors::{Result, refused};
-use jurybox::{Pick, Receipt};
-use numpy::{PyArray1, PyArray2};
+use jurybox::{Evaluators, Pick, Receipt};
+use numpy::{PyArray1, PyArray2, PyUntypedArray};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PySlice, PyString, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PySlice, PyString, PyTuple};
 use std::sync::Arc;
 
 /// Items that were picked, with all that it takes to learn from them later.
@@ -54,6 +54,23 @@ impl Picks {
             scores: which.iter().flat_map(|&at| self.row(at)).copied().collect(),
         }
     }
+}
+
+/// Picks that were handed over to be learnt from: as they are, as the dicts that they were written as, or as a frame of these. None where
+/// these are scores.
+pub(crate) fn handed_over<'py>(
+    given: &Bound<'py, PyAny>,
+    evaluators: &Evaluators,
+) -> Result<Option<Bound<'py, Picks>>> {
+    if let Ok(picks) = given.cast::<Picks>() {
+        return Ok(Some(picks.clone()));
+    }
+    if given.is_instance_of::<PyUntypedArray>() {
+        return Ok(None);
+    }
+    let names = PyList::new(given.py(), evaluators.names())?;
+    let read = given.py().import("jurybox._picks")?.call_method1("read", (given, names))?;
+    Ok(read.extract::<Option<Bound<'py, Picks>>>().map_err(PyErr::from)?)
 }
 
 #[pymethods]
@@ -151,6 +168,11 @@ impl Picks {
             return Ok(self.some(&[from_start.cast_unsigned()]));
         }
         Ok(self.some(&arrays::rows(which, many, "picks")?))
+    }
+
+    /// One pick after the other, each as picks of one.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, (0..self.picks.len()).map(|at| self.some(&[at])))?.try_iter()
     }
 
     fn __add__(&self, other: &Picks) -> Result<Picks> {

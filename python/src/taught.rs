@@ -4,7 +4,7 @@ use crate::arrays::{PIECE, Table};
 use crate::errors::{Result, refused};
 use crate::picks::Picks;
 use crate::work::Reins;
-use jurybox::{Error, Example, Jury, Reviewer};
+use jurybox::{Error, Evaluators, Example, Jury, Reviewer};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
@@ -131,6 +131,31 @@ pub(crate) fn history(
     table.each_piece(reins, |from, piece| learn(&mut after, from, piece))?;
     *jury = after;
     Ok(learnt)
+}
+
+/// What is to be said where picks were scored by others than a jury has: which of its evaluators have no scores there, and whose scores
+/// it has no use for.
+pub(crate) fn of_others(evaluators: &Evaluators, picks: &Picks) -> Option<String> {
+    if evaluators.names().eq(picks.names.iter().map(String::as_str)) {
+        return None; // as nearly always, and in no time
+    }
+    let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let gone: Vec<&str> =
+        evaluators.names().filter(|name| picks.names.iter().all(|other| other != name)).collect();
+    let idle: Vec<&str> =
+        picks.names.iter().map(String::as_str).filter(|name| evaluators.position(name).is_none()).collect();
+    if picks.picks.is_empty() || gone.len() == evaluators.len() || (gone.is_empty() && idle.is_empty()) {
+        return None; // of none of the evaluators they are refused
+    }
+    let missing = || format!("; without scores of {}, which are missing", listed(&gone));
+    let idle_ones = || format!("; with those of {}, which are passed over", listed(&idle));
+    let line = [
+        "these picks were scored by other evaluators than this jury has".to_string(),
+        if gone.is_empty() { String::new() } else { missing() },
+        if idle.is_empty() { String::new() } else { idle_ones() },
+        ". Where they are another jury's, learn them there".to_string(),
+    ];
+    Some(line.concat())
 }
 
 /// The scores of picks in the order of these evaluators. A jury may have gained and lost some since: an old pick teaches with

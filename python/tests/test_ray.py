@@ -75,6 +75,24 @@ def test_learn_and_rank_equal_one_process(cluster, days: str, policy: str) -> No
     same(jb.ray.rank(days, k=50, policy=policy, reward="verdict"), jb.rank(days, k=50, policy=policy, reward="verdict"))
 
 
+def test_reviewers_and_groups_are_learnt_as_in_one_process(cluster, tmp_path: Path) -> None:
+    for day in range(3):
+        scores, rewards = made_up(300, 2, seed=day, missing=0)
+        frame = pd.DataFrame(scores, columns=["a", "b"])
+        frame["language"] = np.array(["de", "fr"])[np.arange(300) % 2]
+        frame["who"] = np.array(["ann", "bob", "cid"])[np.arange(300) % 3]
+        frame["verdict"] = rewards - np.where(frame["who"] == "bob", 0.5, 0.0) + np.where(frame["language"] == "de", frame["a"], 0.0)
+        frame.to_csv(tmp_path / f"{day}.csv", index=False)
+    said = {"reward": "verdict", "reviewer": "who", "context": "language", "policy": "adaptive"}
+    whole = jb.learn(str(tmp_path / "*.csv"), **said)
+    assert jb.ray.learn(str(tmp_path / "*.csv"), **said).to_json() == whole.to_json()
+    # And on from a state, which remembers its contexts.
+    first = jb.learn(tmp_path / "0.csv", **said)
+    rest = [tmp_path / "1.csv", tmp_path / "2.csv"]
+    more = jb.ray.learn(rest, reward="verdict", reviewer="who", state=first)
+    assert more.contexts == ["language"] and more.to_json() == jb.learn(rest, reward="verdict", reviewer="who", state=first).to_json()
+
+
 def test_names_that_are_taken_are_left_alone(cluster, tmp_path: Path) -> None:
     for day in range(2):
         pd.DataFrame({"rank": ["x"] * 9, "score": ["y"] * 9, "spam": np.arange(9) % 4}).to_csv(tmp_path / f"{day}.csv", index=False)

@@ -36,7 +36,7 @@ def test_frames_name_reviewers_and_groups(frame):
 
 
 def test_a_jury_is_told_who_judged():
-    data, jury = rows(), jb.Jury("adaptive", ["a", "b"])
+    data, jury = rows(), jb.Jury(["a", "b"], "adaptive")
     scores = np.column_stack([data["a"], data["b"]])
     jury.observe(scores)
     before = jury.to_json()

@@ -113,8 +113,13 @@ impl Ask {
     }
 }
 
-/// The code of the group that a cell names; NaN where it names none.
-pub(crate) fn group(cell: &str) -> f64 {
+/// The number of the group that a cell names, as a column of contexts has it; NaN where it names none.
+///
+/// ```
+/// assert_eq!(jurybox_files::group(" 7.0 "), jurybox_files::group("7"));
+/// assert!(jurybox_files::group("de") != jurybox_files::group("fr") && jurybox_files::group("").is_nan());
+/// ```
+pub fn group(cell: &str) -> f64 {
     let name = id::of(cell);
     if name.is_empty() { f64::NAN } else { code_of(&name) as f64 }
 }

@@ -14,6 +14,7 @@ use crate::verdicts::Items;
 use jurybox::rand::SeedableRng;
 use jurybox::{Fitted, Jury, Receipt};
 use rand_chacha::ChaCha8Rng;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How to pick.
@@ -75,8 +76,18 @@ pub struct Picking {
     pub(crate) files: Vec<u64>,
     /// For every row: what it was ranked by.
     pub(crate) values: Vec<f64>,
-    /// For every row: the probability that it was to be picked.
-    pub(crate) probabilities: Vec<f64>,
+    /// What tells of every row the probability that it was to be picked.
+    pub(crate) chances: Chances,
+}
+
+/// The probability of every row. Those of the picks are on their receipts, and few ask for the others: where values tell them, they are
+/// reckoned for whoever does.
+#[derive(Debug, Clone)]
+pub(crate) enum Chances {
+    /// Picking needed them all.
+    Known(Vec<f64>),
+    /// Picks of so many, by their values alone.
+    ByValues(Fitted, usize),
 }
 
 impl Picking {
@@ -85,9 +96,12 @@ impl Picking {
         &self.values
     }
 
-    /// For every row: the probability that it was to be picked.
-    pub fn probabilities(&self) -> &[f64] {
-        &self.probabilities
+    /// For every row: the probability that it was to be picked. Reckoned here: that of a pick is on its receipt.
+    pub fn probabilities(&self) -> Result<Cow<'_, [f64]>, Error> {
+        Ok(match &self.chances {
+            Chances::Known(all) => Cow::Borrowed(all),
+            Chances::ByValues(fitted, k) => Cow::Owned(fitted.probabilities_by_values(&self.values, *k)?),
+        })
     }
 }
 
@@ -139,7 +153,7 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
         expect_rewards(&fitted)?;
     }
     let mut rng = ChaCha8Rng::seed_from_u64(draws(&round, options.seed));
-    let (chosen, probabilities, values) = match held {
+    let (chosen, chances, values) = match held {
         Some(held) => by_scores(&fitted, &held, options, &mut rng)?,
         None => by_values(table, &fitted, options, &mut rng)?,
     };
@@ -164,12 +178,12 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
         repeated,
         files: first_rows,
         values,
-        probabilities,
+        chances,
     })
 }
 
-/// Picks, with the probability and the value of every row.
-type Chosen = (Vec<jurybox::Pick>, Vec<f64>, Vec<f64>);
+/// Picks, with what tells the probability of every row, and its value.
+type Chosen = (Vec<jurybox::Pick>, Chances, Vec<f64>);
 
 /// How many are picked of rows with these values.
 fn many(values: &[f64], options: PickOptions) -> usize {
@@ -178,7 +192,7 @@ fn many(values: &[f64], options: PickOptions) -> usize {
 }
 
 fn none(values: Vec<f64>) -> Chosen {
-    (Vec::new(), vec![0.0; values.len()], values)
+    (Vec::new(), Chances::Known(vec![0.0; values.len()]), values)
 }
 
 fn by_scores(
@@ -194,7 +208,12 @@ fn by_scores(
         return Ok(none(values));
     }
     let chosen = fitted.choose(&scores, k, rng)?;
-    Ok((chosen, fitted.inclusion_probabilities(&scores, k)?, values))
+    let chances = if fitted.picks_by_values() {
+        Chances::ByValues(fitted.clone(), k)
+    } else {
+        Chances::Known(fitted.inclusion_probabilities(&scores, k)?)
+    };
+    Ok((chosen, chances, values))
 }
 
 fn by_values(
@@ -208,8 +227,8 @@ fn by_values(
     if k == 0 {
         return Ok(none(values));
     }
-    let (chosen, probabilities) = fitted.choose_by_values(&values, k, rng)?;
-    Ok((chosen, probabilities, values))
+    let chosen = fitted.choose_by_values(&values, k, rng)?;
+    Ok((chosen, Chances::ByValues(fitted.clone(), k), values))
 }
 
 /// Shows a jury all rows as one round, chunks of them apart: the same to the last bit whatever the format and the threads.

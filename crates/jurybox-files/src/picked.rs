@@ -72,13 +72,13 @@ impl Picking {
 
     /// Every row with what is known of its pick, in the order of the table, as it streams by.
     fn every(&self, table: &Table, mut each: impl FnMut(Slab) -> Result<(), Error>) -> Result<(), Error> {
-        let places = self.places();
+        let (places, probabilities) = (self.places(), self.probabilities()?);
         table.scan(
             Want { records: Records::All, ..Want::default() },
             |part| table.sources[part.source].whole(&part, &table.show(part.source)),
             |at, slab| {
                 let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
-                each(self.with_picks(&slab, &rows, &places, &table.show(at.file)))
+                each(self.with_picks(&slab, &rows, &places, Some(&probabilities), &table.show(at.file)))
             },
         )?;
         Ok(())
@@ -125,26 +125,32 @@ impl Picking {
             let fetched = source.fetch(&rows, &show)?;
             for (at, place) in mine.into_iter().enumerate() {
                 let row = [self.picks[place].row];
-                slabs[place] = Some(self.with_picks(&fetched.slice(at, at + 1), &row, &places, &show));
+                slabs[place] = Some(self.with_picks(&fetched.slice(at, at + 1), &row, &places, None, &show));
             }
         }
         Ok(slabs.into_iter().flatten().collect())
     }
 
-    /// Rows with what is known of their picks. Scores are written as they were read, so that whoever reads the picks need not be
-    /// told how the table was written.
+    /// Rows with what is known of their picks: the probability of each from those of all rows, or from the receipts where these are picks
+    /// and nothing else. Scores are written as they were read, so that whoever reads the picks need not be told how the table was
+    /// written.
     fn with_picks(
         &self,
         rows: &Slab,
         numbers: &[u64],
         places: &HashMap<u64, usize>,
+        probabilities: Option<&[f64]>,
         show: &Show<'_>,
     ) -> Slab {
         let picked: Vec<Option<(u64, &PickedRow)>> = numbers
             .iter()
             .map(|row| places.get(row).map(|&place| (place as u64 + 1, &self.picks[place])))
             .collect();
-        let at = |of: &[f64]| Column::Number(numbers.iter().map(|&row| finite(of[row as usize])).collect());
+        let at = |of: &[f64]| numbers.iter().map(|&row| finite(of[row as usize])).collect();
+        let on_receipt = |pick: &Option<(u64, &PickedRow)>| {
+            pick.map_or(f64::NAN, |(_, pick)| pick.receipt.inclusion_probability)
+        };
+        let chances = probabilities.map_or_else(|| picked.iter().map(on_receipt).collect(), at);
         let ranks: UInt64Array = picked.iter().map(|pick| pick.map(|(rank, _)| rank)).collect();
         let explored: BooleanArray =
             picked.iter().map(|pick| pick.map(|(_, pick)| pick.receipt.explored)).collect();
@@ -153,8 +159,8 @@ impl Picking {
         let mut slab = Slab { rows: rows.rows, ..Slab::default() };
         for (name, column) in [
             ("rank", Column::Array(Arc::new(ranks) as ArrayRef)),
-            ("value", at(&self.values)),
-            ("probability", at(&self.probabilities)),
+            ("value", Column::Number(at(&self.values))),
+            ("probability", Column::Number(chances)),
             ("explored", Column::Array(Arc::new(explored))),
             ("picked_at", Column::Count(vec![self.at; numbers.len()])),
             ("round", Column::Array(Arc::new(rounds))),

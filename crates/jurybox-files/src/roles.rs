@@ -209,16 +209,7 @@ impl Roles {
         if evaluators.iter().all(|evaluator| evaluator.direction == Direction::Context) {
             return Err(Error::NoEvaluator { path: path.into(), others });
         }
-        for name in &self.context {
-            match evaluators.iter().find(|evaluator| evaluator.name == *name) {
-                None => evaluators.push(Evaluator::context(name)),
-                Some(seated) if seated.direction == Direction::Context => {}
-                Some(_) => {
-                    let column = name.clone();
-                    return Err(Error::TwoRoles { column, one: "an evaluator", other: "a context" });
-                }
-            }
-        }
+        self.seat_contexts(&mut evaluators)?;
         if let Some(name) = self.invert.iter().find(|name| {
             self.reward.as_ref() != Some(name) && !evaluators.iter().any(|evaluator| evaluator.name == **name)
         }) {
@@ -238,6 +229,21 @@ impl Roles {
             texts: self.texts,
             widened: None,
         })
+    }
+
+    /// Puts the contexts that are not there yet behind the evaluators.
+    fn seat_contexts(&self, evaluators: &mut Vec<Evaluator>) -> Result<(), Error> {
+        for name in &self.context {
+            match evaluators.iter().find(|evaluator| evaluator.name == *name) {
+                None => evaluators.push(Evaluator::context(name)),
+                Some(seated) if seated.direction == Direction::Context => {}
+                Some(_) => {
+                    let column = name.clone();
+                    return Err(Error::TwoRoles { column, one: "an evaluator", other: "a context" });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The evaluators that were named, or else those of a jury; none where every numeric column is to be one.

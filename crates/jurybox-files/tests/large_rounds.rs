@@ -65,7 +65,8 @@ fn picks_are_those_of_all_scores_at_once_in_every_format() {
             let rows: Vec<usize> = picking.picks.iter().map(|pick| pick.row as usize).collect();
             assert_eq!(rows, expected, "{policy}");
             assert_eq!(*picking.picks[0].id, *format!("p{}", rows[0]));
-            let sum: f64 = picking.probabilities().iter().sum();
+            let probabilities = picking.probabilities().unwrap();
+            let sum: f64 = probabilities.iter().sum();
             assert!((sum - 20.0).abs() < 1e-9 && picking.values().len() == ROWS, "{policy}: {sum}");
             assert_eq!((state.jury.seen().rounds, state.jury.seen().items), (1, ROWS as u64));
             let again = choose(table, &mut state, options).unwrap();
@@ -73,5 +74,50 @@ fn picks_are_those_of_all_scores_at_once_in_every_format() {
             states.push((state.jury.to_bytes(), picking.round));
         }
         assert_eq!(states[0], states[1], "{policy}");
+    }
+}
+
+/// Whoever wants the picks alone is given the probabilities on their receipts; they are those that are reckoned for all rows, to the last
+/// bit, also where a tie lies across the border and where chance has some of the slots.
+#[test]
+fn receipts_say_what_is_reckoned_for_all_rows() {
+    let mut scores = scores();
+    // Every hundredth row has the scores of the one before it, and the first thousand are all alike.
+    for row in (100..ROWS).step_by(100) {
+        scores.copy_within((row - 1) * WIDTH..row * WIDTH, row * WIDTH);
+    }
+    for row in 1..1000 {
+        scores.copy_within(0..WIDTH, row * WIDTH);
+    }
+    for few in [false, true] {
+        let rows = if few { 1500 } else { ROWS };
+        let table = Table::from_batches(vec![batch(&scores).slice(0, rows)], &roles()).unwrap();
+        for policy in [
+            "average",
+            "lin-ucb",
+            "adaptive",
+            "eps-greedy-all(eps=0.3)",
+            "eps-greedy-all(eps=0.3,slots=7)",
+            "eps-greedy-all(eps=1,slots=7)",
+            "adaptive(draws=4)",
+            "rand",
+        ] {
+            let mut state = State::from(begun(policy, &table, &scores));
+            for k in [20, 1200] {
+                let options = PickOptions { k, only_choose: true, ..PickOptions::default() };
+                let picking = choose(&table, &mut state, options).unwrap();
+                let all = picking.probabilities().unwrap();
+                assert_eq!(all.len(), rows, "{policy}");
+                for pick in &picking.picks {
+                    let (on_receipt, reckoned) = (pick.receipt.inclusion_probability, all[pick.row as usize]);
+                    assert_eq!(
+                        on_receipt.to_bits(),
+                        reckoned.to_bits(),
+                        "{policy}, {k} of {rows}: row {}",
+                        pick.row
+                    );
+                }
+            }
+        }
     }
 }

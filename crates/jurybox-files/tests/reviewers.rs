@@ -175,7 +175,7 @@ fn a_column_has_one_role() {
     assert!(matches!(open(&both), Err(Error::TwoRoles { .. })));
     let both = Roles { context: vec!["a".into()], evaluators: vec!["a".into(), "b".into()], ..roles() };
     assert!(matches!(open(&both), Err(Error::TwoRoles { .. })));
-    let unknown = Roles { context: vec!["languag".into()], ..roles() };
+    let unknown = Roles { context: vec!["tongue".into()], ..roles() };
     assert!(open(&unknown).is_err());
     let only = Roles { context: vec!["a".into(), "b".into()], ..roles() };
     assert!(matches!(open(&only), Err(Error::NoEvaluator { .. })));

@@ -150,8 +150,8 @@ impl Fitted {
         self.0.rank.picks_by_values()
     }
 
-    /// The picks of [`choose`](Self::choose) and the [`inclusion_probabilities`](Self::inclusion_probabilities), by the
-    /// [`values`](Self::values) of the items. A policy that goes by more than these is refused.
+    /// The picks of [`choose`](Self::choose), by the [`values`](Self::values) of the items. A policy that goes by more than these is
+    /// refused.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -159,9 +159,8 @@ impl Fitted {
     /// # let rng = || rand_chacha::ChaCha8Rng::seed_from_u64(1);
     /// let fitted = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?.fit();
     /// let scores = fitted.scores(&[0.1, 0.2, 0.9, 0.7, 0.4, 0.4])?;
-    /// let (picks, probabilities) = fitted.choose_by_values(&fitted.values(&scores)?, 2, &mut rng())?;
+    /// let picks = fitted.choose_by_values(&fitted.values(&scores)?, 2, &mut rng())?;
     /// assert_eq!(picks, fitted.choose(&scores, 2, &mut rng())?);
-    /// assert_eq!(probabilities, fitted.inclusion_probabilities(&scores, 2)?);
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn choose_by_values<R: Rng + ?Sized>(
@@ -169,16 +168,38 @@ impl Fitted {
         values: &[f64],
         k: usize,
         rng: &mut R,
-    ) -> Result<(Vec<Pick>, Vec<f64>), Error> {
+    ) -> Result<Vec<Pick>, Error> {
+        let mut scratch = self.by_values(values, k)?;
+        explore::choose(self.exploration(), k, rng, &mut scratch);
+        Ok(scratch.picks)
+    }
+
+    /// The [`inclusion_probabilities`](Self::inclusion_probabilities), by the [`values`](Self::values) of the items. A policy that goes by
+    /// more than these is refused.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let fitted = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let scores = fitted.scores(&[0.1, 0.2, 0.9, 0.7, 0.4, 0.4])?;
+    /// let probabilities = fitted.probabilities_by_values(&fitted.values(&scores)?, 2)?;
+    /// assert_eq!(probabilities, fitted.inclusion_probabilities(&scores, 2)?);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn probabilities_by_values(&self, values: &[f64], k: usize) -> Result<Vec<f64>, Error> {
+        let mut scratch = self.by_values(values, k)?;
+        explore::inclusion(self.exploration(), k, &mut scratch);
+        Ok(scratch.probabilities)
+    }
+
+    /// What is needed to choose by values, and nothing else.
+    fn by_values(&self, values: &[f64], k: usize) -> Result<Scratch, Error> {
         check_k(k, values.len())?;
         if !self.picks_by_values() {
             return Err(Error::ByMore { policy: self.spec().name().into() });
         }
-        let (mut scratch, exploration) = (Scratch::new(), self.exploration());
+        let mut scratch = Scratch::new();
         scratch.values = values.to_vec();
-        explore::choose(exploration, k, rng, &mut scratch);
-        explore::inclusion(exploration, k, &mut scratch);
-        Ok((scratch.picks, scratch.probabilities))
+        Ok(scratch)
     }
 
     /// The value that each item is ranked by, exploration aside.

@@ -156,7 +156,10 @@ fn probabilities_sum_to_k_are_on_the_receipts_and_match_frequencies() {
             assert!((pi.iter().sum::<f64>() - k as f64).abs() < 1e-9, "{spec}: {pi:?}");
             let mut rng = ChaCha8Rng::seed_from_u64(6);
             let by_scores = fitted.choose(&view, k, &mut rng.clone()).unwrap();
-            let by_values = fitted.choose_by_values(&fitted.values(&view).unwrap(), k, &mut rng);
+            let values = fitted.values(&view).unwrap();
+            let by_values = fitted
+                .choose_by_values(&values, k, &mut rng)
+                .and_then(|picks| Ok((picks, fitted.probabilities_by_values(&values, k)?)));
             let refused = Error::ByMore { policy: spec.name().into() };
             let expected = if fitted.picks_by_values() { Ok((by_scores, pi.clone())) } else { Err(refused) };
             assert_eq!(by_values, expected, "{spec}");

@@ -2,8 +2,9 @@
 
 use super::{Listener, Supply, change_or_begin, held, jury_of};
 use crate::errors::{self, Result};
+use crate::inner::lock;
 use crate::json;
-use crate::jury::{Jury, lock};
+use crate::jury::Jury;
 use crate::policies::spec;
 use crate::tables::{Asked, Source, seated};
 use crate::work::{self, Reins};

@@ -8,12 +8,14 @@ pub(crate) mod study;
 pub(crate) mod verdicts;
 
 use crate::errors::{self, refused};
-use crate::jury::{Inner, Jury, generator, lock};
+use crate::inner::{Inner, generator, lock};
+use crate::jury::Jury;
 use crate::tables::{Asked, Source, named_as_ours};
 use crate::work::Reins;
 use jurybox_files::{Error, Format, Given, Host, Layout, State, Table, Told as Fact, Warning, expand};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// What is to be told: what was taken as what, and what a person should know before believing a result.
@@ -35,6 +37,19 @@ impl Told {
         self.said.push(table.taken().to_string());
         self.warned.extend(table.warnings().iter().map(ToString::to_string));
         self.warned.extend(named_as_ours(table.taken()));
+    }
+
+    /// What is known of the file that results will be in: where its name says no format, that is to be heard of.
+    pub(super) fn output(&mut self, out: &Path, table: &Table) {
+        let elsewhere = out.as_os_str() == "-" || (out.exists() && !out.is_file());
+        if elsewhere || Format::of_name(&out.to_string_lossy()).is_some() {
+            return;
+        }
+        let written = if layout(table, false).format == Format::JsonLines { "JSON lines" } else { "CSV" };
+        self.warned.push(format!(
+            "{}: the name says no format, so it is {written}; end it with .csv, .jsonl or .parquet",
+            out.display()
+        ));
     }
 
     /// The same with what only reading the rows could tell.

@@ -48,6 +48,9 @@ pub(crate) fn pick<'py>(
         let last = out.as_ref().is_none_or(|out| out.is_file() || !out.exists());
         change_or_begin(jury.as_deref(), reins, last, |before| {
             let mut told = Told::of(&table);
+            if let Some(out) = &out {
+                told.output(out, &table);
+            }
             let options = PickOptions { k, worth, seed, at, only_choose: !observe };
             let round = pick_rows(before, &table, spec.as_ref(), options)?;
             for remark in round.remarks() {
@@ -76,14 +79,17 @@ pub(crate) fn pick<'py>(
 }
 
 /// The picks; with `every`, also the value and the probability of each row.
-fn picked<'py>(py: Python<'py>, picking: &Picking, every: bool) -> PyResult<Bound<'py, PyDict>> {
+fn picked<'py>(py: Python<'py>, picking: &Picking, every: bool) -> Result<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let rows = || picking.picks.iter().map(|pick| pick.row);
-    let shown: Box<dyn Iterator<Item = u64>> =
-        if every { Box::new(0..picking.rows) } else { Box::new(rows()) };
-    let (values, probabilities): (Vec<f64>, Vec<f64>) = shown
-        .map(|row| (finite(picking.values()[row as usize]), picking.probabilities()[row as usize]))
-        .unzip();
+    let (values, probabilities): (Vec<f64>, Vec<f64>) = if every {
+        let all = py.detach(|| picking.probabilities())?;
+        (picking.values().iter().copied().map(finite).collect(), all.into_owned())
+    } else {
+        let of = |row: u64| finite(picking.values()[row as usize]);
+        let on_receipts = picking.picks.iter().map(|pick| pick.receipt.inclusion_probability);
+        (rows().map(of).collect(), on_receipts.collect())
+    };
     dict.set_item("total", picking.rows)?;
     dict.set_item("round", &picking.round)?;
     dict.set_item("at", picking.at)?;

@@ -128,10 +128,11 @@ pub(crate) fn rank<'py>(
         let frame = source.is_frame();
         let again = matches!(asking, Asking::Policy(..));
         let table = source.open(&asked, &seated, again, reins)?.numbered_from(first_row);
+        let mut told = Told::of(&table);
         if let Some(out) = &out {
             table.check_output(out)?;
+            told.output(out, &table);
         }
-        let mut told = Told::of(&table);
         let judge = asking.judge(&table, &mut told)?;
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()

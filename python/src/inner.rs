@@ -1,0 +1,96 @@
+//! What a jury holds, and how one works on it: detached from the interpreter, and behind its lock.
+
+use crate::arrays::{self, Table, is_wide};
+use crate::errors::Result;
+use crate::fitted::Fitted;
+use crate::jury::Jury;
+use crate::large;
+use crate::work::Reins;
+use jurybox::Evaluators;
+use jurybox::rand::SeedableRng;
+use jurybox_files::State;
+use pyo3::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+#[derive(Clone)]
+pub(crate) struct Inner {
+    pub(crate) state: State,
+    pub(crate) rng: ChaCha8Rng,
+    pub(crate) evaluators: Arc<Evaluators>,
+    pub(crate) names: Arc<Vec<String>>,
+    /// A fit of the present state, once somebody has asked for one.
+    pub(crate) fitted: Option<Fitted>,
+}
+
+impl Inner {
+    pub(crate) fn new(state: State, rng: ChaCha8Rng) -> Inner {
+        let evaluators = Arc::new(state.jury.evaluators().clone());
+        let names = Arc::new(evaluators.names().map(Into::into).collect());
+        Inner { state, rng, evaluators, names, fitted: None }
+    }
+
+    /// Takes another state, learnt elsewhere from this one.
+    pub(crate) fn replace(&mut self, state: State) {
+        *self = Inner::new(state, self.rng.clone());
+    }
+
+    /// A fit that is at hand, or takes no time to speak of.
+    pub(crate) fn fit_soon(&mut self) -> Option<Fitted> {
+        (self.fitted.is_some() || !is_wide(self.names.len())).then(|| self.fit())
+    }
+
+    pub(crate) fn fit(&mut self) -> Fitted {
+        self.fitted.get_or_insert_with(|| Fitted::of(&self.state.jury)).clone()
+    }
+}
+
+/// The generator of a seed: the same draws as in Rust.
+pub(crate) fn generator(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+pub(crate) fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+    inner.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Jury {
+    /// Works on the jury, detached: nobody waits for the interpreter while holding the lock.
+    pub(crate) fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Inner) -> T + Send) -> T {
+        py.detach(|| work(&mut lock(&self.0)))
+    }
+
+    pub(crate) fn evaluators_now(&self, py: Python<'_>) -> Arc<Evaluators> {
+        self.with(py, |inner| inner.evaluators.clone())
+    }
+
+    /// Works on the jury with scores of its evaluators, and with the rows among them that are `new`. What was given is read before
+    /// the lock is taken, so that others may have been seated meanwhile: then it is read again for them.
+    pub(crate) fn scored<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        scores: &Bound<'_, PyAny>,
+        new: Option<&Bound<'_, PyAny>>,
+        work: impl Fn(&mut Inner, &Table, Option<&[usize]>, Option<&Reins>) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        let work = Arc::new(work);
+        loop {
+            let read_for = self.evaluators_now(py);
+            let table = arrays::scores(scores, &read_for)?;
+            let new = new.map(|new| arrays::rows(new, table.rows, "new")).transpose()?;
+            let done = if table.is_large() {
+                let work = work.clone();
+                large::change(py, self.0.clone(), read_for, move |inner, reins| {
+                    work(inner, &table, new.as_deref(), Some(reins))
+                })?
+            } else {
+                let seated = |inner: &mut Inner| inner.evaluators == read_for;
+                self.with(py, |inner| seated(inner).then(|| work(inner, &table, new.as_deref(), None)))
+                    .transpose()?
+            };
+            if let Some(done) = done {
+                return Ok(done);
+            }
+        }
+    }
+}

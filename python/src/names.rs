@@ -1,0 +1,98 @@
+//! Names among the arguments: of evaluators, of the columns that are contexts, of groups and of people.
+
+use crate::errors::{Error, Result, refused};
+use jurybox::{Direction, Evaluator, Evaluators};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+/// Several names; a single text is none of them, though Python would go over its letters.
+fn several(given: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<String>> {
+    let odd = || {
+        let shown = given.repr().map_or_else(|_| "this".to_string(), |text| text.to_string());
+        let single = given.is_instance_of::<PyString>();
+        let such = if single { format!("[{shown}]") } else { "[\"toxicity\", \"spam\"]".to_string() };
+        PyErr::from(refused("names", &format!("{what} = {shown}: it is a list of names, such as {such}")))
+    };
+    if given.is_instance_of::<PyString>() {
+        return Err(odd());
+    }
+    let named = given.try_iter().map_err(|_| odd())?;
+    named.map(|name| name?.extract().map_err(|_| odd())).collect()
+}
+
+pub(crate) fn evaluators(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    several(given, "evaluators")
+}
+
+pub(crate) fn reviewers(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    several(given, "names")
+}
+
+/// One name, or several, or none.
+fn one_or_several(given: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<String>> {
+    if given.is_none() {
+        return Ok(Vec::new());
+    }
+    match given.cast::<PyString>() {
+        Ok(one) => Ok(vec![one.to_string()]),
+        Err(_) => several(given, what),
+    }
+}
+
+pub(crate) fn invert(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    one_or_several(given, "invert")
+}
+
+pub(crate) fn context(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    one_or_several(given, "context")
+}
+
+/// An evaluator by its name, and by whether its low scores speak for a high reward.
+pub(crate) fn directed(name: &str, invert: &[String]) -> Evaluator {
+    if invert.iter().any(|low| low == name) { Evaluator::low(name) } else { Evaluator::from(name) }
+}
+
+/// The evaluators of a new jury. Contexts that are not among them are put behind them.
+pub(crate) fn seating(mut names: Vec<String>, invert: &[String], context: &[String]) -> Result<Evaluators> {
+    let missing: Vec<String> = context.iter().filter(|name| !names.contains(name)).cloned().collect();
+    names.extend(missing);
+    if let Some(name) = invert.iter().find(|name| !names.contains(name)) {
+        return Err(refused("evaluators", &format!("evaluators: there is no `{name}` to invert")));
+    }
+    if let Some(name) = invert.iter().find(|name| context.contains(name)) {
+        return Err(refused(
+            "evaluators",
+            &format!("evaluators: `{name}` is a context, and no score to invert"),
+        ));
+    }
+    let seat = |name: &String| {
+        if context.contains(name) { Evaluator::context(name) } else { directed(name, invert) }
+    };
+    Ok(Evaluators::new(names.iter().map(seat))?)
+}
+
+/// The error of a column that is no context.
+pub(crate) fn no_context(name: &str, evaluators: &Evaluators) -> Error {
+    let seated = evaluators.as_slice().iter();
+    let known: Vec<&str> =
+        seated.filter(|one| one.direction == Direction::Context).map(|one| one.name.as_str()).collect();
+    let there =
+        if known.is_empty() { "it has none".to_string() } else { format!("it has {}", known.join(", ")) };
+    refused("context", &format!("`{name}` is no context of this jury: {there}"))
+}
+
+/// The number of a group: by its name, as tables have it.
+pub(crate) fn group(given: &Bound<'_, PyAny>) -> Result<f64> {
+    let texts = given.py().import("jurybox._cells")?.getattr("cell_text")?;
+    let name: Option<String> = texts.call1((given,))?.extract()?;
+    Ok(jurybox_files::group(name.as_deref().unwrap_or_default()))
+}
+
+/// The numbers of groups, NaN where none is named.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
+pub(crate) fn groups(py: Python<'_>, names: Vec<Option<String>>) -> Bound<'_, PyArray1<f64>> {
+    let group = |name: &Option<String>| jurybox_files::group(name.as_deref().unwrap_or_default());
+    PyArray1::from_iter(py, names.iter().map(group))
+}
