@@ -37,6 +37,7 @@ COMMANDS = ["rank", "pick", "learn", "merge", "replay", "report", "prevalence"]
 NO_FUNCTION = {
     "completions": "shells only",
     "demo": "to be watched",
+    "export": "the records of a desk, as files",
     "desk": "jb.Client, or a Jury in a program of one's own",
     "help": "help(jb)",
     "man": "help(jb)",

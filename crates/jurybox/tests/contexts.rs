@@ -171,11 +171,11 @@ fn contexts_are_saved_merged_and_reseated() {
     let read = Jury::from_json(&a.to_json()).unwrap();
     assert_eq!(read.to_bytes(), a.to_bytes());
     assert_eq!(read.fit().group_weights(J, 0.0), a.fit().group_weights(J, 0.0));
-    let (mut ab, mut ba) = (a.clone(), b.clone());
-    ab.merge(&b).unwrap();
-    ba.merge(&a).unwrap();
+    let (mut merged, mut reversed) = (a.clone(), b.clone());
+    merged.merge(&b).unwrap();
+    reversed.merge(&a).unwrap();
     let weights = |jury: &Jury| jury.fit().group_weights(J, 1.0).unwrap().1;
-    for (one, other) in weights(&ab).iter().zip(weights(&ba)) {
+    for (one, other) in weights(&merged).iter().zip(weights(&reversed)) {
         assert!((one - other).abs() < 1e-9, "{one} {other}");
     }
     // Without the context, and with it again in another place: labels keep their scores, groups that were forgotten are gone.

@@ -231,11 +231,11 @@ fn reviewers_are_saved_merged_and_refused_like_all_else() {
         assert_eq!(read.to_bytes(), a.to_bytes());
         assert_eq!(standing(&read, 4), standing(&a, 4));
     }
-    let (mut ab, mut ba) = (a.clone(), b.clone());
-    ab.merge(&b).unwrap();
-    ba.merge(&a).unwrap();
+    let (mut merged, mut reversed) = (a.clone(), b.clone());
+    merged.merge(&b).unwrap();
+    reversed.merge(&a).unwrap();
     for reviewer in 0..REVIEWERS {
-        let (one, other) = (standing(&ab, reviewer), standing(&ba, reviewer));
+        let (one, other) = (standing(&merged, reviewer), standing(&reversed, reviewer));
         assert_eq!(one.labels, standing(&a, reviewer).labels + standing(&b, reviewer).labels);
         assert!((one.noise.mean - other.noise.mean).abs() < 1e-9, "{one:?} {other:?}");
         assert!((one.severity.mean - other.severity.mean).abs() < 1e-9);

@@ -4,6 +4,7 @@
 //! places it elsewhere. What does not move is with which entry of the log the alarm was raised, and what it said there.
 
 use crate::Error;
+use crate::clerk::Clerk;
 use crate::learner::Learner;
 use crate::load::{beginning, opened};
 use crate::reads::Model;
@@ -104,7 +105,7 @@ impl Queue {
         let new: Vec<Change> = told.iter().filter(|change| !is_known(change)).cloned().collect();
         let begins = known.model.is_none();
         let (mut raised, mut past) = (Vec::new(), Vec::new());
-        let now = self.read(|clerk| clerk.now())?;
+        let now = self.read(Clerk::now)?;
         if begins || !new.is_empty() {
             let (mut store, queue) =
                 self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
