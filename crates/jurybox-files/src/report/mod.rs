@@ -281,7 +281,7 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
     report.warnings.extend(report.missed.iter().flat_map(Missed::warnings));
     if let Some(column) = table.taken().reviewer().filter(|_| report.reviewers.is_empty()) {
         report.warnings.push(format!(
-            "All verdicts are by one reviewer, by `{column}`: there is nobody to compare with."
+            "No reviewer in `{column}` can be compared with another: that takes rewards that differ, and several verdicts each by two reviewers or more."
         ));
     }
     Ok(report)

@@ -87,8 +87,8 @@ impl Default for Predictions {
 /// let mut text = String::from("score,verdict,p\n");
 /// for i in 0..1000_u32 {
 ///     let harmful = i * 7 % 10 < 3;
-///     let score = f64::from(u8::from(harmful)) + f64::from(i * 37 % 100) / 200.0;
-///     let verdict = if i % 100 < 10 { u8::from(harmful).to_string() } else { String::new() };
+///     let score = f64::from(u8::from(harmful)) + f64::from(i * 379 % 1000) / 2000.0;
+///     let verdict = if i * 713 % 1000 < 100 { u8::from(harmful).to_string() } else { String::new() };
 ///     text += &format!("{score},{verdict},0.1\n");
 /// }
 /// std::fs::write(&path, text)?;

@@ -123,7 +123,7 @@ pub(super) fn of_scores(pulses: &Pulses, evaluators: usize) -> (u64, Vec<Alarm>)
         .collect();
     let times: Vec<(u64, u64)> = rungs.iter().map(|rung| (rung.first, rung.last)).collect();
     let named = |at: usize| (Some(at / READINGS), [Reading::Spread, Reading::Agreement][at % READINGS]);
-    let (since, mut alarms) = told(&series, &times, rounds(pulses), named);
+    let (since, mut alarms) = told(&series, &times, rounds(pulses), true, named);
     name_the_leavers(&mut alarms);
     (since, alarms)
 }
@@ -144,9 +144,10 @@ pub(super) fn told(
     series: &[Series],
     times: &[(u64, u64)],
     looks: f64,
+    passing: bool,
     named: impl Fn(usize) -> (Option<usize>, Reading),
 ) -> (u64, Vec<Alarm>) {
-    let changes = change::search(series, times, looks);
+    let changes = change::search(series, times, looks, passing);
     let since = changes.last().map_or(0, |change| times[change.resume].0);
     let alarms = changes.iter().flat_map(|change| {
         change.seen.iter().map(|seen| {

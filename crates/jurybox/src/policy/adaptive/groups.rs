@@ -115,6 +115,16 @@ impl Groups {
         self.contexts.iter().map(one).sum()
     }
 
+    /// What the groups of an item add to its value, wherever rewards end.
+    pub(super) fn shift(&self, model: &Model, row: &[f64]) -> f64 {
+        if self.is_none() {
+            return 0.0;
+        }
+        let mut x = vec![1.0];
+        x.extend(place(model, row));
+        self.added(&x, row)
+    }
+
     pub(super) fn is_none(&self) -> bool {
         self.contexts.iter().all(|context| context.each.is_empty())
     }

@@ -16,6 +16,9 @@ const LEAST_NOISE: f64 = 0.002;
 /// Loadings below this are none.
 const LEAST_LOADING: f64 = 1e-8;
 
+/// No score of a law with a mean is so many standard deviations away.
+const FAR: f64 = 1e9;
+
 /// Evaluators are copies of one another from the second of these correlations on, and not at all up to the first.
 const UNLIKE: f64 = 0.95;
 const ALIKE: f64 = 0.99;
@@ -250,6 +253,12 @@ impl Landscape {
         };
         let vote = |j: usize| 1.0 / (0..width).map(|k| alike(j, k)).sum::<f64>();
         (0..width).map(|j| if self.scale[j] == 0.0 { 0.0 } else { vote(j) }).collect()
+    }
+
+    /// Whether a score is so far from those seen that sums over labels could hold nothing else.
+    pub(crate) fn is_far(&self, row: &[f64]) -> bool {
+        let scores = row.iter().zip(self.centre.iter().zip(&self.scale));
+        scores.into_iter().any(|(x, (centre, scale))| ((x - centre) * scale).abs() > FAR)
     }
 
     /// A direction scaled to unit variance over the items; all zero if it has none.

@@ -341,9 +341,20 @@ impl Adaptive {
             Curve::Spline => 4,
         };
         let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
-        let labelled = self.labelled(labels_since);
+        // Far from all that was seen (a verdict may come before its item's round is whole) a row says nothing, and its squares would say all.
+        let far = |row: &SampledRow<'_>| landscape.is_far(&row.values[..self.evaluators]);
+        let seen = self.labelled(labels_since).any(|row| far(&row)).then(|| landscape.clone());
+        let near = |row: &SampledRow<'_>| {
+            seen.as_ref().is_none_or(|seen| !seen.is_far(&row.values[..self.evaluators]))
+        };
+        let labelled = self.labelled(labels_since).filter(near);
+        if seen.is_some() {
+            whole.labelled = Joint::new(self.evaluators + 1);
+        }
         let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
         model.spread = Spread::of(&model, labelled.clone());
+        // What a group explains is no severity of who judges it.
+        model.groups = Groups::of(&model, &self.contexts, labelled.clone());
         let mut reviewers = Reviewers::of(&model, labelled.clone());
         let mut corrected = None;
         if reviewers.differ {
@@ -352,6 +363,7 @@ impl Adaptive {
                 // Moments of every label cannot be corrected after the fact: all of the fit rests on the sample.
                 model = Model::fit(model.landscape, rows.rows(), &Joint::new(self.evaluators + 1));
                 model.spread = Spread::of(&model, rows.rows());
+                model.groups = Groups::of(&model, &self.contexts, rows.rows());
                 reviewers = Reviewers::of(&model, labelled.clone());
             }
         }
@@ -377,9 +389,9 @@ impl Adaptive {
                 (Some(_), None) => {}
             }
         }
-        model.groups = match &corrected {
-            Some(rows) => Groups::of(&model, &self.contexts, rows.rows()),
-            None => Groups::of(&model, &self.contexts, labelled),
+        model.groups = match (&on_levels, &corrected) {
+            (Some(rows), _) | (None, Some(rows)) => Groups::of(&model, &self.contexts, rows.rows()),
+            (None, None) => Groups::of(&model, &self.contexts, labelled),
         };
         model
     }

@@ -122,7 +122,10 @@ impl Reviewers {
         if groups.len() < 2 {
             return Reviewers::default();
         }
-        let expected = model.expected(labelled.clone());
+        let mut expected = model.expected(labelled.clone());
+        for (expected, row) in expected.iter_mut().zip(labelled.clone()) {
+            *expected += model.groups.shift(model, &row.values[..model.landscape.width()]);
+        }
         let counts: f64 = labelled.clone().map(|row| row.weight).sum();
         let centre = expected.iter().zip(labelled.clone()).map(|(f, row)| f * row.weight / counts).sum();
         let width = model.landscape.width();
@@ -165,12 +168,15 @@ impl Reviewers {
             Some(slope) => (1.0 + slope, variance(noise) / sums.around_means().0),
             None => (1.0, 1e6),
         });
-        let (mut slopes, slopes_differ) = pooled(&slopes.collect::<Vec<_>>(), &SLOPES);
+        let (mut slopes, mut slopes_differ) = pooled(&slopes.collect::<Vec<_>>(), &SLOPES);
         let middle = median(slopes.iter().map(|slope| slope.mean).zip(verdicts.iter().copied()));
-        // An expectation that is drawn towards the mean is outdone by everyone: only who does so less counts.
+        // An expectation that is drawn towards the mean is outdone by everyone: only who does so less counts. Where most do not follow
+        // it, it is the expectation that is wrong, and tells nobody apart.
         let unit = if middle > LEAST_SLOPE { middle } else { 1.0 };
+        slopes_differ &= middle > LEAST_SLOPE;
         slopes.iter_mut().for_each(|slope| {
-            (slope.mean, slope.variance) = (slope.mean / unit, slope.variance / (unit * unit));
+            let mean = if middle > LEAST_SLOPE { slope.mean / unit } else { 1.0 };
+            (slope.mean, slope.variance) = (mean, slope.variance / (unit * unit));
         });
 
         let severities = groups.values().zip(&noises).zip(&slopes).map(|((sums, noise), slope)| {

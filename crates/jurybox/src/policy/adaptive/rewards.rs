@@ -85,6 +85,8 @@ pub(super) fn roughly(joint: &Joint) -> Option<impl Fn(&[f64]) -> f64> {
 /// The time from which on rewards mean what they do now, 0 if they always did, and the alarms, oldest first. `looks` is the number
 /// of labels that there were.
 pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>) {
+    // What is not known to be a number says nothing.
+    labels.retain(|label| label.value.is_finite());
     if labels.len() < FEW {
         return (0, Vec::new());
     }
@@ -100,7 +102,7 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>
         }
     }
     let (since, mut alarms) =
-        told(&series, &times, looks, |at| (None, [Reading::Reward, Reading::Slope][at]));
+        told(&series, &times, looks, false, |at| (None, [Reading::Reward, Reading::Slope][at]));
     for alarm in &mut alarms {
         for reading in [&mut alarm.before, &mut alarm.after] {
             *reading = match alarm.reading {

@@ -7,6 +7,9 @@ use super::drift::{Alarm, Reading};
 use crate::estimate::ladder::LATEST;
 use serde::{Deserialize, Serialize};
 
+/// A change shows in as many readings of rewards at the most.
+const READINGS: usize = 2;
+
 /// The last change of rewards that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Turn {
@@ -17,8 +20,11 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// None where nothing was found.
-    pub(super) fn of((time, alarms): (u64, Vec<Alarm>)) -> Option<Self> {
+    /// Of what was found, oldest first, the last; none where nothing was.
+    pub(super) fn of((time, mut alarms): (u64, Vec<Alarm>)) -> Option<Self> {
+        let last = alarms.last().map(|alarm| (alarm.since, alarm.until))?;
+        alarms.retain(|alarm| (alarm.since, alarm.until) == last);
+        alarms.drain(..alarms.len().saturating_sub(READINGS));
         (time > 0).then_some(Turn { time, alarms })
     }
 
@@ -51,7 +57,7 @@ impl Turn {
     /// Whether this could have been found.
     pub(super) fn is_sound(&self) -> bool {
         (1..=LATEST).contains(&self.time)
-            && (1..=2).contains(&self.alarms.len())
+            && (1..=READINGS).contains(&self.alarms.len())
             && self.alarms.iter().all(|alarm| {
                 alarm.evaluator.is_none()
                     && matches!(alarm.reading, Reading::Reward | Reading::Slope)
@@ -61,5 +67,29 @@ impl Turn {
                     && alarm.after.is_finite()
                     && (0.0..=1.0).contains(&alarm.confidence)
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_changes_the_last_is_kept() {
+        let alarm = |since, reading| Alarm {
+            evaluator: None,
+            reading,
+            since,
+            until: since + 2,
+            before: 0.0,
+            after: 1.0,
+            confidence: 0.999,
+        };
+        let found =
+            [(40, Reading::Reward), (40, Reading::Slope), (90, Reading::Reward), (90, Reading::Slope)];
+        let turn = Turn::of((91, found.map(|(since, reading)| alarm(since, reading)).into())).unwrap();
+        assert!(turn.is_sound(), "{turn:?}");
+        assert_eq!(turn.alarms(), [alarm(90, Reading::Reward), alarm(90, Reading::Slope)]);
+        assert_eq!(Turn::of((0, Vec::new())), None);
     }
 }

@@ -1,0 +1,101 @@
+//! Worlds in which what is usual does not hold: verdicts on items that were never seen, juries that point the wrong way, reviewers who judge one
+//! group each.
+
+use jurybox::options::Fraction;
+use jurybox::{Evaluator, Evaluators, Example, Jury, Reviewer, Spec};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+fn jury(evaluators: impl IntoIterator<Item = Evaluator>) -> Jury {
+    Jury::new(&Spec::new("adaptive"), Evaluators::new(evaluators).unwrap()).unwrap()
+}
+
+/// Who serves items learns verdicts before a whole round of items was observed: one may be further out than anything seen.
+#[test]
+fn a_verdict_on_an_item_far_from_all_that_was_seen_does_no_harm() {
+    for far in [1e12, 1e40, 1e60, 1e80, 1e100, -1e100] {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut jury = jury(["a", "b"].map(Evaluator::from));
+        let rows: Vec<[f64; 2]> = (0..128).map(|_| [normal(&mut rng), normal(&mut rng)]).collect();
+        for (at, round) in rows.chunks(16).enumerate() {
+            jury.observe(&jury.scores(round.as_flattened()).unwrap(), at as u64).unwrap();
+        }
+        let rewards: Vec<f64> = rows.iter().map(|row| row[0] + 0.3 * normal(&mut rng)).collect();
+        for (i, (row, &reward)) in rows.iter().zip(&rewards).enumerate() {
+            jury.learn(&[Example { scores: row, reward, receipt: None }], (i / 16) as u64).unwrap();
+        }
+        let expected = jury.fit().values(&jury.scores(rows.as_flattened()).unwrap()).unwrap();
+        jury.learn(&[Example { scores: &[far, 5.0], reward: 1.0, receipt: None }], 8).unwrap();
+        let fitted = jury.fit();
+        let values = fitted.values(&jury.scores(rows.as_flattened()).unwrap()).unwrap();
+        for (value, expected) in values.iter().zip(&expected) {
+            assert!((value - expected).abs() < 1e-9, "{far}: {value} {expected}");
+        }
+        assert!(fitted.values(&jury.scores(&[far, 5.0]).unwrap()).unwrap()[0].is_finite());
+        let read = Jury::from_bytes(&jury.to_bytes()).unwrap();
+        assert_eq!(read.fit().values(&read.scores(rows.as_flattened()).unwrap()).unwrap(), values);
+    }
+}
+
+/// Where the jury points the wrong way and one reviewer gives far more, the verdicts of the others still count.
+#[test]
+fn reviewers_who_follow_no_expectation_count_all_the_same() {
+    for seed in 0..8 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut jury = jury(["a", "b", "c"].map(Evaluator::from));
+        let (mut rows, mut rewards, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..100 {
+            let (worth, who) = (normal(&mut rng), rng.random_range(0..3));
+            rows.push([0; 3].map(|_| worth + 0.3 * normal(&mut rng)));
+            rewards.push(-worth + 20.0 * f64::from(u8::from(who == 1)) + 0.3 * normal(&mut rng));
+            names.push(Some(Reviewer::named(["ann", "bob", "cyd"][who])));
+        }
+        jury.observe(&jury.scores(rows.as_flattened()).unwrap(), 0).unwrap();
+        let examples: Vec<Example<'_>> = rows
+            .iter()
+            .zip(&rewards)
+            .map(|(row, &reward)| Example { scores: row, reward, receipt: None })
+            .collect();
+        jury.learn_by(&examples, &names, 0).unwrap();
+        let fitted = jury.fit();
+        let standings = fitted.reviewers(Fraction::try_from(0.95).unwrap());
+        let counted = standings.iter().filter(|standing| standing.weight > 0.5).count();
+        assert!(counted >= 2, "{seed}: {standings:?}");
+        let values = fitted.values(&jury.scores(&[-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]).unwrap()).unwrap();
+        assert!(values[0] > values[1], "{seed}: {values:?}");
+    }
+}
+
+/// Two languages, one of which is worth more, and reviewers who read mostly one of them: what the language explains is not put down to them.
+#[test]
+fn what_a_group_explains_is_no_severity() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let seats = ["a", "b"].map(Evaluator::from).into_iter().chain([Evaluator::context("language")]);
+    let mut jury = jury(seats);
+    let (mut rows, mut rewards, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..600 {
+        let (worth, language) = (normal(&mut rng), f64::from(rng.random_range(0..2_u8)));
+        let own = rng.random_bool(0.8) == (language == 1.0);
+        rows.push([worth + 0.5 * normal(&mut rng), worth + 0.5 * normal(&mut rng), language]);
+        rewards.push(worth + 3.0 * language + 0.3 * normal(&mut rng));
+        names.push(Some(Reviewer::named(if own { "ann" } else { "bob" })));
+    }
+    jury.observe(&jury.scores(rows.as_flattened()).unwrap(), 0).unwrap();
+    let examples: Vec<Example<'_>> = rows
+        .iter()
+        .zip(&rewards)
+        .map(|(row, &reward)| Example { scores: row, reward, receipt: None })
+        .collect();
+    jury.learn_by(&examples, &names, 0).unwrap();
+    let fitted = jury.fit();
+    let values = fitted.values(&jury.scores(&[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]).unwrap()).unwrap();
+    assert!((values[1] - values[0] - 3.0).abs() < 0.3, "{values:?}");
+    for standing in fitted.reviewers(Fraction::try_from(0.95).unwrap()) {
+        assert!(standing.severity.mean.abs() < 0.3, "{standing:?}");
+    }
+}
