@@ -214,6 +214,9 @@ def readable(text: str | None) -> str | None:
 def cell_text(cell: Any) -> str | None:
     if isinstance(cell, str):
         return cell
+    as_py = getattr(cell, "as_py", None)
+    if callable(as_py):  # a scalar of pyarrow
+        return cell_text(as_py())
     if cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell):
         return None
     if isinstance(cell, (bool, np.bool_)):

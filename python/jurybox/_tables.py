@@ -85,6 +85,12 @@ def columns_of(data: Any) -> Mapping[str, Any] | None:
         names = [str(name) for name in data.columns]
         _once_each(names)
         return {name: _PandasColumn(data, at) for at, name in enumerate(names)}
+    if is_of(data, "pyarrow", "RecordBatch"):
+        import pyarrow as pa
+
+        data = pa.Table.from_batches([data])
+    if is_of(data, "polars", "Series") and hasattr(data.dtype, "fields"):
+        data = data.struct.unnest()
     if is_of(data, "pyarrow", "Table"):
         _once_each(data.schema.names)
     import narwhals.stable.v2 as nw

@@ -8,7 +8,7 @@ use crate::names;
 use crate::picks::Picks;
 use crate::{whole, work};
 use jurybox::options::Fraction;
-use jurybox::{Direction, Interval, Links, Reviewer, Scratch};
+use jurybox::{Direction, Interval, Links, Scratch};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -226,7 +226,7 @@ impl Fitted {
     ) -> Result<Bound<'py, PyDict>> {
         let (standings, dict) = (self.fitted.reviewers(fraction(level)?), PyDict::new(py));
         for name in &names {
-            let reviewer = Some(Reviewer::named(name.trim()));
+            let reviewer = jurybox_files::reviewer(name);
             let Some(of) = standings.iter().find(|standing| standing.reviewer == reviewer) else { continue };
             let (about, ends) = (PyDict::new(py), |of: Interval| (of.mean, of.low, of.high));
             about.set_item("labels", of.labels)?;

@@ -82,10 +82,17 @@ pub(crate) fn no_context(name: &str, evaluators: &Evaluators) -> Error {
     refused("context", &format!("`{name}` is no context of this jury: {there}"))
 }
 
+/// The text that something has in a cell of a table; none where it is missing.
+pub(crate) fn text(given: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    if let Ok(text) = given.cast::<PyString>() {
+        return Ok(Some(text.to_string()));
+    }
+    given.py().import("jurybox._cells")?.getattr("cell_text")?.call1((given,))?.extract()
+}
+
 /// The number of a group: by its name, as tables have it.
 pub(crate) fn group(given: &Bound<'_, PyAny>) -> Result<f64> {
-    let texts = given.py().import("jurybox._cells")?.getattr("cell_text")?;
-    let name: Option<String> = texts.call1((given,))?.extract()?;
+    let name = text(given)?;
     Ok(jurybox_files::group(name.as_deref().unwrap_or_default()))
 }
 

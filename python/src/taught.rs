@@ -2,6 +2,7 @@
 
 use crate::arrays::{PIECE, Table};
 use crate::errors::{Result, refused};
+use crate::names;
 use crate::picks::Picks;
 use crate::work::Reins;
 use jurybox::{Error, Evaluators, Example, Jury, Reviewer};
@@ -32,15 +33,14 @@ impl From<jurybox::Learnt> for Learnt {
     }
 }
 
-/// Who judged, one for each of so many items: names, or anything that has a text; none where it is None, an empty text or not a number.
+/// Who judged, one for each of so many items: names, or anything that has a text, by the text that it has in a table; none where it is None, missing,
+/// an empty text or not a number.
 pub(crate) fn reviewers_of(given: Option<&Bound<'_, PyAny>>, items: usize) -> Result<Vec<Option<Reviewer>>> {
     let Some(given) = given else { return Ok(vec![None; items]) };
     let mut reviewers = Vec::with_capacity(items);
     for who in given.try_iter()? {
-        let who = who?;
-        let nobody = who.is_none() || who.extract::<f64>().is_ok_and(f64::is_nan);
-        let name = if nobody { String::new() } else { who.str()?.to_string() };
-        reviewers.push((!name.trim().is_empty()).then(|| Reviewer::named(name.trim())));
+        let name = names::text(&who?)?;
+        reviewers.push(name.and_then(|name| jurybox_files::reviewer(&name)));
     }
     if reviewers.len() == items {
         Ok(reviewers)

@@ -5,8 +5,8 @@ use crate::id;
 use crate::number::{Cell, Notation};
 use crate::numbers::Numbers;
 use crate::tally::Tally;
-use jurybox::Form;
 use jurybox::toolbox::{code_of, hash_number, hash_text};
+use jurybox::{Form, Reviewer};
 use std::path::Path;
 
 /// What a column is for, in a scan.
@@ -122,6 +122,17 @@ impl Ask {
 pub fn group(cell: &str) -> f64 {
     let name = id::of(cell);
     if name.is_empty() { f64::NAN } else { code_of(&name) as f64 }
+}
+
+/// Who goes by the name in a cell, as a column of reviewers has it; nobody where there is none.
+///
+/// ```
+/// assert_eq!(jurybox_files::reviewer(" 7.0 "), jurybox_files::reviewer("7"));
+/// assert!(jurybox_files::reviewer("ann") != jurybox_files::reviewer("bob") && jurybox_files::reviewer(" ").is_none());
+/// ```
+pub fn reviewer(cell: &str) -> Option<Reviewer> {
+    let name = id::of(cell);
+    (!name.is_empty()).then(|| Reviewer::named(&name))
 }
 
 /// Rows as a scan hands them over: scores row after row or column after column, NaN where missing.

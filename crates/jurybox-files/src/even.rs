@@ -4,11 +4,11 @@
 //! pages and record batches end at different rows; chunks end at the same ones whatever the format. So a state learnt from
 //! a table is the same to the last bit as CSV, as Parquet, and in memory.
 
+use crate::ask::reviewer;
 use crate::error::Error;
 use crate::pool::Pool;
 use crate::scan::{Part, Relay};
 use crate::table::{At, Table, Want};
-use crate::teach::reviewer;
 use jurybox::Reviewer;
 
 /// The rows of a chunk: enough to be worth the start, few enough for any width. It depends on nothing else.

@@ -24,6 +24,9 @@ pub(crate) fn alike(id: &str) -> Cow<'_, str> {
         [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', ..] => {
             moment(id.as_bytes()).map_or(Cow::Borrowed(id), Cow::Owned)
         }
+        // A yes and a no, as pandas and R write them.
+        b"True" | b"TRUE" => Cow::Borrowed("true"),
+        b"False" | b"FALSE" => Cow::Borrowed("false"),
         [.., b'.', b'0'] => Cow::Borrowed(whole(id).unwrap_or(id)),
         _ => Cow::Borrowed(id),
     }

@@ -67,7 +67,7 @@ mod warning;
 mod watch;
 mod write;
 
-pub use ask::{Batch, group};
+pub use ask::{Batch, group, reviewer};
 pub use calendar::{date_of, days_from};
 pub use choose::{PickOptions, PickedRow, Picking, choose, was_picked_from};
 pub use content::Content;

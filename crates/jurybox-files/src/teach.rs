@@ -1,5 +1,6 @@
 //! Learning from files: what counts as a round, and in which order rows are shown.
 
+use crate::ask::reviewer;
 use crate::error::Error;
 use crate::judge::scores;
 use crate::table::{Table, Want};
@@ -187,11 +188,6 @@ fn hash_of(key: &str) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()
-}
-
-/// Who goes by a name, if it is one.
-pub(crate) fn reviewer(name: &str) -> Option<Reviewer> {
-    (!name.is_empty()).then(|| Reviewer::named(name))
 }
 
 /// Shows one round; returns how many of its rows have a reward, and what was learnt from them. Reviewers are there for all rows or for

@@ -1,5 +1,6 @@
 //! Verdicts that come back: joined to their picks by id, each learnt once.
 
+use crate::ask::reviewer;
 use crate::choose::check_id;
 use crate::error::Error;
 use crate::id;
@@ -7,7 +8,6 @@ use crate::read_picks::{Picked, read_picks};
 use crate::remembered::{Item, Known};
 use crate::state::State;
 use crate::table::{Table, Want};
-use crate::teach::reviewer;
 use jurybox::{Example, Learnt, Reviewer};
 use std::collections::{BTreeMap, HashMap};
 
