@@ -120,7 +120,7 @@ pub struct PickedRow {
 ///
 /// All rows are one round. What is held in memory of each is its id and three numbers; its scores only where they are few (a million
 /// in all), or where the policy goes by more than the value of each item (`rand`, `exp4p`, `adaptive(draws=...)`). Otherwise the
-/// table is gone over again for them. The items are observed before or after choosing, as the policy asks for; a round that the
+/// table is gone over again for them, and `adaptive` takes no looks at what one evaluator scores highest. The items are observed before or after choosing, as the policy asks for; a round that the
 /// state has observed already is known again by its ids and scores, keeps the time it had, and is not observed a second time, in
 /// whatever order its rows are. Nor are the rows of files that were picked from before, though the jury have other evaluators now,
 /// and the round another name.
@@ -128,7 +128,7 @@ pub struct PickedRow {
 /// A row without an id is refused: no verdict could find it. So is one whose id has been rounded: the verdict on another might.
 pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
     RankOptions { k: options.k, worth: options.worth, ..RankOptions::default() }.check()?;
-    let most = if state.jury.fit().picks_by_values() { HELD } else { usize::MAX };
+    let most = if state.jury.fit().without_looks().picks_by_values() { HELD } else { usize::MAX };
     let Gathered { ids, held, content, files: first_rows } = gather(table, most)?;
     let (content, repeated) = (content.name(), ids.repeated());
     let round = name(table, &ids, held.as_deref(), &content);
@@ -155,7 +155,7 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     let mut rng = ChaCha8Rng::seed_from_u64(draws(&round, options.seed));
     let (chosen, chances, values) = match held {
         Some(held) => by_scores(&fitted, &held, options, &mut rng)?,
-        None => by_values(table, &fitted, options, &mut rng)?,
+        None => by_values(table, &fitted.without_looks(), options, &mut rng)?,
     };
     if !options.only_choose {
         state.jury = after;

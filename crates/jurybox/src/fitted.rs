@@ -150,6 +150,21 @@ impl Fitted {
         self.0.rank.picks_by_values()
     }
 
+    /// The same, without the looks that `adaptive` takes now and then at what one evaluator scores highest and nobody has met: for rounds
+    /// whose scores are too many to be held.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let fitted = Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// assert!(fitted.without_looks().picks_by_values());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    #[must_use]
+    pub fn without_looks(&self) -> Self {
+        let Inner { spec, evaluators, link, rank } = &*self.0;
+        Fitted::new(spec.clone(), evaluators.clone(), *link, rank.without_looks())
+    }
+
     /// The picks of [`choose`](Self::choose), by the [`values`](Self::values) of the items. A policy that goes by more than these is
     /// refused.
     ///

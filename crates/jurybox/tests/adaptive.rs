@@ -240,6 +240,36 @@ fn severe_harm_is_not_cut_to_the_size_of_mild_harm() {
     assert!(found > 0.9 * told, "{found} of {told}");
 }
 
+/// Rounds of 120 items: mild harm, worth about 1, is frequent and seen by four; severe harm, worth about 100, is rare, looks harmless to
+/// these, and is seen by two.
+fn severe(seed: u64, count: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut item = || {
+        let chance = normal(&mut rng);
+        let (mild, severe) = ((0.986..2.257).contains(&chance), chance >= 2.257); // 15% and 1.2%
+        let size = if severe { 100.0 } else { f64::from(mild) };
+        let reward = size * (0.2 * normal(&mut rng)).exp() + 0.05 * normal(&mut rng);
+        let score = |j: usize| if j < 4 { 1.5 * f64::from(mild) } else { 2.5 * f64::from(severe) };
+        (reward, (0..6).map(|j| score(j) + normal(&mut rng)).collect::<Vec<f64>>())
+    };
+    let round = |_| {
+        let (rewards, rows): (Vec<f64>, Vec<Vec<f64>>) = (0..120).map(|_| item()).unzip();
+        (rewards, rows.concat())
+    };
+    (0..count).map(round).collect()
+}
+
+#[test]
+fn severe_harm_that_the_others_pass_over_is_met() {
+    // Whoever picks by what mild harm teaches has about 1 a pick, and never learns of anything else.
+    for seed in 0..6 {
+        let data = severe(seed, 240);
+        let told = picked_by(&data, |row| row[4] + row[5]);
+        let found = play(&mut seated("adaptive", 6), &data);
+        assert!(found > 0.9 * told, "{seed}: {found} of {told}");
+    }
+}
+
 #[test]
 fn noise_that_grows_with_the_reward_is_a_curve_to_it() {
     // Evaluators scatter more over good items, so that extreme scores of either sign speak for them: no straight line.

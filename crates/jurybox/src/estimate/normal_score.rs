@@ -54,6 +54,11 @@ impl NormalScore {
         (&self.at, &self.score)
     }
 
+    /// The least number seen whose normal score is at least this, to the nearest knot above; none where none is so high.
+    pub(crate) fn first_at(&self, score: f64) -> Option<f64> {
+        self.at.get(self.score.partition_point(|known| *known < score)).copied()
+    }
+
     /// The normal score of a number; 0 where nothing was seen.
     pub(crate) fn at(&self, x: f64) -> f64 {
         let above = with_halvings!(self.grid.halvings(), N => self.grid.piece::<N>(x));

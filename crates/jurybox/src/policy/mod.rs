@@ -190,6 +190,11 @@ pub(crate) trait Rank: Clone + Send + Sync {
         true
     }
 
+    /// The same, going by values alone where it would look at more of the scores now and then.
+    fn without_looks(&self) -> Self {
+        self.clone()
+    }
+
     /// Picks, into `scratch.picks`: the top K by `values`, with exploration.
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
         self.values(scores, scratch);

@@ -46,6 +46,13 @@ macro_rules! table {
             };
         }
 
+        impl AnyRank {
+            /// The same, going by values alone where it would look at more of the scores now and then.
+            pub(crate) fn without_looks(&self) -> Self {
+                match self { $(AnyRank::$variant(rank) => AnyRank::$variant(rank.without_looks()),)* }
+            }
+        }
+
         impl AnyPolicy {
             /// Seats the policy that a spec names.
             pub(crate) fn seat(spec: &Spec, evaluators: usize) -> Result<Self, Error> {

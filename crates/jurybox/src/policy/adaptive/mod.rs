@@ -24,7 +24,8 @@
 //! constant ones, rewards of any sign and scale are ordinary. It sees interactions between evaluators only in levels. Noise is
 //! taken as normal: under very heavy tails of
 //! the reward single labels count for too much. Like every greedy learner it can, on few labels, settle on a second-best
-//! weighting that its own picks do not contradict; `draws` or `audit` pay to find out.
+//! weighting that its own picks do not contradict; `draws` or `audit` pay to find out. What one evaluator scores highest and nobody has
+//! met is looked at now and then ([`looks`]).
 //!
 //! **Merges** exactly: moments add, and the samples of rows, chosen by a hash, are the same however the rows were split.
 //! Beyond `sample` labelled rows, curves rest on the sample, straight lines on every label. What was seen is filed by its time, the
@@ -48,6 +49,7 @@ mod groups;
 mod landscape;
 mod least_squares;
 mod levels;
+mod looks;
 mod model;
 mod near;
 mod options;
@@ -66,6 +68,7 @@ pub use self::doubts::Doubt;
 pub use self::drift::{Alarm, Reading};
 use self::groups::Groups;
 use self::landscape::Landscape;
+use self::looks::Looks;
 use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
@@ -297,7 +300,8 @@ impl Policy for Adaptive {
             (alarm.since, alarm.until) = (alarm.since.saturating_mul(tick), alarm.until.saturating_mul(tick));
         }
         let doubts = doubts::of(&model, self.labelled(labels_since));
-        into.set(model, alarms, doubts);
+        let looks = Looks::of(&model.landscape, self.labelled(labels_since), model.labels);
+        into.set(model, alarms, doubts, looks);
     }
 }
 

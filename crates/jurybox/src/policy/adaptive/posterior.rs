@@ -2,6 +2,7 @@
 
 use super::doubts::Doubt;
 use super::drift::Alarm;
+use super::looks::Looks;
 use super::model::Model;
 use super::uncertainty::Uncertainty;
 use crate::contributions::Contributions;
@@ -20,6 +21,7 @@ pub(crate) struct Posterior {
     model: Option<Box<Model>>,
     alarms: Vec<Alarm>,
     doubts: Vec<Doubt>,
+    looks: Looks,
     weights: Vec<f64>,
     /// Worked out when first asked for, from the model alone.
     uncertainty: OnceLock<Uncertainty>,
@@ -33,17 +35,19 @@ impl Posterior {
             model: None,
             alarms: Vec::new(),
             doubts: Vec::new(),
+            looks: Looks::default(),
             weights: Vec::new(),
             uncertainty: OnceLock::new(),
         }
     }
 
-    pub(super) fn set(&mut self, model: Model, alarms: Vec<Alarm>, doubts: Vec<Doubt>) {
+    pub(super) fn set(&mut self, model: Model, alarms: Vec<Alarm>, doubts: Vec<Doubt>, looks: Looks) {
         self.weights.clear();
         let width = model.landscape.width();
         self.weights.extend((0..width).map(|j| model.landscape.scale[j] * model.slope(j)));
         self.alarms = alarms;
         self.doubts = doubts;
+        self.looks = looks;
         self.uncertainty = OnceLock::new();
         self.model = Some(Box::new(model));
     }
@@ -56,7 +60,54 @@ impl Posterior {
     fn uncertainty(&self, model: &Model) -> &Uncertainty {
         self.uncertainty.get_or_init(|| Uncertainty::of(model))
     }
+
+    /// Picks by `scratch.values`; by chance one of the items to look at goes before all others, and is then named last, as explored.
+    fn choose_and_look<R: Rng + ?Sized>(
+        &self,
+        items: &[usize],
+        k: usize,
+        rng: &mut R,
+        scratch: &mut Scratch,
+    ) {
+        self.inclusion_with_looks(items, k, scratch);
+        let looked_at = (rng.random::<f64>() < self.looks.chance(items.len(), k))
+            .then(|| items[rng.random_range(0..items.len())]);
+        let value = looked_at.map(|item| std::mem::replace(&mut scratch.values[item], FIRST));
+        explore::choose(self.exploration, k, rng, scratch);
+        if let Some((item, value)) = looked_at.zip(value) {
+            scratch.values[item] = value;
+            if let Some(at) = scratch.picks.iter().position(|pick| pick.item == item) {
+                scratch.picks[at].receipt.explored = true;
+                scratch.picks[at..].rotate_left(1);
+            }
+        }
+        for pick in &mut scratch.picks {
+            pick.receipt.inclusion_probability = scratch.probabilities[pick.item];
+        }
+    }
+
+    /// The probabilities of items with `scratch.values`, where by chance one of some items goes before all others.
+    fn inclusion_with_looks(&self, items: &[usize], k: usize, scratch: &mut Scratch) {
+        explore::inclusion(self.exploration, k, scratch);
+        if items.is_empty() {
+            return;
+        }
+        let looking = self.looks.chance(items.len(), k);
+        let mut total: Vec<f64> = scratch.probabilities.iter().map(|p| (1.0 - looking) * p).collect();
+        for &item in items {
+            let value = std::mem::replace(&mut scratch.values[item], FIRST);
+            explore::inclusion(self.exploration, k, scratch);
+            scratch.values[item] = value;
+            for (sum, p) in total.iter_mut().zip(&scratch.probabilities) {
+                *sum = (*sum + looking / items.len() as f64 * p).min(1.0); // parts of 1 may round to more
+            }
+        }
+        scratch.probabilities = total;
+    }
 }
+
+/// Before all values that there are.
+const FIRST: f64 = f64::INFINITY;
 
 impl Rank for Posterior {
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
@@ -82,13 +133,21 @@ impl Rank for Posterior {
     }
 
     fn picks_by_values(&self) -> bool {
-        self.drawn().is_none()
+        self.drawn().is_none() && self.looks.is_none()
+    }
+
+    fn without_looks(&self) -> Self {
+        Posterior { looks: Looks::default(), ..self.clone() }
     }
 
     /// One of the draws, each as likely, then the best by it and the audit slots.
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
         let Some(model) = self.drawn() else {
             self.values(scores, scratch);
+            let items = self.looks.items(scores);
+            if !items.is_empty() {
+                return self.choose_and_look(&items, k, rng, scratch);
+            }
             return explore::choose(self.exploration, k, rng, scratch);
         };
         self.inclusion(scores, k, scratch);
@@ -106,7 +165,7 @@ impl Rank for Posterior {
     fn inclusion(&self, scores: &Scores<'_>, k: usize, scratch: &mut Scratch) {
         let Some(model) = self.drawn() else {
             self.values(scores, scratch);
-            return explore::inclusion(self.exploration, k, scratch);
+            return self.inclusion_with_looks(&self.looks.items(scores), k, scratch);
         };
         let mut total = vec![0.0; scores.items()];
         for member in 0..model.members() {
