@@ -43,14 +43,14 @@ impl Looks {
     /// By labelled rows: scores, then the reward.
     pub(super) fn of<'a>(
         landscape: &Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+        labelled: &(impl Iterator<Item = SampledRow<'a>> + Clone),
         labels: f64,
     ) -> Self {
         if labels < FIRST {
             return Looks::default();
         }
         let due = 1.0 + (labels / FIRST).log(FOURFOLD).floor();
-        let far_out = tails::range(landscape, &labelled).map_or(f64::INFINITY, |(_, high)| high);
+        let far_out = tails::range(landscape, labelled).map_or(f64::INFINITY, |(_, high)| high);
         let width = landscape.width();
         let mut unmet: Vec<(f64, usize, f64)> = (0..width)
             .filter_map(|j| {

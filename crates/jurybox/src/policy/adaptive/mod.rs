@@ -300,7 +300,7 @@ impl Policy for Adaptive {
             (alarm.since, alarm.until) = (alarm.since.saturating_mul(tick), alarm.until.saturating_mul(tick));
         }
         let doubts = doubts::of(&model, self.labelled(labels_since));
-        let looks = Looks::of(&model.landscape, self.labelled(labels_since), model.labels);
+        let looks = Looks::of(&model.landscape, &self.labelled(labels_since), model.labels);
         into.set(model, alarms, doubts, looks);
     }
 }
