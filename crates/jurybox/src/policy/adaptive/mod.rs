@@ -56,6 +56,7 @@ mod posterior;
 mod regression;
 mod reviewers;
 mod rewards;
+mod settled;
 mod spread;
 mod state;
 mod tails;
@@ -63,6 +64,7 @@ mod turn;
 mod uncertainty;
 
 pub use self::doubts::Doubt;
+use self::drift::Changed;
 pub use self::drift::{Alarm, Reading};
 use self::groups::Groups;
 use self::landscape::Landscape;
@@ -71,6 +73,7 @@ use self::options::{Curve, OPTIONS, Options};
 use self::posterior::Posterior;
 use self::reviewers::{Corrected, Reviewers};
 use self::rewards::Label;
+use self::settled::Settled;
 use self::spread::Spread;
 use self::state::{Block, State};
 use self::turn::Turn;
@@ -148,6 +151,7 @@ impl Policy for Adaptive {
                 pulses: Ladder::new(true),
                 traces: Ladder::new(true),
                 turn: None,
+                settled: Settled::default(),
                 unlabelled: Sample::new(evaluators, (sample / 2).max(2)),
                 labelled: Sample::new(evaluators + 1, sample),
             },
@@ -193,9 +197,9 @@ impl Policy for Adaptive {
             return false;
         }
         let turned = |of: &Self| Turn::time(of.state.turn.as_ref());
-        let changed = drift::of_scores(&self.state.pulses, self.evaluators).0;
+        let changed = self.changes_of_scores().last().map_or(self.state.settled.since(), |last| last.since);
         let since = changed.max(turned(self));
-        let after = |of: &Self| drift::rounds_since(&of.state.pulses, since);
+        let after = |of: &Self| drift::rounds_between(&of.state.pulses, since, u64::MAX);
         turned(self) > turned(then) || since > 0 && after(self) > GROWN * after(then)
     }
 
@@ -206,8 +210,11 @@ impl Policy for Adaptive {
         self.state.ladder.at(time, &self.empty.block).scores.observe(scores);
         self.state.pulses.at(time, &self.empty.pulse).observe(scores);
         self.state.unlabelled.offer_all(scores.values(), self.filed(time));
-        if drift::rounds(&self.state.pulses) % LOOK_AT_REWARDS == 0.0 {
-            let found = Turn::of(self.glance_at_rewards());
+        if drift::rounds(&self.state.pulses) % LOOK_TO_KEEP == 0.0 {
+            let found = self.changes_of_scores();
+            self.state.settled.keep(&found, &self.state.pulses);
+            let changed = found.last().map_or(self.state.settled.since(), |last| last.since);
+            let found = Turn::of(self.glance_at_rewards(changed));
             self.state.turn = Turn::later(self.state.turn.take(), found);
         }
         true
@@ -280,14 +287,15 @@ impl Policy for Adaptive {
 
     /// Fits what the present still resembles.
     fn fit(&self, into: &mut Posterior) {
-        let (changed, mut alarms) = drift::of_scores(&self.state.pulses, self.evaluators);
+        let (changed, mut alarms) = self.state.settled.with(&self.changes_of_scores());
         let turned = Turn::time(self.state.turn.as_ref());
         alarms.extend(self.state.turn.iter().flat_map(Turn::alarms).cloned());
         let (since, mut labels_since) =
             if self.options.forget { (changed, changed.max(turned)) } else { (0, 0) };
         let mut model = self.model(since, labels_since);
-        let (found, of_rewards) = self.watch_rewards(&model, changed.max(turned));
-        alarms.extend(of_rewards);
+        let of_rewards = self.watch_rewards(&model, changed.max(turned));
+        let found = of_rewards.last().map_or(0, |last| last.since);
+        alarms.extend(of_rewards.into_iter().flat_map(|change| change.alarms));
         if self.options.forget && found > labels_since {
             labels_since = found;
             model = self.model(since, labels_since);
@@ -301,9 +309,9 @@ impl Policy for Adaptive {
     }
 }
 
-/// Rounds between two looks for news, and for news of rewards.
+/// Rounds between two looks for news, and for what is kept.
 const LOOK: f64 = 8.0;
-const LOOK_AT_REWARDS: f64 = 16.0;
+const LOOK_TO_KEEP: f64 = 16.0;
 /// What came after a change is fitted again when it has grown by a tenth: how much came before does not count.
 const GROWN: f64 = 1.1;
 
@@ -409,8 +417,13 @@ impl Adaptive {
         Scores::trusted(buffer, self.evaluators, complete)
     }
 
+    /// What changed after what is settled.
+    fn changes_of_scores(&self) -> Vec<Changed> {
+        drift::of_scores(&self.state.pulses, self.evaluators, self.state.settled.since())
+    }
+
     /// Whether rewards mean what they meant, by a model of what was seen from a time on.
-    fn watch_rewards(&self, model: &Model, since: u64) -> (u64, Vec<Alarm>) {
+    fn watch_rewards(&self, model: &Model, since: u64) -> Vec<Changed> {
         let rows = self.traced(since);
         let table: Vec<f64> = rows.iter().flat_map(|row| &row.values[..self.evaluators]).copied().collect();
         let complete = !table.iter().any(|x| x.is_nan());
@@ -420,14 +433,13 @@ impl Adaptive {
         rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + model.labels)
     }
 
-    /// The same as far as can be told without a fit, after the last change that is known.
-    fn glance_at_rewards(&self) -> (u64, Vec<Alarm>) {
-        let since = drift::of_scores(&self.state.pulses, self.evaluators).0;
-        let since = since.max(Turn::time(self.state.turn.as_ref()));
+    /// The same as far as can be told without a fit, after the last change that is known, which may be one of scores.
+    fn glance_at_rewards(&self, changed: u64) -> Vec<Changed> {
+        let since = changed.max(Turn::time(self.state.turn.as_ref()));
         let mut joint = Joint::new(self.evaluators + 1);
         let rungs = self.state.ladder.rungs().iter().filter(|rung| rung.first >= self.filed(since));
         rungs.for_each(|rung| joint.merge(&rung.value.labelled));
-        let Some(value) = rewards::roughly(&joint) else { return (0, Vec::new()) };
+        let Some(value) = rewards::roughly(&joint) else { return Vec::new() };
         let rows = self.traced(since);
         let labels = rows.iter().map(|row| Label::of(row, value(&row.values[..self.evaluators])));
         rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + joint.weight())

@@ -8,7 +8,7 @@
 //! The labels are those of [`Traces`]: a few of every span of time, drawn by a hash, with the time they are of.
 
 use super::change::Series;
-use super::drift::{Alarm, Reading, told};
+use super::drift::{Changed, Reading, told};
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::Readings;
 use crate::estimate::{Joint, Sample, SampledRow};
@@ -82,15 +82,14 @@ pub(super) fn roughly(joint: &Joint) -> Option<impl Fn(&[f64]) -> f64> {
     })
 }
 
-/// The time from which on rewards mean what they do now, 0 if they always did, and the alarms, oldest first. `looks` is the number
-/// of labels that there were.
-pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>) {
+/// The changes of what rewards mean, oldest first. `looks` is the number of labels that there were.
+pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> Vec<Changed> {
     // What is not known to be a number says nothing.
     labels.retain(|label| label.value.is_finite());
     if labels.len() < FEW {
-        return (0, Vec::new());
+        return Vec::new();
     }
-    let Some(left) = LeftOver::of(&mut labels) else { return (0, Vec::new()) };
+    let Some(left) = LeftOver::of(&mut labels) else { return Vec::new() };
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by_key(|&at| labels[at].clock);
     let mut times = Vec::new();
@@ -101,9 +100,8 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>
             series.cells.push(summed(cell.iter().map(|&at| (labels[at].count, readings[at]))));
         }
     }
-    let (since, mut alarms) =
-        told(&series, &times, looks, false, |at| (None, [Reading::Reward, Reading::Slope][at]));
-    for alarm in &mut alarms {
+    let mut changes = told(&series, &times, looks, false, |at| (None, [Reading::Reward, Reading::Slope][at]));
+    for alarm in changes.iter_mut().flat_map(|change| &mut change.alarms) {
         for reading in [&mut alarm.before, &mut alarm.after] {
             *reading = match alarm.reading {
                 Reading::Slope => 1.0 + *reading * left.units[1],
@@ -111,7 +109,7 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>
             };
         }
     }
-    (since, alarms)
+    changes
 }
 
 /// Cuts labels in the order of time into cells of about as many, those of one time together: who judged a round may judge all of it alike.
