@@ -51,6 +51,7 @@ mod levels;
 mod model;
 mod near;
 mod options;
+mod own;
 mod phases;
 mod posterior;
 mod regression;
@@ -70,6 +71,7 @@ use self::groups::Groups;
 use self::landscape::Landscape;
 use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
+use self::own::Own;
 use self::posterior::Posterior;
 use self::reviewers::{Corrected, Reviewers};
 use self::rewards::Label;
@@ -234,14 +236,15 @@ impl Policy for Adaptive {
         self.row.extend_from_slice(example.scores);
         self.row.push(example.reward);
         let filed = self.filed(time);
-        match reviewer {
-            Some(reviewer) => self.state.labelled.offer_tagged(&mut self.row, reviewer.code(), filed),
+        let code = reviewer.map(Reviewer::code);
+        match code {
+            Some(code) => self.state.labelled.offer_tagged(&mut self.row, code, filed),
             None => self.state.labelled.offer(&self.row, filed),
         }
+        self.state.traces.at(time, &self.empty.rows).offer_of_its_time(&mut self.row, code, time);
         // A row of no group has a gap too: the fit reads it from the sample, and must not meet it twice.
         let complete = self.row.iter().all(|x| !x.is_nan());
         self.contexts.iter().for_each(|&column| self.row[column] = 0.0);
-        self.state.traces.at(time, &self.empty.rows).offer_of_its_time(&self.row, time);
         let block = self.state.ladder.at(time, &self.empty.block);
         if complete {
             block.labelled.add(&self.row, 1.0);
@@ -270,7 +273,11 @@ impl Policy for Adaptive {
         }
         self.state.labelled.offer_all(&rows, self.filed(time));
         let traces = self.state.traces.at(time, &self.empty.rows);
-        rows.chunks_exact(width).for_each(|row| traces.offer_of_its_time(row, time));
+        for row in rows.chunks_exact(width) {
+            self.row.clear();
+            self.row.extend_from_slice(row);
+            traces.offer_of_its_time(&mut self.row, None, time);
+        }
         let block = self.state.ladder.at(time, &self.empty.block);
         for row in rows.chunks_exact(width).filter(|row| row.iter().all(|x| !x.is_nan())) {
             block.labelled.add(row, 1.0);
@@ -427,10 +434,11 @@ impl Adaptive {
         let rows = self.traced(since);
         let table: Vec<f64> = rows.iter().flat_map(|row| &row.values[..self.evaluators]).copied().collect();
         let complete = !table.iter().any(|x| x.is_nan());
-        let mut values = Vec::new();
-        model.shared_values(&Scores::trusted(&table, self.evaluators, complete), &mut values);
-        let labels = rows.iter().zip(values).map(|(row, value)| Label::of(row, value));
-        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + model.labels)
+        let (mut buffer, mut values) = (Vec::new(), Vec::new());
+        let scores = Scores::trusted(&table, self.evaluators, complete);
+        model.shared_values(&self.without_groups(&scores, &mut buffer), &mut values);
+        let looks = drift::rounds(&self.state.pulses) + model.labels;
+        rewards::of_rewards(Label::all(&rows, values), &self.own(&rows), looks)
     }
 
     /// The same as far as can be told without a fit, after the last change that is known, which may be one of scores.
@@ -441,8 +449,17 @@ impl Adaptive {
         rungs.for_each(|rung| joint.merge(&rung.value.labelled));
         let Some(value) = rewards::roughly(&joint) else { return Vec::new() };
         let rows = self.traced(since);
-        let labels = rows.iter().map(|row| Label::of(row, value(&row.values[..self.evaluators])));
-        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + joint.weight())
+        let labels = Label::all(&rows, rows.iter().map(|row| value(&row.values[..self.evaluators])));
+        let looks = drift::rounds(&self.state.pulses) + joint.weight();
+        rewards::of_rewards(labels, &self.own(&rows), looks)
+    }
+
+    /// Whose rows these are: of which group by each context, and of which reviewer.
+    fn own(&self, rows: &[SampledRow<'_>]) -> Own {
+        let by_context =
+            self.contexts.iter().map(|&column| rows.iter().map(|row| row.values[column].to_bits()).collect());
+        let by_reviewer = rows.iter().map(|row| row.tag.unwrap_or(u64::MAX)).collect();
+        Own::new(by_context.chain([by_reviewer]))
     }
 
     /// Labelled rows of each span of time, from a time on.
