@@ -213,13 +213,17 @@ impl Policy for Adaptive {
         self.state.pulses.at(time, &self.empty.pulse).observe(scores);
         self.state.unlabelled.offer_all(scores.values(), self.filed(time));
         if drift::rounds(&self.state.pulses) % LOOK_TO_KEEP == 0.0 {
-            let found = self.changes_of_scores();
-            self.state.settled.keep(&found, &self.state.pulses);
-            let changed = found.last().map_or(self.state.settled.since(), |last| last.since);
-            let found = Turn::of(self.glance_at_rewards(changed));
-            self.state.turn = Turn::later(self.state.turn.take(), found);
+            self.settle();
         }
         true
+    }
+
+    fn settle(&mut self) {
+        let found = self.changes_of_scores();
+        self.state.settled.keep(&found, &self.state.pulses);
+        let changed = found.last().map_or(self.state.settled.since(), |last| last.since);
+        let found = Turn::of(self.glance_at_rewards(changed));
+        self.state.turn = Turn::later(self.state.turn.take(), found);
     }
 
     fn learns_from_scores(&self) -> bool {
