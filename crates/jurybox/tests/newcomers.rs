@@ -27,7 +27,9 @@ fn cries(newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut told = Vec::new();
     for at in 0..ROUNDS {
-        let of = |new: bool, rng: &mut ChaCha8Rng| u64::from(new && at >= COMES && rng.next_u64() % 2 == 0);
+        let of = |new: bool, rng: &mut ChaCha8Rng| {
+            u64::from(new && at >= COMES && rng.next_u64().is_multiple_of(2))
+        };
         let (mut table, mut rewards) = (Vec::new(), Vec::new());
         let reviewers: Vec<u64> = (0..ITEMS).map(|_| of(newcomer[1], &mut rng)).collect();
         for reviewer in &reviewers {

@@ -124,7 +124,7 @@ fn what_is_settled_is_part_of_the_state() {
         assert_eq!(read.fit().alarms(), told);
     }
     let interrupted = |jury: Jury, at: u64| {
-        if at % 37 == 0 { Jury::from_bytes(&jury.to_bytes()).unwrap() } else { jury }
+        if at.is_multiple_of(37) { Jury::from_bytes(&jury.to_bytes()).unwrap() } else { jury }
     };
     assert_eq!(play_from(interrupted, 200, 60, 4, 2).0.to_bytes(), jury.to_bytes());
     let state: serde_json::Value = serde_json::from_str(&jury.to_json()).unwrap();
