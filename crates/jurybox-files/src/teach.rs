@@ -136,12 +136,14 @@ impl ByFiles {
         if file != self.file {
             self.file = file;
             self.jury.merge(&std::mem::replace(&mut self.of_file, self.blank.clone()))?;
+            self.jury.settle();
         }
         Ok(self.of_file.merge_same_round(learnt)?)
     }
 
     pub(crate) fn finish(mut self) -> Result<Jury, Error> {
         self.jury.merge(&self.of_file)?;
+        self.jury.settle();
         Ok(self.jury)
     }
 }

@@ -46,6 +46,23 @@ pub(crate) fn check_k(k: usize, items: usize) -> Result<(), Error> {
     if k == 0 || k > items { Err(Error::K { k, items }) } else { Ok(()) }
 }
 
-pub(crate) fn check_time(at: u64) -> Result<(), Error> {
-    if at <= LATEST { Ok(()) } else { Err(Error::Time { at }) }
+pub(crate) fn check_time(at: u64, latest: Option<u64>) -> Result<(), Error> {
+    if at > LATEST {
+        return Err(Error::Time { at });
+    }
+    match latest {
+        Some(latest) if is_of_another_unit(at, latest) => Err(Error::Unit { at, latest }),
+        _ => Ok(()),
+    }
+}
+
+/// From here on times are dates in seconds or less (it was so in 1973), and not numbers of rounds.
+const DATES: u64 = 100_000_000;
+/// A date is never so many times another of its unit.
+const APART: u64 = 100;
+
+/// Whether a time is so far behind one that was seen that they cannot be in one unit. After it, all that there is would be old, and nothing could be seen to
+/// change.
+pub(crate) fn is_of_another_unit(at: u64, latest: u64) -> bool {
+    latest >= DATES && at / APART > latest
 }

@@ -83,6 +83,17 @@ pub enum Error {
         /// How many examples there are.
         expected: usize,
     },
+    /// A time so far behind the others that it is in another unit.
+    #[error(
+        "time {at} is more than a hundred times {latest}, the latest so far: these are not in one unit (milliseconds among \
+         seconds?)"
+    )]
+    Unit {
+        /// The time itself.
+        at: u64,
+        /// The latest before it.
+        latest: u64,
+    },
     /// A time so late that no sum could be made with it.
     #[error("time {at} is later than 2^62, the latest there is")]
     Time {
@@ -131,7 +142,7 @@ impl Error {
             Error::Reward { .. } => "reward",
             Error::Receipt { .. } => "receipt",
             Error::Reviewers { .. } => "reviewers",
-            Error::Time { .. } => "time",
+            Error::Time { .. } | Error::Unit { .. } => "time",
             Error::Evaluators(_) => "evaluators",
             Error::Policy { .. } => "policy",
             Error::Merge(_) => "merge",

@@ -1,6 +1,6 @@
 //! The jury: a policy seated with named evaluators. It learns, and gives fits that rank.
 
-use crate::border::{check_k, check_time, check_width};
+use crate::border::{check_k, check_time, check_width, is_of_another_unit};
 use crate::error::Error;
 use crate::evaluators::Evaluators;
 use crate::fitted::{self, Fitted};
@@ -118,7 +118,7 @@ impl Jury {
     /// ```
     pub fn observe(&mut self, scores: &Scores<'_>, at: u64) -> Result<(), Error> {
         check_width(scores, &self.evaluators)?;
-        check_time(at)?;
+        check_time(at, self.seen.latest)?;
         let items = scores.items() as u64;
         self.schedule.before_change(&self.policy, &self.seen, &self.seen.and(items, 0));
         let link = self.policy.link();
@@ -210,7 +210,7 @@ impl Jury {
         for (place, example) in examples.iter().enumerate() {
             self.check_example(place, example)?;
         }
-        check_time(at)?;
+        check_time(at, self.seen.latest)?;
         if examples.is_empty() {
             return Ok(Learnt::default());
         }
@@ -334,7 +334,7 @@ impl Jury {
     ) -> Result<(), Error> {
         check_width(pool, &self.evaluators)?;
         check_width(new, &self.evaluators)?;
-        check_time(at)?;
+        check_time(at, self.seen.latest)?;
         check_k(k, pool.items())?;
         if self.policy.observes_first() {
             self.observe(new, at)?;
@@ -387,6 +387,13 @@ impl Jury {
         if !self.seen.can_add(other.seen) {
             return Err(Error::Merge("together they count beyond 2^53, the most that is counted".into()));
         }
+        if let (Some(mine), Some(theirs)) = (self.seen.latest, other.seen.latest)
+            && (is_of_another_unit(mine, theirs) || is_of_another_unit(theirs, mine))
+        {
+            return Err(Error::Merge(format!(
+                "the latest time of one is {mine}, that of the other {theirs}: these are not in one unit"
+            )));
+        }
         if self.spec != other.spec || !self.policy.merge(&other.policy) {
             return Err(Error::Merge(format!(
                 "one was learnt by `{}`, the other by `{}`",
@@ -415,6 +422,26 @@ impl Jury {
         self.merge(other)?;
         self.seen.rounds -= u64::from(both);
         Ok(())
+    }
+
+    /// Keeps what has changed, so that it is known when it can no longer be seen: a jury that observes round after round does so of itself, one that is
+    /// merged from parts must be told to, after each that adds another time. What is kept depends on when.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let mut days = Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?;
+    /// for day in 0..3 {
+    ///     let mut one = Jury::new(days.spec(), days.evaluators().clone())?;
+    ///     one.observe(&one.scores(&[0.2, 0.4, 0.1, 0.9])?, day)?;
+    ///     days.merge(&one)?;
+    ///     days.settle();
+    /// }
+    /// assert!(days.fit().alarms().is_empty());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn settle(&mut self) {
+        self.policy.settle();
+        self.schedule = Schedule::Due;
     }
 
     /// Seats other evaluators in place of these: what was learnt stays with the names, newcomers begin with nothing, those

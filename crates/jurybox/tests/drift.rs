@@ -2,7 +2,7 @@
 
 mod support;
 
-use jurybox::{Alarm, Example, Jury, Reading};
+use jurybox::{Alarm, Error, Example, Jury, Reading};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -282,4 +282,55 @@ fn severer_reviewers_are_seen_and_picks_that_get_better_are_not() {
         }
     }
     assert!(jury.fit().alarms().is_empty(), "{:?}", jury.fit().alarms());
+}
+
+/// Files are learnt apart and merged: what changed is kept for good all the same.
+#[test]
+fn who_merges_files_keeps_what_changed() {
+    let data = redefined(rounds(40, 13, |_, j| 0.3 + 0.2 * j as f64), 20, |r| -r);
+    let mut jury = seated("adaptive");
+    for ((rewards, table), at) in data.iter().zip(0..) {
+        let mut file = seated("adaptive");
+        file.observe(&file.scores(table).unwrap(), at).unwrap();
+        let rows = table.chunks_exact(J).zip(rewards);
+        let examples: Vec<Example<'_>> =
+            rows.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
+        file.learn(&examples, at).unwrap();
+        jury.merge(&file).unwrap();
+        jury.settle();
+    }
+    let state: serde_json::Value = serde_json::from_str(&jury.to_json()).unwrap();
+    assert_eq!(state["state"]["turn"]["time"], 20, "{}", state["state"]["turn"]);
+    let alarms = jury.fit().alarms().to_vec();
+    assert!(!alarms.is_empty() && alarms.iter().all(|a| (a.since..=a.until).contains(&20)), "{alarms:?}");
+}
+
+/// One time in milliseconds among seconds would make all others old, and hide whatever changes after it.
+#[test]
+fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
+    let mut jury = seated("adaptive");
+    let (data, second) = (rounds(240, 7, breaking(160)), 1_700_000_000_u64);
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    for ((rewards, table), at) in data.iter().zip(0..) {
+        let (scores, now) = (jury.scores(table).unwrap(), second + 3600 * at);
+        jury.observe(&scores, now).unwrap();
+        if at == 100 {
+            let (before, at) = (jury.to_bytes(), 1000 * now);
+            let error = jury.observe(&scores, at).unwrap_err();
+            assert_eq!((error.code(), &error), ("time", &Error::Unit { at, latest: now }));
+            let example = Example { scores: &table[..J], reward: rewards[0], receipt: None };
+            jury.learn(&[example], at).unwrap_err();
+            jury.round(&scores, at, K, &mut rng).unwrap_err();
+            let mut other = seated("adaptive");
+            other.observe(&scores, at).unwrap();
+            assert_eq!(jury.merge(&other).unwrap_err().code(), "merge");
+            assert_eq!(jury.to_bytes(), before);
+            // Ten years later is another matter, and so is a number of rounds that becomes a date.
+            jury.clone().observe(&scores, now + 10 * 31_557_600).unwrap();
+            let mut counted = seated("adaptive");
+            counted.observe(&scores, 99).unwrap();
+            counted.observe(&scores, now).unwrap();
+        }
+    }
+    assert!(jury.fit().alarms().iter().any(|alarm| alarm.evaluator == Some(2)), "{:?}", jury.fit().alarms());
 }

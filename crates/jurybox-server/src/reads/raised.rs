@@ -101,6 +101,11 @@ impl Queue {
             return Ok(known);
         }
         let told = changes(model.fitted());
+        // What is told of again was not over, and was noticed when it was.
+        let again = known.over.iter().filter(|(change, _)| told.iter().any(|other| other.is(change)));
+        let again: Vec<_> = again.map(|(change, noticed)| (change.clone(), Some(noticed.raised))).collect();
+        known.over.retain(|(change, _)| !told.iter().any(|other| other.is(change)));
+        known.stand.extend(again);
         let is_known = |change: &&Change| known.stand.iter().any(|(other, _)| other.is(change));
         let new: Vec<Change> = told.iter().filter(|change| !is_known(change)).cloned().collect();
         let begins = known.model.is_none();
@@ -132,10 +137,6 @@ impl Queue {
             let noticed = Noticed { evaluator: change.evaluator.clone(), raised: raised?, over: Some(now) };
             Some((change, noticed))
         });
-        // What is told of again was not over.
-        let stand = std::mem::take(&mut known.stand);
-        known.over.retain(|(change, _)| !stand.iter().any(|(other, _)| other.is(change)));
-        known.stand = stand;
         known.over.extend(past.into_iter().chain(ended));
         let many = known.over.len();
         known.over.drain(..many.saturating_sub(REMEMBERED));

@@ -116,13 +116,15 @@ impl Sample {
         row.pop();
     }
 
-    /// Shows a row to a sample in which equal rows of other times are other rows.
-    pub(crate) fn offer_of_its_time(&mut self, row: &[f64], clock: u64) {
+    /// Shows a row, tagged or not, to a sample in which equal rows of other times are other rows.
+    pub(crate) fn offer_of_its_time(&mut self, row: &mut Vec<f64>, tag: Option<u64>, clock: u64) {
+        let length = row.len();
+        row.extend(tag.map(|tag| tag as f64));
         let key = mixed(key_of(row) ^ mixed(clock));
-        if self.kept.len() == self.capacity && self.kept.last().is_none_or(|last| key > last.key) {
-            return;
+        if self.kept.len() < self.capacity || self.kept.last().is_some_and(|last| key <= last.key) {
+            self.insert(key, 1, clock, row);
         }
-        self.insert(key, 1, clock, row);
+        row.truncate(length);
     }
 
     /// Shows many rows to the sample, one behind the other in memory: the same as one by one, and faster.

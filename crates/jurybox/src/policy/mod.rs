@@ -106,6 +106,9 @@ pub(crate) trait Policy: Clone {
         false
     }
 
+    /// Keeps what it would not find again later, as it does of itself while it observes round after round.
+    fn settle(&mut self) {}
+
     /// Sees a round's scores; true if that may change what `fit` gives. That a round has passed is for `count`.
     fn observe(&mut self, _scores: &Scores<'_>, _at: u64) -> bool {
         false

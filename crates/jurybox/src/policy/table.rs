@@ -250,6 +250,10 @@ impl AnyPolicy {
         each!(self, p => postcard::to_allocvec(p.state()))
     }
 
+    pub(crate) fn settle(&mut self) {
+        each!(self, p => p.settle());
+    }
+
     pub(crate) fn restore_json(&mut self, state: Value, evaluators: usize) -> Result<(), Error> {
         each!(self, p => restore(p, serde_json::from_value(state).map_err(|e| e.to_string()), evaluators))
     }

@@ -7,7 +7,7 @@
 
 use super::change::{self, Series};
 use crate::Evaluators;
-use crate::estimate::ladder::Ladder;
+use crate::estimate::ladder::{LATEST, Ladder};
 use crate::estimate::pulse::{Pulse, READINGS};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -90,6 +90,21 @@ impl Alarm {
         };
         format!("{who}: {} {way} {when} ({sure}% sure)", self.reading)
     }
+
+    /// By which any two of a kind are in the same order everywhere, the later behind the earlier.
+    pub(super) fn order(&self) -> [u64; 6] {
+        let [before, after, confidence] = [self.before, self.after, self.confidence].map(f64::to_bits);
+        [self.since, self.until, self.reading as u64, before, after, confidence]
+    }
+
+    /// Whether its numbers could have been found.
+    pub(super) fn is_sound(&self) -> bool {
+        self.since <= self.until
+            && self.until <= LATEST
+            && self.before.is_finite()
+            && self.after.is_finite()
+            && (0.0..=1.0).contains(&self.confidence)
+    }
 }
 
 impl fmt::Display for Reading {
@@ -112,9 +127,16 @@ const LEAVER: f64 = 2.0 / 3.0;
 /// The pulse over time, as finely as it is kept: the present in single rounds, and what is older to an eighth of its age.
 pub(super) type Pulses = Ladder<Pulse, 16>;
 
-/// The time from which on scores are what they are now, 0 if they always were, and the alarms, oldest first.
-pub(super) fn of_scores(pulses: &Pulses, evaluators: usize) -> (u64, Vec<Alarm>) {
-    let rungs = pulses.rungs();
+/// A change that is believed, and how it shows.
+pub(super) struct Changed {
+    /// The time from which on things are what they became.
+    pub(super) since: u64,
+    pub(super) alarms: Vec<Alarm>,
+}
+
+/// The changes of evaluators that are seen from a time on, oldest first.
+pub(super) fn of_scores(pulses: &Pulses, evaluators: usize, since: u64) -> Vec<Changed> {
+    let rungs: Vec<_> = pulses.rungs().iter().filter(|rung| rung.first >= since).collect();
     let series: Vec<Series> = (0..evaluators * READINGS)
         .map(|at| Series {
             cells: rungs.iter().map(|rung| rung.value.of(at / READINGS, at % READINGS)).collect(),
@@ -123,52 +145,49 @@ pub(super) fn of_scores(pulses: &Pulses, evaluators: usize) -> (u64, Vec<Alarm>)
         .collect();
     let times: Vec<(u64, u64)> = rungs.iter().map(|rung| (rung.first, rung.last)).collect();
     let named = |at: usize| (Some(at / READINGS), [Reading::Spread, Reading::Agreement][at % READINGS]);
-    let (since, mut alarms) = told(&series, &times, rounds(pulses), true, named);
-    name_the_leavers(&mut alarms);
-    (since, alarms)
+    let mut changes = told(&series, &times, rounds(pulses), true, named);
+    changes.iter_mut().for_each(|change| name_the_leavers(&mut change.alarms));
+    changes
 }
 
 /// Rounds that were read.
 pub(super) fn rounds(pulses: &Pulses) -> f64 {
-    rounds_since(pulses, 0)
+    rounds_between(pulses, 0, u64::MAX)
 }
 
-/// Rounds that were read, of the spans that begin at a time or later.
-pub(super) fn rounds_since(pulses: &Pulses, since: u64) -> f64 {
-    pulses.rungs().iter().filter(|rung| rung.first >= since).map(|rung| rung.value.rounds()).sum()
+/// Rounds that were read, of the spans that begin at a time or later, and before another.
+pub(super) fn rounds_between(pulses: &Pulses, since: u64, before: u64) -> f64 {
+    let rungs = pulses.rungs().iter().filter(|rung| (since..before).contains(&rung.first));
+    rungs.map(|rung| rung.value.rounds()).sum()
 }
 
-/// Searches series whose cells are of these times, from the first to the last: since when there was no change, and what there was, each series by its
-/// name.
+/// Searches series whose cells are of these times, from the first to the last: what changed, oldest first, each series by its name.
 pub(super) fn told(
     series: &[Series],
     times: &[(u64, u64)],
     looks: f64,
     passing: bool,
     named: impl Fn(usize) -> (Option<usize>, Reading),
-) -> (u64, Vec<Alarm>) {
+) -> Vec<Changed> {
     let changes = change::search(series, times, looks, passing);
-    let since = changes.last().map_or(0, |change| times[change.resume].0);
-    let alarms = changes.iter().flat_map(|change| {
-        change.seen.iter().map(|seen| {
+    let told = changes.iter().map(|change| {
+        let alarms = change.seen.iter().map(|seen| {
             let (evaluator, reading) = named(seen.series);
             let (since, until) = (change.since, change.until);
             let (before, after, confidence) = (seen.before, seen.after, seen.confidence);
             Alarm { evaluator, reading, since, until, before, after, confidence }
-        })
+        });
+        Changed { since: times[change.resume].0, alarms: alarms.collect() }
     });
-    (since, alarms.collect())
+    told.collect()
 }
 
-/// When one evaluator leaves the common opinion, the others agree less with the rest too. Of those seen to change at one time, only those whose
+/// When one evaluator leaves the common opinion, the others agree less with the rest too. Of those seen in one change, only those whose
 /// agreement changed nearly as much as the most are named.
 fn name_the_leavers(alarms: &mut Vec<Alarm>) {
     let change = |alarm: &Alarm| {
         if alarm.reading == Reading::Agreement { (alarm.after - alarm.before).abs() } else { 0.0 }
     };
-    let most = |of: &Alarm, all: &[Alarm]| {
-        all.iter().filter(|alarm| alarm.since == of.since).map(change).fold(0.0, f64::max)
-    };
-    let all = alarms.clone();
-    alarms.retain(|alarm| alarm.reading == Reading::Spread || change(alarm) >= LEAVER * most(alarm, &all));
+    let most = alarms.iter().map(change).fold(0.0, f64::max);
+    alarms.retain(|alarm| alarm.reading == Reading::Spread || change(alarm) >= LEAVER * most);
 }

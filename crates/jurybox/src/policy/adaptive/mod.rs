@@ -53,11 +53,13 @@ mod looks;
 mod model;
 mod near;
 mod options;
+mod own;
 mod phases;
 mod posterior;
 mod regression;
 mod reviewers;
 mod rewards;
+mod settled;
 mod spread;
 mod state;
 mod tails;
@@ -65,15 +67,18 @@ mod turn;
 mod uncertainty;
 
 pub use self::doubts::Doubt;
+use self::drift::Changed;
 pub use self::drift::{Alarm, Reading};
 use self::groups::Groups;
 use self::landscape::Landscape;
 use self::looks::Looks;
 use self::model::Model;
 use self::options::{Curve, OPTIONS, Options};
+use self::own::Own;
 use self::posterior::Posterior;
 use self::reviewers::{Corrected, Reviewers};
 use self::rewards::Label;
+use self::settled::Settled;
 use self::spread::Spread;
 use self::state::{Block, State};
 use self::turn::Turn;
@@ -151,6 +156,7 @@ impl Policy for Adaptive {
                 pulses: Ladder::new(true),
                 traces: Ladder::new(true),
                 turn: None,
+                settled: Settled::default(),
                 unlabelled: Sample::new(evaluators, (sample / 2).max(2)),
                 labelled: Sample::new(evaluators + 1, sample),
             },
@@ -196,9 +202,9 @@ impl Policy for Adaptive {
             return false;
         }
         let turned = |of: &Self| Turn::time(of.state.turn.as_ref());
-        let changed = drift::of_scores(&self.state.pulses, self.evaluators).0;
+        let changed = self.changes_of_scores().last().map_or(self.state.settled.since(), |last| last.since);
         let since = changed.max(turned(self));
-        let after = |of: &Self| drift::rounds_since(&of.state.pulses, since);
+        let after = |of: &Self| drift::rounds_between(&of.state.pulses, since, u64::MAX);
         turned(self) > turned(then) || since > 0 && after(self) > GROWN * after(then)
     }
 
@@ -209,11 +215,18 @@ impl Policy for Adaptive {
         self.state.ladder.at(time, &self.empty.block).scores.observe(scores);
         self.state.pulses.at(time, &self.empty.pulse).observe(scores);
         self.state.unlabelled.offer_all(scores.values(), self.filed(time));
-        if drift::rounds(&self.state.pulses) % LOOK_AT_REWARDS == 0.0 {
-            let found = Turn::of(self.glance_at_rewards());
-            self.state.turn = Turn::later(self.state.turn.take(), found);
+        if drift::rounds(&self.state.pulses) % LOOK_TO_KEEP == 0.0 {
+            self.settle();
         }
         true
+    }
+
+    fn settle(&mut self) {
+        let found = self.changes_of_scores();
+        self.state.settled.keep(&found, &self.state.pulses);
+        let changed = found.last().map_or(self.state.settled.since(), |last| last.since);
+        let found = Turn::of(self.glance_at_rewards(changed));
+        self.state.turn = Turn::later(self.state.turn.take(), found);
     }
 
     fn learns_from_scores(&self) -> bool {
@@ -230,14 +243,15 @@ impl Policy for Adaptive {
         self.row.extend_from_slice(example.scores);
         self.row.push(example.reward);
         let filed = self.filed(time);
-        match reviewer {
-            Some(reviewer) => self.state.labelled.offer_tagged(&mut self.row, reviewer.code(), filed),
+        let code = reviewer.map(Reviewer::code);
+        match code {
+            Some(code) => self.state.labelled.offer_tagged(&mut self.row, code, filed),
             None => self.state.labelled.offer(&self.row, filed),
         }
+        self.state.traces.at(time, &self.empty.rows).offer_of_its_time(&mut self.row, code, time);
         // A row of no group has a gap too: the fit reads it from the sample, and must not meet it twice.
         let complete = self.row.iter().all(|x| !x.is_nan());
         self.contexts.iter().for_each(|&column| self.row[column] = 0.0);
-        self.state.traces.at(time, &self.empty.rows).offer_of_its_time(&self.row, time);
         let block = self.state.ladder.at(time, &self.empty.block);
         if complete {
             block.labelled.add(&self.row, 1.0);
@@ -266,7 +280,11 @@ impl Policy for Adaptive {
         }
         self.state.labelled.offer_all(&rows, self.filed(time));
         let traces = self.state.traces.at(time, &self.empty.rows);
-        rows.chunks_exact(width).for_each(|row| traces.offer_of_its_time(row, time));
+        for row in rows.chunks_exact(width) {
+            self.row.clear();
+            self.row.extend_from_slice(row);
+            traces.offer_of_its_time(&mut self.row, None, time);
+        }
         let block = self.state.ladder.at(time, &self.empty.block);
         for row in rows.chunks_exact(width).filter(|row| row.iter().all(|x| !x.is_nan())) {
             block.labelled.add(row, 1.0);
@@ -283,14 +301,15 @@ impl Policy for Adaptive {
 
     /// Fits what the present still resembles.
     fn fit(&self, into: &mut Posterior) {
-        let (changed, mut alarms) = drift::of_scores(&self.state.pulses, self.evaluators);
+        let (changed, mut alarms) = self.state.settled.with(&self.changes_of_scores());
         let turned = Turn::time(self.state.turn.as_ref());
         alarms.extend(self.state.turn.iter().flat_map(Turn::alarms).cloned());
         let (since, mut labels_since) =
             if self.options.forget { (changed, changed.max(turned)) } else { (0, 0) };
         let mut model = self.model(since, labels_since);
-        let (found, of_rewards) = self.watch_rewards(&model, changed.max(turned));
-        alarms.extend(of_rewards);
+        let of_rewards = self.watch_rewards(&model, changed.max(turned));
+        let found = of_rewards.last().map_or(0, |last| last.since);
+        alarms.extend(of_rewards.into_iter().flat_map(|change| change.alarms));
         if self.options.forget && found > labels_since {
             labels_since = found;
             model = self.model(since, labels_since);
@@ -305,9 +324,9 @@ impl Policy for Adaptive {
     }
 }
 
-/// Rounds between two looks for news, and for news of rewards.
+/// Rounds between two looks for news, and for what is kept.
 const LOOK: f64 = 8.0;
-const LOOK_AT_REWARDS: f64 = 16.0;
+const LOOK_TO_KEEP: f64 = 16.0;
 /// What came after a change is fitted again when it has grown by a tenth: how much came before does not count.
 const GROWN: f64 = 1.1;
 
@@ -413,28 +432,42 @@ impl Adaptive {
         Scores::trusted(buffer, self.evaluators, complete)
     }
 
+    /// What changed after what is settled.
+    fn changes_of_scores(&self) -> Vec<Changed> {
+        drift::of_scores(&self.state.pulses, self.evaluators, self.state.settled.since())
+    }
+
     /// Whether rewards mean what they meant, by a model of what was seen from a time on.
-    fn watch_rewards(&self, model: &Model, since: u64) -> (u64, Vec<Alarm>) {
+    fn watch_rewards(&self, model: &Model, since: u64) -> Vec<Changed> {
         let rows = self.traced(since);
         let table: Vec<f64> = rows.iter().flat_map(|row| &row.values[..self.evaluators]).copied().collect();
         let complete = !table.iter().any(|x| x.is_nan());
-        let mut values = Vec::new();
-        model.shared_values(&Scores::trusted(&table, self.evaluators, complete), &mut values);
-        let labels = rows.iter().zip(values).map(|(row, value)| Label::of(row, value));
-        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + model.labels)
+        let (mut buffer, mut values) = (Vec::new(), Vec::new());
+        let scores = Scores::trusted(&table, self.evaluators, complete);
+        model.shared_values(&self.without_groups(&scores, &mut buffer), &mut values);
+        let looks = drift::rounds(&self.state.pulses) + model.labels;
+        rewards::of_rewards(Label::all(&rows, values), &self.own(&rows), looks)
     }
 
-    /// The same as far as can be told without a fit, after the last change that is known.
-    fn glance_at_rewards(&self) -> (u64, Vec<Alarm>) {
-        let since = drift::of_scores(&self.state.pulses, self.evaluators).0;
-        let since = since.max(Turn::time(self.state.turn.as_ref()));
+    /// The same as far as can be told without a fit, after the last change that is known, which may be one of scores.
+    fn glance_at_rewards(&self, changed: u64) -> Vec<Changed> {
+        let since = changed.max(Turn::time(self.state.turn.as_ref()));
         let mut joint = Joint::new(self.evaluators + 1);
         let rungs = self.state.ladder.rungs().iter().filter(|rung| rung.first >= self.filed(since));
         rungs.for_each(|rung| joint.merge(&rung.value.labelled));
-        let Some(value) = rewards::roughly(&joint) else { return (0, Vec::new()) };
+        let Some(value) = rewards::roughly(&joint) else { return Vec::new() };
         let rows = self.traced(since);
-        let labels = rows.iter().map(|row| Label::of(row, value(&row.values[..self.evaluators])));
-        rewards::of_rewards(labels.collect(), drift::rounds(&self.state.pulses) + joint.weight())
+        let labels = Label::all(&rows, rows.iter().map(|row| value(&row.values[..self.evaluators])));
+        let looks = drift::rounds(&self.state.pulses) + joint.weight();
+        rewards::of_rewards(labels, &self.own(&rows), looks)
+    }
+
+    /// Whose rows these are: of which group by each context, and of which reviewer.
+    fn own(&self, rows: &[SampledRow<'_>]) -> Own {
+        let by_context =
+            self.contexts.iter().map(|&column| rows.iter().map(|row| row.values[column].to_bits()).collect());
+        let by_reviewer = rows.iter().map(|row| row.tag.unwrap_or(u64::MAX)).collect();
+        Own::new(by_context.chain([by_reviewer]))
     }
 
     /// Labelled rows of each span of time, from a time on.

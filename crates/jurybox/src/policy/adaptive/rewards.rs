@@ -8,7 +8,8 @@
 //! The labels are those of [`Traces`]: a few of every span of time, drawn by a hash, with the time they are of.
 
 use super::change::Series;
-use super::drift::{Alarm, Reading, told};
+use super::drift::{Changed, Reading, told};
+use super::own::Own;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::Readings;
 use crate::estimate::{Joint, Sample, SampledRow};
@@ -29,6 +30,8 @@ const GROUPS: usize = 12;
 const FAR: f64 = 3.0;
 /// Values further out than this, in standard deviations, count as being there.
 const FAR_OUT: f64 = 3.0;
+/// Where groups or reviewers have lines of their own, what is expected is read anew so many times.
+const SWEEPS: usize = 4;
 /// Changes below this many standard deviations of what is left are of no consequence.
 const LEAST: f64 = 0.2;
 
@@ -47,13 +50,18 @@ pub(super) struct Label {
     pub(super) count: f64,
     pub(super) value: f64,
     pub(super) reward: f64,
+    /// The place of its row among those it was made from.
+    pub(super) row: usize,
 }
 
 impl Label {
-    /// Of a row of scores, then the reward, whose item has that value.
-    pub(super) fn of(row: &SampledRow<'_>, value: f64) -> Self {
-        let reward = row.values.last().copied().unwrap_or(f64::NAN);
-        Label { clock: row.clock, count: row.weight, value, reward }
+    /// Of rows of scores, then the reward, whose items have these values.
+    pub(super) fn all(rows: &[SampledRow<'_>], values: impl IntoIterator<Item = f64>) -> Vec<Self> {
+        let label = |((place, row), value): ((usize, &SampledRow<'_>), f64)| {
+            let reward = row.values.last().copied().unwrap_or(f64::NAN);
+            Label { clock: row.clock, count: row.weight, value, reward, row: place }
+        };
+        rows.iter().enumerate().zip(values).map(label).collect()
     }
 }
 
@@ -82,15 +90,14 @@ pub(super) fn roughly(joint: &Joint) -> Option<impl Fn(&[f64]) -> f64> {
     })
 }
 
-/// The time from which on rewards mean what they do now, 0 if they always did, and the alarms, oldest first. `looks` is the number
-/// of labels that there were.
-pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>) {
+/// The changes of what rewards mean, oldest first. `own` says whose labels they are, `looks` is the number of labels that there were.
+pub(super) fn of_rewards(mut labels: Vec<Label>, own: &Own, looks: f64) -> Vec<Changed> {
     // What is not known to be a number says nothing.
     labels.retain(|label| label.value.is_finite());
     if labels.len() < FEW {
-        return (0, Vec::new());
+        return Vec::new();
     }
-    let Some(left) = LeftOver::of(&mut labels) else { return (0, Vec::new()) };
+    let Some(left) = LeftOver::of(&mut labels, own) else { return Vec::new() };
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by_key(|&at| labels[at].clock);
     let mut times = Vec::new();
@@ -98,12 +105,13 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>
     for cell in cells(&order, &labels) {
         times.push((labels[cell[0]].clock, labels[cell[cell.len() - 1]].clock));
         for (series, readings) in series.iter_mut().zip(&left.readings) {
-            series.cells.push(summed(cell.iter().map(|&at| (labels[at].count, readings[at]))));
+            let mut cell = summed(cell.iter().map(|&at| (labels[at].count, readings[at])));
+            cell.variance *= left.widened;
+            series.cells.push(cell);
         }
     }
-    let (since, mut alarms) =
-        told(&series, &times, looks, false, |at| (None, [Reading::Reward, Reading::Slope][at]));
-    for alarm in &mut alarms {
+    let mut changes = told(&series, &times, looks, false, |at| (None, [Reading::Reward, Reading::Slope][at]));
+    for alarm in changes.iter_mut().flat_map(|change| &mut change.alarms) {
         for reading in [&mut alarm.before, &mut alarm.after] {
             *reading = match alarm.reading {
                 Reading::Slope => 1.0 + *reading * left.units[1],
@@ -111,7 +119,7 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, looks: f64) -> (u64, Vec<Alarm>
             };
         }
     }
-    (since, alarms)
+    changes
 }
 
 /// Cuts labels in the order of time into cells of about as many, those of one time together: who judged a round may judge all of it alike.
@@ -134,11 +142,13 @@ struct LeftOver {
     readings: [Vec<f64>; 2],
     /// What one of each is in units of the reward, and of its slope.
     units: [f64; 2],
+    /// How much more variance there was before groups and reviewers had lines of their own, which follow chance, too.
+    widened: f64,
 }
 
 impl LeftOver {
     /// Of labels, which are put in order of their values; none where nothing is left.
-    fn of(labels: &mut [Label]) -> Option<Self> {
+    fn of(labels: &mut [Label], own: &Own) -> Option<Self> {
         labels.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.clock.cmp(&b.clock)));
         let groups = (labels.len() / ALIKE).clamp(1, GROUPS);
         let size = labels.len().div_ceil(groups);
@@ -150,6 +160,20 @@ impl LeftOver {
         let far = FAR * *sizes.select_nth_unstable_by(ninth, f64::total_cmp).1;
         left.iter_mut().for_each(|x| *x = x.clamp(-far, far));
         let mut left = less_expected(labels, &left, size);
+        let mut widened = 1.0;
+        if !own.is_empty() {
+            // What is expected of all was read with the lines of each in it, and these with what is expected: each anew, from what the other leaves.
+            let mut parameters = 0.0;
+            for _ in 0..SWEEPS {
+                left = less_expected(labels, &left, size);
+                parameters = own.take_out(labels, &mut left);
+            }
+            let many = labels.len() as f64;
+            if many - parameters < FEW as f64 {
+                return None;
+            }
+            widened = many / (many - parameters);
+        }
         let deviation = summed(labels.iter().zip(&left).map(|(label, &x)| (label.count, x))).variance.sqrt();
         if deviation <= 1e-12 * far || deviation <= 0.0 {
             return None;
@@ -159,7 +183,7 @@ impl LeftOver {
         let scale = if values.variance > 0.0 { 1.0 / values.variance.sqrt() } else { 0.0 };
         let deviate = |label: &Label| ((label.value - values.mean) * scale).clamp(-FAR_OUT, FAR_OUT);
         let along = labels.iter().zip(&left).map(|(label, x)| x * deviate(label)).collect();
-        Some(LeftOver { readings: [left, along], units: [deviation, deviation * scale] })
+        Some(LeftOver { readings: [left, along], units: [deviation, deviation * scale], widened })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::drift::Pulses;
 use super::rewards::Traces;
+use super::settled::Settled;
 use super::turn::Turn;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::{Joint, Moments, Sample, Statistic};
@@ -16,6 +17,7 @@ pub(crate) struct State {
     /// By which it is seen that rewards do.
     pub(super) traces: Traces,
     pub(super) turn: Option<Turn>,
+    pub(super) settled: Settled,
     pub(super) unlabelled: Sample,
     /// Scores, then the reward.
     pub(super) labelled: Sample,
@@ -59,6 +61,7 @@ impl Statistic for State {
         self.pulses.merge(&other.pulses);
         self.traces.merge(&other.traces);
         self.turn = Turn::later(self.turn.take(), other.turn.clone());
+        self.settled.merge(&other.settled);
         self.unlabelled.merge(&other.unlabelled);
         self.labelled.merge(&other.labelled);
     }
@@ -70,6 +73,7 @@ impl Statistic for State {
             pulses: self.pulses.map(|pulse| pulse.reseated(columns)),
             traces: self.traces.map(|rows| rows.reseated(&labelled)),
             turn: self.turn.clone(),
+            settled: self.settled.reseated(columns),
             unlabelled: self.unlabelled.reseated(columns),
             labelled: self.labelled.reseated(&labelled),
         }
@@ -85,6 +89,7 @@ impl Statistic for State {
             && self.traces.is_sound(evaluators + 1)
             && self.traces.rungs().iter().all(|rung| judged(&rung.value))
             && self.turn.as_ref().is_none_or(Turn::is_sound)
+            && self.settled.is_sound(evaluators)
             && self.unlabelled.is_sound(evaluators)
             && self.labelled.is_sound(evaluators + 1)
             && judged(&self.labelled)

@@ -3,7 +3,7 @@
 //! It is kept, since it hides itself: picks follow the new rewards, and soon old and new labels are of other items, which one curve can explain
 //! together, wrongly. Where states that know of several are merged, the latest counts.
 
-use super::drift::{Alarm, Reading};
+use super::drift::{Alarm, Changed, Reading};
 use crate::estimate::ladder::LATEST;
 use serde::{Deserialize, Serialize};
 
@@ -21,11 +21,9 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Of what was found, oldest first, the last; none where nothing was.
-    pub(super) fn of((time, mut alarms): (u64, Vec<Alarm>)) -> Option<Self> {
-        let last = alarms.last().map(|alarm| (alarm.since, alarm.until))?;
-        alarms.retain(|alarm| (alarm.since, alarm.until) == last);
-        alarms.drain(..alarms.len().saturating_sub(READINGS));
-        (time > 0).then_some(Turn { time, alarms })
+    pub(super) fn of(mut found: Vec<Changed>) -> Option<Self> {
+        let Changed { since: time, alarms } = found.pop()?;
+        (time > 0 && !alarms.is_empty()).then_some(Turn { time, alarms })
     }
 
     /// The time of the one that counts, 0 if there is none.
@@ -46,12 +44,8 @@ impl Turn {
     }
 
     /// By which any two are in the same order everywhere.
-    fn order(&self) -> (u64, Vec<[u64; 5]>) {
-        let bits = |alarm: &Alarm| {
-            let [before, after, confidence] = [alarm.before, alarm.after, alarm.confidence].map(f64::to_bits);
-            [alarm.since, alarm.until, before, after, confidence]
-        };
-        (self.time, self.alarms.iter().map(bits).collect())
+    fn order(&self) -> (u64, Vec<[u64; 6]>) {
+        (self.time, self.alarms.iter().map(Alarm::order).collect())
     }
 
     /// Whether this could have been found.
@@ -61,11 +55,7 @@ impl Turn {
             && self.alarms.iter().all(|alarm| {
                 alarm.evaluator.is_none()
                     && matches!(alarm.reading, Reading::Reward | Reading::Slope)
-                    && alarm.since <= alarm.until
-                    && alarm.until <= LATEST
-                    && alarm.before.is_finite()
-                    && alarm.after.is_finite()
-                    && (0.0..=1.0).contains(&alarm.confidence)
+                    && alarm.is_sound()
             })
     }
 }
@@ -85,11 +75,11 @@ mod tests {
             after: 1.0,
             confidence: 0.999,
         };
-        let found =
-            [(40, Reading::Reward), (40, Reading::Slope), (90, Reading::Reward), (90, Reading::Slope)];
-        let turn = Turn::of((91, found.map(|(since, reading)| alarm(since, reading)).into())).unwrap();
+        let both = |since| vec![alarm(since, Reading::Reward), alarm(since, Reading::Slope)];
+        let found = [40, 90].map(|since| Changed { since: since + 1, alarms: both(since) });
+        let turn = Turn::of(found.into()).unwrap();
         assert!(turn.is_sound(), "{turn:?}");
-        assert_eq!(turn.alarms(), [alarm(90, Reading::Reward), alarm(90, Reading::Slope)]);
-        assert_eq!(Turn::of((0, Vec::new())), None);
+        assert_eq!((turn.time, turn.alarms()), (91, &both(90)[..]));
+        assert_eq!(Turn::of(Vec::new()), None);
     }
 }

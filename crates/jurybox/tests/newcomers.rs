@@ -1,0 +1,98 @@
+//! A group or a reviewer that comes later has a level of its own: that is no change of what rewards mean, and nothing is forgotten for it.
+
+use jurybox::{Alarm, Evaluator, Evaluators, Example, Jury, Reviewer, Spec};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+const ITEMS: usize = 40;
+const K: usize = 8;
+/// Scores, and the group behind them.
+const J: usize = 4;
+/// When the newcomer comes, and how long it is watched.
+const COMES: u64 = 150;
+const ROUNDS: u64 = 400;
+
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// What a world is like: the reward of an item by its worth as each half of the evaluators knows it, its group, who judges and when.
+type Reward = fn(worth: [f64; 2], group: u64, reviewer: u64, at: u64) -> f64;
+
+/// Plays by rounds; tells all alarms that were ever raised on rewards, and the rounds at which they were.
+fn cries(newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
+    let seats = ["a", "b", "c"].map(Evaluator::from).into_iter().chain([Evaluator::context("language")]);
+    let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::new(seats).unwrap()).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut told = Vec::new();
+    for at in 0..ROUNDS {
+        let of = |new: bool, rng: &mut ChaCha8Rng| {
+            u64::from(new && at >= COMES && rng.next_u64().is_multiple_of(2))
+        };
+        let (mut table, mut rewards) = (Vec::new(), Vec::new());
+        let reviewers: Vec<u64> = (0..ITEMS).map(|_| of(newcomer[1], &mut rng)).collect();
+        for reviewer in &reviewers {
+            let (worth, group) = ([normal(&mut rng), normal(&mut rng)], of(newcomer[0], &mut rng));
+            for j in 0..J - 1 {
+                table.push(worth[usize::from(j == 0)] + 0.5 * normal(&mut rng));
+            }
+            table.push(group as f64);
+            rewards.push(reward(worth, group, *reviewer, at) + 0.3 * normal(&mut rng));
+        }
+        let picks = jury.round(&jury.scores(&table).unwrap(), at, K, &mut rng).unwrap();
+        let examples: Vec<Example<'_>> = picks
+            .iter()
+            .map(|pick| Example {
+                scores: &table[pick.item * J..(pick.item + 1) * J],
+                reward: rewards[pick.item],
+                receipt: Some(&pick.receipt),
+            })
+            .collect();
+        let who = |item: usize| Some(Reviewer::named(["ann", "bob"][reviewers[item] as usize]));
+        let named: Vec<Option<Reviewer>> = picks.iter().map(|pick| who(pick.item)).collect();
+        jury.learn_by(&examples, &named, at).unwrap();
+        if at % 8 == 7 {
+            let fitted = jury.fit();
+            told.extend(fitted.alarms().iter().filter(|a| a.evaluator.is_none()).map(|a| (at, a.clone())));
+        }
+    }
+    told
+}
+
+#[test]
+fn a_newcomer_is_no_change_of_rewards() {
+    for seed in 0..2 {
+        // A group that is worth more; one in which another half of the evaluators knows; a reviewer who is severe; one who sees half of it.
+        let worlds: [([bool; 2], Reward); 5] = [
+            ([true, false], |worth, group, _, _| worth[0] + 2.0 * group as f64),
+            ([true, false], |worth, group, _, _| worth[0] - 2.0 * group as f64),
+            ([true, false], |worth, group, _, _| worth[group as usize]),
+            ([false, true], |worth, _, reviewer, _| worth[0] - 1.5 * reviewer as f64),
+            ([true, true], |worth, group, reviewer, _| worth[0] + 2.0 * group as f64 - reviewer as f64),
+        ];
+        for (at, (newcomer, reward)) in worlds.into_iter().enumerate() {
+            let told = cries(newcomer, reward, seed);
+            assert!(told.is_empty(), "world {at}, seed {seed}: {:?} of {}", told[0], told.len());
+        }
+    }
+}
+
+/// And what changes for those who were there is seen all the same, newcomers or not.
+#[test]
+fn a_change_beside_newcomers_is_seen() {
+    for seed in 0..2 {
+        for newcomer in [[false, false], [true, true]] {
+            let told = cries(
+                newcomer,
+                |worth, group, reviewer, at| {
+                    worth[0] + 2.0 * group as f64 - reviewer as f64 - if at >= 250 { 0.7 } else { 0.0 }
+                },
+                seed,
+            );
+            let right = |(at, alarm): &(u64, Alarm)| *at <= 310 && (alarm.since..=alarm.until).contains(&250);
+            assert!(told.iter().any(right), "{newcomer:?}, {seed}: {told:?}");
+            assert!(told.iter().all(|(at, _)| *at >= 250), "{newcomer:?}, {seed}: {told:?}");
+        }
+    }
+}
