@@ -281,6 +281,9 @@ class Picks:
     @property
     def evaluators(self) -> list[str]:
         """The evaluators whose scores these are, in the order of the columns."""
+    @property
+    def contexts(self) -> list[str]:
+        """Those of them that say which group an item belongs to: their numbers are groups, and no scores."""
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict per pick, of plain numbers and text: for a database, or a JSON document."""
     @staticmethod
@@ -421,5 +424,5 @@ def spec_text(policy: str, options: dict[str, Any]) -> str: ...
 def groups(names: Sequence[str | None]) -> NDArray[np.float64]: ...
 def jury_from_parts(bytes: bytes, memory: str, seed: bytes, stream: int, place: int) -> Jury: ...
 def picks_from_parts(
-    names: Sequence[str], items: Sequence[int], receipts: Sequence[str], at: Sequence[int], scores: Sequence[float]
+    names: Sequence[str], items: Sequence[int], receipts: Sequence[str], at: Sequence[int], scores: Sequence[float], contexts: Sequence[str]
 ) -> Picks: ...
