@@ -94,7 +94,7 @@ def _by_name(given: Any, names: Sequence[str], contexts: Sequence[int]) -> Doubl
     table = np.full((len(first) if first.ndim else 0, len(names)), np.nan)
     for name in here:
         if names.index(name) in contexts:
-            column = _groups(_cells_of(given, name) if frame else columns[name])
+            column = _groups(_CellsOf(given, name) if frame else _in_a_row(columns[name]))
         else:
             column = _array(columns[name], f"`{name}`")
         if column.ndim != 1 or len(column) != len(table):
@@ -115,19 +115,38 @@ def _grouped(array: np.ndarray[Any, Any], contexts: Sequence[int]) -> np.ndarray
     return made
 
 
+def _in_a_row(cells: Any) -> Any:
+    return cells if isinstance(cells, (list, tuple, np.ndarray)) else list(cells)
+
+
 def _groups(cells: Any) -> Doubles:
     """The numbers of the groups that cells name."""
     from . import _core
-    from ._cells import cell_text
+    from ._cells import PIECE, cell_text
 
-    return _core.groups([cell_text(cell) for cell in cells])
+    made = np.empty(len(cells), dtype=np.float64)
+    # Some thousand at a time: the names of all rows at once would be a second column of them, and a larger one.
+    for at in range(0, len(made), PIECE):
+        made[at : at + PIECE] = _core.groups([cell_text(cell) for cell in cells[at : at + PIECE]])
+    return made
 
 
-def _cells_of(frame: Any, name: str) -> Any:
-    from ._grades import cells
-    from ._tables import given_frame
+class _CellsOf:
+    """The cells of a frame's column, made objects of Python's as they are asked for."""
 
-    return cells(given_frame(frame), name)
+    def __init__(self, frame: Any, name: str) -> None:
+        from ._grades import column
+        from ._tables import given_frame
+
+        self.column = column(given_frame(frame), name)
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def __getitem__(self, some: slice) -> Any:
+        from ._grades import listed_cells
+
+        return listed_cells(getattr(self.column, "iloc", self.column)[some])
 
 
 def _read_as_table(frame: Any, name: str) -> Doubles:

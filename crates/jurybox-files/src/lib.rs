@@ -99,7 +99,7 @@ pub use report::{
 };
 pub use roles::{Roles, Taken};
 pub use scan::Part;
-pub use seating::{May, Seated, same_policy};
+pub use seating::{May, Seated, same_policy, without_contexts};
 pub use sheet::{Cell, Sheet};
 pub use state::State;
 pub use survey::{Look, Surveyed, survey};
