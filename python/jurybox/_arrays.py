@@ -92,15 +92,19 @@ def _by_name(given: Any, names: Sequence[str], contexts: Sequence[int]) -> Doubl
     here = _those_there(names, columns)
     first = _array(columns[here[0]], f"`{here[0]}`")
     table = np.full((len(first) if first.ndim else 0, len(names)), np.nan)
+    del first  # with many rows it is as large as any column
     for name in here:
         if names.index(name) in contexts:
-            column = _groups(_CellsOf(given, name) if frame else _in_a_row(columns[name]))
+            column = _groups_of(given, name) if frame else _groups(_in_a_row(columns[name]))
         else:
             column = _array(columns[name], f"`{name}`")
         if column.ndim != 1 or len(column) != len(table):
             raise Error(f"`{name}` has other items than `{here[0]}`", code="shape", evaluator=name, column=name)
         if frame and column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column.tolist()):
             column = _read_as_table(given, name)
+        if type(column) is np.ndarray and column.dtype == np.float64:
+            table[:, names.index(name)] = column
+            continue
         table[:, names.index(name)] = _doubles(column, lambda row, name=name: {"item": int(row[0]), "evaluator": name, "column": name})
     return table
 
@@ -131,22 +135,12 @@ def _groups(cells: Any) -> Doubles:
     return made
 
 
-class _CellsOf:
-    """The cells of a frame's column, made objects of Python's as they are asked for."""
+def _groups_of(frame: Any, name: str) -> Doubles:
+    """The numbers of the groups that a column of a frame names: as `learn` reads them, whatever the column is made of."""
+    from . import _core
+    from ._tables import given_frame
 
-    def __init__(self, frame: Any, name: str) -> None:
-        from ._grades import column
-        from ._tables import given_frame
-
-        self.column = column(given_frame(frame), name)
-
-    def __len__(self) -> int:
-        return len(self.column)
-
-    def __getitem__(self, some: slice) -> Any:
-        from ._grades import listed_cells
-
-        return listed_cells(getattr(self.column, "iloc", self.column)[some])
+    return _core.group_column(given_frame(frame).export([name], {"key": name}), name)
 
 
 def _read_as_table(frame: Any, name: str) -> Doubles:

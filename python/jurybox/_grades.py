@@ -65,11 +65,11 @@ def _column(rows: Given, name: str) -> Any:
     """A column, for narwhals' words."""
     import narwhals.stable.v2 as nw
 
-    native = column(rows, name)
+    native = _series(rows, name)
     return nw.from_native(takeable_column(native) if is_of(native, "pyarrow", "ChunkedArray") else native, series_only=True)
 
 
-def column(rows: Given, name: str) -> Any:
+def _series(rows: Given, name: str) -> Any:
     """A column as the library of the frame has it."""
     return rows._series(name) if isinstance(rows, Pandas) else rows.native[name]
 
@@ -93,10 +93,7 @@ def _replaced(frame: Any, columns: Mapping[str, Any]) -> Any:
 
 def cells(rows: Given, name: str) -> Any:
     """The cells of a column as objects of Python's."""
-    return listed_cells(column(rows, name))
-
-
-def listed_cells(native: Any) -> Any:
+    native = _series(rows, name)
     to_list = getattr(native, "to_list", None) or getattr(native, "to_pylist", None) or native.tolist
     return to_list()
 

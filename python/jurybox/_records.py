@@ -27,11 +27,12 @@ def dicts_of(given: Any) -> list[Mapping[Any, Any]] | None:
 def _dict_of(row: Any) -> Mapping[Any, Any] | None:
     if isinstance(row, Mapping):
         return row
-    if isinstance(row, tuple) and callable(getattr(row, "_asdict", None)):
-        found = row._asdict()  # type: ignore[attr-defined]
+    as_dict, names = getattr(row, "_asdict", None), getattr(row, "keys", None)
+    if isinstance(row, tuple) and callable(as_dict):
+        found = as_dict()
         return found if isinstance(found, Mapping) else None
-    if type(row).__module__ == "sqlite3":
-        return {name: row[name] for name in row.keys()}
+    if type(row).__module__ == "sqlite3" and callable(names):
+        return {name: row[name] for name in names()}
     return None
 
 

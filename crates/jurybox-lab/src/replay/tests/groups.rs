@@ -36,7 +36,8 @@ fn weights_that_differ_by_group_find_more_and_nobody_else_is_shown_the_groups() 
         for name in ["lin-ucb", "greedy"].iter().chain(&references) {
             assert_eq!(share(&with, name), share(&without, name), "{protocol:?} {name}");
         }
-        let said = |outcome: &Outcome| outcome.warnings.iter().any(|line| line.contains("language is not shown"));
+        let said =
+            |outcome: &Outcome| outcome.warnings.iter().any(|line| line.contains("language is not shown"));
         assert!(said(&with) && !said(&without), "{:?}", with.warnings);
     }
 }
@@ -50,7 +51,8 @@ fn states_play_with_the_groups_that_they_know() {
     let options = ReplayOptions { runs: 4, states, ..options(Protocol::Rounds, &["average"]) };
     let outcome = run(&log, &options);
     assert!(share(&outcome, "grouped").mean > share(&outcome, "plain").mean + 0.1);
-    let other = Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(["a", "language", "b"]).unwrap()).unwrap();
+    let other =
+        Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(["a", "language", "b"]).unwrap()).unwrap();
     let options = ReplayOptions { states: vec![("other".into(), other)], ..options };
     let refused = replayed(&log, &options, 1, Watch::NOBODY).unwrap_err().to_string();
     assert!(refused.contains("it was learnt over the evaluators a, language, b"), "{refused}");
