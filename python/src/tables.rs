@@ -302,8 +302,9 @@ pub(crate) fn group_column<'py>(
 ) -> Result<Bound<'py, PyArray1<f64>>> {
     let source = Source::from_python(source)?.gathered()?;
     let codes = py.detach(|| -> std::result::Result<Vec<f64>, Error> {
-        let mut codes = Vec::new();
-        for batch in source.looked_at()? {
+        let batches = source.looked_at()?;
+        let mut codes = Vec::with_capacity(batches.iter().map(RecordBatch::num_rows).sum());
+        for batch in batches {
             codes.extend(jurybox_files::group_codes(name, batch.column(0))?);
         }
         Ok(codes)

@@ -233,6 +233,9 @@ impl Log {
 
 /// Takes the columns of contexts out of a table in memory: row after row.
 fn apart(table: &mut InPlace, contexts: &[usize]) -> Vec<f64> {
+    if let [only] = contexts {
+        return table.take_column(*only);
+    }
     // From the last to the first, so that those before it stay where they are.
     let columns: Vec<Vec<f64>> = contexts.iter().rev().map(|&column| table.take_column(column)).collect();
     let rows = 0..table.rows();
