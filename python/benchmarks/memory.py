@@ -78,6 +78,30 @@ def pyarrow(rows: int) -> Any:
     return pa.table({**numbers(rows), "post": pa.array([f"post-{row:07}" for row in range(rows)])})
 
 
+def pandas_groups(rows: int) -> Any:
+    return pandas_text(rows).assign(language=_languages(rows))
+
+
+def pandas_categories(rows: int) -> Any:
+    return pandas(rows).assign(language=_languages(rows)).astype({"language": "category"})
+
+
+def polars_groups(rows: int) -> Any:
+    import polars as pl
+
+    return polars(rows).with_columns(pl.Series("language", _languages(rows)))
+
+
+def pyarrow_groups(rows: int) -> Any:
+    import pyarrow as pa
+
+    return pyarrow(rows).append_column("language", pa.array(_languages(rows)))
+
+
+def _languages(rows: int) -> Any:
+    return np.array(["de", "en", "fr", "it", "es"])[np.arange(rows) % 5]
+
+
 def array(rows: int) -> Any:
     return np.random.default_rng(1).uniform(size=(rows, len(EVALUATORS)))
 
@@ -116,6 +140,27 @@ def replay(table: Any) -> Any:
     return jb.replay(table, reward="verdict", ignore="post", policies=["average", "lin-ucb"], items=100, k=10, rounds=100, runs=2, threads=THREADS)
 
 
+def rank_by_group(table: Any) -> Any:
+    return jb.rank(table, k=100, state=jb.Jury(EVALUATORS, context="language"), threads=THREADS)
+
+
+def pick_by_group(table: Any) -> Any:
+    return jb.pick(table, k=100, id="post", state=jb.Jury(EVALUATORS, context="language"), threads=THREADS)
+
+
+def learn_by_group(table: Any) -> Any:
+    return jb.learn(table, reward="verdict", id="post", context="language", threads=THREADS)
+
+
+def replay_by_group(table: Any) -> Any:
+    how: dict[str, Any] = {"policies": ["average", "lin-ucb"], "items": 100, "k": 10, "rounds": 100, "runs": 2}
+    return jb.replay(table, reward="verdict", ignore="post", context="language", threads=THREADS, **how)
+
+
+def values_by_group(table: Any) -> Any:
+    return jb.Jury(EVALUATORS, context="language").values(table)
+
+
 def jury_learn(table: Any) -> Any:
     return jb.Jury(EVALUATORS).learn(table, np.ones(len(table)))
 
@@ -135,9 +180,11 @@ def jury_predict(table: Any) -> Any:
 
 
 FRAMES = [pandas, pandas_text, pandas_objects, pandas_nullable, pandas_arrow, polars, pyarrow]
+GROUPS = [pandas_groups, pandas_categories, polars_groups, pyarrow_groups]
 ARRAYS = [array, array_read_only, array_by_columns]
 CASES: list[tuple[Callable[[int], Any], list[Callable[[Any], Any]]]] = [
     *((kind, [rank, pick, learn, learn_by_id, report, replay]) for kind in FRAMES),
+    *((kind, [rank_by_group, pick_by_group, learn_by_group, replay_by_group, values_by_group]) for kind in GROUPS),
     *((kind, [jury_learn, jury_round, jury_values, jury_predict]) for kind in ARRAYS),
 ]
 

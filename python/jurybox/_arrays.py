@@ -92,15 +92,19 @@ def _by_name(given: Any, names: Sequence[str], contexts: Sequence[int]) -> Doubl
     here = _those_there(names, columns)
     first = _array(columns[here[0]], f"`{here[0]}`")
     table = np.full((len(first) if first.ndim else 0, len(names)), np.nan)
+    del first  # with many rows it is as large as any column
     for name in here:
         if names.index(name) in contexts:
-            column = _groups(_cells_of(given, name) if frame else columns[name])
+            column = _groups_of(given, name) if frame else _groups(_in_a_row(columns[name]))
         else:
             column = _array(columns[name], f"`{name}`")
         if column.ndim != 1 or len(column) != len(table):
             raise Error(f"`{name}` has other items than `{here[0]}`", code="shape", evaluator=name, column=name)
         if frame and column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column.tolist()):
             column = _read_as_table(given, name)
+        if type(column) is np.ndarray and column.dtype == np.float64:
+            table[:, names.index(name)] = column
+            continue
         table[:, names.index(name)] = _doubles(column, lambda row, name=name: {"item": int(row[0]), "evaluator": name, "column": name})
     return table
 
@@ -115,19 +119,28 @@ def _grouped(array: np.ndarray[Any, Any], contexts: Sequence[int]) -> np.ndarray
     return made
 
 
+def _in_a_row(cells: Any) -> Any:
+    return cells if isinstance(cells, (list, tuple, np.ndarray)) else list(cells)
+
+
 def _groups(cells: Any) -> Doubles:
     """The numbers of the groups that cells name."""
     from . import _core
-    from ._cells import cell_text
+    from ._cells import PIECE, cell_text
 
-    return _core.groups([cell_text(cell) for cell in cells])
+    made = np.empty(len(cells), dtype=np.float64)
+    # Some thousand at a time: the names of all rows at once would be a second column of them, and a larger one.
+    for at in range(0, len(made), PIECE):
+        made[at : at + PIECE] = _core.groups([cell_text(cell) for cell in cells[at : at + PIECE]])
+    return made
 
 
-def _cells_of(frame: Any, name: str) -> Any:
-    from ._grades import cells
+def _groups_of(frame: Any, name: str) -> Doubles:
+    """The numbers of the groups that a column of a frame names: as `learn` reads them, whatever the column is made of."""
+    from . import _core
     from ._tables import given_frame
 
-    return cells(given_frame(frame), name)
+    return _core.group_column(given_frame(frame).export([name], {"key": name}), name)
 
 
 def _read_as_table(frame: Any, name: str) -> Doubles:

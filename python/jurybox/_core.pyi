@@ -20,6 +20,7 @@ __all__ = [
     "are_of_picks",
     "expand",
     "fingerprints",
+    "group_column",
     "groups",
     "jury_from_parts",
     "learn",
@@ -171,7 +172,7 @@ class Jury:
     def group_weights(self, context: str, group: Any) -> tuple[float, dict[str, float]] | None:
         """For the items of a group of a context: what they are worth more than others with the same scores, and the weights of the evaluators by
         name. None where the group is not known, or groups do not differ: then `weights` are those of all."""
-    def reviewers(self, names: Iterable[str], *, level: float = 0.9) -> dict[str, Standing]:
+    def reviewers(self, names: Iterable[str | float], *, level: float = 0.9) -> dict[str, Standing]:
         """Those of these names who judged, where the policy tells them apart (``adaptive``): how severe and how noisy each is beside the
         others, with intervals that hold with probability `level`. A jury knows reviewers by a hash of their names: say whom you mean."""
     def alarms(self) -> list[Alarm]:
@@ -240,7 +241,7 @@ class Fitted:
         """The noise levels in use by name, where the policy uses any; otherwise nothing."""
     def group_weights(self, context: str, group: Any) -> tuple[float, dict[str, float]] | None:
         """As `Jury.group_weights`."""
-    def reviewers(self, names: Iterable[str], *, level: float = 0.9) -> dict[str, Standing]:
+    def reviewers(self, names: Iterable[str | float], *, level: float = 0.9) -> dict[str, Standing]:
         """As `Jury.reviewers`."""
     def alarms(self) -> list[Alarm]:
         """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
@@ -281,6 +282,9 @@ class Picks:
     @property
     def evaluators(self) -> list[str]:
         """The evaluators whose scores these are, in the order of the columns."""
+    @property
+    def contexts(self) -> list[str]:
+        """Those of them that say which group an item belongs to: their numbers are groups, and no scores."""
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict per pick, of plain numbers and text: for a database, or a JSON document."""
     @staticmethod
@@ -419,7 +423,8 @@ def merge(juries: Sequence[Jury], *, again: bool = False) -> Jury: ...
 def policy_table() -> list[dict[str, Any]]: ...
 def spec_text(policy: str, options: dict[str, Any]) -> str: ...
 def groups(names: Sequence[str | None]) -> NDArray[np.float64]: ...
+def group_column(source: tuple[str, Any], name: str) -> NDArray[np.float64]: ...
 def jury_from_parts(bytes: bytes, memory: str, seed: bytes, stream: int, place: int) -> Jury: ...
 def picks_from_parts(
-    names: Sequence[str], items: Sequence[int], receipts: Sequence[str], at: Sequence[int], scores: Sequence[float]
+    names: Sequence[str], items: Sequence[int], receipts: Sequence[str], at: Sequence[int], scores: Sequence[float], contexts: Sequence[str]
 ) -> Picks: ...

@@ -12,7 +12,7 @@ from ._errors import Error
 from ._given import OURS, Given, bare
 from ._progress import Bar, Watch
 from ._states import turn
-from ._tables import given, one_frame
+from ._tables import given, returned
 
 
 def learn(
@@ -67,7 +67,7 @@ def learn(
     context : columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so
     state : a `Jury` or a state file to add to
     picks, verdicts : what `pick` gave, and the verdicts on it; by default a column of the picks themselves. Several frames, of several
-        rounds, may be a list
+        rounds, may be a list; and rows may come one by one, as a database gives them: dicts, named tuples, rows of sqlite3
     id : the column by which verdicts are joined to picks, and by which rows are known again
     round : the column that names the round of each row; by default each file or frame is one round
     policy : which policy learns, where a jury is begun; its options are further keywords
@@ -138,8 +138,8 @@ def _learn_picks(
     name = reward or (known[0] if known else None)
     if name is None:
         raise Error("which column is the verdict? Pass reward=", code="reward")
-    shown = given(one_frame(picks))
-    told = shown if verdicts is None else given(one_frame(verdicts))
+    shown = returned(picks)
+    told = shown if verdicts is None else returned(verdicts)
     ask = asked([name], None, None, invert, None, None, id, threads, written, reviewer)
     return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name, reviewer), ask, name, jury, verdicts is None, again, bar.watch)
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ._core import Picks
 from ._errors import Error
-from ._given import bare
+from ._records import WRITTEN, dicts_of, receipts_in
 from ._tables import columns_of
 
-#: What `Picks.to_dicts` writes of every pick.
-_WRITTEN = {"item", "at", "probability", "explored", "scores"}
-
-#: Lists of numbers, which not every policy writes.
-_LISTS = ("advice", "bonus")
+#: Lists, which not every policy writes.
+_LISTS = ("advice", "bonus", "contexts")
 
 
 def read(given: Any, evaluators: Sequence[str]) -> Picks | None:
@@ -22,32 +20,57 @@ def read(given: Any, evaluators: Sequence[str]) -> Picks | None:
 
     What `jurybox.pick` gave is refused: `jurybox.learn` knows each of its verdicts again, and this would not.
     """
-    if isinstance(given, (list, tuple)):
-        dicts = bool(given) and isinstance(given[0], Mapping) and given[0].keys() >= _WRITTEN
-        return Picks.from_dicts(given) if dicts else None
+    rows = dicts_of(given)
+    if rows is not None:
+        _refuse_receipts((name for row in rows for name in row), evaluators)
+        return Picks.from_dicts(_tidied(rows)) if rows[0].keys() >= WRITTEN else None
     if isinstance(given, Mapping):
-        return None
+        _refuse_receipts(given, evaluators)
+        return Picks.from_dicts(_tidied(_transposed(given))) if given.keys() >= WRITTEN else None
     columns = columns_of(given)
     if columns is None:
         return None
-    here = {bare(name): name for name in columns}
-    column = here.get("receipt")
+    _refuse_receipts(columns, evaluators)
+    return Picks.from_dicts(_rows(given)) if columns.keys() >= WRITTEN else None
+
+
+def _refuse_receipts(names: Iterable[Any], evaluators: Sequence[str]) -> None:
+    column = receipts_in(names)
     if column is not None and column not in evaluators:
         raise Error(
             f"these are picks of jurybox.pick, with their receipts in `{column}`: learn them by jurybox.learn(picks=frame, id=..., reward=..., "
-            "state=jury), which reads the receipts, and learns each verdict once",
+            "state=jury), which reads the receipts, and learns each verdict once; a list of dicts will do for a frame",
             code="are-picks", column=column,
         )  # fmt: skip
-    return Picks.from_dicts(_rows(given)) if columns.keys() >= _WRITTEN else None
+
+
+def _transposed(columns: Mapping[Any, Any]) -> list[dict[Any, Any]]:
+    cells = {name: list(column) for name, column in columns.items()}
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
 
 def _rows(frame: Any) -> list[dict[str, Any]]:
-    """The rows of a frame as the dicts that it was made of. A frame has a cell everywhere, also where a pick had no such list."""
+    """The rows of a frame as the dicts that it was made of."""
     import narwhals.stable.v2 as nw
 
-    found = nw.from_native(frame, eager_only=True).rows(named=True)
-    return [{name: _list(cell) if name in _LISTS else cell for name, cell in row.items()} for row in found]
+    return _tidied(nw.from_native(frame, eager_only=True).rows(named=True))
 
 
-def _list(cell: Any) -> list[Any] | None:
+def _tidied(rows: Iterable[Mapping[Any, Any]]) -> list[dict[Any, Any]]:
+    """The same rows as `Picks.to_dicts` wrote them."""
+    return [{name: _cell(name, cell) for name, cell in row.items()} for row in rows]
+
+
+def _cell(name: Any, cell: Any) -> Any:
+    """What was a list or a dict may be text by now: a database without such types has it as JSON. And a frame has a cell everywhere, also
+    where a pick had no such list."""
+    if name not in (*_LISTS, "scores"):
+        return cell
+    if isinstance(cell, str):
+        try:
+            cell = json.loads(cell)
+        except ValueError:
+            return cell  # refused where it is read
+    if name == "scores":
+        return cell
     return None if cell is None or isinstance(cell, float) else list(cell)

@@ -42,6 +42,7 @@ def replay(
     runs: int | None = None,
     seed: int = 1,
     policies: str | Iterable[str] | None = None,
+    context: Names = None,
     state: Jury | Path | Sequence[Jury | Path] | Mapping[str, Jury | Path] | None = None,
     weights: Numbers = None,
     reward_range: tuple[float, float] | None = None,
@@ -76,6 +77,8 @@ def replay(
     budget : labels of a run in a pool; 200 where it is not said
     reuse : let rows come back, which flatters whoever remembers
     policies : to try, each once, in a list or in one text with commas; differences are to the first
+    context : columns that say which group an item belongs to, such as its language, for policies whose weights may differ by group; those of
+        a state are known
     state : a jury that has learnt already, or several, by name or in a list; they go on learning
     weights : fixed weights by name to try beside the policies
     reward_range : the least and the greatest that a reward can be, for what a log did not look at
@@ -97,8 +100,9 @@ def replay(
         raise Error("reward_range= is for what a log did not look at: it goes with probability=", code="two-ways")
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = given(data, long=written["long"])
-    ask = asked(evaluators, id, ignore, invert, reward, probability, round, threads, written)
     states = _named_states(state)
+    contexts = [*names(context), *(name for _, jury in states for name in jury.contexts)]
+    ask = asked(evaluators, id, ignore, invert, reward, probability, round, threads, written, context=list(dict.fromkeys(contexts)))
     where = out_path(picks, *(state if isinstance(state, (list, tuple)) else state.values() if isinstance(state, Mapping) else [state]))
     how = {
         "pool": pool, "budget": 200 if budget is None else whole(budget, "budget"), "folds": whole_or_none(folds, "folds"), "reuse": reuse,
@@ -118,6 +122,7 @@ def report(
     reward: str | None = None,
     probability: str | None = None,
     reviewer: str | None = None,
+    context: Names = None,
     round: str | None = None,
     state: Jury | Path | None = None,
     evaluators: Names = None,
@@ -144,6 +149,7 @@ def report(
     reward : the column of rewards; empty where there is no verdict
     probability : the column with the probability of each row to be looked at, as ``pick(all=True)`` gives it: what was missed is then bounded
     reviewer : the column that says who gave each verdict: how severe and how noisy each of them is, beside the others
+    context : columns that say which group an item belongs to: no evaluators. What all groups share is reported
     round : the column of rounds, where there is one: no evaluator
     state : a jury or a state file: its weights with their intervals, and what has changed
 
@@ -151,11 +157,11 @@ def report(
     """
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = given(data, long=written["long"])
-    aside = [*names(ignore), *named(round)]
+    jury = read(state)
+    aside = [*names(ignore), *named(round), *names(context), *(jury.contexts if jury is not None else [])]
     if reviewer is not None and reward is None:
         raise Error("reviewer= says who gave the verdicts: pass reward=, the column that they are in", code="reward")
     ask = asked(evaluators, id, aside, invert, reward, probability, threads=threads, written=written, reviewer=reviewer)
-    jury = read(state)
     with rewarded(reward), Bar(progress) as bar:
         found = _core.report(rows.source(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)
     tell(found, rows)

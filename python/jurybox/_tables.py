@@ -12,6 +12,7 @@ from ._cells import pandas_numeric
 from ._errors import Error
 from ._frames import Arrow, Other, Pandas, Polars
 from ._given import Given, Paths, Stream, is_of, is_path
+from ._records import Records
 
 
 def given(data: Any, *, long: Any = None) -> Given:
@@ -56,6 +57,11 @@ def given_frame(data: Any) -> Given:
         "anything that streams Arrow, or the names of files",
         code="source",
     )
+
+
+def returned(data: Any) -> Given:
+    """Picks or verdicts that come back: a table, several of one kind, or rows one by one."""
+    return Records.of(data) or given(one_frame(data))
 
 
 def one_frame(data: Any) -> Any:

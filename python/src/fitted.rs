@@ -85,7 +85,7 @@ impl Fitted {
         large::over(py, table, move |table, _| {
             let values = table.whole();
             let picks = fitted.choose(&fitted.scores(&values)?, k, &mut generator(seed))?;
-            Ok(Picks::new(names, picks, at, &values))
+            Ok(Picks::new(names, fitted.evaluators(), picks, at, &values))
         })
     }
 

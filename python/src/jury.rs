@@ -8,7 +8,7 @@ use crate::names::{self, directed, seating};
 use crate::picks::{Picks, handed_over};
 use crate::policies::spec;
 use crate::sum::merged;
-use crate::taught::{Learnt, history, of_others, reviewers_of, taught, unseen};
+use crate::taught::{Learnt, history, of_others, reviewers_of, same_contexts, taught, unheard, unseen};
 use crate::whole;
 use crate::work;
 use jurybox::rand::SeedableRng;
@@ -115,7 +115,7 @@ impl Jury {
                 }
             };
             inner.fitted = None;
-            Ok(Picks::new(inner.names.clone(), picks, at, &values))
+            Ok(Picks::new(inner.names.clone(), &inner.evaluators, picks, at, &values))
         })
     }
 
@@ -137,7 +137,7 @@ impl Jury {
                 None => fitted.choose(&scores, k, &mut inner.rng)?,
             };
             let at = at.unwrap_or_else(|| inner.state.jury.seen().next_time());
-            Ok(Picks::new(inner.names.clone(), picks, at, &values))
+            Ok(Picks::new(inner.names.clone(), &inner.evaluators, picks, at, &values))
         })
     }
 
@@ -174,6 +174,9 @@ impl Jury {
         let many = |rewards: usize, found: usize| {
             refused("shape", &format!("{rewards} rewards for {found} items: pass one for each"))
         };
+        if let Some(line) = self.with(py, |inner| unheard(&inner.state.jury, &by)) {
+            py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
+        }
         let evaluators = self.evaluators_now(py);
         if let Some(picks) = handed_over(picks, &evaluators)? {
             let picks = picks.get();
@@ -181,6 +184,7 @@ impl Jury {
                 return Err(many(rewards.len(), picks.picks.len()));
             }
             // Before anything is learnt: whoever makes errors of warnings is left with the jury as it was.
+            same_contexts(&evaluators, picks)?;
             if let Some(line) = of_others(&evaluators, picks) {
                 py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
             }

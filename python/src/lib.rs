@@ -66,7 +66,7 @@ mod _core {
     #[pymodule_export]
     use crate::sum::merge;
     #[pymodule_export]
-    use crate::tables::{Lock, expand, fingerprints, needed, not_over, plain};
+    use crate::tables::{Lock, expand, fingerprints, group_column, needed, not_over, plain};
     #[pymodule_export]
     use crate::taught::Learnt;
 

@@ -25,8 +25,17 @@ pub(crate) fn evaluators(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     several(given, "evaluators")
 }
 
+/// People, by the text that they have in a table: ids may be numbers. Who is missing is left out.
 pub(crate) fn reviewers(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    several(given, "names")
+    if given.is_instance_of::<PyString>() || given.try_iter().is_err() {
+        return several(given, "names");
+    }
+    let named = |who: PyResult<Bound<'_, PyAny>>| {
+        let name = text(&who?)?;
+        // A column of whole numbers with a gap is one of floats.
+        Ok(name.map(|name| name.strip_suffix(".0").map_or(name.clone(), Into::into)))
+    };
+    given.try_iter()?.map(named).filter_map(PyResult::transpose).collect()
 }
 
 /// One name, or several, or none.

@@ -13,6 +13,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Picks {
     pub(crate) names: Arc<Vec<String>>,
+    /// Those of them that are contexts, whose numbers are groups and no scores.
+    pub(crate) contexts: Vec<String>,
     pub(crate) picks: Vec<Pick>,
     /// The time of each.
     pub(crate) at: Vec<u64>,
@@ -24,6 +26,7 @@ impl PartialEq for Picks {
     fn eq(&self, other: &Picks) -> bool {
         let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
         self.names == other.names
+            && self.contexts == other.contexts
             && self.picks == other.picks
             && self.at == other.at
             && self.scores.len() == other.scores.len()
@@ -32,14 +35,22 @@ impl PartialEq for Picks {
 }
 
 impl Picks {
-    pub(crate) fn new(names: Arc<Vec<String>>, picks: Vec<Pick>, at: u64, table: &[f64]) -> Picks {
+    /// Of a round of these evaluators, whose `names` are at hand.
+    pub(crate) fn new(
+        names: Arc<Vec<String>>,
+        evaluators: &Evaluators,
+        picks: Vec<Pick>,
+        at: u64,
+        table: &[f64],
+    ) -> Picks {
+        let contexts = evaluators.contexts().map(|column| names[column].clone()).collect();
         let width = names.len();
         let mut scores = Vec::with_capacity(picks.len() * width);
         for pick in &picks {
             scores.extend_from_slice(&table[pick.item * width..(pick.item + 1) * width]);
         }
         let at = vec![at; picks.len()];
-        Picks { names, picks, at, scores }
+        Picks { names, contexts, picks, at, scores }
     }
 
     pub(crate) fn row(&self, pick: usize) -> &[f64] {
@@ -49,6 +60,7 @@ impl Picks {
     fn some(&self, which: &[usize]) -> Picks {
         Picks {
             names: self.names.clone(),
+            contexts: self.contexts.clone(),
             picks: which.iter().map(|&at| self.picks[at].clone()).collect(),
             at: which.iter().map(|&at| self.at[at]).collect(),
             scores: which.iter().flat_map(|&at| self.row(at)).copied().collect(),
@@ -111,6 +123,12 @@ impl Picks {
         self.names.to_vec()
     }
 
+    /// Those of them that say which group an item belongs to: their numbers are groups, and no scores.
+    #[getter]
+    fn contexts(&self) -> Vec<String> {
+        self.contexts.clone()
+    }
+
     /// One dict per pick, of plain numbers and text: for a database, or a JSON document.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -125,6 +143,9 @@ impl Picks {
                 scores.set_item(name, (!score.is_nan()).then_some(score))?;
             }
             dict.set_item("scores", scores)?;
+            if !self.contexts.is_empty() {
+                dict.set_item("contexts", &self.contexts)?;
+            }
             for (name, numbers) in [("advice", &pick.receipt.advice), ("bonus", &pick.receipt.bonus)] {
                 if !numbers.is_empty() {
                     dict.set_item(name, numbers)?;
@@ -138,8 +159,13 @@ impl Picks {
     /// Picks from what `to_dicts` gave: in any order, any part of them, of any rounds.
     #[staticmethod]
     fn from_dicts(rows: &Bound<'_, PyAny>) -> Result<Picks> {
-        let mut picks =
-            Picks { names: Arc::default(), picks: Vec::new(), at: Vec::new(), scores: Vec::new() };
+        let mut picks = Picks {
+            names: Arc::default(),
+            contexts: Vec::new(),
+            picks: Vec::new(),
+            at: Vec::new(),
+            scores: Vec::new(),
+        };
         for (number, row) in rows.try_iter()?.enumerate() {
             add(&mut picks, number, &row?)?;
         }
@@ -176,7 +202,10 @@ impl Picks {
     }
 
     fn __add__(&self, other: &Picks) -> Result<Picks> {
-        if self.names != other.names && !self.picks.is_empty() && !other.picks.is_empty() {
+        if (&self.names, &self.contexts) != (&other.names, &other.contexts)
+            && !self.picks.is_empty()
+            && !other.picks.is_empty()
+        {
             let message = format!(
                 "these picks were scored by other evaluators: {} and {}",
                 self.names.join(", "),
@@ -205,9 +234,9 @@ impl Picks {
         let receipts: Vec<String> =
             self.picks.iter().map(|pick| serde_json::to_string(&pick.receipt).unwrap_or_default()).collect();
         let items: Vec<usize> = self.picks.iter().map(|pick| pick.item).collect();
-        let parts =
-            (self.names.to_vec(), items, receipts, self.at.clone(), self.scores.clone()).into_pyobject(py)?;
-        Ok((make, parts))
+        let (names, contexts) = (self.names.to_vec(), self.contexts.clone());
+        let parts = (names, items, receipts, self.at.clone(), self.scores.clone(), contexts);
+        Ok((make, parts.into_pyobject(py)?))
     }
 }
 
@@ -220,6 +249,7 @@ pub(crate) fn picks_from_parts(
     receipts: Vec<String>,
     at: Vec<u64>,
     scores: Vec<f64>,
+    contexts: Vec<String>,
 ) -> Result<Picks> {
     let whole =
         items.len() == receipts.len() && items.len() == at.len() && scores.len() == items.len() * names.len();
@@ -232,7 +262,7 @@ pub(crate) fn picks_from_parts(
     if !whole {
         return Err(refused("receipt", "these are no whole picks"));
     }
-    Ok(Picks { names: Arc::new(names), picks, at, scores })
+    Ok(Picks { names: Arc::new(names), contexts, picks, at, scores })
 }
 
 /// What a message shows of something of Python's: the beginning of it, where it is long.
@@ -249,7 +279,13 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
     let field = |name: &str| -> Result<Bound<'_, PyAny>> {
         row.get_item(name).map_err(|_| {
-            refused("receipt", &format!("pick {number}: there is no `{name}`; it is written by `to_dicts`"))
+            let of_pick = row.get_item("receipt").is_ok() && row.get_item("picked_at").is_ok();
+            let what = if of_pick {
+                "these are rows of jurybox.pick: learn them by jurybox.learn(picks=rows, id=..., reward=..., state=jury)"
+            } else {
+                "it is written by `to_dicts`"
+            };
+            refused("receipt", &format!("pick {number}: there is no `{name}`; {what}"))
         })
     };
     let odd = |name: &str, value: &Bound<'_, PyAny>, wanted: &str| {
@@ -283,8 +319,15 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         values.push(value.unwrap_or(f64::NAN));
         names.push(name);
     }
+    let contexts: Vec<String> = match row.get_item("contexts") {
+        Ok(list) if !list.is_none() => {
+            list.extract().map_err(|_| odd("contexts", &list, "a list of names"))?
+        }
+        _ => Vec::new(),
+    };
     if picks.picks.is_empty() {
         picks.names = Arc::new(names);
+        picks.contexts = contexts;
         picks.scores.extend(values);
     } else {
         // A database may give its fields back in another order.
@@ -295,7 +338,7 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
                 &format!("pick {number}: it has other evaluators than the first"),
             ));
         };
-        if order.len() != names.len() {
+        if order.len() != names.len() || contexts != picks.contexts {
             return Err(refused(
                 "evaluators",
                 &format!("pick {number}: it has other evaluators than the first"),

@@ -11,6 +11,7 @@ use jurybox::{Direction, Evaluator};
 use jurybox_files::{
     Decimal, Error, Format, Long, Reading, Roles, Table, Taken, fingerprint, refuse_overwriting,
 };
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::path::PathBuf;
@@ -290,6 +291,25 @@ pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
     (!names.is_empty()).then(|| {
         format!("{list} {are} not taken for {evaluators}: rankings are written with such names; {advice}")
     })
+}
+
+/// The numbers of the groups that the one column of a frame names, as they are read where rows are learnt.
+#[pyfunction]
+pub(crate) fn group_column<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    name: &str,
+) -> Result<Bound<'py, PyArray1<f64>>> {
+    let source = Source::from_python(source)?.gathered()?;
+    let codes = py.detach(|| -> std::result::Result<Vec<f64>, Error> {
+        let batches = source.looked_at()?;
+        let mut codes = Vec::with_capacity(batches.iter().map(RecordBatch::num_rows).sum());
+        for batch in batches {
+            codes.extend(jurybox_files::group_codes(name, batch.column(0))?);
+        }
+        Ok(codes)
+    })?;
+    Ok(PyArray1::from_vec(py, codes))
 }
 
 /// The evaluators of a jury.

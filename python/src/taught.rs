@@ -5,7 +5,7 @@ use crate::errors::{Result, refused};
 use crate::names;
 use crate::picks::Picks;
 use crate::work::Reins;
-use jurybox::{Error, Evaluators, Example, Jury, Reviewer};
+use jurybox::{Direction, Error, Evaluators, Example, Jury, Reviewer};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
@@ -100,6 +100,37 @@ pub(crate) fn unseen(jury: &Jury, items: usize) -> Option<String> {
             jury.spec().name()
         )
     })
+}
+
+/// What is to be said where somebody names who judged, and the policy makes no use of it.
+pub(crate) fn unheard(jury: &Jury, reviewers: &[Option<Reviewer>]) -> Option<String> {
+    let named = reviewers.iter().any(Option::is_some);
+    (named && !jury.tells_reviewers_apart()).then(|| {
+        format!(
+            "`{}` does not tell reviewers apart: reviewers= is passed over, and every verdict counts alike. `adaptive` learns how severe \
+             and how noisy each of them is",
+            jury.spec().name()
+        )
+    })
+}
+
+/// Refuses picks where a column is a context to one side and a score to the other: the number of a group says nothing as a score.
+pub(crate) fn same_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<()> {
+    for evaluator in evaluators.as_slice() {
+        let name = &evaluator.name;
+        let (here, there) = (evaluator.direction == Direction::Context, picks.contexts.contains(name));
+        if here == there || !picks.names.contains(name) {
+            continue;
+        }
+        let (of_picks, of_jury) =
+            if there { ("a context", "an evaluator") } else { ("an evaluator", "a context") };
+        let message = format!(
+            "`{name}` is {of_picks} of these picks and {of_jury} of this jury: a group is no score. Learn them by the jury that they were \
+             picked by, or by one that is begun with the same context="
+        );
+        return Err(refused("evaluators", &message));
+    }
+    Ok(())
 }
 
 /// Teaches a jury what items were worth that nobody picked; all of them, or none.

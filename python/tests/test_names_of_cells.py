@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,19 @@ def test_yes_and_no_are_groups_of_the_same_names_in_a_frame_and_in_its_file(tmp_
         ranked += [[int(i) for i in jb.rank(other, k=30, id="id", ignore="y", state=learnt).to_dict("list")["id"]] for other in (frame,)]
         ranked += [[int(row["id"]) for row in jb.rank(str(file), k=30, id="id", ignore="y", state=learnt).to_dicts()]]
     assert all(one == ranked[0] for one in ranked)
+
+
+@pytest.mark.parametrize("who", [[7, 8, None], np.array([7, 8]), [7.0, float("nan"), 8.0], pd.Series([7, 8, None], dtype="Int64"), ["7", "8"]])
+def test_people_may_be_asked_after_by_numbers(who: Any) -> None:
+    assert set(taught_by([7, 8, 7] * 100).reviewers(who)) == {"7", "8"}
+
+
+@pytest.mark.parametrize("cells", [[["de"], ["fr"]], [{"l": "de"}, {"l": "fr"}], [timedelta(hours=1), timedelta(hours=2)], [b"de", b"fr"]])
+@pytest.mark.parametrize("frame", [pl.DataFrame, pa.table])
+def test_a_jury_is_asked_about_the_groups_that_it_learnt_whatever_they_are_made_of(frame: Any, cells: list[Any]) -> None:
+    rows = {"a": SCORES[:, 0].tolist(), "b": SCORES[:, 1].tolist()}
+    reward = np.where(np.arange(300) % 2 == 0, SCORES[:, 0], SCORES[:, 1]).tolist()
+    odd = frame({**rows, "group": cells * 150, "y": reward})
+    plain = pl.DataFrame({**rows, "group": ["de", "fr"] * 150, "y": reward})
+    values = [jb.learn(data, reward="y", context="group").values(data) for data in (odd, plain)]
+    assert np.allclose(*values)

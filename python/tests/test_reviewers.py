@@ -53,3 +53,25 @@ def test_reviewers_go_with_rewards():
         jb.learn(pl.DataFrame(rows()), reviewer="who")
     with pytest.raises(jb.Error, match="adaptive"):
         jb.learn(pl.DataFrame(rows()), reward="verdict", ignore="who", context="language", policy="lin-ucb")
+
+
+def test_a_policy_that_does_not_tell_reviewers_apart_says_so(tmp_path):
+    data = pd.DataFrame(rows()).drop(columns="language")
+    told = "`lin-ucb` does not tell reviewers apart: `who` is passed over"
+    with pytest.warns(jb.DataWarning, match=told):
+        jury = jb.learn(data, reward="verdict", reviewer="who", policy="lin-ucb")
+    with pytest.warns(jb.DataWarning, match="`lin-ucb` does not tell reviewers apart: reviewers= is passed over"):
+        jury.learn(data[["a", "b"]], data["verdict"], reviewers=data["who"])
+    picks = jb.pick(data.drop(columns=["verdict", "who"]).assign(post=range(len(data))), 5, id="post", state=jury)
+    judged = pd.DataFrame({"post": picks["post"], "verdict": 1.0, "who": "ann"})
+    with pytest.warns(jb.DataWarning, match=told):
+        jb.learn(picks=picks, verdicts=judged, id="post", reward="verdict", reviewer="who", state=jury)
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_is_said_of_reviewers_where_they_are_told_apart_or_nobody_is_named():
+    data, jury = rows(), jb.Jury(["a", "b"], "adaptive")
+    scores = np.column_stack([data["a"], data["b"]])
+    jury.observe(scores)
+    jury.learn(scores, data["verdict"], reviewers=data["who"])
+    jb.Jury(["a", "b"], "lin-ucb").learn(scores, data["verdict"], reviewers=[None] * len(scores))

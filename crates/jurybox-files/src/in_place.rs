@@ -48,6 +48,22 @@ impl InPlace {
         self.rows += next.rows;
     }
 
+    /// Takes the column of an evaluator out, and holds it by itself.
+    ///
+    /// ```
+    /// use jurybox_files::InPlace;
+    /// assert!(InPlace::default().take_column(0).is_empty());
+    /// ```
+    pub fn take_column(&mut self, evaluator: usize) -> Vec<f64> {
+        let mut column = Vec::with_capacity(self.rows);
+        let ends = self.firsts.iter().skip(1).copied().chain([self.rows]);
+        for ((&first, end), stretch) in self.firsts.iter().zip(ends).zip(&mut self.stretches) {
+            let numbers = stretch.remove(evaluator);
+            column.extend((0..end - first).map(|place| numbers.get(place)));
+        }
+        column
+    }
+
     /// Appends the scores of a row that is there.
     pub fn push_row(&self, row: usize, out: &mut Vec<f64>) {
         let at = self.firsts.partition_point(|&first| first <= row).saturating_sub(1);

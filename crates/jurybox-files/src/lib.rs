@@ -75,7 +75,7 @@ pub use destination::{followed, refuse_overwriting};
 pub use error::{Error, Place};
 pub use fingerprint::fingerprint;
 pub use format::Format;
-pub use format::arrow::{json as cell_json, of_one_type};
+pub use format::arrow::{group_codes, json as cell_json, of_one_type};
 pub use format::parquet::panic_is_caught;
 pub use formula::without_formula;
 pub use in_place::InPlace;
@@ -99,7 +99,7 @@ pub use report::{
 };
 pub use roles::{Roles, Taken};
 pub use scan::Part;
-pub use seating::{May, Seated, same_policy};
+pub use seating::{May, Seated, same_policy, without_contexts};
 pub use sheet::{Cell, Sheet};
 pub use state::State;
 pub use survey::{Look, Surveyed, survey};

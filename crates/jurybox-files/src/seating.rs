@@ -75,6 +75,44 @@ impl Seated {
         jury.reseat(evaluators.clone())?;
         Ok(seated)
     }
+
+    /// The same for a history that a jury is held against: it may lack evaluators, and contexts that a jury does not know are not for it.
+    ///
+    /// ```
+    /// use jurybox::{Evaluator, Evaluators, Jury};
+    /// use jurybox_files::Seated;
+    ///
+    /// let table = Evaluators::new(["spam".into(), Evaluator::context("language")])?;
+    /// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::new(["spam", "abuse"])?)?;
+    /// Seated::for_history(&mut jury, &table)?;
+    /// assert_eq!(jury.evaluators().names().collect::<Vec<_>>(), ["spam"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_history(jury: &mut Jury, evaluators: &Evaluators) -> Result<Seated, Error> {
+        if jury.evaluators().contexts().next().is_some() {
+            return Seated::again(jury, evaluators, May::Lack);
+        }
+        Seated::again(jury, &evaluators.without_contexts()?, May::Lack)
+    }
+}
+
+/// Leaves a jury with what its groups share, for whoever shows that; says which columns its contexts were.
+///
+/// ```
+/// use jurybox::{Evaluator, Evaluators, Jury};
+///
+/// let mut jury = Jury::new(&"adaptive".parse()?, Evaluators::new(["spam".into(), Evaluator::context("language")])?)?;
+/// assert_eq!(jurybox_files::without_contexts(&mut jury)?, ["language"]);
+/// assert_eq!(jury.evaluators(), &Evaluators::new(["spam"])?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn without_contexts(jury: &mut Jury) -> Result<Vec<String>, Error> {
+    let before = jury.evaluators().clone();
+    let names: Vec<String> = before.contexts().map(|column| before.as_slice()[column].name.clone()).collect();
+    if !names.is_empty() {
+        jury.reseat(before.without_contexts()?)?;
+    }
+    Ok(names)
 }
 
 /// The evaluators of a state without those that are to be forgotten, which `named` may not name again.

@@ -150,6 +150,18 @@ impl Evaluators {
         (0..self.0.len()).filter(|&column| self.0[column].direction == Direction::Context)
     }
 
+    /// Those that score: without the contexts.
+    ///
+    /// ```
+    /// use jurybox::{Evaluator, Evaluators};
+    /// let evaluators = Evaluators::new(["spam".into(), Evaluator::context("language"), "abuse".into()])?;
+    /// assert_eq!(evaluators.without_contexts()?, Evaluators::new(["spam", "abuse"])?);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn without_contexts(&self) -> Result<Evaluators, Error> {
+        Evaluators::new(self.0.iter().filter(|evaluator| evaluator.direction != Direction::Context).cloned())
+    }
+
     /// Whether the low scores of some evaluator speak for a high reward.
     pub fn any_low(&self) -> bool {
         self.are_low().any(|low| low)

@@ -152,6 +152,30 @@ impl Jury {
         self.policy.learns_from_scores()
     }
 
+    /// Whether its policy takes columns that say which group an item belongs to, so that weights may differ by group; others refuse them.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// assert!(Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?.takes_contexts());
+    /// assert!(!Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(2)?)?.takes_contexts());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn takes_contexts(&self) -> bool {
+        self.policy.takes_contexts()
+    }
+
+    /// Whether it makes a difference to its policy who judged; otherwise verdicts count alike, whoever gave them.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// assert!(Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?.tells_reviewers_apart());
+    /// assert!(!Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(2)?)?.tells_reviewers_apart());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn tells_reviewers_apart(&self) -> bool {
+        self.policy.tells_reviewers_apart()
+    }
+
     /// Learns from examples, whenever they come. Either all of them are sound, or none is taken in.
     ///
     /// `at` is the time of the round that the items came from, not of their verdicts: what is learnt is how scores went with

@@ -8,7 +8,7 @@ use crate::policies::pairs;
 use crate::tables::{Asked, Source, seated};
 use crate::work::{self, Reins};
 use jurybox::Spec;
-use jurybox_files::{Error, May, Seated, State, by_evaluator};
+use jurybox_files::{Error, May, Seated, State, by_evaluator, without_contexts};
 use jurybox_lab::{Period, Predictions, PrevalenceOptions, Protocol, ReplayOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -27,10 +27,16 @@ pub(crate) fn report<'py>(
     watch: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
     let source = Source::from_python(source)?;
-    let (known, seated) = (state_of(py, state), seated(py, state));
+    let mut known = state_of(py, state);
     let work = move |reins: &Reins| -> std::result::Result<_, Error> {
-        // What was missed takes a pass of its own.
-        let table = source.open(&asked, &seated, asked.is_logged(), reins)?;
+        // What all groups share is reported; the columns of contexts are among those to ignore.
+        if let Some(State { jury, .. }) = &mut known {
+            without_contexts(jury)?;
+        }
+        let seated = known.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()).to_vec();
+        // What was missed takes a pass of its own, and so do those who judged.
+        let again = asked.is_logged() || asked.reviewer.is_some();
+        let table = source.open(&asked, &seated, again, reins)?;
         let told = Told::of(&table);
         let jury = known
             .map(|State { mut jury, .. }| {
@@ -160,10 +166,11 @@ pub(crate) fn replay<'py>(
         let off_policy = asked.is_logged();
         let table = source.open(&asked, &seated, false, reins)?;
         if !weights.is_empty() {
-            options.weights = Some(by_evaluator(table.taken().evaluators(), &weights, Some(0.0))?);
+            let evaluators = table.taken().evaluators().without_contexts()?;
+            options.weights = Some(by_evaluator(&evaluators, &weights, Some(0.0))?);
         }
         for (_, jury) in &mut options.states {
-            Seated::again(jury, table.taken().evaluators(), May::Lack)?;
+            Seated::for_history(jury, table.taken().evaluators())?;
         }
         if let Some(picks) = &options.picks {
             table.check_output(picks)?;

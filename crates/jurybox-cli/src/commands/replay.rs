@@ -1,13 +1,13 @@
 //! `jurybox replay`: what each policy would have earned on a person's own history.
 
 use super::columns::{Columns, Special};
-use super::names::Pairs;
+use super::names::{self, Names, Pairs};
 use super::range::range;
 use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
-use jurybox::{Jury, Spec};
-use jurybox_files::{May, Seated, by_evaluator, write_whole};
+use jurybox::{Direction, Jury, Spec};
+use jurybox_files::{Seated, by_evaluator, write_whole};
 use jurybox_lab::{OffPolicy, Protocol, ReplayOptions, off_policy, replay};
 use std::path::PathBuf;
 
@@ -26,6 +26,10 @@ pub(crate) struct Args {
     /// The column of rewards
     #[arg(long, value_name = "COLUMN")]
     reward: String,
+    /// Columns that say which group an item belongs to, such as its language, for policies whose weights may differ by group; those of a
+    /// state are known
+    #[arg(long, value_name = "COLUMNS")]
+    context: Vec<Names>,
     /// The column that names the round of each row: rounds in order of appearance, instead of random ones
     #[arg(long, value_name = "COLUMN")]
     round: Option<String>,
@@ -96,17 +100,20 @@ impl Args {
             .iter()
             .map(|path| Ok((format!("state({})", path.display()), read_jury(path)?)))
             .collect::<anyhow::Result<_>>()?;
+        let contexts = states.iter().flat_map(|(_, jury)| jury.evaluators().as_slice());
+        let contexts = contexts.filter(|one| one.direction == Direction::Context).map(|one| one.name.clone());
         let known = states.first().map_or(&[][..], |(_, jury)| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: Some(&self.reward),
             probability: self.probability.as_ref(),
             key: self.round.as_ref(),
+            context: names::all(&self.context).into_iter().chain(contexts).collect(),
             known,
             ..Special::default()
         })?;
         check_outputs(&table, &self.state, [&self.picks, &self.svg, &self.html].into_iter().flatten())?;
         for (name, jury) in &mut states {
-            Seated::again(jury, table.taken().evaluators(), May::Lack).with_context(|| name.clone())?;
+            Seated::for_history(jury, table.taken().evaluators()).with_context(|| name.clone())?;
         }
         let protocol = match self.folds {
             Some(folds) => Protocol::Folds(folds),
@@ -120,7 +127,10 @@ impl Args {
             Some(list) => Spec::list(list)?,
         };
         let weights = (!self.weights.is_empty())
-            .then(|| by_evaluator(table.taken().evaluators(), &Pairs::all(&self.weights), Some(0.0)))
+            .then(|| -> anyhow::Result<Vec<f64>> {
+                let evaluators = table.taken().evaluators().without_contexts()?;
+                Ok(by_evaluator(&evaluators, &Pairs::all(&self.weights), Some(0.0))?)
+            })
             .transpose()?;
         let options = ReplayOptions {
             protocol,

@@ -1,11 +1,11 @@
 //! `jurybox report`: which evaluators to trust.
 
 use super::columns::{Columns, Special};
+use super::names::{self, Names};
 use super::state::{check_outputs, read_jury};
 use crate::output;
 use anyhow::Context;
-use jurybox::{Direction, Evaluator, Evaluators};
-use jurybox_files::{May, Seated, report, write_whole};
+use jurybox_files::{May, Seated, report, without_contexts, write_whole};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// The column that says who gave each verdict: how severe and how noisy each of them is, beside the others
     #[arg(long, value_name = "COLUMN", requires = "reward")]
     reviewer: Option<String>,
+    /// Columns that say which group an item belongs to, such as its language: no evaluators. What all groups share is reported
+    #[arg(long, value_name = "COLUMNS")]
+    context: Vec<Names>,
     /// The column of rounds, where there is one: no evaluator
     #[arg(long, value_name = "COLUMN")]
     round: Option<String>,
@@ -45,19 +48,11 @@ impl Args {
         let given_away = output::is_given_away(&self.out, self.json)?;
         let mut state = self.state.as_deref().map(read_jury).transpose()?;
         // What all groups share is reported.
-        let mut aside: Vec<String> = self.round.iter().cloned().collect();
-        if let Some(jury) = &mut state {
-            let (contexts, scores): (Vec<Evaluator>, Vec<Evaluator>) = jury
-                .evaluators()
-                .as_slice()
-                .iter()
-                .cloned()
-                .partition(|one| one.direction == Direction::Context);
-            if !contexts.is_empty() {
-                jury.reseat(Evaluators::new(scores)?)?;
-                aside.extend(contexts.into_iter().map(|context| context.name));
-            }
-        }
+        let contexts = match &mut state {
+            Some(jury) => without_contexts(jury)?,
+            None => Vec::new(),
+        };
+        let aside = [self.round.iter().cloned().collect(), names::all(&self.context), contexts].concat();
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),

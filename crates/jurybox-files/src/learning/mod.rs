@@ -31,7 +31,7 @@ use crate::state::State;
 use crate::table::Table;
 use crate::teach::{Taught, teach};
 use crate::warning::Warning;
-use jurybox::{Direction, Spec};
+use jurybox::{Direction, Jury, Spec};
 use new_rows::{NewFiles, NewRows};
 use std::path::PathBuf;
 
@@ -251,6 +251,7 @@ pub fn learn_rows(
         return Err(Error::ArePicks { path: table.path().into(), column });
     }
     let mut state = seated(before, &table, how, host)?;
+    tell_of_reviewers(&state.jury, table.taken().reviewer(), host);
     let first = how.at.unwrap_or(state.jury.seen().next_time());
     let taught = teach(&table, &mut state.jury, first)?;
     let evaluators = state.jury.evaluators();
@@ -264,6 +265,14 @@ pub fn learn_rows(
         reward::remember(&mut state, reward, taught.range, host);
     }
     Ok(Some(Lesson { state, taught }))
+}
+
+/// Tells of it where a policy has no use for who judged.
+fn tell_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn Host) {
+    if let Some(column) = column.filter(|_| !jury.tells_reviewers_apart()) {
+        let policy = jury.spec().name().to_string();
+        host.tell(Told::ReviewersUnheard { policy, column: column.into() });
+    }
 }
 
 /// What is learnt, for the names by which a state will know it again.

@@ -1,6 +1,6 @@
 //! Verdicts that come back on picks, in the same files or in others.
 
-use super::{Given, Host, Told, reward};
+use super::{Given, Host, Told, reward, tell_of_reviewers};
 use crate::error::Error;
 use crate::number::Decimal;
 use crate::own::is_ours;
@@ -126,6 +126,7 @@ pub fn learn_verdicts(
     };
     let verdicts = host.hold(verdicts, |_| true);
     verdicts.warnings().iter().for_each(|warning| host.tell(Told::Warning(warning.clone())));
+    tell_of_reviewers(&before.jury, how.reviewer.as_deref(), host);
     let mut state = before.clone();
     let back = take_back(&mut state, &picks, &verdicts, how.again)?;
     reward::remember(&mut state, &reward, back.range, host);

@@ -70,6 +70,13 @@ pub enum Told {
         /// How many.
         rewards: u64,
     },
+    /// Verdicts name their reviewers, and the policy makes no use of it.
+    ReviewersUnheard {
+        /// The policy's name.
+        policy: String,
+        /// The column of reviewers.
+        column: String,
+    },
     /// The state has picked, and these rows have no ids by which to tell whether it was from them.
     WithoutIds,
     /// Nobody has given a verdict yet.
@@ -109,6 +116,7 @@ impl Told {
             | Told::WithoutIds
             | Told::WithoutReceipt { .. }
             | Told::Outside { .. }
+            | Told::ReviewersUnheard { .. }
             | Told::Forgotten { .. }
             | Told::Contradictory(_)
             | Told::Strangers(_)
@@ -157,6 +165,10 @@ impl fmt::Display for Told {
                 f,
                 "{} outside the range that `{policy}` was told, moved to its ends",
                 counted(*rewards, "reward")
+            ),
+            Told::ReviewersUnheard { policy, column } => write!(
+                f,
+                "`{policy}` does not tell reviewers apart: `{column}` is passed over, and every verdict counts alike. `adaptive` learns how severe and how noisy each of them is"
             ),
             Told::WithoutIds => write!(
                 f,

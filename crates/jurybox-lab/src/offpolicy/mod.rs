@@ -109,12 +109,14 @@ fn estimated(
     }
     let model = model::out_of_fold(log, &rounds, range.ends())?;
     let targets = targets(log, options, rounds.len(), &model)?;
+    let unheard = unheard(log, &targets);
     let follow = Follow { log, rounds: &rounds, k: options.k, seed: options.seed };
     let followed = in_parallel(targets.len(), threads, watch, |at| follow.along(&targets[at].target, watch))?;
     let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds, range)?.estimate(), range);
     outcome.warnings.extend(missing(counted, log.labelled()));
     outcome.warnings.extend(range.warning());
     outcome.warnings.extend(repeated(log));
+    outcome.warnings.extend(unheard);
     outcome.warnings.extend(warnings(&rounds, options));
     let mut all = export::AllFollowed { rounds, model, policies: Vec::new() };
     for (contender, followed) in targets.into_iter().zip(followed) {
@@ -220,7 +222,14 @@ fn rounds(log: &Log, options: &ReplayOptions) -> Vec<Vec<usize>> {
     (0..count).take(most).map(|at| (at * rows / count..(at + 1) * rows / count).collect()).collect()
 }
 
-/// What a person should know before believing the figures.
+/// Who is not shown which group a row belongs to.
+fn unheard(log: &Log, targets: &[Contender]) -> Option<String> {
+    log.unheard(targets.iter().filter_map(|contender| match &contender.target {
+        Target::Policy(jury, _) => Some((contender.name.as_str(), jury.as_ref())),
+        Target::Fixed(_) | Target::Uniform => None,
+    }))
+}
+
 /// Items that come again: rows of one are no independent evidence.
 fn repeated(log: &Log) -> Option<String> {
     let many = log.items.repeated();
@@ -232,6 +241,7 @@ fn repeated(log: &Log) -> Option<String> {
     })
 }
 
+/// What a person should know before believing the figures.
 fn warnings(rounds: &[Vec<usize>], options: &ReplayOptions) -> Vec<String> {
     let mut out = Vec::new();
     let small = rounds.iter().filter(|rows| rows.len() < options.k).count();

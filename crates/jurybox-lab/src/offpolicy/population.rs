@@ -18,7 +18,7 @@ use super::{Contender, targets};
 use crate::error::Error;
 use crate::jump::Jump;
 use crate::range::Range;
-use crate::replay::{Log, ReplayOptions, Scale, Watch, in_parallel};
+use crate::replay::{Desk, Log, ReplayOptions, Scale, Shown, Watch, in_parallel};
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
 /// At most so many groups, of at least so many rounds' worth of rows.
@@ -71,6 +71,7 @@ pub(super) fn estimated(
             .into(),
     );
     outcome.warnings.extend(super::repeated(log));
+    outcome.warnings.extend(super::unheard(log, &contenders));
     outcome.warnings.extend(super::states_may_know(options));
     for (Contender { name, reference, .. }, values) in contenders.iter().zip(values.chunks(groups)) {
         let line = match values.iter().cloned().collect::<Result<Vec<_>, String>>() {
@@ -219,9 +220,9 @@ pub(super) fn valued_by(
     log: &Log,
     rows: &[usize],
 ) -> Result<Result<Vec<f64>, String>, Error> {
-    let mut table = Vec::new();
-    rows.iter().for_each(|&row| log.push_row(row, &mut table));
-    let written = log.as_written(&table);
+    let mut desk = Desk::default();
+    desk.lay(log, rows);
+    let written = Shown::to(fitted.evaluators()).of(&desk);
     let scores = fitted.scores(&written)?;
     if fitted.exploration().eps > 0.0 || fitted.contributions(scores.row(0))?.is_none() {
         let why = "without rounds a policy can be judged that picks the highest of values that each row has by itself: this one \
@@ -244,12 +245,11 @@ pub(super) fn learnt(
     }
     let mut jury = jury.clone();
     let others: Vec<usize> = (0..log.rows()).filter(|row| row % groups.len() != own).collect();
-    let mut table = Vec::new();
+    let (shown, mut desk) = (Shown::to(jury.evaluators()), Desk::default());
     for (stretch, at) in others.chunks(options.items).zip(jury.seen().next_time()..) {
-        table.clear();
-        stretch.iter().for_each(|&row| log.push_row(row, &mut table));
-        let written = log.as_written(&table);
-        let scores = Scores::new(&written, log.width())?;
+        desk.lay(log, stretch);
+        let written = shown.of(&desk);
+        let scores = Scores::new(&written, shown.width())?;
         jury.observe(&scores, at)?;
         for (&row, scores) in stretch.iter().zip(scores.rows()) {
             let receipt = receipt_of_row(log, row);

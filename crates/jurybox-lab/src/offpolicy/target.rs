@@ -6,7 +6,7 @@
 
 use super::receipts::{advice, explored, needs, receipt_of_row};
 use crate::error::Error;
-use crate::replay::{Log, Scale, Watch};
+use crate::replay::{Desk, Log, Scale, Shown, Watch};
 use jurybox::{Example, Jury, Needs, Receipt, Scores, TopK};
 
 /// Who picks.
@@ -89,13 +89,12 @@ impl Follow<'_> {
             return Ok(Followed::Impossible(why.into()));
         }
         let mut out = vec![0.0; log.rows()];
-        let mut table = Vec::new();
+        let (shown, mut desk) = (Shown::to(jury.evaluators()), Desk::default());
         for (rows, at) in self.rounds.iter().zip(jury.seen().next_time()..) {
             let k = self.picks(rows);
-            table.clear();
-            rows.iter().for_each(|&row| log.push_row(row, &mut table));
-            let written = log.as_written(&table);
-            let scores = Scores::new(&written, log.width())?;
+            desk.lay(log, rows);
+            let written = shown.of(&desk);
+            let scores = Scores::new(&written, shown.width())?;
             before(&jury)?;
             let shares = turn(&mut jury, &scores, at, k)?;
             rows.iter().zip(shares).for_each(|(&row, share)| out[row] = share);

@@ -52,6 +52,11 @@ impl Entrant {
         jury.spec().entry().is_some_and(|entry| entry.needs != Needs::Nothing)
     }
 
+    /// The jury that it begins as, where it is one.
+    pub(crate) fn jury(&self) -> Option<&Jury> {
+        if let Who::Policy(jury, _) = &self.who { Some(jury) } else { None }
+    }
+
     /// Whether it knows the rewards, so that its picks are the best by construction.
     pub(crate) fn knows_all(&self) -> bool {
         matches!(self.who, Who::Reference(Value::Known(_)))
@@ -142,10 +147,10 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
 
 /// A state is of use only for the evaluators it was learnt over.
 pub(crate) fn check_state(name: &str, jury: &Jury, log: &Log) -> Result<(), Error> {
-    if *jury.evaluators() == log.evaluators {
+    if [&log.evaluators, log.with_contexts()].contains(&jury.evaluators()) {
         return Ok(());
     }
-    let (learnt, here) = (jury.evaluators(), &log.evaluators);
+    let (learnt, here) = (jury.evaluators(), log.with_contexts());
     let reason = format!("it was learnt over the evaluators {learnt}; this table has {here}");
     Err(Error::setting("state", name, reason))
 }

@@ -1,6 +1,7 @@
 //! The history that is replayed: every row in memory, because rounds are drawn from all of it. What a table has in memory already is read
 //! there, and not held twice.
 
+use super::groups::Groups;
 use super::{Items, Protocol};
 use crate::error::Error;
 use crate::linear::{Fit, LeastSquares};
@@ -13,7 +14,9 @@ use std::collections::HashMap;
 /// Scores, rewards and rounds of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
+    /// Those that score; which group a row belongs to is apart.
     pub(crate) evaluators: Evaluators,
+    pub(crate) groups: Option<Groups>,
     /// Row after row, NaN = missing; where low means high, negated. Empty where they are read in place.
     pub(crate) scores: Vec<f64>,
     /// The scores of a table in memory, as they stand in it; without rows where they are held above.
@@ -33,6 +36,7 @@ impl Log {
     pub(crate) fn of(evaluators: Evaluators) -> Log {
         Log {
             evaluators,
+            groups: None,
             scores: Vec::new(),
             in_place: InPlace::default(),
             rewards: Vec::new(),
@@ -53,7 +57,10 @@ impl Log {
             upright: !in_place,
             ..Want::default()
         };
-        let mut log = Log::of(taken.evaluators().clone());
+        let all = taken.evaluators();
+        let contexts: Vec<usize> = all.contexts().collect();
+        let mut log = Log::of(if contexts.is_empty() { all.clone() } else { all.without_contexts()? });
+        let mut groups = Vec::new();
         let mut ids: Vec<u64> = Vec::new();
         let mut by_key: HashMap<Box<str>, usize> = HashMap::new();
         table.scan(
@@ -71,7 +78,14 @@ impl Log {
             },
             |at, ((scores, lying), rewards, probabilities, keys, mine)| {
                 ids.extend(mine);
-                log.scores.extend(scores);
+                if contexts.is_empty() {
+                    log.scores.extend(scores);
+                } else {
+                    for (at, number) in scores.into_iter().enumerate() {
+                        let of = contexts.contains(&(at % all.len()));
+                        if of { &mut groups } else { &mut log.scores }.push(number);
+                    }
+                }
                 if in_place {
                     log.in_place.append(lying);
                 }
@@ -93,6 +107,12 @@ impl Log {
             return Err(jurybox_files::Error::NoReward { path: table.path().into(), column }.into());
         }
         log.items = Items::of(&ids);
+        if !contexts.is_empty() {
+            if in_place {
+                groups = apart(&mut log.in_place, &contexts);
+            }
+            log.groups = Some(Groups::new(all.clone(), groups));
+        }
         Ok(log)
     }
 
@@ -161,7 +181,7 @@ impl Log {
         standard
     }
 
-    /// Rows as they stand in the file: what a jury, which knows of directions, is shown.
+    /// Rows as they stand in the file.
     pub(crate) fn as_written<'a>(&self, rows: &'a [f64]) -> Cow<'a, [f64]> {
         as_written(&self.evaluators, rows)
     }
@@ -209,6 +229,17 @@ impl Log {
         }
         sums.fit(0.0)
     }
+}
+
+/// Takes the columns of contexts out of a table in memory: row after row.
+fn apart(table: &mut InPlace, contexts: &[usize]) -> Vec<f64> {
+    if let [only] = contexts {
+        return table.take_column(*only);
+    }
+    // From the last to the first, so that those before it stay where they are.
+    let columns: Vec<Vec<f64>> = contexts.iter().rev().map(|&column| table.take_column(column)).collect();
+    let rows = 0..table.rows();
+    rows.flat_map(|row| columns.iter().rev().map(move |column| column[row])).collect()
 }
 
 /// Upright rows as they stood in the file: negated again where low means high.

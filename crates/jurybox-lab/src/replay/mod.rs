@@ -9,6 +9,7 @@ mod by_value;
 mod course;
 mod dataset;
 mod entrants;
+mod groups;
 mod items;
 mod log;
 mod measure;
@@ -25,12 +26,13 @@ mod tests;
 mod twins;
 
 pub(crate) use dataset::{Dataset, Replay};
+pub(crate) use groups::Shown;
 pub(crate) use items::Items;
 pub(crate) use log::{Log, filled};
 pub use options::{Protocol, ReplayOptions};
 pub use outcome::{CurvePoint, Line, Outcome};
 pub(crate) use parallel::{Watch, in_parallel};
-pub(crate) use player::{Scale, seat};
+pub(crate) use player::{Desk, Scale, seat};
 
 use crate::error::Error;
 use course::{Course, Extent, Offered};

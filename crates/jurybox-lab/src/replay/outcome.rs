@@ -208,6 +208,8 @@ pub(super) fn summed_up(
     (outcome.ci95_over, outcome.ci95_covers) = (measures.over.name(), measures.over.covers());
     outcome.items = items_shown(log, options, extent);
     outcome.warnings.extend(extent.warning.clone());
+    let juries = played.iter().filter_map(|(entrant, _)| Some((entrant.name.as_str(), entrant.jury()?)));
+    outcome.warnings.extend(log.unheard(juries));
     let sums: Vec<Sums> =
         played.iter().map(|(entrant, runs)| Sums::of_played(runs, !entrant.knows_all())).collect();
     let (first, labels) = (&sums[0], extent.labels);

@@ -1,9 +1,9 @@
 //! Players: whoever picks rows in a replay, and is told what they were worth.
 
 use super::Log;
-use super::log::as_written;
+use super::groups::Shown;
 use crate::error::Error;
-use jurybox::{Evaluators, Example, Jury, Link, Links, Pick, Scores, Spec, TopK};
+use jurybox::{Example, Jury, Link, Links, Pick, Scores, Spec, TopK};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -12,6 +12,8 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) struct Desk {
     pub(crate) rows: Vec<usize>,
     pub(crate) scores: Vec<f64>,
+    /// The groups that they belong to, where the log knows of any.
+    pub(crate) groups: Vec<f64>,
 }
 
 impl Desk {
@@ -20,15 +22,21 @@ impl Desk {
         self.rows.clear();
         self.rows.extend_from_slice(rows);
         self.scores.clear();
-        rows.iter().for_each(|&row| log.push_row(row, &mut self.scores));
+        self.groups.clear();
+        for &row in rows {
+            log.push_row(row, &mut self.scores);
+            log.push_groups(row, &mut self.groups);
+        }
     }
 
     /// Takes the rows at those places away; the last rows move to where they were.
     pub(crate) fn take_away(&mut self, places: &mut [usize], width: usize) {
         places.sort_unstable_by(|a, b| b.cmp(a));
+        let contexts = self.groups.len() / self.rows.len().max(1);
         for &place in &*places {
             self.rows.swap_remove(place);
             swap_remove_row(&mut self.scores, place, width);
+            swap_remove_row(&mut self.groups, place, contexts);
         }
     }
 }
@@ -102,9 +110,11 @@ impl Scale {
     }
 }
 
-/// A jury for a spec, told the horizon where it has such an option.
+/// A jury for a spec, told the horizon where it has such an option; with the log's contexts where its policy takes them.
 pub(crate) fn seat(spec: &Spec, log: &Log, rounds: usize) -> Result<Jury, Error> {
-    Ok(Jury::new(&spec.clone().told("horizon", rounds), log.evaluators.clone())?)
+    let spec = spec.clone().told("horizon", rounds);
+    let jury = Jury::new(&spec, log.evaluators.clone())?;
+    Ok(if jury.takes_contexts() { Jury::new(&spec, log.with_contexts().clone())? } else { jury })
 }
 
 /// The link that policies with one assume unless told.
@@ -123,21 +133,21 @@ pub(crate) struct Seated {
     on_desk: Vec<f64>,
     /// The number of the round.
     at: u64,
-    /// The log's evaluators, by whose directions its rows stand upright.
-    upright_by: Evaluators,
+    /// What it is shown of a desk.
+    shown: Shown,
 }
 
 impl Seated {
     /// Say whether rows come back `again`.
     pub(crate) fn new(jury: Jury, scale: Scale, log: &Log, again: bool) -> Seated {
         let at = jury.seen().next_time();
-        let upright_by = log.evaluators.clone();
+        let shown = Shown::to(jury.evaluators());
         let linked = jury.spec().entry().is_some_and(|entry| entry.links == Links::Glm);
         let mut inverse = Vec::new();
         if linked && again {
             log.each_row(|row| inverse.extend(log.as_written(row).iter().map(|&score| LINK.inverse(score))));
         }
-        Seated { jury, scale, picks: Vec::new(), linked, inverse, on_desk: Vec::new(), at, upright_by }
+        Seated { jury, scale, picks: Vec::new(), linked, inverse, on_desk: Vec::new(), at, shown }
     }
 }
 
@@ -145,11 +155,11 @@ impl Player for Seated {
     fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error> {
         let mut desk = Desk::default();
         desk.lay(log, rows);
-        let table = log.as_written(&desk.scores);
-        self.jury.observe(&Scores::new(&table, log.width())?, self.at)?;
+        let table = self.shown.of(&desk);
+        self.jury.observe(&Scores::new(&table, self.shown.width())?, self.at)?;
         let examples: Vec<Example<'_>> = rows
             .iter()
-            .zip(table.chunks_exact(log.width()))
+            .zip(table.chunks_exact(self.shown.width()))
             .map(|(&row, scores)| Example {
                 scores,
                 reward: self.scale.apply(log.rewards[row]),
@@ -162,8 +172,8 @@ impl Player for Seated {
     }
 
     fn pick(&mut self, turn: &Turn<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<Choice>, Error> {
-        let width = self.jury.evaluators().len();
-        let table = as_written(&self.upright_by, &turn.desk.scores);
+        let width = self.shown.width();
+        let table = self.shown.of(turn.desk);
         let mut pool = Scores::new(&table, width)?;
         if self.linked {
             if turn.new {
@@ -188,9 +198,9 @@ impl Player for Seated {
     fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
         let mut desk = Desk::default();
         desk.lay(log, rows);
-        let table = log.as_written(&desk.scores);
+        let table = self.shown.of(&desk);
         let examples: Vec<Example<'_>> = table
-            .chunks_exact(log.width())
+            .chunks_exact(self.shown.width())
             .zip(verdicts)
             .zip(&self.picks)
             .map(|((scores, &verdict), pick)| Example {

@@ -76,6 +76,16 @@ pub(crate) trait Policy: Clone {
         Err("it has the same weights for all items: leave out the context, or take adaptive, whose weights differ by group".into())
     }
 
+    /// Whether it can: its weights may differ by group.
+    fn takes_contexts(&self) -> bool {
+        false
+    }
+
+    /// Whether it makes a difference to it who judged.
+    fn tells_reviewers_apart(&self) -> bool {
+        false
+    }
+
     fn state(&self) -> &Self::State;
 
     /// Whether a jury that has seen this can have such a state, as far as the state itself does not tell.

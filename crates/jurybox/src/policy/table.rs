@@ -196,6 +196,14 @@ impl AnyPolicy {
             .map_err(|reason| Error::Policy { policy: spec.to_string(), reason })
     }
 
+    pub(crate) fn takes_contexts(&self) -> bool {
+        each!(self, p => p.takes_contexts())
+    }
+
+    pub(crate) fn tells_reviewers_apart(&self) -> bool {
+        each!(self, p => p.tells_reviewers_apart())
+    }
+
     pub(crate) fn observes_first(&self) -> bool {
         each!(self, p => p.observes_first())
     }

@@ -166,6 +166,26 @@ fn each_key(
     Ok(())
 }
 
+/// The numbers of the groups that the cells of an array name, as a column of contexts is read; NaN where none is named.
+///
+/// ```
+/// use arrow_array::{ArrayRef, Int64Array, StringArray};
+/// use std::sync::Arc;
+///
+/// let text: ArrayRef = Arc::new(StringArray::from(vec![Some("7"), None]));
+/// let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), None]));
+/// let of = |array| jurybox_files::group_codes("queue", array);
+/// assert_eq!(of(&text)?[0], of(&numbers)?[0]);
+/// assert!(of(&text)?[1].is_nan());
+/// # Ok::<(), jurybox_files::Error>(())
+/// ```
+pub fn group_codes(column: &str, array: &ArrayRef) -> Result<Vec<f64>, Error> {
+    let mut codes = Vec::with_capacity(array.len());
+    let path = Path::new(super::memory::NAME);
+    each_key(path, column, std::slice::from_ref(array), |_, name| codes.push(group(&name)))?;
+    Ok(codes)
+}
+
 /// Tells of the values of a column that had none where it was looked at.
 fn watch(path: &Path, pieces: &[ArrayRef], ask: &Ask, column: usize, tally: &mut Tally) -> Result<(), Error> {
     let mut before = 0;

@@ -2,6 +2,7 @@
 
 mod asked;
 mod figures;
+mod groups;
 mod intervals;
 mod leaks;
 mod stopped;

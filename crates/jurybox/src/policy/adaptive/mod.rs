@@ -175,6 +175,14 @@ impl Policy for Adaptive {
         Ok(())
     }
 
+    fn takes_contexts(&self) -> bool {
+        true
+    }
+
+    fn tells_reviewers_apart(&self) -> bool {
+        true
+    }
+
     fn state(&self) -> &State {
         &self.state
     }

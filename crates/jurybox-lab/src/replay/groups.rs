@@ -1,0 +1,94 @@
+//! Which groups the rows of a history belong to. Juries whose weights differ by group are shown them beside the scores, and nobody else is:
+//! the number of a group is no score, and means nothing to an average or a regression.
+
+use super::Log;
+use super::log::as_written;
+use super::player::Desk;
+use jurybox::{Direction, Evaluators, Jury};
+use std::borrow::Cow;
+
+/// The groups of all rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Groups {
+    /// Evaluators and contexts, in the order of the table.
+    seated: Evaluators,
+    /// Row after row, one number for each context.
+    of_rows: Vec<f64>,
+}
+
+impl Groups {
+    pub(crate) fn new(seated: Evaluators, of_rows: Vec<f64>) -> Groups {
+        Groups { seated, of_rows }
+    }
+
+    fn of_row(&self, row: usize) -> &[f64] {
+        let contexts = self.seated.contexts().count();
+        &self.of_rows[row * contexts..(row + 1) * contexts]
+    }
+}
+
+impl Log {
+    /// The evaluators of a jury that takes contexts, where there are any: with these.
+    pub(crate) fn with_contexts(&self) -> &Evaluators {
+        self.groups.as_ref().map_or(&self.evaluators, |groups| &groups.seated)
+    }
+
+    /// Appends the groups of a row.
+    pub(crate) fn push_groups(&self, row: usize, out: &mut Vec<f64>) {
+        if let Some(groups) = &self.groups {
+            out.extend_from_slice(groups.of_row(row));
+        }
+    }
+
+    /// What is to be said where some of these juries are not shown the groups.
+    pub(crate) fn unheard<'a>(&self, juries: impl Iterator<Item = (&'a str, &'a Jury)>) -> Option<String> {
+        let groups = self.groups.as_ref()?;
+        let deaf = juries.filter(|(_, jury)| jury.evaluators().contexts().next().is_none());
+        let names: Vec<&str> = deaf.map(|(name, _)| name).collect();
+        let contexts: Vec<&str> =
+            groups.seated.contexts().map(|column| groups.seated.as_slice()[column].name.as_str()).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "{}: the same weights for all groups; {} {} not shown to them",
+                names.join(", "),
+                contexts.join(", "),
+                if contexts.len() == 1 { "is" } else { "are" }
+            )
+        })
+    }
+}
+
+/// What a jury is shown of rows that lie on a desk.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    evaluators: Evaluators,
+}
+
+impl Shown {
+    /// To a jury of these evaluators: those of a log, with its contexts or without.
+    pub(crate) fn to(evaluators: &Evaluators) -> Shown {
+        Shown { evaluators: evaluators.clone() }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.evaluators.len()
+    }
+
+    /// The rows as they stand in the file, row after row, with their groups where the jury knows of them.
+    pub(crate) fn of<'a>(&self, desk: &'a Desk) -> Cow<'a, [f64]> {
+        let contexts = self.evaluators.contexts().count();
+        if contexts == 0 {
+            return as_written(&self.evaluators, &desk.scores);
+        }
+        let (mut scores, mut groups) = (desk.scores.iter(), desk.groups.iter());
+        let mut table = Vec::with_capacity(desk.rows.len() * self.width());
+        for _ in &desk.rows {
+            table.extend(self.evaluators.as_slice().iter().filter_map(|one| match one.direction {
+                Direction::Context => groups.next().copied(),
+                Direction::High => scores.next().copied(),
+                Direction::Low => scores.next().map(|score| -score),
+            }));
+        }
+        Cow::Owned(table)
+    }
+}

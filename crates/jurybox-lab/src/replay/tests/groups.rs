@@ -1,0 +1,59 @@
+//! Groups are for juries whose weights differ by group, and for nobody else.
+
+use super::*;
+use crate::replay::groups::Groups;
+use jurybox::{Evaluator, Evaluators, Jury};
+
+/// Rows of two groups: the one evaluator knows the first, the other the second.
+fn two_groups(rows: usize) -> Log {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut log = Log::of(Evaluators::new(["a", "b"]).unwrap());
+    let mut groups = Vec::new();
+    for row in 0..rows {
+        let scores = [normal(&mut rng), normal(&mut rng)];
+        log.rewards.push(scores[row % 2] + 0.1 * normal(&mut rng));
+        log.scores.extend(scores);
+        groups.push([7.0, 8.0][row % 2]);
+    }
+    let seated = Evaluators::new(["a".into(), Evaluator::context("language"), "b".into()]).unwrap();
+    log.groups = Some(Groups::new(seated, groups));
+    log
+}
+
+fn without_groups(log: &Log) -> Log {
+    Log { groups: None, ..log.clone() }
+}
+
+#[test]
+fn weights_that_differ_by_group_find_more_and_nobody_else_is_shown_the_groups() {
+    let log = two_groups(1200);
+    for protocol in [Protocol::Rounds, Protocol::Pool { budget: 150 }, Protocol::Folds(4)] {
+        let options = ReplayOptions { runs: 4, ..options(protocol, &["adaptive", "lin-ucb", "greedy"]) };
+        let (with, without) = (run(&log, &options), run(&without_groups(&log), &options));
+        let more = share(&with, "adaptive").mean - share(&without, "adaptive").mean;
+        assert!(more > 0.1, "{protocol:?}: {more}");
+        let references = ["average", "z-mean", "rank-mean", "ridge", "logistic", "hindsight"];
+        for name in ["lin-ucb", "greedy"].iter().chain(&references) {
+            assert_eq!(share(&with, name), share(&without, name), "{protocol:?} {name}");
+        }
+        let said =
+            |outcome: &Outcome| outcome.warnings.iter().any(|line| line.contains("language is not shown"));
+        assert!(said(&with) && !said(&without), "{:?}", with.warnings);
+    }
+}
+
+#[test]
+fn states_play_with_the_groups_that_they_know() {
+    let log = two_groups(600);
+    let grouped = Jury::new(&"adaptive".parse().unwrap(), log.with_contexts().clone()).unwrap();
+    let plain = Jury::new(&"adaptive".parse().unwrap(), log.evaluators.clone()).unwrap();
+    let states = vec![("grouped".into(), grouped), ("plain".into(), plain)];
+    let options = ReplayOptions { runs: 4, states, ..options(Protocol::Rounds, &["average"]) };
+    let outcome = run(&log, &options);
+    assert!(share(&outcome, "grouped").mean > share(&outcome, "plain").mean + 0.1);
+    let other =
+        Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(["a", "language", "b"]).unwrap()).unwrap();
+    let options = ReplayOptions { states: vec![("other".into(), other)], ..options };
+    let refused = replayed(&log, &options, 1, Watch::NOBODY).unwrap_err().to_string();
+    assert!(refused.contains("it was learnt over the evaluators a, language, b"), "{refused}");
+}

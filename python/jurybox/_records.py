@@ -1,0 +1,92 @@
+"""Rows one by one, as a database gives them and as `to_dict("records")` and `to_dicts()` make them: for picks and verdicts that come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._arrays import number
+from ._cells import cell_text, readable
+from ._errors import Error
+from ._given import FIRST, OURS, Given, bare
+
+#: What `Picks.to_dicts` writes of every pick.
+WRITTEN = {"item", "at", "probability", "explored", "scores"}
+
+
+def dicts_of(given: Any) -> list[Mapping[Any, Any]] | None:
+    """Rows that have names, as dicts: mappings, rows of sqlite3, named tuples. None where these are no such rows."""
+    if not isinstance(given, (list, tuple)) or not given or _dict_of(given[0]) is None:
+        return None
+    rows = [_dict_of(row) for row in given]
+    return None if any(row is None for row in rows) else [row for row in rows if row is not None]
+
+
+def _dict_of(row: Any) -> Mapping[Any, Any] | None:
+    if isinstance(row, Mapping):
+        return row
+    as_dict, names = getattr(row, "_asdict", None), getattr(row, "keys", None)
+    if isinstance(row, tuple) and callable(as_dict):
+        found = as_dict()
+        return found if isinstance(found, Mapping) else None
+    if type(row).__module__ == "sqlite3" and callable(names):
+        return {name: row[name] for name in names()}
+    return None
+
+
+def receipts_in(names: Iterable[Any]) -> str | None:
+    """The column that holds the receipts of `jurybox.pick`, if one goes by that name."""
+    return next((str(name) for name in names if bare(str(name)) == "receipt"), None)
+
+
+class Records(Given):
+    """Rows one by one, or columns by name."""
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        super().__init__(columns)
+
+    @classmethod
+    def of(cls, given: Any) -> Records | None:
+        """The same as a table; None where these are no rows with names, nor columns by name."""
+        if isinstance(given, Mapping):
+            return cls({str(name): _column(name, cells) for name, cells in given.items()})
+        rows = dicts_of(given)
+        if rows is None and isinstance(given, (list, tuple)) and given:
+            # Those of several rounds, as several frames are.
+            several = [dicts_of(some) for some in given]
+            rows = None if any(some is None for some in several) else [row for some in several for row in some or ()]
+        if rows is None:
+            return None
+        if rows[0].keys() >= WRITTEN and receipts_in(rows[0]) is None:
+            raise Error("these are picks of a jury's own round: learn them by jury.learn(rows, rewards), which reads their receipts", code="not-picks")
+        names = dict.fromkeys(name for row in rows for name in row)
+        return cls({str(name): [row.get(name) for row in rows] for name in names})
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.native)
+
+    def first(self) -> tuple[str, Any]:
+        return "frame-columns", [(name, _cells(cells[:FIRST]), None) for name, cells in self.native.items()]
+
+    def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+        named = {asked["key"], asked.get("reviewer"), *asked.get("context", ())}
+        return "frame-columns", [(name, _cells(self.native[name], name in named or bare(name) in OURS), None) for name in names]
+
+
+def _column(name: Any, cells: Any) -> list[Any]:
+    if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Iterable):
+        raise Error(f"`{name}` is no column: pass one dict for each row, or a list of cells for each column", code="source", column=str(name))
+    return list(cells)
+
+
+def _cells(cells: Sequence[Any], text: bool = False) -> Any:
+    """Numbers where all are, otherwise text; or text in any case."""
+    if not text:
+        try:
+            return np.array([number(cell) for cell in cells], dtype=np.float64)
+        except TypeError:
+            pass
+    return [readable(cell_text(cell)) for cell in cells]
