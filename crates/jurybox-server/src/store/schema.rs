@@ -5,10 +5,10 @@
 
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
 pub(crate) const MIGRATIONS: &[&str] =
-    &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH];
+    &[FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 11;
+pub(crate) const VERSION: i64 = 12;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 const FIRST: &str = "
@@ -115,6 +115,11 @@ DELETE FROM checkpoints;
 
 /// Juries watch for change of their own accord, and keep more for it: the log is folded anew once.
 const ELEVENTH: &str = "
+DELETE FROM checkpoints;
+";
+
+/// What was learnt is learnt with who judged: the log is folded anew once.
+const TWELFTH: &str = "
 DELETE FROM checkpoints;
 ";
 

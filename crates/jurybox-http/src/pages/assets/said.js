@@ -46,8 +46,9 @@ export class Said {
     back.className = "quiet";
     back.prepend(made("kbd", "u"));
     back.onclick = this.undo;
-    const more = this.all.length - 1;
-    this.element.replaceChildren(made("b", last.words), back, line, more ? made("span", `${more} more before it`) : "");
+    const more = this.all.length - 1, words = made("b", last.words);
+    words.title = last.words; // a long one is cut off
+    this.element.replaceChildren(words, back, line, more ? made("span", `${more} more before it`) : "");
     const left = Math.max(0, last.until - Date.now());
     rest.animate([{ transform: `scaleX(${Math.min(1, left / this.span)})` }, { transform: "scaleX(0)" }], { duration: left, fill: "forwards" });
   }
