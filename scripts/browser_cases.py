@@ -292,7 +292,7 @@ def skipped_on(browser, server):
     # The first of them can be taken back no more, and are sent for that; the others rest.
     sent = lambda: sum(1 for event in server.events("skips") if event.get("reason"))
     until(lambda: sent() == 6)
-    assert "7 more before it" in page.inner_text("#said"), page.inner_text("#said")
+    assert "7 more before it" in page.text_content("#said"), page.text_content("#said")
     before, last = current(page), seen[-1]
     press("u")
     until(lambda: current(page) == last)
@@ -309,6 +309,33 @@ def skipped_on(browser, server):
     assert "a reason that goes on" in page.get_attribute("#said b", "title")
     page.close()
     return "15 skips, each with another item after it; a reason of 480 characters takes one line at 360 pixels"
+
+
+def nothing_jumps(browser, server):
+    """The text keeps its place while verdicts are given, what the jury thought comes and goes, and several can be taken back."""
+    evaluators = [{"name": f"an evaluator with a long name, number {at}"} for at in range(6)]
+    server.ask("PUT", "/v1/queues/still", {"evaluators": evaluators, "undo_seconds": 60})
+    worth = lambda number: number % 3 == 0
+    sent = [{"id": f"{number}", "payload": {"text": f"Text {number}. " * 200},
+             "scores": {one["name"]: worth(number) + (number * (at + 3) % 7) / 7 for at, one in enumerate(evaluators)}} for number in range(80)]
+    server.items("still", sent)
+    for width in [360, 1440]:
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        sit(page, server, "still", f"ann {width}")
+        page.keyboard.press("c")
+        first = until(lambda: current(page))
+        place = lambda: page.locator("#read").bounding_box()
+        before = place()
+        for turn in range(3):
+            say(page, "1")
+            until(lambda: current(page) not in (None, first))
+            first = current(page)
+            until(lambda: "The jury" in page.inner_text("#jury"))
+            assert place() == before, (width, turn, before, place())
+        page.wait_for_timeout(2500)
+        assert page.inner_text("#jury") == "" and place() == before, (before, place())
+        page.close()
+    return "three verdicts at 360 and 1440 pixels, and nothing has moved"
 
 
 def long_log(browser, server):
@@ -357,4 +384,4 @@ def swapped_twice(browser, server):
     return "noticed twice, trusted again twice, and both are in the feed and in the audit"
 
 
-CASES = [told_beside, not_by_mistake, skipped_on, long_log, swapped_twice, lost_lease, undone_in_turn, two_tabs, by_the_clock]
+CASES = [told_beside, not_by_mistake, skipped_on, nothing_jumps, long_log, swapped_twice, lost_lease, undone_in_turn, two_tabs, by_the_clock]

@@ -1,7 +1,7 @@
 //! Who reviews: pace, agreement, skips, and items whose verdict is known beforehand.
 
 use super::figures::{DAY, SECOND, Seen, quantile, seen, wilson};
-use super::format::{between, count, moment, percent, span};
+use super::format::{between, count, moment, percent, rounded, span};
 use super::overview::Part;
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
@@ -179,21 +179,24 @@ fn standing(all: &[Standing], name: &str) -> Markup {
     };
     html! {
         td { @if of.severity.mean > 0.0 { "+" } (between(of.severity)) }
-        td { (between(of.noise)) }
+        td { @if of.noise.high.is_finite() { (between(of.noise)) } @else { (rounded(of.noise.mean)) " (" (rounded(of.noise.low)) " or more)" } }
     }
 }
 
 fn table(seen: &Seen) -> Markup {
-    let learnt = !seen.standings.is_empty();
     let mut all: Vec<(&str, Reviewer)> = gathered(seen).into_iter().collect();
     all.sort_by_key(|(_, of)| std::cmp::Reverse(of.last));
     if all.is_empty() {
         return html! { p class="small" { "Nobody has given a verdict yet." } };
     }
+    // A column in which there is nothing says nothing.
+    let learnt = !seen.standings.is_empty();
+    let met = all.iter().any(|(_, of)| of.others.items > 0);
+    let golden = all.iter().any(|(_, of)| of.golden.items > 0);
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of reviewers" {
             table {
-                thead { tr { th { "reviewer" } th { "last 24 h" } th { "verdicts" } th { "pace" } th { "with others" } th { "by chance" } th { "golden" } th { "by chance" } @if learnt { th { "severity" } th { "noise" } } th { "after undo" } th { "skips" } th { "last" } } }
+                thead { tr { th { "reviewer" } th { "last 24 h" } th { "verdicts" } th { "pace" } @if met { th { "with others" } th { "by chance" } } @if golden { th { "golden" } th { "by chance" } } @if learnt { th { "severity" } th { "noise" } } th { "after undo" } th { "skips" } th { "last" } } }
                 tbody {
                     @for (name, of) in &mut all {
                         tr {
@@ -201,8 +204,8 @@ fn table(seen: &Seen) -> Markup {
                             td { (count(of.today)) }
                             td { (count(of.verdicts)) }
                             td { (quantile(&mut of.between, 0.5).map_or("–".into(), span)) }
-                            (agreement(&of.others))
-                            (agreement(&of.golden))
+                            @if met { (agreement(&of.others)) }
+                            @if golden { (agreement(&of.golden)) }
                             @if learnt { (standing(&seen.standings, name)) }
                             td { (count(of.seen)) }
                             td { (skips(&of.skips)) }

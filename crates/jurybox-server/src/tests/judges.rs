@@ -2,7 +2,7 @@
 
 use super::home::{Kind, on_both};
 use super::life::{Life, config, verdict};
-use crate::{Change, Config, Filter, NewItem, NewVerdict, Request, Source};
+use crate::{Answer, Change, Config, Filter, NewItem, NewVerdict, Request, Source};
 use jurybox::options::Fraction;
 use jurybox::{Reviewer, Standing};
 
@@ -17,15 +17,21 @@ fn judged(kind: Kind, config: &Config) -> Life {
         NewItem { id: format!("i{at}"), scores, ..NewItem::default() }
     };
     life.ask(Request::Items((0..128).map(item).collect())).unwrap();
-    let given = (0..120).flat_map(|at| {
-        let ann = score(at) + (at % 3) as f64 / 10.0;
+    let by = |name: &str, at: usize| {
+        let said = match name {
+            "ann" => score(at) + (at % 3) as f64 / 10.0,
+            _ => score(at) + 2.0 + (at % 5) as f64 / 10.0,
+        };
         // Together they decide what they agree about.
-        let bob = if config.quorum == 2 { ann } else { score(at) + 2.0 + (at % 5) as f64 / 10.0 };
-        let ann = verdict(&format!("ann{at}"), &format!("i{at}"), "ann", ann);
-        let bob = verdict(&format!("bob{at}"), &format!("i{at}"), "bob", bob);
-        if config.quorum == 2 { vec![ann, bob] } else { vec![if at % 2 == 0 { ann } else { bob }] }
-    });
-    life.ask(Request::Verdicts(given.collect())).unwrap();
+        let said = if config.quorum == 2 { score(at) } else { said };
+        verdict(&format!("{name}{at}"), &format!("i{at}"), name, said)
+    };
+    for (turn, name) in ["ann", "bob"].into_iter().enumerate() {
+        let judges = |at: &usize| config.quorum == 2 || at % 2 == turn;
+        let given = (0..120).filter(judges).map(|at| by(name, at)).collect();
+        let Ok(Answer::Verdicts { rejected, .. }) = life.ask(Request::Verdicts(given)) else { panic!() };
+        assert!(rejected.is_empty(), "{rejected:?}");
+    }
     life.pass(60);
     life.ask(Request::Configure(Change { k: Some(9), ..Change::default() })).unwrap();
     life
