@@ -1,5 +1,6 @@
 """Cases of `scripts/browser-test` in which something is lost, taken back or open twice at the desk."""
 import datetime
+import time
 
 from browser_desk import Demo, at_desk, current, items, say, sit, until
 
@@ -273,6 +274,90 @@ def not_by_mistake(browser, server):
     return "two presses and two taps, one verdict each; skips by number, by arrows, in words, and none without a reason"
 
 
+def skipped_on(browser, server):
+    """Whoever skips one item after the other is given another each time, by whatever reason; and a long reason leaves room to read and to judge."""
+    server.queue("skips", undo_seconds=60)
+    server.items("skips", items(40))
+    page = browser.new_page(viewport={"width": 360, "height": 640})
+    sit(page, server, "skips", "ann")
+    press = page.keyboard.press
+    press("c")
+    until(lambda: current(page))
+    seen = []
+    for _ in range(14):
+        seen.append(until(lambda: current(page) not in (None, *seen) and current(page)))
+        press("s")
+        press("1")
+    until(lambda: current(page) not in (None, *seen))
+    # The first of them can be taken back no more, and are sent for that; the others rest.
+    sent = lambda: sum(1 for event in server.events("skips") if event.get("reason"))
+    until(lambda: sent() == 6)
+    assert "7 more before it" in page.text_content("#said"), page.text_content("#said")
+    before, last = current(page), seen[-1]
+    press("u")
+    until(lambda: current(page) == last)
+    read = page.locator("#read").bounding_box()["height"]
+    press("s")
+    page.fill("input[name=other]", "a reason that goes on " * 22)
+    press("Enter")
+    until(lambda: current(page) == before)
+    page.wait_for_timeout(300)
+    left = page.locator("#read").bounding_box()["height"]
+    assert left >= read - 24, (read, left)
+    button, undo = page.locator("button[name=label]").first.bounding_box(), page.locator("#said button").bounding_box()
+    assert button["y"] + button["height"] <= 640 and undo["x"] + undo["width"] <= 360, (button, undo)
+    assert "a reason that goes on" in page.get_attribute("#said b", "title")
+    page.close()
+    return "15 skips, each with another item after it; a reason of 480 characters takes one line at 360 pixels"
+
+
+def nothing_jumps(browser, server):
+    """The text keeps its place while verdicts are given, what the jury thought comes and goes, and several can be taken back."""
+    evaluators = [{"name": f"an evaluator with a long name, number {at}"} for at in range(6)]
+    server.ask("PUT", "/v1/queues/still", {"evaluators": evaluators, "undo_seconds": 60})
+    worth = lambda number: number % 3 == 0
+    sent = [{"id": f"{number}", "payload": {"text": f"Text {number}. " * 200},
+             "scores": {one["name"]: worth(number) + (number * (at + 3) % 7) / 7 for at, one in enumerate(evaluators)}} for number in range(80)]
+    server.items("still", sent)
+    for width in [360, 1440]:
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        sit(page, server, "still", f"ann {width}")
+        page.keyboard.press("c")
+        first = until(lambda: current(page))
+        place = lambda: page.locator("#read").bounding_box()
+        before = place()
+        for turn in range(3):
+            say(page, "1")
+            until(lambda: current(page) not in (None, first))
+            first = current(page)
+            until(lambda: "The jury" in page.inner_text("#jury"))
+            assert place() == before, (width, turn, before, place())
+        page.wait_for_timeout(2500)
+        assert page.inner_text("#jury") == "" and place() == before, (before, place())
+        page.close()
+    return "three verdicts at 360 and 1440 pixels, and nothing has moved"
+
+
+def long_log(browser, server):
+    """The audit page is there at once, also where entries brought thousands of items each."""
+    server.queue("long")
+    for part in range(30):
+        server.items("long", [{"id": f"{part}-{number}", "scores": {"toxicity": number / 5000}} for number in range(5000)])
+    page = browser.new_page()
+
+    def looked():
+        began = time.monotonic()
+        page.goto(server.url + "/q/long/audit")
+        return time.monotonic() - began
+
+    took = min(looked() for _ in range(3))
+    told = page.inner_text("main")
+    assert "29-0, 29-1, 29-2 and 4,997 more" in told and "made the queue" in told, told[:300]
+    assert took < 0.5, took
+    page.close()
+    return f"30 entries of 5,000 items, shown in {1000 * took:.0f} ms"
+
+
 def swapped_twice(browser, server):
     """In the demo an evaluator goes wrong, and is well again: it is noticed both times, and both times trust follows. What was noticed stays to be read."""
     with Demo(server.binary, server.folder) as demo:
@@ -299,4 +384,4 @@ def swapped_twice(browser, server):
     return "noticed twice, trusted again twice, and both are in the feed and in the audit"
 
 
-CASES = [told_beside, not_by_mistake, swapped_twice, lost_lease, undone_in_turn, two_tabs, by_the_clock]
+CASES = [told_beside, not_by_mistake, skipped_on, nothing_jumps, long_log, swapped_twice, lost_lease, undone_in_turn, two_tabs, by_the_clock]

@@ -3,8 +3,8 @@
 //! The model at entry m is what a jury learns from the facts *as they are known at m*: items in the order in which they were
 //! ripe, and again when an evaluator scores them for the first time after that, and with the first, second, fourth, eighth … other
 //! scores in place of those that were there, in rounds of 64; until there is a whole round, the items that have
-//! come in so far; lessons in the order in which their time to be taken back ran out; verdicts that were revised later by
-//! their last word; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
+//! come in so far; lessons in the order in which their time to be taken back ran out, with who judged where that was one reviewer by
+//! the quorum of that time; verdicts that were revised later by their last word, as nobody's; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
 //!
 //! As long as nothing is revised that was learnt already, the next model is the last one and a little more. Otherwise the learner
 //! says that it is [stale](Learner::is_stale) and stops, and a new one folds the log from the beginning, told beforehand what is
@@ -14,9 +14,9 @@ mod state;
 
 use crate::Error;
 use crate::config::{Config, micros};
-use crate::event::{Body, Event, Given, Source};
+use crate::event::{Body, Event, Given, Source, Which};
 use crate::seatings::Seatings;
-use jurybox::{Example, Fitted, Jury, Receipt, Scores, Seen};
+use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores, Seen};
 use state::{Lesson, State, Unripe, VERSION};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,8 +35,8 @@ pub(crate) struct Known {
     pub(crate) seatings: Option<Seatings>,
     /// The configuration in force there.
     pub(crate) config: Option<Config>,
-    /// What items were found to be worth in the end, where a verdict on them was revised.
-    pub(crate) worth: BTreeMap<u64, f64>,
+    /// What items were found to be worth in the end, where a verdict on them was revised, and by which verdict.
+    pub(crate) worth: BTreeMap<u64, (f64, Which)>,
     /// Items that were erased.
     pub(crate) erased: BTreeSet<u64>,
 }
@@ -210,6 +210,7 @@ impl Learner {
                         reward: item.reward,
                         probability: item.probability,
                         explored: item.explored,
+                        reviewer: None,
                     };
                     self.keep(item.n, lesson);
                 }
@@ -360,6 +361,9 @@ impl Learner {
             reward,
             probability: given.probability,
             explored: given.explored,
+            // What several have decided is nobody's verdict, and whoever hears an appeal has read the others'.
+            reviewer: (given.source == Source::Reviewer && self.state.config.quorum == 1)
+                .then(|| Reviewer::named(&given.reviewer).code()),
         };
         self.keep(given.n, lesson);
     }
@@ -400,9 +404,13 @@ impl Learner {
             explored: lesson.explored,
             ..Receipt::default()
         };
-        let reward = self.known.worth.get(&n).copied().unwrap_or(lesson.reward);
+        let last = self.known.worth.get(&n);
+        let reward = last.map_or(lesson.reward, |(worth, _)| *worth);
+        // A reward that somebody else gave later is not this reviewer's.
+        let own = last.is_none_or(|(_, by)| *by == Which { seq: lesson.seq, i: lesson.i });
+        let reviewer = lesson.reviewer.filter(|_| own).and_then(Reviewer::from_code);
         let example = Example { scores: &lesson.scores, reward, receipt: Some(&receipt) };
-        self.jury.learn(&[example], seconds(lesson.arrived))?;
+        self.jury.learn_by(&[example], &[reviewer], seconds(lesson.arrived))?;
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use crate::guard::Caller;
 use crate::handlers::{Asked, OfQueue, look};
 use crate::problem::Problem;
 use axum::extract::State;
+use jurybox_draw::counted;
 use jurybox_server::{Error, Happened, Noticed, Queue};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -17,7 +18,7 @@ const ENTRIES: usize = 100;
 const READ: u64 = 100;
 const READS: usize = 20;
 /// Items of one entry that are named.
-const NAMED: usize = 3;
+const NAMED: u64 = 3;
 
 /// From where on the log is shown, backwards.
 #[derive(Deserialize)]
@@ -28,9 +29,9 @@ pub(super) struct From {
     all: bool,
 }
 
-/// Whether an entry is of what happens by itself, again and again: heartbeats of desks, and time that passes.
-pub(super) fn is_routine(event: &Happened) -> bool {
-    matches!(event.kind, "extend" | "settle")
+/// Whether entries of a kind are of what happens by itself, again and again: heartbeats of desks, and time that passes.
+pub(super) fn is_routine(kind: &str) -> bool {
+    matches!(kind, "extend" | "settle")
 }
 
 /// The last entries up to one that are wanted, newest first, as many as there are to be; the first entry that was read, and how many of those were
@@ -39,34 +40,26 @@ pub(super) fn back(
     queue: &Queue,
     last: u64,
     most: usize,
-    wanted: impl Fn(&Happened) -> bool,
+    wanted: impl Fn(&str) -> bool,
 ) -> Result<(Vec<Happened>, u64, u64), Error> {
-    let (mut shown, mut first, mut left_out) = (Vec::new(), last + 1, 0);
+    let (mut shown, mut first) = (Vec::new(), last + 1);
     for _ in 0..READS {
-        let (mut after, until) = (first.saturating_sub(READ + 1), first - 1);
-        let mut block = Vec::new();
-        // Entries about very many items come a few at a time.
-        while after < until {
-            let some = queue.happened(after, (until - after) as usize)?;
-            let Some(reached) = some.last().map(|event| event.seq) else { break };
-            after = reached;
-            block.extend(some);
-        }
-        for event in block.into_iter().rev() {
-            if shown.len() == most {
-                return Ok((shown, first, left_out));
-            }
-            first = event.seq;
-            if wanted(&event) {
+        let (after, until) = (first.saturating_sub(READ + 1), first - 1);
+        for event in queue.glanced(after, until, NAMED, &wanted)?.into_iter().rev() {
+            if shown.len() < most {
+                first = event.seq;
                 shown.push(event);
-            } else {
-                left_out += 1;
             }
         }
+        if shown.len() == most {
+            break;
+        }
+        first = after + 1;
         if first <= 1 {
             break;
         }
     }
+    let left_out = last + 1 - first - shown.len() as u64;
     Ok((shown, first, left_out))
 }
 
@@ -82,7 +75,7 @@ pub(super) async fn page(
         let last = before.map_or(head, |before| head.min(before.saturating_sub(1)));
         // A queue that is not ranked yet knows of no change.
         let noticed = found.model().ok().map(|model| found.noticed(&model)).transpose()?.unwrap_or_default();
-        Ok((noticed, head, last, back(found, last, ENTRIES, |event| all || !is_routine(event))?))
+        Ok((noticed, head, last, back(found, last, ENTRIES, |kind| all || !is_routine(kind))?))
     })
     .await?;
     let here = |before: u64, all: bool| {
@@ -158,11 +151,16 @@ pub(super) fn item(queue: &str, id: &str) -> Markup {
 
 /// An entry in words.
 fn words(queue: &str, event: &Happened) -> Markup {
-    let (many, actor) = (event.items.len(), event.actor.as_str());
+    let actor = event.actor.as_str();
+    // Of those that were erased since there is no name left.
+    let more = |told: usize| {
+        let more = event.many.saturating_sub(NAMED.max(told as u64));
+        html! { @if more > 0 { " and " (count(more)) " more" } }
+    };
     let items = html! {
-        @for (at, id) in event.items.iter().take(NAMED).enumerate() { @if at > 0 { ", " } (item(queue, id)) }
-        @if many > NAMED { " and " (count((many - NAMED) as u64)) " more" }
-        @if many == 0 { (count(event.many)) " items that were erased since" }
+        @for (at, id) in event.items.iter().enumerate() { @if at > 0 { ", " } (item(queue, id)) }
+        @if event.items.is_empty() { (counted(event.many.min(NAMED), "item")) ", erased since" }
+        (more(event.items.len()))
     };
     let who = event.reviewer.as_deref().unwrap_or(actor);
     html! {
@@ -174,10 +172,10 @@ fn words(queue: &str, event: &Happened) -> Markup {
             "release" if event.reason.is_some() => { (who) " skipped " (items) ": " (event.reason.as_deref().unwrap_or_default()) },
             "release" => { (who) " gave back " (items) },
             "verdicts" => {
-                @for (at, (_, id, reviewer, _, reward, _)) in event.verdicts.iter().take(NAMED).enumerate() {
+                @for (at, (_, id, reviewer, _, reward, _)) in event.verdicts.iter().enumerate() {
                     @if at > 0 { "; " } (reviewer) " on " (item(queue, id)) ": " (rounded(*reward))
                 }
-                @if event.verdicts.len() > NAMED { " and " (count((event.verdicts.len() - NAMED) as u64)) " more" }
+                @if event.verdicts.is_empty() { "on " (items) } @else { (more(event.verdicts.len())) }
             },
             "undo" => { (who) " took back the verdict on " (items) },
             "close" => { (actor) " closed " (items) ": " (event.reason.as_deref().unwrap_or_default()) },

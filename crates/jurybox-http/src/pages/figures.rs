@@ -5,7 +5,7 @@ use super::events::{back, is_routine};
 use crate::app::App;
 use crate::handlers::look;
 use crate::problem::Problem;
-use jurybox::{Direction, Interval};
+use jurybox::{Direction, Interval, Standing};
 use jurybox_server::{
     Config, Counts, Error, Evaluated, Explained, Filter, Found, Happened, Noticed, Pulse, Queue, Scale,
     Skipped, Source, Trusted, Worked,
@@ -50,6 +50,8 @@ pub(super) struct Seen {
     pub(super) noticed: Vec<Noticed>,
     /// What is to be doubted of what was learnt.
     pub(super) doubts: Vec<String>,
+    /// How reviewers stand beside one another, where that is learnt.
+    pub(super) standings: Vec<Standing>,
     /// What has changed about the verdicts themselves.
     pub(super) redefined: Vec<jurybox::Alarm>,
     pub(super) learnt_from: u64,
@@ -93,7 +95,7 @@ impl Seen {
         for item in ranked {
             best.extend(queue.explained(&item.id)?);
         }
-        let happened = back(queue, standing.head, ENTRIES, |event| !is_routine(event))?.0;
+        let happened = back(queue, standing.head, ENTRIES, |kind| !is_routine(kind))?.0;
         let mut seen = Seen {
             now,
             head: standing.head,
@@ -107,6 +109,7 @@ impl Seen {
             found: queue.found()?,
             evaluated,
             noticed,
+            standings: model.as_ref().map(jurybox_server::Model::reviewers).unwrap_or_default(),
             redefined: model.iter().flat_map(jurybox_server::Model::redefined).cloned().collect(),
             doubts: model.as_ref().map(jurybox_server::Model::doubts).unwrap_or_default(),
             learnt_from: model.map_or(0, |model| model.seen.used),

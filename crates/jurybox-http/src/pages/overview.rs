@@ -122,18 +122,19 @@ pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
 }
 
 /// What chance would have found is called so where it is drawn.
-pub(super) const CHANCE: &str = "chance max";
+pub(super) const CHANCE: &str = "chance";
 
-/// What others would have found in each item that was picked: their names, and how much at the least and at the most. The line is
-/// the most: a single number is known only at moments when no drawn item waits, and a line that is now one and now the other says nothing. As long
-/// as little is known of them, whatever was caught here, there is no line.
+/// What others would have found in each item that was picked: their names, and how much at the least and at the most, with the middle of the two
+/// for the line. A single number is known only at moments when no drawn item waits, and a line that is now that and now something else says
+/// nothing. As long as little is known of them, whatever was caught here, there is no line.
 pub(super) fn others(seen: &Seen) -> Vec<(&'static str, Interval)> {
     let (plain, random) = (seen.found.plain_mean.mean, seen.found.random.mean);
-    let known = [("plain mean max", plain), (CHANCE, random)];
+    let known = [("plain mean", plain), (CHANCE, random)];
     let known = known.into_iter().filter_map(|(name, mean)| Some((name, mean?)));
     let (low, high) = seen.scale();
     // NaN is not known either.
-    known.filter(|(_, mean)| mean.high - mean.low <= (high - low) / 2.0).collect()
+    let known = known.filter(|(_, mean)| mean.high - mean.low <= (high - low) / 2.0);
+    known.map(|(name, ends)| (name, Interval { mean: f64::midpoint(ends.low, ends.high), ..ends })).collect()
 }
 
 /// What was caught in stretches of time, against the plain mean and chance.
@@ -149,7 +150,7 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
     };
     let mut curves = vec![curve("caught", &|worths| worths.iter().sum()).in_colour(Colour::Ink)];
     for (name, mean) in others(seen) {
-        let mut expected = curve(name, &|worths| worths.len() as f64 * mean.high);
+        let mut expected = curve(name, &|worths| worths.len() as f64 * mean.mean);
         let ends = |(x, (_, worths)): (&f64, &(i64, Vec<f64>))| {
             (*x, worths.len() as f64 * mean.low, worths.len() as f64 * mean.high)
         };

@@ -1,7 +1,7 @@
 //! Who reviews: pace, agreement, skips, and items whose verdict is known beforehand.
 
 use super::figures::{DAY, SECOND, Seen, quantile, seen, wilson};
-use super::format::{count, moment, percent, span};
+use super::format::{between, count, moment, percent, rounded, span};
 use super::overview::Part;
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
@@ -10,7 +10,7 @@ use crate::handlers::{Asked, OfQueue};
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use jurybox::Interval;
+use jurybox::{Interval, Standing};
 use jurybox_server::{Rewards, Source, Worked};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashMap};
@@ -91,6 +91,7 @@ pub(super) async fn page(
                 p class="small" { b { "With others" } " is about items that several have judged (" code { "quorum" } "): how often a reviewer says what each of the others says of the same item, one's own vote left out, and those who are asked only because others differ, with its 95% interval and the number of items. " b { "By chance" } " is how often that would be so if nobody looked and everybody said each label as often as now: agreement is worth what it is above that." }
                 p class="small" { b { "Golden" } " items have a known label, which the desk does not show; the table says how often a reviewer found it. Make one by saying so when it is sent: " code { "{\"id\": \"p1\", \"scores\": {…}, \"golden\": \"harmful\"}" } ", or by a column of a file: " code { "jurybox serve --import scores.csv --id id --golden known" } "." }
                 p class="small" { "Only blind verdicts are compared: who takes a verdict back has seen what the jury thought, and the next one on that item is counted apart." }
+                p class="small" { b { "Severity" } " is how far a reviewer's verdicts lie above what the others would give the same items, and " b { "noise" } " how far they are from telling what an item is worth, beside the middle reviewer: 2 is twice as noisy. Both are learnt from all verdicts by the scores of their items, with intervals that hold in 9 of 10 cases, where one reviewer decides an item: severity is taken out, and a verdict counts for what it tells." }
                 p class="small" { "A figure of few verdicts says little: the number behind it is beside it." }
             }
         }
@@ -170,16 +171,32 @@ fn agreement(met: &Met) -> Markup {
     }
 }
 
+/// How severe and how noisy somebody is beside the others.
+fn standing(all: &[Standing], name: &str) -> Markup {
+    let who = Some(jurybox::Reviewer::named(name));
+    let Some(of) = all.iter().find(|of| of.reviewer == who) else {
+        return html! { td { "–" } td { "–" } };
+    };
+    html! {
+        td { @if of.severity.mean > 0.0 { "+" } (between(of.severity)) }
+        td { @if of.noise.high.is_finite() { (between(of.noise)) } @else { (rounded(of.noise.mean)) " (" (rounded(of.noise.low)) " or more)" } }
+    }
+}
+
 fn table(seen: &Seen) -> Markup {
     let mut all: Vec<(&str, Reviewer)> = gathered(seen).into_iter().collect();
     all.sort_by_key(|(_, of)| std::cmp::Reverse(of.last));
     if all.is_empty() {
         return html! { p class="small" { "Nobody has given a verdict yet." } };
     }
+    // A column in which there is nothing says nothing.
+    let learnt = !seen.standings.is_empty();
+    let met = all.iter().any(|(_, of)| of.others.items > 0);
+    let golden = all.iter().any(|(_, of)| of.golden.items > 0);
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of reviewers" {
             table {
-                thead { tr { th { "reviewer" } th { "last 24 h" } th { "verdicts" } th { "pace" } th { "with others" } th { "by chance" } th { "golden" } th { "by chance" } th { "after undo" } th { "skips" } th { "last" } } }
+                thead { tr { th { "reviewer" } th { "last 24 h" } th { "verdicts" } th { "pace" } @if met { th { "with others" } th { "by chance" } } @if golden { th { "golden" } th { "by chance" } } @if learnt { th { "severity" } th { "noise" } } th { "after undo" } th { "skips" } th { "last" } } }
                 tbody {
                     @for (name, of) in &mut all {
                         tr {
@@ -187,8 +204,9 @@ fn table(seen: &Seen) -> Markup {
                             td { (count(of.today)) }
                             td { (count(of.verdicts)) }
                             td { (quantile(&mut of.between, 0.5).map_or("–".into(), span)) }
-                            (agreement(&of.others))
-                            (agreement(&of.golden))
+                            @if met { (agreement(&of.others)) }
+                            @if golden { (agreement(&of.golden)) }
+                            @if learnt { (standing(&seen.standings, name)) }
                             td { (count(of.seen)) }
                             td { (skips(&of.skips)) }
                             td { @if of.last > 0 { (moment(of.last, seen.now)) } }

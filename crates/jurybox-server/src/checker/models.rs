@@ -3,7 +3,7 @@
 
 use super::Problem;
 use super::read::{Found, Records, Verdict};
-use jurybox::{Example, Fitted, Jury, Receipt, Scores};
+use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The place of a step in time: the entry whose coming made it happen; what time alone brought about before what the entry says;
@@ -21,6 +21,9 @@ struct Step {
     what: What,
 }
 
+/// What was decided on an item: with which entry and place in it, what it is worth, and whether that revises.
+type Decision = ((u64, u64), f64, bool);
+
 /// Models of a queue, by the entry up to which they have learnt.
 pub(super) struct Models<'a> {
     records: &'a Records,
@@ -28,7 +31,7 @@ pub(super) struct Models<'a> {
     /// Entries that revise what had been learnt before.
     revisions: BTreeSet<u64>,
     /// What was decided on an item, entry by entry, by people.
-    decided: HashMap<u64, Vec<(u64, f64, bool)>>,
+    decided: HashMap<u64, Vec<Decision>>,
     erased: HashMap<u64, u64>,
     /// By item: the entry with which it was seen; none where that has not come.
     seen_with: HashMap<u64, u64>,
@@ -215,7 +218,7 @@ impl<'a> Models<'a> {
                 let undo = before["undo_seconds"].as_i64().unwrap_or(20).saturating_mul(1_000_000);
                 let Some(last) = last_on.get(&n) else { continue };
                 done.insert(n);
-                self.decided.entry(n).or_default().push((entry.seq, worth, false));
+                self.decided.entry(n).or_default().push(((entry.seq, i as u64), worth, false));
                 let lesson = Verdict {
                     seq: entry.seq,
                     i: i as u64,
@@ -241,7 +244,7 @@ impl<'a> Models<'a> {
                     continue;
                 }
                 let revises = verdict.replaces.is_some() || verdict.source == "appeal";
-                self.decided.entry(verdict.item).or_default().push((entry.seq, worth, revises));
+                self.decided.entry(verdict.item).or_default().push(((entry.seq, verdict.i), worth, revises));
                 if revises && !pending && !first {
                     self.revisions.insert(entry.seq);
                 } else {
@@ -295,12 +298,22 @@ impl<'a> Models<'a> {
         self.erased.keys()
     }
 
-    /// What an item is worth as known at an entry, where a verdict on it was revised.
-    fn worth(&self, n: u64, model: u64) -> Option<f64> {
-        let known = self.decided.get(&n)?.iter().take_while(|(seq, ..)| *seq <= model);
-        let (last, revised) =
-            known.fold((None, false), |(_, any), (_, worth, revises)| (Some(*worth), any || *revises));
+    /// What an item is worth as known at an entry, where a verdict on it was revised, and where that was said.
+    fn worth(&self, n: u64, model: u64) -> Option<((u64, u64), f64)> {
+        let known = self.decided.get(&n)?.iter().take_while(|((seq, _), ..)| *seq <= model);
+        let (last, revised) = known.fold((None, false), |(_, any), (place, worth, revises)| {
+            (Some((*place, *worth)), any || *revises)
+        });
         last.filter(|_| revised)
+    }
+
+    /// Who gave a verdict that decides by itself: a reviewer, where the queue asked one for each item. What it was set up anew for to be decided
+    /// is nobody's.
+    fn judge(&self, verdict: &Verdict) -> Option<Reviewer> {
+        let given = self.records.verdicts.get(&verdict.seq).is_some_and(|all| !all.is_empty());
+        let quorum = self.records.setups[self.records.setup_before(verdict.seq)].config["quorum"].as_u64();
+        let alone = given && verdict.source == "reviewer" && quorum.unwrap_or(1) == 1;
+        alone.then(|| Reviewer::named(&verdict.reviewer))
     }
 
     /// What has been learnt up to an entry, in the bytes of a jury.
@@ -398,12 +411,15 @@ impl<'a> Models<'a> {
                     explored: verdict.explored,
                     ..Receipt::default()
                 };
-                let reward = self.worth(step.item, model).or(verdict.decides).unwrap_or(verdict.reward);
+                let last = self.worth(step.item, model);
+                let said = || verdict.decides.unwrap_or(verdict.reward);
+                let reward = last.map_or_else(said, |(_, worth)| worth);
+                // Who judged is told with what they said, and not with what somebody else made of it later.
+                let own = last.is_none_or(|(place, _)| place == (verdict.seq, verdict.i));
+                let who = self.judge(verdict).filter(|_| own);
                 let arrived = self.records.items[step.item as usize - 1].arrived;
-                going.jury.learn(
-                    &[Example { scores: &scores, reward, receipt: Some(&receipt) }],
-                    seconds(arrived),
-                )?;
+                let example = Example { scores: &scores, reward, receipt: Some(&receipt) };
+                going.jury.learn_by(&[example], &[who], seconds(arrived))?;
             }
         }
         Ok(())

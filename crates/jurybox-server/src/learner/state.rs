@@ -26,6 +26,8 @@ pub(super) struct Lesson {
     pub(super) reward: f64,
     pub(super) probability: f64,
     pub(super) explored: bool,
+    /// The code of who judged, where the item is worth what one reviewer said.
+    pub(super) reviewer: Option<u64>,
 }
 
 /// Everything but the jury, as it is saved.
@@ -50,7 +52,7 @@ pub(super) struct State {
 }
 
 /// The version of what is saved. A reader refuses others.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 impl Learner {
     /// The whole of it, the same bytes for the same log.

@@ -103,7 +103,8 @@ impl Queue {
                         Body::Undo { verdict, .. } => store.taken_back(queue, *verdict, seq)?,
                         _ => None,
                     };
-                    happened.push(Happened { undone, ..told(event, &ids) });
+                    // It was about others too, of which nothing is told here.
+                    happened.push(Happened { undone, many: 1, ..told(event, &ids) });
                 }
             }
             Ok(happened)
@@ -112,7 +113,7 @@ impl Queue {
 }
 
 /// Says what each setting up changed, by all that there were.
-fn note_changes(happened: &mut [Happened], bodies: &[(u64, String)]) -> Result<(), Error> {
+pub(super) fn note_changes(happened: &mut [Happened], bodies: &[(u64, String)]) -> Result<(), Error> {
     let mut before = Value::Null;
     for (seq, body) in bodies {
         let (Stub::Create { config, .. } | Stub::Configure { config, .. }) = Stub::from_text(body)? else {

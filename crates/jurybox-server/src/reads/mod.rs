@@ -6,6 +6,7 @@
 
 mod bound;
 mod export;
+mod glance;
 mod happened;
 mod items;
 mod model;

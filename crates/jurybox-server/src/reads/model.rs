@@ -11,7 +11,7 @@ use crate::service::Queue;
 use crate::store::Store;
 use crate::{Change, Config, Error, NewItem};
 use jurybox::options::Fraction;
-use jurybox::{Alarm, Direction, Evaluators, Fitted, Interval, Seen};
+use jurybox::{Alarm, Direction, Evaluators, Fitted, Interval, Seen, Standing};
 
 /// The model that ranks a queue, as it is now.
 #[derive(Debug, Clone)]
@@ -121,6 +121,12 @@ impl Queue {
 impl Model {
     pub(super) fn fitted(&self) -> &Fitted {
         &self.fitted
+    }
+
+    /// How those who judged stand beside one another, with intervals that hold in 9 of 10 cases; none where the policy does not tell them apart, or
+    /// where several judge each item ([`Config::quorum`]): what they decide together is nobody's.
+    pub fn reviewers(&self) -> Vec<Standing> {
+        Fraction::try_from(0.9).map(|level| self.fitted.reviewers(level)).unwrap_or_default()
     }
 
     /// What has changed about the verdicts themselves.

@@ -1,13 +1,13 @@
 //! What a server asks of a store besides what clerks do: the contract, and SQLite, which keeps it.
 
 use super::sqlite::Sqlite;
-use super::sqlite::read::{get, item, verdict};
+use super::sqlite::read::{get, item, log_row, verdict};
 use super::{Store, sql};
 use crate::error::corrupt;
 use crate::event::{Source, Which};
 use crate::reads::worked::WorkedRow;
 use crate::reads::{Kept, Own, Skipped, Told};
-use crate::rows::{ItemRow, source_from_text, tags_from_text};
+use crate::rows::{ItemRow, LogRow, source_from_text, tags_from_text};
 use crate::{Error, Tags};
 use rusqlite::params;
 
@@ -41,6 +41,14 @@ pub(crate) const DELETE_QUEUE: [&str; 13] = [
 pub(crate) trait Lookups {
     /// The ids of items, by their numbers; erased ones have none.
     fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error>;
+    /// The entries of the log after one and up to another, without the rows that belong to them.
+    fn log_rows(&mut self, queue: i64, after: u64, until: u64) -> Result<Vec<LogRow>, Error>;
+    /// The first items that an entry scored anew.
+    fn first_rescored(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<u64>, Error>;
+    /// The first items that an entry gave out.
+    fn first_picked(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<u64>, Error>;
+    /// The first verdicts of an entry, with the numbers of their items.
+    fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, Verdict)>, Error>;
     /// The id of a verdict as it was before an entry took it back; none where its item was erased.
     fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error>;
     /// Deletes a queue with all that belongs to it, in a transaction of its own.
@@ -97,6 +105,9 @@ pub(crate) trait Lookups {
 /// Takes an item, and a verdict on it where there is one.
 pub(crate) type EachLooked<'a> = dyn FnMut(ItemRow, Option<Said>) -> Result<(), Error> + 'a;
 
+/// A verdict as pages tell it: its id, its reviewer, where it comes from, its reward, and what the item is worth where that decides it.
+pub(crate) type Verdict = (String, String, Source, f64, Option<f64>);
+
 /// What an entry brought.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrivals {
@@ -146,6 +157,25 @@ impl Lookups for Sqlite {
             ids.extend(id.into_iter().map(|id| (*n, id)));
         }
         Ok(ids)
+    }
+
+    fn log_rows(&mut self, queue: i64, after: u64, until: u64) -> Result<Vec<LogRow>, Error> {
+        self.rows(sql::LOG, params![queue, after, until], log_row)
+    }
+
+    fn first_rescored(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<u64>, Error> {
+        self.rows(sql::FIRST_RESCORED, params![queue, seq, most], |row| get(row, 0))
+    }
+
+    fn first_picked(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<u64>, Error> {
+        self.rows(sql::FIRST_PICKED, params![queue, seq, most], |row| get(row, 0))
+    }
+
+    fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, Verdict)>, Error> {
+        self.rows(sql::FIRST_GIVEN, params![queue, seq, most], |row| {
+            let source = source_from_text(&get::<String>(row, 3)?)?;
+            Ok((get(row, 0)?, (get(row, 1)?, get(row, 2)?, source, get(row, 4)?, get(row, 5)?)))
+        })
     }
 
     fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error> {

@@ -14,7 +14,7 @@ pub(crate) mod write;
 use crate::Error;
 use crate::config::Config;
 use crate::error::corrupt;
-use crate::event::Event;
+use crate::event::{Event, Which};
 use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::stub::Stub;
@@ -170,8 +170,8 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn verdicts_on_open(&mut self, queue: i64) -> Result<Vec<VerdictRow>, Error>;
     /// How many items there ever were, and how many verdicts stand.
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error>;
-    /// What was decided on items with revised verdicts, as known at an entry: the last word on each is what it is worth.
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, f64)>, Error>;
+    /// What was decided on items with revised verdicts, as known at an entry, and by which verdict: the last word on each is what it is worth.
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, (f64, Which))>, Error>;
     /// The bodies of the entries of these kinds, up to one.
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error>;
 

@@ -118,7 +118,7 @@ const ELEVENTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// Juries keep the changes that are settled: the log is folded anew once.
+/// Juries keep the changes that are settled, and learn with who judged: the log is folded anew once.
 const TWELFTH: &str = "
 DELETE FROM checkpoints;
 ";

@@ -68,6 +68,12 @@ pub(crate) const ADDED: &str = "SELECT n, arrived, seq, scores, tags, audit, due
 pub(crate) const RESCORED: &str =
     "SELECT seq, n, scores FROM rescored WHERE queue = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq, n";
 pub(crate) const PICKED: &str = "SELECT seq, item, slot, value, probability, explored FROM claims WHERE queue = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq, i";
+/// The first items that an entry scored anew, or gave out, and the first verdicts that it brought.
+pub(crate) const FIRST_RESCORED: &str =
+    "SELECT n FROM rescored WHERE queue = ?1 AND seq = ?2 ORDER BY n LIMIT ?3";
+pub(crate) const FIRST_PICKED: &str =
+    "SELECT item FROM claims WHERE queue = ?1 AND seq = ?2 AND i < ?3 ORDER BY i";
+pub(crate) const FIRST_GIVEN: &str = "SELECT item, id, reviewer, source, reward, decides FROM verdicts WHERE queue = ?1 AND seq = ?2 AND i < ?3 ORDER BY i";
 /// The last scores of an item up to an entry, and which entry wrote them.
 const LATE: &str = "(SELECT r.seq FROM rescored r WHERE r.queue = i.queue AND r.n = i.n AND r.seq <= {at} ORDER BY r.seq DESC LIMIT 1)";
 const ITEM: &str = "i.n, i.arrived, COALESCE(late.seq, i.seq), COALESCE(late.scores, i.scores), i.tags, i.audit, i.due, i.closed_seq";
@@ -222,7 +228,7 @@ pub(crate) const SKIPS: &str = "SELECT s.item, s.reviewer FROM skips s JOIN item
 pub(crate) const SKIPS_ON: &str = "SELECT reviewer FROM skips WHERE queue = ?1 AND item = ?2 ORDER BY seq";
 pub(crate) const TOTALS: &str = "SELECT (SELECT COALESCE(MAX(n), 0) FROM items WHERE queue = ?1), (SELECT COUNT(*) FROM verdicts WHERE queue = ?1 AND superseded_by IS NULL)";
 /// A revision that decided nothing revises nothing that was learnt; once one has decided, only others of its kind can.
-pub(crate) const REVISED: &str = "SELECT item, decides FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND decides IS NOT NULL AND source <> 'automatic' AND item IN (SELECT item FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND decides IS NOT NULL AND source <> 'automatic' AND (supersedes_seq IS NOT NULL OR source = 'appeal')) ORDER BY seq, i";
+pub(crate) const REVISED: &str = "SELECT item, decides, seq, i FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND decides IS NOT NULL AND source <> 'automatic' AND item IN (SELECT item FROM verdicts WHERE queue = ?1 AND seq <= ?2 AND decides IS NOT NULL AND source <> 'automatic' AND (supersedes_seq IS NOT NULL OR source = 'appeal')) ORDER BY seq, i";
 
 pub(crate) const KEEP: &str = "INSERT INTO checkpoints(queue, seq, epoch, state, sha256) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
 /// The last few are enough to begin from, and to compare with other nodes.

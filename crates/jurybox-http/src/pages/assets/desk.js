@@ -18,6 +18,7 @@ function begin() {
   const { queue, reviewer } = desk.dataset;
   const lease = 1000 * Number(desk.dataset.lease);
   const undoFor = 1000 * Number(desk.dataset.undo);
+  const leaving = Number(desk.dataset.leaving); // skips that can be taken back: what they are about is still held
   const path = `/q/${queue}/desk/`;
   const buttons = [...document.querySelectorAll("button[name=label]")];
   const done = new Set(); // what was judged here or in another tab, by item and token
@@ -151,8 +152,8 @@ function begin() {
     }
     again = false;
     tabs.ask();
-    const leaving = outbox.all().filter((entry) => entry.step === "skip").length;
-    filling = post(path + "next", { reviewer, leaving }).then((answer) => {
+    const skipped = outbox.all().filter((entry) => entry.step === "skip").length;
+    filling = post(path + "next", { reviewer, leaving: skipped }).then((answer) => {
       filling = null;
       if (again) fill();
       if (answer.away) {
@@ -185,6 +186,7 @@ function begin() {
     // Before it is sent: the answer is to find it.
     said.add({ id, step, words, shown, until: Date.now() + undoFor });
     outbox.add(step, { reviewer, id, item: shown.item, token: shown.token, ...body }, rests);
+    outbox.limit("skip", leaving);
     show(next.shift());
     if (!current || step === "skip") fill();
   }

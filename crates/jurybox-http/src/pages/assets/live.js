@@ -1,6 +1,8 @@
 // What changes is fetched again: the server says which queue, and the page asks for the panels of that queue, one at a time.
 import { localise } from "./times.js";
 
+const AGAIN = 15000; // milliseconds until a stream that was closed is asked for again
+
 const panels = () => [...document.querySelectorAll("[data-panel]")];
 const fresh = document.getElementById("fresh");
 let stale = new Set(), working = false;
@@ -12,7 +14,7 @@ localise(document);
 
 if (fresh && panels().length) {
   // A browser has few connections to a server: pages that nobody sees hold none.
-  let stream = null, tried = false;
+  let stream = null, tried = false, lost = false;
   const pulse = document.getElementById("pulse");
   const hear = (event) => {
     const { queue, at } = JSON.parse(event.data);
@@ -28,22 +30,36 @@ if (fresh && panels().length) {
     fresh.classList.toggle("warn", !live && tried);
     const seconds = Math.max(0, Math.round((Date.now() + skew - read) / 1000));
     const long = seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
-    const closed = stream?.readyState === EventSource.CLOSED ? ", live no more: reload" : ", not live";
-    if (!live) fresh.textContent = `as of ${long} ago${closed}`;
+    const closed = stream?.readyState === EventSource.CLOSED ? ", live no more: reload" : ": the server cannot be reached";
+    if (!live && tried) fresh.textContent = `as of ${long} ago${closed}`;
+    else if (!live) fresh.textContent = `as of ${long} ago`;
     else if (seconds < 2) fresh.textContent = "as of now";
     else fresh.textContent = changed > read ? `as of ${long} ago` : `no change for ${long}`;
   };
+  const revive = () => {
+    if (stream?.readyState !== EventSource.CLOSED) return;
+    stream = null;
+    listen();
+  };
   const listen = () => {
-    tried = false;
     if (document.hidden) {
       stream?.close();
-      stream = null;
+      [stream, tried] = [null, false];
     } else if (!stream) {
       stream = new EventSource("/live");
       stream.onmessage = hear;
-      stream.onopen = stream.onerror = () => {
-        tried = true;
+      stream.onopen = () => {
+        // Nobody has heard what changed while it was lost.
+        if (lost) for (const panel of panels()) stale.add(panel.dataset.panel);
+        [tried, lost] = [true, false];
         tell();
+        work();
+      };
+      stream.onerror = () => {
+        [tried, lost] = [true, true];
+        tell();
+        // A browser gives up where the answer was an error: of a server that starts, or because a key was revoked.
+        if (stream?.readyState === EventSource.CLOSED) setTimeout(revive, AGAIN);
       };
     }
   };

@@ -46,8 +46,10 @@ export class Said {
     back.className = "quiet";
     back.prepend(made("kbd", "u"));
     back.onclick = this.undo;
-    const more = this.all.length - 1;
-    this.element.replaceChildren(made("b", last.words), back, line, more ? made("span", `${more} more before it`) : "");
+    const before = this.all.length - 1, words = made("b", last.words), more = made("span", before ? `${before} more before it` : "");
+    words.title = last.words; // a long one is cut off
+    more.className = "more";
+    this.element.replaceChildren(words, back, line, more);
     const left = Math.max(0, last.until - Date.now());
     rest.animate([{ transform: `scaleX(${Math.min(1, left / this.span)})` }, { transform: "scaleX(0)" }], { duration: left, fill: "forwards" });
   }

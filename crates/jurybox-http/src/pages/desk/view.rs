@@ -3,7 +3,7 @@
 use super::super::assets::FOLDER;
 use super::super::format::{between, count, moment, now, rounded};
 use super::super::{events, payload};
-use super::{Desk, KEYS, labels, names};
+use super::{Desk, KEYS, LEAVING, labels, names};
 use crate::guard::Caller;
 use crate::time::Time;
 use jurybox_draw::counted;
@@ -69,7 +69,7 @@ pub(super) fn desk(desk: &Desk, who: &str, caller: &Caller) -> Markup {
                 button title="Give back what you hold, and let somebody else sit down" { (who) " · leave" }
             }
         }
-        main #desk class="desk" data-queue=(queue) data-reviewer=(who) data-undo=(desk.config.undo_seconds)
+        main #desk class="desk" data-queue=(queue) data-reviewer=(who) data-undo=(desk.config.undo_seconds) data-leaving=(LEAVING)
             data-lease=(desk.config.lease_seconds) data-now=(Time(now())) data-state=(if current.is_some() { "item" } else { "empty" }) {
             h1 class="unseen" { "The desk of " (queue) }
             p #bar class="notice" role="status" aria-live="polite" hidden {}

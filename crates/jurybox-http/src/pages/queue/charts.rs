@@ -58,7 +58,7 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
     }
     for (name, mean) in others(seen) {
         let ends = [first, last];
-        let mut curve = Curve::new(name, ends.iter().map(|x| (*x, x * mean.high)).collect());
+        let mut curve = Curve::new(name, ends.iter().map(|x| (*x, x * mean.mean)).collect());
         curve.band = ends.iter().map(|x| (*x, x * mean.low, x * mean.high)).collect();
         curve.reference = name == CHANCE;
         curves.push(curve.in_colour(Colour::Muted));
@@ -75,9 +75,11 @@ pub(super) fn caught(view: &View<'_>) -> Markup {
     }
 }
 
-/// Whether two means are further apart than their intervals of 95% allow for.
+/// Whether two means of different items are further apart than chance puts them in 19 of 20 cases. Their intervals of 95% may overlap by then: the ends
+/// of the difference are as far from it as both that face each other are from their means, by Pythagoras (Zou and Donner).
 fn differ(one: &Interval, other: &Interval) -> bool {
-    one.high < other.low || other.high < one.low
+    let (lower, higher) = if one.mean <= other.mean { (one, other) } else { (other, one) };
+    higher.mean - lower.mean > (lower.high - lower.mean).hypot(higher.mean - higher.low)
 }
 
 /// What each evaluator added, while the server ran and at its checkpoints: its weight times how much its scores varied then, so that they can be
@@ -181,5 +183,19 @@ pub(super) fn reliability(view: &View<'_>) -> Markup {
             }
         }
         p class="small" { "Of items that were looked at, most of them because the evaluators together said so; scores that mean the opposite are turned round. Bars: 95%." @if names.len() > loudest.len() { " The " (loudest.len()) " of " (names.len()) " evaluators that add most now." } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::differ;
+    use crate::pages::figures::wilson;
+
+    /// By the test of two proportions: z is 2.8 with 21 and 35 of 50, and 1.0 with 35 and 30; the intervals of the first two overlap.
+    #[test]
+    fn means_differ_where_chance_does_not_put_them_so_far_apart() {
+        let (first, last, later) = (wilson(0.42, 50.0), wilson(0.7, 50.0), wilson(0.6, 50.0));
+        assert!(first.high > last.low && differ(&first, &last) && differ(&last, &first));
+        assert!(!differ(&last, &later) && !differ(&later, &last) && !differ(&first, &first));
     }
 }

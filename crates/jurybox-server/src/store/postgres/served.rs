@@ -7,13 +7,13 @@ use crate::event::Which;
 use crate::keys::Key;
 use crate::reads::worked::WorkedRow;
 use crate::reads::{Kept, Own, Skipped, Told};
-use crate::rows::{ItemRow, source_from_text, tags_from_text};
+use crate::rows::{ItemRow, LogRow, source_from_text, tags_from_text};
 use crate::store::Store;
 use crate::store::keys::{
     ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
 };
 use crate::store::lookups::{
-    Arrivals, DELETE_QUEUE, EachLooked, Lookups, Said, VERDICT_ID, before_taking_back,
+    Arrivals, DELETE_QUEUE, EachLooked, Lookups, Said, VERDICT_ID, Verdict, before_taking_back,
 };
 use crate::store::sql;
 use crate::store::value::values;
@@ -57,6 +57,29 @@ impl Lookups for Postgres {
     fn ids(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String)>, Error> {
         let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
         self.many(IDS, queue, items, |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
+    fn log_rows(&mut self, queue: i64, after: u64, until: u64) -> Result<Vec<LogRow>, Error> {
+        let rows = self.ask(sql::LOG, values![queue, after, until])?;
+        all(&rows, |row| {
+            let (seq, at, actor) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
+            Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
+        })
+    }
+
+    fn first_rescored(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<u64>, Error> {
+        all(&self.ask(sql::FIRST_RESCORED, values![queue, seq, most])?, |row| get(row, 0))
+    }
+
+    fn first_picked(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<u64>, Error> {
+        all(&self.ask(sql::FIRST_PICKED, values![queue, seq, most])?, |row| get(row, 0))
+    }
+
+    fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, Verdict)>, Error> {
+        all(&self.ask(sql::FIRST_GIVEN, values![queue, seq, most])?, |row| {
+            let source = source_from_text(row.cell(3)?)?;
+            Ok((get(row, 0)?, (get(row, 1)?, get(row, 2)?, source, get(row, 4)?, get(row, 5)?)))
+        })
     }
 
     fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error> {

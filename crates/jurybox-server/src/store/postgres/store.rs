@@ -6,7 +6,7 @@ use super::{ANSWER, LOAD, Postgres, Stage};
 use crate::Error;
 use crate::board::work::Lease;
 use crate::error::corrupt;
-use crate::event::Event;
+use crate::event::{Event, Which};
 use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::value::{Op, values};
@@ -335,9 +335,9 @@ impl Store for Postgres {
         Ok((get(row, 0)?, get(row, 1)?))
     }
 
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, f64)>, Error> {
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, (f64, Which))>, Error> {
         let rows = self.ask(sql::REVISED, values![queue, until])?;
-        all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?)))
+        all(&rows, |row| Ok((get(row, 0)?, (get(row, 1)?, Which { seq: get(row, 2)?, i: get(row, 3)? }))))
     }
 
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error> {

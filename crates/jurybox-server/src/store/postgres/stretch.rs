@@ -1,11 +1,12 @@
 //! A stretch of the log, with all rows that belong to it.
 
 use super::Postgres;
-use super::read::{all, get, item, scores, verdict};
+use super::read::{get, item, scores, verdict};
 use super::say::Said;
 use crate::Error;
 use crate::event::Picked;
-use crate::rows::{Chunk, LogRow};
+use crate::rows::Chunk;
+use crate::store::lookups::Lookups;
 use crate::store::sql;
 use crate::store::value::values;
 use std::collections::HashSet;
@@ -13,11 +14,7 @@ use std::collections::HashSet;
 impl Postgres {
     /// The entries after one, up to another.
     pub(super) fn stretch(&mut self, queue: i64, after: u64, until: u64) -> Result<Chunk, Error> {
-        let rows = self.ask(sql::LOG, values![queue, after, until])?;
-        let log = all(&rows, |row| {
-            let (seq, at, actor) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
-            Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
-        })?;
+        let log = self.log_rows(queue, after, until)?;
         let mut chunk = Chunk { log, ..Chunk::default() };
         let kinds: HashSet<&str> = chunk.log.iter().map(|row| row.kind.as_str()).collect();
         // Only what the entries speak of is asked for, all of it in one journey.

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::error::corrupt;
 use crate::event::Which;
-use crate::rows::{ItemRow, VerdictRow, scores_from_bytes, source_from_text, tags_from_text};
+use crate::rows::{ItemRow, LogRow, VerdictRow, scores_from_bytes, source_from_text, tags_from_text};
 use crate::store::Checkpoint;
 use rusqlite::Row;
 
@@ -52,6 +52,11 @@ pub(in crate::store) fn verdict(row: &Row<'_>) -> Result<VerdictRow, Error> {
         explored: get(row, 16)?,
         stands_from: get(row, 17)?,
     })
+}
+
+pub(in crate::store) fn log_row(row: &Row<'_>) -> Result<LogRow, Error> {
+    let (seq, at, actor) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
+    Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
 }
 
 pub(super) fn checkpoint(row: &Row<'_>) -> Result<Checkpoint, Error> {

@@ -1,12 +1,12 @@
 //! The contract, kept.
 
-use super::read::{checkpoint, get, item, scores, verdict};
+use super::read::{checkpoint, get, item, log_row, scores, verdict};
 use super::{FILE, Sqlite, connect, db};
 use crate::Error;
 use crate::board::work::Lease;
 use crate::error::corrupt;
-use crate::event::{Event, Picked};
-use crate::rows::{Chunk, Found, ItemRow, LogRow, Remembered, VerdictRow, Write};
+use crate::event::{Event, Picked, Which};
+use crate::rows::{Chunk, Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::write::ops_of;
 use crate::store::{Checkpoint, Head, LeaseRow, QueueRow, STRETCH, Store, sql};
@@ -221,18 +221,7 @@ impl Store for Sqlite {
     ) -> Result<Vec<Event>, Error> {
         let until = until.min(after + STRETCH);
         let stretch = params![queue, after, until];
-        let mut chunk = Chunk {
-            log: self.rows(sql::LOG, stretch, |row| {
-                Ok(LogRow {
-                    seq: get(row, 0)?,
-                    at: get(row, 1)?,
-                    actor: get(row, 2)?,
-                    kind: get(row, 3)?,
-                    body: get(row, 4)?,
-                })
-            })?,
-            ..Chunk::default()
-        };
+        let mut chunk = Chunk { log: self.rows(sql::LOG, stretch, log_row)?, ..Chunk::default() };
         if let Some((first, last)) = chunk.numbers()? {
             for row in self.rows(sql::ADDED, params![queue, first, last], |row| item(row, 0))? {
                 chunk.items.insert(row.n, row);
@@ -309,8 +298,10 @@ impl Store for Sqlite {
         totals.first().copied().ok_or_else(|| corrupt("nothing can be counted"))
     }
 
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, f64)>, Error> {
-        self.rows(sql::REVISED, params![queue, until], |row| Ok((get(row, 0)?, get(row, 1)?)))
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, (f64, Which))>, Error> {
+        self.rows(sql::REVISED, params![queue, until], |row| {
+            Ok((get(row, 0)?, (get(row, 1)?, Which { seq: get(row, 2)?, i: get(row, 3)? })))
+        })
     }
 
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error> {
