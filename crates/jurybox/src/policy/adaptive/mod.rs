@@ -59,6 +59,7 @@ mod rewards;
 mod spread;
 mod state;
 mod tails;
+mod trees;
 mod turn;
 mod uncertainty;
 
@@ -387,6 +388,12 @@ impl Adaptive {
                 (None, _) => model.fit_levels(labelled.clone(), unlabelled),
                 (_, Some(rows)) => model.fit_levels(rows.rows(), unlabelled),
                 (Some(_), None) => {}
+            }
+        }
+        if self.options.trees && self.options.draws == 0 && self.options.curve == Curve::Spline {
+            match (&on_levels, &corrected) {
+                (Some(rows), _) | (None, Some(rows)) => model.fit_trees(rows.rows()),
+                (None, None) => model.fit_trees(labelled.clone()),
             }
         }
         model.groups = match (&on_levels, &corrected) {
