@@ -27,8 +27,8 @@ const LEAVES: usize = 1 << DEPTH;
 /// Parts of the labels, and stands, each of which does not see one of them.
 const STANDS: usize = 4;
 /// Trees of a stand, and how many of them show whether the others are worth growing.
-const TREES: usize = 32;
-const FIRST: usize = 6;
+const TREES: usize = 16;
+const FIRST: usize = 4;
 /// Fewer labels than this show nothing. One that is far out tells as much as several, and of those that are so there are as many fewer.
 const LEAST: f64 = 60.0;
 /// The fourth moment of a normal law, in units of its variance.

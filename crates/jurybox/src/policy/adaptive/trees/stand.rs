@@ -10,19 +10,23 @@ use crate::toolbox::hash_number;
 /// Bins of an evaluator's scores, with about as many labelled rows in each.
 const BINS: usize = 16;
 /// How much of what a leaf says is believed, each time.
-const RATE: f64 = 0.25;
+const RATE: f64 = 0.4;
 const PRIOR: f64 = 3.0;
-/// A tree sees seven in ten of the rows that its stand may see, and at most so many evaluators.
-const SEEN: (u64, u64) = (7, 10);
+/// A tree sees seven in ten of the rows that its stand may see, and at most about so many rows, and so many evaluators.
+const SEEN: f64 = 0.7;
+const MOST_ROWS: f64 = 384.0;
 const MOST_COLUMNS: usize = 16;
+/// Bins go by no more rows than these.
+const SORTED: usize = 256;
 
-/// Labelled rows, an evaluator's scores side by side.
+/// Labelled rows.
 #[derive(Debug)]
 pub(super) struct Stand<'a> {
     /// Which evaluators these are: those whose scores vary.
     columns: Vec<usize>,
     /// Where each one's bins end; a score above is in the next.
     cuts: Vec<Vec<f64>>,
+    /// The bins of a row, one for each of these evaluators, then those of the next row.
     bins: Vec<u8>,
     /// What is left of the reward of each row, and how often it was seen.
     pub(super) left: &'a [f64],
@@ -46,7 +50,11 @@ pub(super) struct Room {
     sums: Vec<Sum>,
     leaves: Vec<u8>,
     columns: Vec<(u64, usize)>,
+    cells: Vec<Cells>,
 }
+
+/// Sums over the rows of each leaf so far, by an evaluator's bins.
+type Cells = [[Sum; BINS]; LEAVES / 2];
 
 /// What is left, summed up, and counts.
 type Sum = [f64; 2];
@@ -62,18 +70,24 @@ impl<'a> Stand<'a> {
         keys: Vec<u64>,
     ) -> Option<Self> {
         let mut stand = Stand { columns: Vec::new(), cuts: Vec::new(), bins: Vec::new(), left, counts, keys };
-        let mut sorted = Vec::with_capacity(left.len());
+        let mut sorted = Vec::with_capacity(2 * SORTED);
         for &column in columns {
-            let scores = || table.iter().skip(column).step_by(width).copied();
+            let step = (left.len() / SORTED).max(1);
             sorted.clear();
-            sorted.extend(scores());
+            sorted.extend(table.iter().skip(column).step_by(step * width));
             sorted.sort_unstable_by(f64::total_cmp);
             let cuts = cuts(&sorted);
             if !cuts.is_empty() {
-                stand.bins.extend(scores().map(|x| cuts.iter().map(|&cut| u8::from(x > cut)).sum::<u8>()));
                 stand.columns.push(column);
                 stand.cuts.push(cuts);
             }
+        }
+        stand.bins.reserve_exact(left.len() * stand.columns.len());
+        for row in table.chunks_exact(width) {
+            let bin = |(&column, cuts): (&usize, &Vec<f64>)| {
+                cuts.iter().map(|&cut| u8::from(row[column] > cut)).sum::<u8>()
+            };
+            stand.bins.extend(stand.columns.iter().zip(&stand.cuts).map(bin));
         }
         (!stand.columns.is_empty()).then_some(stand)
     }
@@ -90,16 +104,14 @@ impl<'a> Stand<'a> {
         (self.keys[row] % STANDS as u64) as usize
     }
 
-    fn bins(&self, column: usize) -> &[u8] {
-        &self.bins[column * self.left.len()..][..self.left.len()]
+    fn bins(&self) -> impl Iterator<Item = &[u8]> {
+        self.bins.chunks_exact(self.columns.len())
     }
 
     /// Takes what a tree says from what is left to its stand, and adds it up for the part of the labels that this has not seen.
     pub(super) fn take(&self, tree: &Grown, own: usize, left: &mut [f64], unseen: &mut [f64]) {
-        let bins = tree.columns.map(|column| self.bins(column));
-        for (row, left) in left.iter_mut().enumerate() {
-            let above = |level: usize| usize::from(bins[level][row] > tree.bins[level]) << level;
-            let says = tree.leaves[(0..DEPTH).fold(0, |leaf, level| leaf | above(level))];
+        for (row, (bins, left)) in self.bins().zip(left).enumerate() {
+            let says = tree.leaves[tree.leaf(bins)];
             *left -= says;
             unseen[row] += if self.part(row) == own { says } else { 0.0 };
         }
@@ -110,9 +122,9 @@ impl<'a> Stand<'a> {
         self.look(number, own, left, room);
         let mut tree = Grown { columns: [0; DEPTH], bins: [u8::MAX; DEPTH], leaves: [0.0; LEAVES] };
         for level in 0..DEPTH {
+            self.sum_up(room);
             let mut best: Option<(f64, usize, u8)> = None;
-            for &(_, column) in &room.columns {
-                let cells = self.cells(column, room);
+            for (&(_, column), cells) in room.columns.iter().zip(&room.cells) {
                 let told = best_cut(&cells[..1 << level], self.cuts[column].len());
                 if best.is_none_or(|best| told.0 > best.0) {
                     best = Some((told.0, column, told.1));
@@ -120,9 +132,8 @@ impl<'a> Stand<'a> {
             }
             let Some((_, column, bin)) = best else { break };
             (tree.columns[level], tree.bins[level]) = (column, bin);
-            let bins = self.bins(column);
             for (leaf, &row) in room.leaves.iter_mut().zip(&room.rows) {
-                *leaf |= u8::from(bins[row as usize] > bin) << level;
+                *leaf |= u8::from(self.bins[row as usize * self.columns.len() + column] > bin) << level;
             }
         }
         let mut sums = [[0.0; 2]; LEAVES];
@@ -133,7 +144,10 @@ impl<'a> Stand<'a> {
 
     /// Chooses the rows and the evaluators that a tree sees.
     fn look(&self, number: u64, own: usize, left: &[f64], room: &mut Room) {
-        let seen = |row: usize| (hash_number(self.keys[row], number) >> 32) * SEEN.1 >> 32 < SEEN.0;
+        let share = SEEN.min(MOST_ROWS / self.left.len() as f64);
+        let below = (share * (1_u64 << 32) as f64) as u64;
+        let draw = hash_number(0, number) | 1;
+        let seen = |row: usize| self.keys[row].wrapping_mul(draw) >> 32 < below;
         let all = 0..self.left.len();
         room.rows.clear();
         room.rows.extend(all.filter(|&row| self.part(row) != own && seen(row)).map(|row| row as u32));
@@ -153,15 +167,26 @@ impl<'a> Stand<'a> {
         }
     }
 
-    /// Sums over the rows of each leaf so far, by an evaluator's bins.
-    fn cells(&self, column: usize, room: &Room) -> [[Sum; BINS]; LEAVES / 2] {
-        let bins = self.bins(column);
-        let mut cells = [[[0.0; 2]; BINS]; LEAVES / 2];
+    /// Sums up for every evaluator that the tree sees: a row at a time, so that one sum need not wait for another.
+    fn sum_up(&self, room: &mut Room) {
+        room.cells.clear();
+        room.cells.resize(room.columns.len(), [[[0.0; 2]; BINS]; LEAVES / 2]);
         for ((&row, &leaf), sum) in room.rows.iter().zip(&room.leaves).zip(&room.sums) {
-            let bin = usize::from(bins[row as usize]) % BINS;
-            add(&mut cells[usize::from(leaf) % (LEAVES / 2)][bin], sum);
+            let bins = &self.bins[row as usize * self.columns.len()..][..self.columns.len()];
+            let leaf = usize::from(leaf) % (LEAVES / 2);
+            for (&(_, column), cells) in room.columns.iter().zip(&mut room.cells) {
+                add(&mut cells[leaf][usize::from(bins[column]) % BINS], sum);
+            }
         }
-        cells
+    }
+}
+
+impl Grown {
+    /// The leaf of a row, by its bins.
+    #[inline]
+    fn leaf(&self, bins: &[u8]) -> usize {
+        let above = |level: usize| bins[self.columns[level]] > self.bins[level];
+        (0..DEPTH).fold(0, |leaf, level| leaf | usize::from(above(level)) << level)
     }
 }
 
