@@ -1,5 +1,6 @@
 //! Why an item has its value: the features of each evaluator, and for a missing score what the others imply of it.
 
+use super::landscape::Landscape;
 use super::model::Model;
 use crate::contributions::Contributions;
 
@@ -10,7 +11,10 @@ impl Model {
     /// What its features add is credited to the present evaluators in the proportion of these terms, for each feature; what they add whatever the
     /// present ones say, and that it is missing, is part of the base.
     pub(super) fn contributions(&self, row: &[f64]) -> Contributions {
-        let by_lines = self.line_contributions(row);
+        let mut by_lines = self.line_contributions(row);
+        if let Some(trees) = &self.trees {
+            trees.explain(&self.landscape, row, &mut by_lines);
+        }
         let mut shared = match &self.levels {
             Some(levels) => levels.contributions(&self.landscape, row, &by_lines),
             None => by_lines,
@@ -64,4 +68,25 @@ impl Model {
         }
         Contributions { base, each }
     }
+}
+
+/// A missing score stands in the value as its expectation given the present ones: what it adds is theirs, each by the weight of its
+/// part in that expectation. Where none is present, it is nobody's, and returned.
+pub(super) fn credit_the_present(landscape: &Landscape, row: &[f64], each: &mut [f64]) -> f64 {
+    let missing: f64 =
+        row.iter().zip(&mut *each).filter(|(x, _)| x.is_nan()).map(|(_, adds)| std::mem::take(adds)).sum();
+    let part = |j: usize| {
+        let standard = (row[j] - landscape.centre[j]) * landscape.scale[j];
+        if row[j].is_nan() {
+            0.0
+        } else {
+            (standard * landscape.loading[j] / landscape.noise[j]).abs() + 1e-9
+        }
+    };
+    let total: f64 = (0..row.len()).map(part).sum();
+    if total <= 0.0 {
+        return missing;
+    }
+    each.iter_mut().enumerate().for_each(|(j, adds)| *adds += missing * (part(j) / total));
+    0.0
 }

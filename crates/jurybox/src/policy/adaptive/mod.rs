@@ -16,13 +16,15 @@
 //! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, and their bends by
 //!    theirs, which makes the value the posterior mean given what is there. Which scores are missing competes as features of its own.
 //! 6. **Context** ([`groups`]), where columns say which group an item belongs to: weights differ by group as far as the labels say so.
-//! 7. **Reviewers** ([`reviewers`]), where verdicts name them: severity is taken out and a verdict counts for what it tells, as far as
+//! 7. **Trees** ([`trees`]), where rewards are numbers: what depends on several scores at once is added, once labels that the trees have not
+//!    seen prove it. Until then, values are sums over the scores.
+//! 8. **Reviewers** ([`reviewers`]), where verdicts name them: severity is taken out and a verdict counts for what it tells, as far as
 //!    the verdicts show that reviewers differ.
 //!
-//! **Assumes** that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
+//! **Assumes**, with fewer than some sixty labels, that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
 //! point the right way (prior odds of 49 to 1, which labels can overturn). One evaluator, useless, inverted, duplicated or
-//! constant ones, rewards of any sign and scale are ordinary. It sees interactions between evaluators only in levels. Noise is
-//! taken as normal: under very heavy tails of
+//! constant ones, rewards of any sign and scale are ordinary. Interactions between evaluators are seen in the sample of labels,
+//! by up to three scores at once. Noise is taken as normal: under very heavy tails of
 //! the reward single labels count for too much. Like every greedy learner it can, on few labels, settle on a second-best
 //! weighting that its own picks do not contradict; `draws` or `audit` pay to find out. What one evaluator scores highest and nobody has
 //! met is looked at now and then ([`looks`]).
@@ -32,11 +34,11 @@
 //! more coarsely the older it is; states are brought to the later time, then added span by span.
 //!
 //! **In the paper:** nowhere; it uses Alg. 2's idea as one of its guesses, and folds the current round in first.
-//! **Costs** O(J) an item to value (O(J^2) and twenty trees where rewards have levels) and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
+//! **Costs** O(J) an item to value (O(J^2) and twenty trees where rewards have levels, sixty-four small ones where numbers have shown that they depend on several scores at once) and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
 //! have grown by a tenth (with every round while there are few, by a fifth where there are many).
 //!
 //! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `levels` (whether rewards of few
-//! levels are fitted as such, which they are unless told otherwise), `audit` and `slots` (the probability
+//! levels are fitted as such, which they are unless told otherwise), `trees` (whether numbers may depend on several scores at once; the same), `audit` and `slots` (the probability
 //! that a round explores, and places drawn at random then), `draws` (choose by one of so many posterior draws; inclusion
 //! probabilities are the exact average over them), `forget` (whether what is older than a change is left out; alarms are raised in any
 //! case), `tick` (how much time counts as one).
@@ -63,6 +65,7 @@ mod settled;
 mod spread;
 mod state;
 mod tails;
+mod trees;
 mod turn;
 mod uncertainty;
 
@@ -418,6 +421,12 @@ impl Adaptive {
                 (None, _) => model.fit_levels(labelled.clone(), unlabelled),
                 (_, Some(rows)) => model.fit_levels(rows.rows(), unlabelled),
                 (Some(_), None) => {}
+            }
+        }
+        if self.options.trees && self.options.draws == 0 && self.options.curve == Curve::Spline {
+            match (&on_levels, &corrected) {
+                (Some(rows), _) | (None, Some(rows)) => model.fit_trees(rows.rows()),
+                (None, None) => model.fit_trees(labelled.clone()),
             }
         }
         model.groups = match (&on_levels, &corrected) {

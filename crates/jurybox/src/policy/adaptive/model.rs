@@ -21,6 +21,7 @@ use super::regression::{Examples, Regression, log_sum};
 use super::reviewers::Reviewers;
 use super::spread::Spread;
 use super::tails;
+use super::trees::Trees;
 use super::uncertainty::Uncertainty;
 use crate::estimate::{Joint, SampledRow};
 use crate::form::Form;
@@ -63,6 +64,10 @@ pub(crate) struct Model {
     pub(super) reviewers: Reviewers,
     /// What groups of items add to it.
     pub(super) groups: Groups,
+    /// What depends on several scores at once, where the labels show that something does.
+    pub(super) trees: Option<Trees>,
+    /// What rewards were cut to.
+    range: (f64, f64),
 }
 
 /// One feature set's share of the answer.
@@ -88,7 +93,9 @@ impl Model {
             let uncut = phases::sampled(&landscape, width, labelled.clone(), trial::UNCUT);
             let alone = LeastSquares::of(&uncut.joint_of(width), &uncut);
             let sampled = phases::sampled(&landscape, features, labelled, range);
-            return Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
+            let mut model = Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
+            model.range = range;
+            return model;
         }
         let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
         let known = complete.weight() + incomplete.map(|row| row.weight).sum::<f64>();
@@ -129,6 +136,8 @@ impl Model {
             levels: None,
             reviewers: Reviewers::default(),
             groups: Groups::default(),
+            trees: None,
+            range: trial::UNCUT,
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
@@ -163,6 +172,25 @@ impl Model {
         }
     }
 
+    /// Has trees see what lines and bends leave of the rewards of labelled rows (scores, then the reward), where these go by them at all.
+    pub(super) fn fit_trees<'a>(&mut self, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) {
+        if self.levels.as_ref().is_some_and(Levels::is_all) {
+            return;
+        }
+        let width = self.landscape.width();
+        let mut expected = self.expected(labelled.clone());
+        for (expected, row) in expected.iter_mut().zip(labelled.clone()) {
+            *expected += self.groups.shift(self, &row.values[..width]);
+        }
+        self.trees = Trees::fit(&self.landscape, labelled.clone(), &expected, self.range);
+        if self.trees.is_some() {
+            // How far rewards are off is that of what all groups share, by lines, bends and trees.
+            let (levels, groups) = (self.levels.take(), std::mem::take(&mut self.groups));
+            self.spread = Spread::of(self, labelled);
+            (self.levels, self.groups) = (levels, groups);
+        }
+    }
+
     /// The expected reward of each item.
     pub(crate) fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         self.shared_values(scores, out);
@@ -183,8 +211,16 @@ impl Model {
         }
     }
 
-    /// The value of each item by straight lines and bends.
+    /// The value of each item by straight lines and bends, and by trees where these see more.
     fn line_values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
+        self.sums(scores, out);
+        if let Some(trees) = &self.trees {
+            trees.add(&self.landscape, scores, out);
+        }
+    }
+
+    /// The value of each item by straight lines and bends alone.
+    fn sums(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         out.clear();
         if let Some(tables) = &self.tables {
             return tables.values(self.intercept, scores, out);
@@ -199,7 +235,7 @@ impl Model {
         }
     }
 
-    /// What is expected of labelled rows (scores, then the reward) by straight lines and bends.
+    /// What is expected of labelled rows (scores, then the reward) by straight lines and bends, and trees.
     pub(super) fn expected<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Vec<f64> {
         let width = self.landscape.width();
         let (mut scores, mut values) = (Vec::new(), Vec::new());
@@ -211,7 +247,8 @@ impl Model {
 
     /// How the value of a complete row adds up over its scores, where it does.
     pub(crate) fn form(&self) -> Option<Form> {
-        (self.levels.is_none() && self.groups.is_none()).then(|| self.line_form())
+        let adds_up = self.levels.is_none() && self.groups.is_none() && self.trees.is_none();
+        adds_up.then(|| self.line_form())
     }
 
     fn line_form(&self) -> Form {
@@ -321,6 +358,7 @@ impl Model {
 
     pub(super) fn value(&self, row: &[f64], features: &mut Vec<f64>) -> f64 {
         self.landscape.features(row, features);
-        self.intercept + dot(features, &self.weights)
+        let trees = self.trees.as_ref().map_or(0.0, |trees| trees.value(&self.landscape, row));
+        self.intercept + dot(features, &self.weights) + trees
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Options {
     pub(super) curve: Curve,
     /// Whether rewards of few levels are fitted as such.
     pub(super) levels: bool,
+    /// Whether trees may see what depends on several scores at once.
+    pub(super) trees: bool,
 }
 
 /// The same as data.
@@ -85,6 +87,14 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         without: &[],
     },
     OptionEntry {
+        name: "trees",
+        kind: OptionKind::Flag,
+        default: "true",
+        range: "true, false",
+        help: "where rewards are numbers, see what depends on several scores at once; without, values are sums over the scores",
+        without: &[],
+    },
+    OptionEntry {
         name: "sample",
         kind: OptionKind::Count,
         default: "1024",
@@ -117,6 +127,7 @@ impl Default for Options {
             tick: count(1),
             curve: Curve::Spline,
             levels: true,
+            trees: true,
         }
     }
 }

@@ -60,7 +60,7 @@ impl Uncertainty {
             return Interval::around(mean, reach);
         }
         // What missing scores hide of an item on average is in the noise already.
-        let noise = self.noise * model.spread.at(mean);
+        let noise = self.noise * model.trees.as_ref().map_or(1.0, |trees| trees.left) * model.spread.at(mean);
         let hidden = model.unseen(row) - model.spread.unseen;
         let mut variance = (noise + hidden).max(LEAST_NOISE * noise) + self.noise / model.labels;
         for i in 0..n {

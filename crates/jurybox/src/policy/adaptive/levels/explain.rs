@@ -1,5 +1,6 @@
 //! Why an item has its value: what each evaluator adds to it beyond that of the item with every score at its mean.
 
+use super::super::explain::credit_the_present;
 use super::super::landscape::Landscape;
 use super::lens::{self, PLACES, Seen};
 use super::logistic::logistic;
@@ -69,25 +70,4 @@ impl Levels {
 fn secant(f: impl Fn(f64) -> f64, from: f64, to: f64, derivative: impl Fn(f64) -> f64) -> f64 {
     let run = to - from;
     if run.abs() > 1e-9 { (f(to) - f(from)) / run } else { derivative(f(to)) }
-}
-
-/// A missing score stands in the value as its expectation given the present ones: what it adds is theirs, each by the weight of its
-/// part in that expectation. Where none is present, it is nobody's, and returned.
-fn credit_the_present(landscape: &Landscape, row: &[f64], each: &mut [f64]) -> f64 {
-    let missing: f64 =
-        row.iter().zip(&mut *each).filter(|(x, _)| x.is_nan()).map(|(_, adds)| std::mem::take(adds)).sum();
-    let part = |j: usize| {
-        let standard = (row[j] - landscape.centre[j]) * landscape.scale[j];
-        if row[j].is_nan() {
-            0.0
-        } else {
-            (standard * landscape.loading[j] / landscape.noise[j]).abs() + 1e-9
-        }
-    };
-    let total: f64 = (0..row.len()).map(part).sum();
-    if total <= 0.0 {
-        return missing;
-    }
-    each.iter_mut().enumerate().for_each(|(j, adds)| *adds += missing * (part(j) / total));
-    0.0
 }

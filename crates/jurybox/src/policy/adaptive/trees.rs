@@ -1,0 +1,301 @@
+//! Small trees on what lines and bends leave of the rewards: "trust B only when A is low", once the labels have shown it.
+//!
+//! Lines and bends add up over the evaluators. What they leave of the rewards is fitted by boosted trees of three cuts each ([`stand`]), in
+//! four stands. A label belongs to one of four parts, by a hash of its scores, and each stand grows without one of them: so every label
+//! has an answer by trees that have not seen it, which is the proof. With r what is left of a reward and t that answer,
+//!
+//! ```text
+//! b = sum r t / sum t^2,   weight = b - 2 errors of b, between 0 and 1
+//! ```
+//!
+//! the value is that of lines and bends plus the weight times the mean of the four stands. Where there is nothing that lines do not see, the
+//! weight is 0, and the first few trees show it: the others are not grown. A hash decides what each tree sees, so that the same labels give the same trees.
+
+mod stand;
+
+use self::stand::{Grown, Room, Stand};
+use super::explain::credit_the_present;
+use super::landscape::Landscape;
+use crate::contributions::Contributions;
+use crate::estimate::SampledRow;
+use crate::scores::Scores;
+use crate::toolbox::hash_number;
+
+/// Cuts of a tree, one after the other: rows go by all three.
+const DEPTH: usize = 3;
+const LEAVES: usize = 1 << DEPTH;
+/// Parts of the labels, and stands, each of which does not see one of them.
+const STANDS: usize = 4;
+/// Trees of a stand, and how many of them show whether the others are worth growing.
+const TREES: usize = 16;
+const FIRST: usize = 4;
+/// Fewer labels than this show nothing. One that is far out tells as much as several, and of those that are so there are as many fewer.
+const LEAST: f64 = 60.0;
+/// The fourth moment of a normal law, in units of its variance.
+const NORMAL_TAILS: f64 = 3.0;
+/// So many errors must the first trees, and the weight, stand above nothing.
+const FIRST_PROOF: f64 = 1.0;
+const PROOF: f64 = 2.0;
+
+/// What is added to the value by lines and bends.
+#[derive(Debug, Clone)]
+pub(crate) struct Trees {
+    trees: Vec<Tree>,
+    /// What they leave of the noise, by labels that they had not seen.
+    pub(super) left: f64,
+}
+
+/// Three cuts, and what is added by which of them a row is above.
+#[derive(Debug, Clone)]
+struct Tree {
+    columns: [u16; DEPTH],
+    /// In the units of the scores.
+    at: [f64; DEPTH],
+    leaves: [f64; LEAVES],
+}
+
+/// What trees say of labels that they have not seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Proof {
+    weight: f64,
+    /// How many errors the slope is above nothing.
+    certainty: f64,
+    /// What share of the squares is left with that weight.
+    left: f64,
+}
+
+impl Trees {
+    /// From labelled rows (scores, then the reward), rewards cut to a range, and what is expected of them; none where they are not proved.
+    pub(super) fn fit<'a>(
+        landscape: &Landscape,
+        labelled: impl Iterator<Item = SampledRow<'a>>,
+        expected: &[f64],
+        (low, high): (f64, f64),
+    ) -> Option<Self> {
+        let width = landscape.width();
+        let (mut table, mut left, mut counts, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (row, expected) in labelled.zip(expected) {
+            let scores = &row.values[..width];
+            add_filled(landscape, scores, &mut table);
+            left.push(row.values[width].clamp(low, high) - expected);
+            counts.push(row.weight);
+            let bits = |x: &f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
+            keys.push(scores.iter().fold(0, |key, x| hash_number(key, bits(x))));
+        }
+        let unit = standardise(&mut left, &counts)?;
+        let columns: Vec<usize> = (0..width).filter(|&j| landscape.scale[j] != 0.0).collect();
+        let stand = Stand::new(&table, width, &columns, &left, &counts, keys)?;
+        let (grown, proof) = prove(&stand)?;
+        let size = unit * proof.weight / STANDS as f64;
+        Some(Trees {
+            trees: grown.iter().map(|tree| Tree::of(tree, &stand, size)).collect(),
+            left: proof.left,
+        })
+    }
+
+    /// Adds to the value of each row.
+    pub(super) fn add(&self, landscape: &Landscape, scores: &Scores<'_>, values: &mut [f64]) {
+        let mut filled = Vec::new();
+        for (value, row) in values.iter_mut().zip(scores.rows()) {
+            *value += if scores.is_complete() {
+                self.complete(row)
+            } else {
+                filled.clear();
+                add_filled(landscape, row, &mut filled);
+                self.complete(&filled)
+            };
+        }
+    }
+
+    /// What is added to the value of one row.
+    pub(super) fn value(&self, landscape: &Landscape, row: &[f64]) -> f64 {
+        let mut filled = Vec::with_capacity(row.len());
+        add_filled(landscape, row, &mut filled);
+        self.complete(&filled)
+    }
+
+    #[inline]
+    fn complete(&self, row: &[f64]) -> f64 {
+        self.trees.iter().map(|tree| tree.leaves[tree.leaf(row)]).sum()
+    }
+
+    /// Adds what each evaluator adds here, beyond an item with every score at its mean: of the three cuts of a tree each has its share in what they
+    /// do together, as it is on average over the orders in which they may be made (Shapley's).
+    pub(super) fn explain(&self, landscape: &Landscape, row: &[f64], into: &mut Contributions) {
+        let mut filled = Vec::with_capacity(row.len());
+        add_filled(landscape, row, &mut filled);
+        let mut each = vec![0.0; row.len()];
+        for tree in &self.trees {
+            let (here, there) = (tree.leaf(&filled), tree.leaf(&landscape.centre));
+            into.base += tree.leaves[there];
+            // By the cuts in `of` the item is where it is, by the others where the means are.
+            let joined = |of: usize| tree.leaves[here & of | there & !of];
+            for (cut, &column) in tree.columns.iter().enumerate() {
+                for others in (0..LEAVES).filter(|others| others >> cut & 1 == 0) {
+                    let share = [1.0 / 3.0, 1.0 / 6.0, 1.0 / 3.0][others.count_ones() as usize];
+                    each[usize::from(column)] += share * (joined(others | 1 << cut) - joined(others));
+                }
+            }
+        }
+        into.base += credit_the_present(landscape, row, &mut each);
+        into.each.iter_mut().zip(each).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+impl Tree {
+    fn of(grown: &Grown, stand: &Stand, size: f64) -> Self {
+        let cuts: [(usize, f64); DEPTH] = std::array::from_fn(|level| stand.cut(grown, level));
+        Tree {
+            columns: cuts.map(|(column, _)| column as u16),
+            at: cuts.map(|(_, at)| at),
+            leaves: grown.leaves.map(|leaf| size * leaf),
+        }
+    }
+
+    /// The leaf of a row without gaps: a bit for each cut that it is above.
+    #[inline]
+    fn leaf(&self, row: &[f64]) -> usize {
+        let above = |level: usize| row[usize::from(self.columns[level])] > self.at[level];
+        (0..DEPTH).fold(0, |leaf, level| leaf | usize::from(above(level)) << level)
+    }
+}
+
+/// The scores of a row, missing ones replaced by what the present ones lead to expect.
+fn add_filled(landscape: &Landscape, row: &[f64], into: &mut Vec<f64>) {
+    let start = into.len();
+    into.extend_from_slice(row);
+    if !row.iter().any(|x| x.is_nan()) {
+        return;
+    }
+    let (mut plain, mut ranked) = (vec![0.0; row.len()], vec![0.0; row.len()]);
+    landscape.place(row, &mut plain, &mut ranked);
+    for (j, x) in into[start..].iter_mut().enumerate().filter(|(_, x)| x.is_nan()) {
+        let beyond = if landscape.scale[j] == 0.0 { 0.0 } else { plain[j] / landscape.scale[j] };
+        *x = landscape.centre[j] + beyond;
+    }
+}
+
+/// Brings what is left of the rewards to mean 0 and variance 1; the unit it was in. None where there are too few labels for their tails.
+fn standardise(left: &mut [f64], counts: &[f64]) -> Option<f64> {
+    let labels: f64 = counts.iter().sum();
+    if labels < LEAST {
+        return None;
+    }
+    let mean_of = |left: &[f64], power: i32| {
+        left.iter().zip(counts).map(|(left, count)| left.powi(power) * count).sum::<f64>() / labels
+    };
+    let mean = mean_of(left, 1);
+    left.iter_mut().for_each(|left| *left -= mean);
+    let variance = mean_of(left, 2);
+    if !variance.is_normal() {
+        return None;
+    }
+    let unit = variance.sqrt();
+    left.iter_mut().for_each(|left| *left /= unit);
+    (labels * (NORMAL_TAILS / mean_of(left, 4)).min(1.0) >= LEAST).then_some(unit)
+}
+
+/// Grows the stands, and gives up after the first trees where these are of no use.
+fn prove(stand: &Stand) -> Option<(Vec<Grown>, Proof)> {
+    let mut left: [Vec<f64>; STANDS] = std::array::from_fn(|_| stand.left.to_vec());
+    let mut unseen = vec![0.0; stand.left.len()];
+    let mut room = Room::default();
+    let mut grown = Vec::with_capacity(TREES * STANDS);
+    for number in 0..TREES {
+        for (own, left) in left.iter_mut().enumerate() {
+            let tree = stand.grow((number * STANDS + own) as u64, own, left, &mut room);
+            stand.take(&tree, own, left, &mut unseen);
+            grown.push(tree);
+        }
+        if number + 1 == FIRST && Proof::of(stand, &unseen).certainty < FIRST_PROOF {
+            return None;
+        }
+    }
+    let proof = Proof::of(stand, &unseen);
+    (proof.weight > 0.0).then_some((grown, proof))
+}
+
+impl Proof {
+    fn of(stand: &Stand, unseen: &[f64]) -> Self {
+        let each = || stand.left.iter().zip(unseen).zip(stand.counts).map(|((r, t), count)| (r, t, count));
+        let (mut rr, mut rt, mut tt) = (0.0, 0.0, 0.0);
+        for (r, t, count) in each() {
+            rr += count * r * r;
+            rt += count * r * t;
+            tt += count * t * t;
+        }
+        if tt <= 0.0 {
+            return Proof { weight: 0.0, certainty: 0.0, left: 1.0 };
+        }
+        let slope = rt / tt;
+        // Noise may differ from label to label.
+        let error =
+            each().map(|(r, t, count)| (count * t * (r - slope * t)).powi(2)).sum::<f64>().sqrt() / tt;
+        let weight = (slope - PROOF * error).clamp(0.0, 1.0);
+        let left = (rr - 2.0 * weight * rt + weight * weight * tt) / rr;
+        Proof { weight, certainty: slope / error.max(f64::MIN_POSITIVE), left }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of four scores, and what is left of their rewards by a law, with noise.
+    fn world(rows: u64, law: impl Fn(&[f64]) -> f64) -> (Vec<f64>, Vec<f64>, Vec<u64>) {
+        let number = |row: u64, at: u64| hash_number(at, row) as f64 / u64::MAX as f64 * 2.0 - 1.0;
+        let table: Vec<f64> = (0..rows).flat_map(|row| (0..4).map(move |at| number(row, at))).collect();
+        let left = (0..rows).map(|row| law(&table[4 * row as usize..][..4]) + number(row, 9)).collect();
+        (table, left, (0..rows).map(|row| hash_number(77, row)).collect())
+    }
+
+    fn proved(rows: u64, law: impl Fn(&[f64]) -> f64) -> Option<Proof> {
+        let (table, mut left, keys) = world(rows, law);
+        let counts = vec![1.0; left.len()];
+        standardise(&mut left, &counts)?;
+        let stand = Stand::new(&table, 4, &[0, 1, 2, 3], &left, &counts, keys)?;
+        prove(&stand).map(|(_, proof)| proof)
+    }
+
+    #[test]
+    fn what_depends_on_two_at_once_is_proved_and_noise_is_not() {
+        let product = |row: &[f64]| 4.0 * row[0] * row[1];
+        let (few, many) = (proved(100, product).unwrap(), proved(800, product).unwrap());
+        assert!(few.left < 0.9 && many.left < 0.35 && many.weight > 0.7, "{few:?} {many:?}");
+        // No labels at all, and none that are enough.
+        assert_eq!(proved(59, product), None);
+        // Noise alone: each of these has a chance of one in fifty or so.
+        let by_chance = (300..340).filter(|&rows| proved(rows, |_| 0.0).is_some()).count();
+        assert!(by_chance <= 3, "{by_chance}");
+    }
+
+    #[test]
+    fn tails_take_the_place_of_labels() {
+        let counts = vec![1.0; 100];
+        let mut normal: Vec<f64> = (0..100).map(|i| f64::from(i * 7 % 100)).collect();
+        let mut far = normal.clone();
+        far[3] = 1e4;
+        assert!(standardise(&mut normal, &counts).is_some());
+        let square = normal.iter().map(|x| x * x).sum::<f64>() / 100.0;
+        assert!((square - 1.0).abs() < 1e-9 && normal.iter().sum::<f64>().abs() < 1e-9);
+        assert_eq!(standardise(&mut far, &counts), None);
+        assert_eq!(standardise(&mut [2.0; 100], &counts), None);
+    }
+
+    #[test]
+    fn a_slope_of_one_has_all_the_weight_that_its_error_leaves() {
+        let answers: Vec<f64> = (0..100).map(|i| f64::from(i % 5) - 2.0).collect();
+        let off = |i: usize| if i / 5 % 2 == 0 { 1.0 } else { -1.0 };
+        let left: Vec<f64> = answers.iter().enumerate().map(|(i, t)| 0.5 * t + off(i)).collect();
+        let counts = vec![1.0; 100];
+        let stand = Stand::new(&answers, 1, &[0], &left, &counts, vec![0; 100]).unwrap();
+        let proof = Proof::of(&stand, &answers);
+        // Squares of the answers sum to 200, of what they leave to 100: an error of one over the root of 200.
+        let error = 1.0 / 200.0_f64.sqrt();
+        assert!((proof.certainty - 0.5 / error).abs() < 1e-9, "{proof:?}");
+        assert!((proof.weight - (0.5 - 2.0 * error)).abs() < 1e-9, "{proof:?}");
+        let off = 0.5 - proof.weight;
+        assert!((proof.left - (100.0 + off * off * 200.0) / 150.0).abs() < 1e-9, "{proof:?}");
+        assert_eq!(Proof::of(&stand, &[0.0; 100]).weight, 0.0);
+    }
+}
