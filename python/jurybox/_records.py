@@ -27,11 +27,12 @@ def dicts_of(given: Any) -> list[Mapping[Any, Any]] | None:
 def _dict_of(row: Any) -> Mapping[Any, Any] | None:
     if isinstance(row, Mapping):
         return row
-    as_dict, names = getattr(row, "_asdict", None), getattr(row, "keys", None)
-    if isinstance(row, tuple) and callable(as_dict):
+    as_dict: Any = getattr(row, "_asdict", None)
+    names: Any = getattr(row, "keys", None)
+    if isinstance(row, tuple) and as_dict is not None:
         found = as_dict()
         return found if isinstance(found, Mapping) else None
-    if type(row).__module__ == "sqlite3" and callable(names):
+    if type(row).__module__ == "sqlite3" and names is not None:
         return {name: row[name] for name in names()}
     return None
 
