@@ -34,7 +34,7 @@
 //! more coarsely the older it is; states are brought to the later time, then added span by span.
 //!
 //! **In the paper:** nowhere; it uses Alg. 2's idea as one of its guesses, and folds the current round in first.
-//! **Costs** O(J) an item to value (O(J^2) and twenty trees where rewards have levels, sixty-four small ones where numbers have shown that they depend on several scores at once) and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
+//! **Costs** O(J) an item to value (O(J^2) and twenty trees where rewards have levels, ninety-six small ones where numbers have shown that they depend on several scores at once) and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
 //! have grown by a tenth (with every round while there are few, by a fifth where there are many).
 //!
 //! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `levels` (whether rewards of few

@@ -27,7 +27,7 @@ const LEAVES: usize = 1 << DEPTH;
 /// Parts of the labels, and stands, each of which does not see one of them.
 const STANDS: usize = 4;
 /// Trees of a stand, and how many of them show whether the others are worth growing.
-const TREES: usize = 16;
+const TREES: usize = 24;
 const FIRST: usize = 4;
 /// Fewer labels than this show nothing. One that is far out tells as much as several, and of those that are so there are as many fewer.
 const LEAST: f64 = 60.0;
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_slope_of_one_has_all_the_weight_that_its_error_leaves() {
         let answers: Vec<f64> = (0..100).map(|i| f64::from(i % 5) - 2.0).collect();
-        let off = |i: usize| if i / 5 % 2 == 0 { 1.0 } else { -1.0 };
+        let off = |i: usize| if (i / 5).is_multiple_of(2) { 1.0 } else { -1.0 };
         let left: Vec<f64> = answers.iter().enumerate().map(|(i, t)| 0.5 * t + off(i)).collect();
         let counts = vec![1.0; 100];
         let stand = Stand::new(&answers, 1, &[0], &left, &counts, vec![0; 100]).unwrap();

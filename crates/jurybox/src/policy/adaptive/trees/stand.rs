@@ -10,11 +10,11 @@ use crate::toolbox::hash_number;
 /// Bins of an evaluator's scores, with about as many labelled rows in each.
 const BINS: usize = 16;
 /// How much of what a leaf says is believed, each time.
-const RATE: f64 = 0.4;
+const RATE: f64 = 0.3;
 const PRIOR: f64 = 3.0;
 /// A tree sees seven in ten of the rows that its stand may see, and at most about so many rows, and so many evaluators.
 const SEEN: f64 = 0.7;
-const MOST_ROWS: f64 = 384.0;
+const MOST_ROWS: f64 = 768.0;
 const MOST_COLUMNS: usize = 16;
 /// Bins go by no more rows than these.
 const SORTED: usize = 256;
