@@ -376,6 +376,22 @@ mod tests {
         assert!(matches!(by_rows[2].gram.form, Form::Features { .. }));
     }
 
+    /// The mean of fifteen fives, each times a fifteenth, is not five to the last bit. What is left must not pass for the rewards' variance: all
+    /// weights would be those of rounding, and too small to tell items apart.
+    #[test]
+    fn rewards_that_are_all_alike_leave_the_direction_as_it_is() {
+        let fitted = |reward: f64, rows: usize| {
+            let row = |i: usize| [(i % 7) as f64, (i * i % 5) as f64, reward];
+            let rows = Rows::new((0..rows).flat_map(row).collect(), 3, vec![1.0; rows]);
+            Regression::fit_each(&Examples::Rows(rows.into()), vec![(0..2, directions())]).remove(0).weights
+        };
+        for rows in [15, 25, 35] {
+            assert_eq!(fitted(5.0, rows), fitted(0.0, rows));
+            assert_eq!(fitted(0.1, rows), fitted(0.0, rows));
+            assert!(fitted(5.0, rows).iter().any(|weight| *weight > 1e-6));
+        }
+    }
+
     #[test]
     fn labels_can_turn_a_direction_round() {
         let mut joint = Joint::new(2);

@@ -22,6 +22,10 @@ const NARROW: usize = 128;
 /// Fewest and most labels of a trial.
 const LEAST: usize = 64;
 const MOST: usize = 128;
+/// Before the first label an evaluator is heard by its standardised scores where none of those sampled is further out than the first of these,
+/// in standard deviations, and not at all from the second on.
+const NEAR: f64 = 4.0;
+const FAR_OUT: f64 = 8.0;
 /// A set whose share of the trial's evidence is below this is left out.
 const LOST: f64 = 1e-4;
 
@@ -31,9 +35,10 @@ pub(super) fn sets<'a>(
     labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
 ) -> Vec<FeatureSet> {
     let count = labelled.clone().count();
-    // Without a label nothing can tell which guess is right: averaged, they rank worse than the plain mean.
-    let guesses = if count == 0 { vec![landscape.equal()] } else { landscape.directions() };
-    let sets = all(landscape, guesses);
+    if count == 0 {
+        return vec![before_labels(landscape)];
+    }
+    let sets = all(landscape, landscape.directions());
     let part = (1 << (count / 2).max(1).ilog2()).min(MOST);
     if landscape.features_len() <= NARROW || part < LEAST {
         return sets;
@@ -43,6 +48,24 @@ pub(super) fn sets<'a>(
     let total = log_sum(fits.iter().map(|fit| fit.evidence));
     let in_the_running = fits.iter().map(|fit| (fit.evidence - total).exp() >= LOST);
     sets.into_iter().zip(in_the_running).filter_map(|(set, stays)| stays.then_some(set)).collect()
+}
+
+/// Without a label nothing can tell which guess is right: averaged, they rank worse than the plain mean, half of it by the standardised and
+/// half by the normal scores. An evaluator whose scores lie far out now and then would outvote all others by the former: it has the latter alone.
+fn before_labels(landscape: &Landscape) -> FeatureSet {
+    let (width, votes) = (landscape.width(), landscape.equal());
+    if landscape.in_blocks() == width {
+        return (0..width, vec![votes]);
+    }
+    let farthest = |j: usize| {
+        let standard = |x: &f64| ((x - landscape.centre[j]) * landscape.scale[j]).abs();
+        landscape.curves[j].knots().0.iter().map(standard).fold(0.0, f64::max)
+    };
+    let plain = |j: usize| 0.5 * ((FAR_OUT - farthest(j)) / (FAR_OUT - NEAR)).clamp(0.0, 1.0);
+    let by_plain: Vec<f64> = votes.iter().enumerate().map(|(j, vote)| plain(j) * vote).collect();
+    let by_ranks = votes.iter().zip(&by_plain).map(|(vote, plain)| vote - plain);
+    let direction = by_plain.iter().copied().chain(by_ranks).collect();
+    (0..2 * width, vec![direction])
 }
 
 fn all(landscape: &Landscape, plain: Vec<Vec<f64>>) -> Vec<FeatureSet> {
@@ -132,6 +155,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn before_the_first_label_who_is_far_out_now_and_then_is_heard_by_ranks_alone() {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let mut scores = Vec::new();
+        (0..500).for_each(|_| scores.extend([normal(), (3.0 * normal()).exp()]));
+        let mut moments = Moments::new(2);
+        moments.observe(&Scores::new(&scores, 2).unwrap());
+        let landscape = Landscape::new(&moments, &sampled(&scores, 2), 4);
+        let (set, directions) = sets(&landscape, sampled(&[], 3)).remove(0);
+        assert_eq!(set, 0..4);
+        let [plain, far_plain, ranked, far_ranked] = directions[0][..] else { panic!("{directions:?}") };
+        assert!(far_plain == 0.0 && far_ranked > 0.0, "{directions:?}");
+        assert!(
+            plain > 0.0 && (plain - ranked).abs() < 1e-12 && plain + ranked == far_ranked,
+            "{directions:?}"
+        );
     }
 
     #[test]
