@@ -16,6 +16,7 @@ mod choose;
 mod column;
 mod content;
 mod destination;
+mod echo;
 mod error;
 mod even;
 mod fingerprint;

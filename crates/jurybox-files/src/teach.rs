@@ -1,6 +1,7 @@
 //! Learning from files: what counts as a round, and in which order rows are shown.
 
 use crate::ask::reviewer;
+use crate::echo::Echoes;
 use crate::error::Error;
 use crate::judge::scores;
 use crate::table::{Table, Want};
@@ -14,7 +15,7 @@ use std::hash::{Hash, Hasher};
 /// let learnt = jurybox_files::Taught { rows: 10, labelled: 4, ..Default::default() };
 /// assert!(learnt.labelled <= learnt.rows);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct Taught {
     /// Rounds that the rows were shown in.
     pub rounds: u64,
@@ -31,6 +32,8 @@ pub struct Taught {
     /// The least and the greatest reward, in the direction in which high is good.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
+    #[serde(skip)]
+    pub(crate) echoes: Echoes,
 }
 
 impl Taught {
@@ -38,6 +41,7 @@ impl Taught {
         self.labelled += more.labelled;
         self.used += more.used;
         self.passed_over += more.passed_over;
+        self.echoes.merge(&more.echoes);
         if let Some((least, greatest)) = more.range {
             let (low, high) = self.range.unwrap_or((least, greatest));
             self.range = Some((low.min(least), high.max(greatest)));
@@ -213,7 +217,9 @@ pub(crate) fn show(
     let examples: Vec<Example<'_>> = rows.iter().map(example).collect();
     let by: Vec<Option<Reviewer>> = rows.iter().map(|&row| reviewers.get(row).copied().flatten()).collect();
     let Learnt { used, passed_over } = jury.learn_by(&examples, &by, at)?;
+    let mut echoes = Echoes::default();
+    examples.iter().for_each(|example| echoes.see(example.scores, example.reward));
     let rewards = || examples.iter().map(|example| example.reward);
     let range = rewards().reduce(f64::min).zip(rewards().reduce(f64::max));
-    Ok(Taught { labelled: examples.len() as u64, used, passed_over, range, ..Taught::default() })
+    Ok(Taught { labelled: examples.len() as u64, used, passed_over, range, echoes, ..Taught::default() })
 }

@@ -263,6 +263,7 @@ pub fn learn_rows(
     names.into_iter().for_each(|name| state.memory.learnt_file(name));
     if let Some(reward) = &reward {
         reward::remember(&mut state, reward, taught.range, host);
+        reward::tell_echoes(&state.jury, reward, &taught, host);
     }
     Ok(Some(Lesson { state, taught }))
 }

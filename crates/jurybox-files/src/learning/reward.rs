@@ -3,7 +3,8 @@
 use super::{Host, Told};
 use crate::error::Error;
 use crate::state::State;
-use jurybox::Evaluator;
+use crate::teach::Taught;
+use jurybox::{Evaluator, Jury};
 
 /// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.
 pub(super) fn directed(name: &str, invert: &[String], state: Option<&State>) -> Result<Evaluator, Error> {
@@ -31,6 +32,17 @@ pub(super) fn remember(
     let Some((least, greatest)) = range else { return };
     if let Some(before) = state.memory.saw_rewards(reward, least, greatest) {
         host.tell(Told::OtherScale { reward: reward.name.clone(), before, here: (least, greatest) });
+    }
+}
+
+/// Tells of evaluators that are the reward under another name. Rewards that are all the same say nothing of that.
+pub(super) fn tell_echoes(jury: &Jury, reward: &Evaluator, taught: &Taught, host: &mut dyn Host) {
+    if taught.range.is_none_or(|(least, greatest)| least == greatest) {
+        return;
+    }
+    for evaluator in taught.echoes.found().filter_map(|at| jury.evaluators().names().nth(at)) {
+        let evaluator = evaluator.to_owned();
+        host.tell(Told::IsTheReward { evaluator, reward: reward.name.clone() });
     }
 }
 

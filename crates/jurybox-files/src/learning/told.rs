@@ -51,6 +51,13 @@ pub enum Told {
         /// The least and the greatest here.
         here: (f64, f64),
     },
+    /// Every score of an evaluator is the reward of its row: it may be the verdict itself.
+    IsTheReward {
+        /// Its name.
+        evaluator: String,
+        /// The column of the reward.
+        reward: String,
+    },
     /// Rounds came back after another had begun.
     Scattered {
         /// How many.
@@ -112,6 +119,7 @@ impl Told {
         match self {
             Told::Warning(_)
             | Told::OtherScale { .. }
+            | Told::IsTheReward { .. }
             | Told::Scattered { .. }
             | Told::WithoutIds
             | Told::WithoutReceipt { .. }
@@ -151,6 +159,10 @@ impl fmt::Display for Told {
             Told::OtherScale { reward, before: (low, high), here: (least, greatest) } => write!(
                 f,
                 "`{reward}` lay within {low} to {high} until now, and here within {least} to {greatest}: is that another scale?"
+            ),
+            Told::IsTheReward { evaluator, reward } => write!(
+                f,
+                "`{evaluator}` is `{reward}` in every row: if it is only known once somebody has looked, leave it out, or all that is learnt is to trust it"
             ),
             Told::Scattered { rounds } => write!(
                 f,
