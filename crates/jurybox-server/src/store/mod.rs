@@ -68,6 +68,9 @@ pub(crate) struct Checkpoint {
     pub(crate) sha256: Vec<u8>,
 }
 
+/// What an item is worth by the last verdict on it, and which one that was.
+pub(crate) type LastWord = (f64, Which);
+
 /// Where queues are kept. One connection, one transaction at a time, always about one queue.
 ///
 /// An error of any method but `commit` means that the transaction has not happened.
@@ -171,7 +174,7 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     /// How many items there ever were, and how many verdicts stand.
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error>;
     /// What was decided on items with revised verdicts, as known at an entry, and by which verdict: the last word on each is what it is worth.
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, (f64, Which))>, Error>;
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, LastWord)>, Error>;
     /// The bodies of the entries of these kinds, up to one.
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error>;
 

@@ -11,7 +11,7 @@ use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::value::{Op, values};
 use crate::store::write::ops_of;
-use crate::store::{Checkpoint, Foreseen, Head, LeaseRow, QueueRow, STRETCH, Store, sql};
+use crate::store::{Checkpoint, Foreseen, Head, LastWord, LeaseRow, QueueRow, STRETCH, Store, sql};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio_postgres::Row;
@@ -335,7 +335,7 @@ impl Store for Postgres {
         Ok((get(row, 0)?, get(row, 1)?))
     }
 
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, (f64, Which))>, Error> {
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, LastWord)>, Error> {
         let rows = self.ask(sql::REVISED, values![queue, until])?;
         all(&rows, |row| Ok((get(row, 0)?, (get(row, 1)?, Which { seq: get(row, 2)?, i: get(row, 3)? }))))
     }

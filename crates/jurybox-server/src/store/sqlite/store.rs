@@ -9,7 +9,7 @@ use crate::event::{Event, Picked, Which};
 use crate::rows::{Chunk, Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::write::ops_of;
-use crate::store::{Checkpoint, Head, LeaseRow, QueueRow, STRETCH, Store, sql};
+use crate::store::{Checkpoint, Head, LastWord, LeaseRow, QueueRow, STRETCH, Store, sql};
 use rusqlite::{Row, params};
 
 /// So many pages of the journal, and it is begun anew.
@@ -298,7 +298,7 @@ impl Store for Sqlite {
         totals.first().copied().ok_or_else(|| corrupt("nothing can be counted"))
     }
 
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, (f64, Which))>, Error> {
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, LastWord)>, Error> {
         self.rows(sql::REVISED, params![queue, until], |row| {
             Ok((get(row, 0)?, (get(row, 1)?, Which { seq: get(row, 2)?, i: get(row, 3)? })))
         })
