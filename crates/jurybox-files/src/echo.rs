@@ -3,9 +3,13 @@
 /// Fewer rows than this may be the same by chance.
 const FEW: u64 = 10;
 
-/// Of each evaluator, how often its score was the rewards of judged rows, and how often it was not.
+/// Of each evaluator, how often its score was the reward of a judged row, and how often it was not.
+///
+/// ```
+/// assert_eq!(jurybox_files::Echoes::default().found().count(), 0);
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Echoes(Vec<(u64, u64)>);
+pub struct Echoes(Vec<(u64, u64)>);
 
 impl Echoes {
     /// A judged row. A missing score says nothing.
@@ -25,8 +29,8 @@ impl Echoes {
         }
     }
 
-    /// Those whose every score was the reward.
-    pub(crate) fn found(&self) -> impl Iterator<Item = usize> {
+    /// The columns of those whose every score was the reward.
+    pub fn found(&self) -> impl Iterator<Item = usize> {
         let each = self.0.iter().enumerate();
         each.filter(|(_, (same, other))| *same >= FEW && *other == 0).map(|(evaluator, _)| evaluator)
     }

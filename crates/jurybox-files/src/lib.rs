@@ -73,6 +73,7 @@ pub use calendar::{date_of, days_from};
 pub use choose::{PickOptions, PickedRow, Picking, choose, was_picked_from};
 pub use content::Content;
 pub use destination::{followed, refuse_overwriting};
+pub use echo::Echoes;
 pub use error::{Error, Place};
 pub use fingerprint::fingerprint;
 pub use format::Format;

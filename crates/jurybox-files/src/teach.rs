@@ -32,8 +32,9 @@ pub struct Taught {
     /// The least and the greatest reward, in the direction in which high is good.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
+    /// Scores that were the rewards.
     #[serde(skip)]
-    pub(crate) echoes: Echoes,
+    pub echoes: Echoes,
 }
 
 impl Taught {

@@ -56,13 +56,17 @@ pub(crate) fn check_time(at: u64, latest: Option<u64>) -> Result<(), Error> {
     }
 }
 
-/// From here on times are dates in seconds or less (it was so in 1973), and not numbers of rounds.
-const DATES: u64 = 100_000_000;
-/// A date is never so many times another of its unit.
-const APART: u64 = 100;
+/// Dates from 2001 to 2128, in seconds: where a number of these, of its thousands, millions or milliards lies, it is a date and not a number
+/// of rounds or a time since a start.
+const DATES: std::ops::Range<u64> = 1_000_000_000..5_000_000_000;
 
-/// Whether a time is so far behind one that was seen that they cannot be in one unit. After it, all that there is would be old, and nothing could be seen to
+/// How many thousandths of a thousandth a date is counted in, as a power of 1,000; none for what is no date.
+fn unit(at: u64) -> Option<u32> {
+    (0..4).find(|power| DATES.contains(&(at / 1000_u64.pow(*power))))
+}
+
+/// Whether two times are dates in different units. After a date in a finer one all that there is would be old, and nothing could be seen to
 /// change.
 pub(crate) fn is_of_another_unit(at: u64, latest: u64) -> bool {
-    latest >= DATES && at / APART > latest
+    unit(at).zip(unit(latest)).is_some_and(|(one, other)| one != other)
 }

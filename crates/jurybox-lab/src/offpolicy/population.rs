@@ -222,7 +222,7 @@ pub(super) fn valued_by(
 ) -> Result<Result<Vec<f64>, String>, Error> {
     let mut desk = Desk::default();
     desk.lay(log, rows);
-    let written = Shown::to(fitted.evaluators()).of(&desk);
+    let written = Shown::to(fitted.evaluators(), log).of(&desk);
     let scores = fitted.scores(&written)?;
     if fitted.exploration().eps > 0.0 || fitted.contributions(scores.row(0))?.is_none() {
         let why = "without rounds a policy can be judged that picks the highest of values that each row has by itself: this one \
@@ -245,7 +245,7 @@ pub(super) fn learnt(
     }
     let mut jury = jury.clone();
     let others: Vec<usize> = (0..log.rows()).filter(|row| row % groups.len() != own).collect();
-    let (shown, mut desk) = (Shown::to(jury.evaluators()), Desk::default());
+    let (shown, mut desk) = (Shown::to(jury.evaluators(), log), Desk::default());
     for (stretch, at) in others.chunks(options.items).zip(jury.seen().next_time()..) {
         desk.lay(log, stretch);
         let written = shown.of(&desk);

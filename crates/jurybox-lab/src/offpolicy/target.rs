@@ -89,7 +89,7 @@ impl Follow<'_> {
             return Ok(Followed::Impossible(why.into()));
         }
         let mut out = vec![0.0; log.rows()];
-        let (shown, mut desk) = (Shown::to(jury.evaluators()), Desk::default());
+        let (shown, mut desk) = (Shown::to(jury.evaluators(), log), Desk::default());
         for (rows, at) in self.rounds.iter().zip(jury.seen().next_time()..) {
             let k = self.picks(rows);
             desk.lay(log, rows);

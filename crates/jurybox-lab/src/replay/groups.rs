@@ -65,9 +65,11 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// To a jury of these evaluators: those of a log, with its contexts or without.
-    pub(crate) fn to(evaluators: &Evaluators) -> Shown {
-        Shown { evaluators: evaluators.clone() }
+    /// To a jury of these evaluators: those of the log, with its contexts or without. Which way a column was turned for the log is the log's to
+    /// say: the jury may have been told more.
+    pub(crate) fn to(evaluators: &Evaluators, log: &Log) -> Shown {
+        let with_groups = evaluators.contexts().next().is_some();
+        Shown { evaluators: if with_groups { log.with_contexts() } else { &log.evaluators }.clone() }
     }
 
     pub(crate) fn width(&self) -> usize {

@@ -141,7 +141,7 @@ impl Seated {
     /// Say whether rows come back `again`.
     pub(crate) fn new(jury: Jury, scale: Scale, log: &Log, again: bool) -> Seated {
         let at = jury.seen().next_time();
-        let shown = Shown::to(jury.evaluators());
+        let shown = Shown::to(jury.evaluators(), log);
         let linked = jury.spec().entry().is_some_and(|entry| entry.links == Links::Glm);
         let mut inverse = Vec::new();
         if linked && again {

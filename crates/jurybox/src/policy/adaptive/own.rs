@@ -6,8 +6,10 @@
 use super::rewards::Label;
 use std::collections::BTreeMap;
 
-/// Fewer labels than this have a constant of their own, and no slope.
-const LEAST_FOR_SLOPE: f64 = 8.0;
+/// Fewer labels than this have no constant of their own: a crowd of whom each judged once is read as one.
+const LEAST: usize = 8;
+/// Fewer labels than this have no slope of their own.
+const LEAST_FOR_SLOPE: f64 = 30.0;
 
 /// Who or what each label is of, by the place of its row: one list for each context, and one for reviewers.
 #[derive(Debug, Default)]
@@ -16,6 +18,7 @@ pub(super) struct Own(Vec<Vec<u64>>);
 impl Own {
     /// Of lists of codes; those in which all are alike say nothing.
     pub(super) fn new(lists: impl Iterator<Item = Vec<u64>>) -> Self {
+        let lists = lists.map(crowds_as_one);
         Own(lists.filter(|codes| codes.iter().any(|code| Some(code) != codes.first())).collect())
     }
 
@@ -38,6 +41,15 @@ impl Own {
         }
         parameters
     }
+}
+
+/// The same, but that those with few labels are one: the place of each among the others, from 1.
+fn crowds_as_one(codes: Vec<u64>) -> Vec<u64> {
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    codes.iter().for_each(|code| *counts.entry(*code).or_default() += 1);
+    let known: BTreeMap<u64, u64> =
+        (1..).zip(counts.iter().filter(|(_, count)| **count >= LEAST)).map(|(at, (code, _))| (*code, at)).collect();
+    codes.iter().map(|code| known.get(code).copied().unwrap_or(0)).collect()
 }
 
 /// Sums by which a line is known.
