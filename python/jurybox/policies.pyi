@@ -159,6 +159,8 @@ def adaptive(
     tick: int | None = None,
     curve: str | None = None,
     levels: bool | None = None,
+    trees: bool | None = None,
+    looks: bool | None = None,
     sample: int | None = None,
     inverted: _Columns = None,
 ) -> str:

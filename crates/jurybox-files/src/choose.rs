@@ -148,9 +148,10 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
             None => observe_in_chunks(table, &mut after, at)?,
         }
     }
-    let fitted = if before.observes_first() { after.fit() } else { before.fit() };
+    let mut fitted = if before.observes_first() { after.fit() } else { before.fit() };
     if options.worth.is_some() {
         expect_rewards(&fitted)?;
+        fitted = fitted.without_looks(); // a look is at what is not expected to be worth it
     }
     let mut rng = ChaCha8Rng::seed_from_u64(draws(&round, options.seed));
     let (chosen, chances, values) = match held {
@@ -244,7 +245,9 @@ fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Erro
         },
         |_, seen| Ok(round.merge_same_round(&seen)?),
     )?;
-    Ok(jury.merge(&round)?)
+    jury.merge(&round)?;
+    jury.settle();
+    Ok(())
 }
 
 /// Whether a state has picked from these very rows, whatever their order, and whatever else the file has gained since: a column of

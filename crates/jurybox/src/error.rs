@@ -83,10 +83,10 @@ pub enum Error {
         /// How many examples there are.
         expected: usize,
     },
-    /// A time so far behind the others that it is in another unit.
+    /// A date in another unit than those before.
     #[error(
-        "time {at} is more than a hundred times {latest}, the latest so far: these are not in one unit (milliseconds among \
-         seconds?)"
+        "time {at} and {latest}, the latest so far, are dates in different units (seconds, milliseconds, microseconds, \
+         nanoseconds): use one"
     )]
     Unit {
         /// The time itself.

@@ -30,7 +30,7 @@ pub struct Pick {
 pub struct Receipt {
     /// The probability with which this item was to be among the picks of its round, before any draw was made.
     pub inclusion_probability: f64,
-    /// Whether the item was drawn at random in an explore slot, or looked at because nobody had met the like.
+    /// Whether the item was drawn at random in an explore slot.
     pub explored: bool,
     /// For `exp4p`: per evaluator, the probability that it would have had this item among its own top K. Empty for others.
     #[serde(default)]

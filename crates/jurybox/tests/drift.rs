@@ -330,6 +330,12 @@ fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
             let mut counted = seated("adaptive");
             counted.observe(&scores, 99).unwrap();
             counted.observe(&scores, now).unwrap();
+            // Nor are dates refused that begin as times since a start; but coarser ones after finer ones are.
+            let mut since_start = seated("adaptive");
+            for nanoseconds in [200_000_000, 30_000_000_000, 90_000_000_000_000] {
+                since_start.observe(&scores, nanoseconds).unwrap();
+            }
+            other.observe(&scores, now).unwrap_err();
         }
     }
     assert!(jury.fit().alarms().iter().any(|alarm| alarm.evaluator == Some(2)), "{:?}", jury.fit().alarms());

@@ -22,6 +22,11 @@ type Reward = fn(worth: [f64; 2], group: u64, reviewer: u64, at: u64) -> f64;
 
 /// Plays by rounds; tells all alarms that were ever raised on rewards, and the rounds at which they were.
 fn cries(newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
+    cries_of(&["ann", "bob"].map(String::from), newcomer, reward, seed)
+}
+
+/// The same with these reviewers: the second comes later where there are two, and of more everyone has been there, now this one and now that.
+fn cries_of(names: &[String], newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
     let seats = ["a", "b", "c"].map(Evaluator::from).into_iter().chain([Evaluator::context("language")]);
     let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::new(seats).unwrap()).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -31,7 +36,9 @@ fn cries(newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
             u64::from(new && at >= COMES && rng.next_u64().is_multiple_of(2))
         };
         let (mut table, mut rewards) = (Vec::new(), Vec::new());
-        let reviewers: Vec<u64> = (0..ITEMS).map(|_| of(newcomer[1], &mut rng)).collect();
+        let any = |rng: &mut ChaCha8Rng| rng.next_u64() % names.len() as u64;
+        let who = |rng: &mut ChaCha8Rng| if names.len() > 2 { any(rng) } else { of(newcomer[1], rng) };
+        let reviewers: Vec<u64> = (0..ITEMS).map(|_| who(&mut rng)).collect();
         for reviewer in &reviewers {
             let (worth, group) = ([normal(&mut rng), normal(&mut rng)], of(newcomer[0], &mut rng));
             for j in 0..J - 1 {
@@ -49,7 +56,7 @@ fn cries(newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
                 receipt: Some(&pick.receipt),
             })
             .collect();
-        let who = |item: usize| Some(Reviewer::named(["ann", "bob"][reviewers[item] as usize]));
+        let who = |item: usize| Some(Reviewer::named(&names[reviewers[item] as usize]));
         let named: Vec<Option<Reviewer>> = picks.iter().map(|pick| who(pick.item)).collect();
         jury.learn_by(&examples, &named, at).unwrap();
         if at % 8 == 7 {
@@ -94,5 +101,21 @@ fn a_change_beside_newcomers_is_seen() {
             assert!(told.iter().any(right), "{newcomer:?}, {seed}: {told:?}");
             assert!(told.iter().all(|(at, _)| *at >= 250), "{newcomer:?}, {seed}: {told:?}");
         }
+    }
+}
+
+/// Nor does it hide a change that verdicts come from a crowd, of whom each judges now and then.
+#[test]
+fn a_change_that_a_crowd_tells_of_is_seen() {
+    let names: Vec<String> = (0..400).map(|name| format!("r{name}")).collect();
+    for seed in 0..2 {
+        let told = cries_of(
+            &names,
+            [false; 2],
+            |worth, _, _, at| worth[0] - if at >= 250 { 1.0 } else { 0.0 },
+            seed,
+        );
+        assert!(told.iter().all(|(at, _)| *at >= 250), "seed {seed}: {:?}", told[0]);
+        assert!(told.iter().any(|(at, _)| *at < 310), "seed {seed}: {:?}", told.first());
     }
 }

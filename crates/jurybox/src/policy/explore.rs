@@ -134,6 +134,32 @@ pub(crate) fn inclusion(exploration: Exploration, k: usize, scratch: &mut Scratc
     probabilities.extend(values.iter().map(|&v| exploration.probability(places.of(v), k, values.len())));
 }
 
+/// The same where by chance one of some items, each as likely, goes before all others.
+pub(crate) fn inclusion_with_one_first(
+    exploration: Exploration,
+    k: usize,
+    first: &[usize],
+    chance: f64,
+    scratch: &mut Scratch,
+) {
+    let Scratch { values, probabilities, numbers, .. } = scratch;
+    let places = Places::new(values, values.len(), numbers);
+    let each = chance / first.len() as f64;
+    probabilities.clear();
+    probabilities.extend(values.iter().enumerate().map(|(item, &value)| {
+        let place = places.of(value);
+        let behind = |other: &usize| {
+            let (one, tie) = (usize::from(values[*other] <= value), usize::from(values[*other] == value));
+            let moved = Place { above: place.above + one, tied: place.tied - tie };
+            let place = if *other == item { Place { above: 0, tied: 1 } } else { moved };
+            exploration.probability(place, k, values.len())
+        };
+        let plain = exploration.probability(place, k, values.len());
+        let looking: f64 = first.iter().map(behind).sum();
+        ((1.0 - chance) * plain + each * looking).min(1.0) // parts of 1 may round to more
+    }));
+}
+
 /// The places of many values: counted one by one while that is cheap, looked up in a sorted copy when it is not.
 enum Places<'a> {
     Count(&'a [f64]),

@@ -8,7 +8,7 @@
 //! what matters most (see [`tails`]), a few more like it are due, so that there is something to tell the two apart by.
 //!
 //! It is a draw with a known probability, which the receipts have: in a round with such items, one of them is put first with probability
-//! [`Looks::chance`], each as likely.
+//! [`Looks::chance`], each as likely. Receipts do not call it explored: that is for what is drawn from all items alike.
 
 use super::landscape::Landscape;
 use super::tails;
@@ -25,9 +25,10 @@ const MORE: f64 = 4.0;
 const ENOUGH: f64 = 12.0;
 /// At most so many evaluators wait for a look at once.
 const MOST: usize = 4;
-/// The largest probability that a round looks, and how many looks there are for each evaluator before a fit, renewed when labels have
-/// grown by a tenth, hears of them.
+/// The largest probability that a round looks, and the largest share of picks that are looks.
 const OFTEN: f64 = 0.25;
+const SHARE: f64 = 0.05;
+/// How many looks there are before a fit, renewed when labels have grown by a tenth, hears of them.
 const AHEAD: f64 = 2.0;
 const TENTH: f64 = 0.1;
 
@@ -52,12 +53,14 @@ impl Looks {
         let due = 1.0 + (labels / FIRST).log(FOURFOLD).floor();
         let far_out = tails::range(landscape, labelled).map_or(f64::INFINITY, |(_, high)| high);
         let width = landscape.width();
+        // Of many labels only a sample is known row by row.
+        let each = labels / labelled.clone().map(|row| row.weight).sum::<f64>().min(labels);
         let mut unmet: Vec<(f64, usize, f64)> = (0..width)
             .filter_map(|j| {
                 let from = landscape.curves[j].first_at(HIGHEST)?;
                 let (mut met, mut found) = (0.0, 0.0);
                 for row in labelled.clone().filter(|row| row.values[j] >= from) {
-                    met += row.weight;
+                    met += each * row.weight;
                     found += if row.values[width] > far_out { row.weight } else { 0.0 };
                 }
                 let left = due.max((due + MORE * found).min(ENOUGH)) - met;
@@ -73,24 +76,27 @@ impl Looks {
         self.unmet.is_empty()
     }
 
-    /// The items of a round that are worth a look: of each unmet evaluator the one that it scores highest, if that is among its highest.
-    pub(super) fn items(&self, scores: &Scores<'_>) -> Vec<usize> {
-        let mut items: Vec<usize> = self
-            .unmet
-            .iter()
-            .filter_map(|&(j, from)| {
-                let each = scores.rows().map(|row| row[j]).enumerate().filter(|(_, score)| *score >= from);
-                each.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(item, _)| item)
-            })
-            .collect();
+    /// The items of a round that are worth a look: of each unmet evaluator the one that it scores highest, if that is among its highest
+    /// and its value leaves it out of the top K.
+    pub(super) fn items(&self, scores: &Scores<'_>, values: &[f64], k: usize) -> Vec<usize> {
+        let is_passed_over =
+            |item: &usize| values.iter().filter(|value| **value > values[*item]).count() >= k;
+        let highest = |&(j, from): &(usize, f64)| {
+            let each = scores.rows().map(|row| row[j]).zip(values).enumerate();
+            let high = each.filter(|(_, (score, _))| *score >= from);
+            // Of those with the same score the most valuable.
+            high.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(b.1))).map(|(item, _)| item)
+        };
+        let mut items: Vec<usize> = self.unmet.iter().filter_map(highest).filter(is_passed_over).collect();
         items.sort_unstable();
         items.dedup();
         items
     }
 
-    /// The probability that a round of K picks with so many items to look at looks at one.
-    pub(super) fn chance(&self, items: usize, k: usize) -> f64 {
-        (AHEAD * (items * k) as f64 / (TENTH * self.labels)).min(OFTEN)
+    /// The probability that a round of K picks looks at an item.
+    pub(super) fn chance(&self, k: usize) -> f64 {
+        let picks = k as f64;
+        (AHEAD * picks / (TENTH * self.labels)).min(SHARE * picks).min(OFTEN)
     }
 }
 
@@ -134,7 +140,7 @@ mod tests {
         (table[0], table[1], table[2]) = (0.1, 0.1, 1.0);
         let scores = fitted.scores(&table).unwrap();
         let probabilities = fitted.inclusion_probabilities(&scores, 5).unwrap();
-        // Two looks for an item with five picks of ten labels: the most that is given.
+        // A twentieth of five picks.
         assert!((probabilities[0] - 0.25).abs() < 1e-12, "{probabilities:?}");
         assert!((probabilities.iter().sum::<f64>() - 5.0).abs() < 1e-12);
         let (mut rng, mut looks) = (ChaCha8Rng::seed_from_u64(3), 0);
@@ -142,7 +148,7 @@ mod tests {
             let picks = fitted.choose(&scores, 5, &mut rng).unwrap();
             for pick in &picks {
                 assert_eq!(pick.receipt.inclusion_probability, probabilities[pick.item]);
-                assert_eq!(pick.receipt.explored, pick.item == 0);
+                assert!(!pick.receipt.explored, "that is for what is drawn from all items alike");
             }
             looks += u32::from(picks[4].item == 0);
         }

@@ -38,7 +38,8 @@
 //! have grown by a tenth (with every round while there are few, by a fifth where there are many).
 //!
 //! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `levels` (whether rewards of few
-//! levels are fitted as such, which they are unless told otherwise), `trees` (whether numbers may depend on several scores at once; the same), `audit` and `slots` (the probability
+//! levels are fitted as such, which they are unless told otherwise), `trees` (whether numbers may depend on several scores at once; the same), `looks` (whether
+//! it looks now and then at what nobody has met; the same), `audit` and `slots` (the probability
 //! that a round explores, and places drawn at random then), `draws` (choose by one of so many posterior draws; inclusion
 //! probabilities are the exact average over them), `forget` (whether what is older than a change is left out; alarms are raised in any
 //! case), `tick` (how much time counts as one).
@@ -330,7 +331,11 @@ impl Policy for Adaptive {
             (alarm.since, alarm.until) = (alarm.since.saturating_mul(tick), alarm.until.saturating_mul(tick));
         }
         let doubts = doubts::of(&model, self.labelled(labels_since));
-        let looks = Looks::of(&model.landscape, &self.labelled(labels_since), model.labels);
+        let looks = if self.options.looks {
+            Looks::of(&model.landscape, &self.labelled(labels_since), model.labels)
+        } else {
+            Looks::default()
+        };
         into.set(model, alarms, doubts, looks);
     }
 }

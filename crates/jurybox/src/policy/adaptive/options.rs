@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Options of `adaptive`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is said by its name, and none goes with another")]
 pub(crate) struct Options {
     /// Labelled rows kept for the curved part; half as many unlabelled ones.
     pub(super) sample: Count,
@@ -26,6 +27,8 @@ pub(crate) struct Options {
     pub(super) levels: bool,
     /// Whether trees may see what depends on several scores at once.
     pub(super) trees: bool,
+    /// Whether it looks now and then at what nobody has met.
+    pub(super) looks: bool,
 }
 
 /// The same as data.
@@ -95,6 +98,14 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         without: &[],
     },
     OptionEntry {
+        name: "looks",
+        kind: OptionKind::Flag,
+        default: "true",
+        range: "true, false",
+        help: "look now and then at what one evaluator scores highest and nobody has met; without, picks go by values alone",
+        without: &[],
+    },
+    OptionEntry {
         name: "sample",
         kind: OptionKind::Count,
         default: "1024",
@@ -128,6 +139,7 @@ impl Default for Options {
             curve: Curve::Spline,
             levels: true,
             trees: true,
+            looks: true,
         }
     }
 }

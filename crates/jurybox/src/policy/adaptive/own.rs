@@ -18,7 +18,7 @@ pub(super) struct Own(Vec<Vec<u64>>);
 impl Own {
     /// Of lists of codes; those in which all are alike say nothing.
     pub(super) fn new(lists: impl Iterator<Item = Vec<u64>>) -> Self {
-        let lists = lists.map(crowds_as_one);
+        let lists = lists.map(|codes| crowds_as_one(&codes));
         Own(lists.filter(|codes| codes.iter().any(|code| Some(code) != codes.first())).collect())
     }
 
@@ -44,11 +44,13 @@ impl Own {
 }
 
 /// The same, but that those with few labels are one: the place of each among the others, from 1.
-fn crowds_as_one(codes: Vec<u64>) -> Vec<u64> {
+fn crowds_as_one(codes: &[u64]) -> Vec<u64> {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     codes.iter().for_each(|code| *counts.entry(*code).or_default() += 1);
-    let known: BTreeMap<u64, u64> =
-        (1..).zip(counts.iter().filter(|(_, count)| **count >= LEAST)).map(|(at, (code, _))| (*code, at)).collect();
+    let known: BTreeMap<u64, u64> = (1..)
+        .zip(counts.iter().filter(|(_, count)| **count >= LEAST))
+        .map(|(at, (code, _))| (*code, at))
+        .collect();
     codes.iter().map(|code| known.get(code).copied().unwrap_or(0)).collect()
 }
 
@@ -96,8 +98,8 @@ mod tests {
     #[test]
     fn lines_of_groups_are_taken_out_and_what_is_beside_them_stays() {
         // Two groups on lines of their own, a third of few labels, and one number that is off.
-        let codes: Vec<u64> = (0..60).map(|i| if i < 3 { 9 } else { i % 2 }).collect();
-        let labels: Vec<Label> = (0..60)
+        let codes: Vec<u64> = (0..80).map(|i| if i < 3 { 9 } else { i % 2 }).collect();
+        let labels: Vec<Label> = (0..80)
             .map(|row| Label { clock: 0, count: 1.0 + (row % 3) as f64, value: row as f64, reward: 0.0, row })
             .collect();
         let line = |row: usize| match codes[row] {
@@ -105,13 +107,13 @@ mod tests {
             1 => -1.0 - 2.0 * row as f64,
             _ => 7.0,
         };
-        let mut numbers: Vec<f64> = (0..60).map(line).collect();
-        let own = Own::new([codes.clone(), vec![4; 60]].into_iter());
+        let mut numbers: Vec<f64> = (0..80).map(line).collect();
+        let own = Own::new([codes.clone(), vec![4; 80]].into_iter());
         assert_eq!(own.take_out(&labels, &mut numbers), 5.0);
         assert!(numbers.iter().all(|x| x.abs() < 1e-9), "{numbers:?}");
         numbers[30] = 10.0;
         own.take_out(&labels, &mut numbers);
         assert!(numbers[30] > 9.0 && numbers[31] == 0.0, "{numbers:?}");
-        assert!(Own::new([vec![4; 60]].into_iter()).is_empty());
+        assert!(Own::new([vec![4; 80]].into_iter()).is_empty());
     }
 }

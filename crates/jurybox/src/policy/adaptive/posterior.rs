@@ -61,7 +61,12 @@ impl Posterior {
         self.uncertainty.get_or_init(|| Uncertainty::of(model))
     }
 
-    /// Picks by `scratch.values`; by chance one of the items to look at goes before all others, and is then named last, as explored.
+    /// The items of a round with `scratch.values` that are worth a look.
+    fn looked_at(&self, scores: &Scores<'_>, k: usize, scratch: &Scratch) -> Vec<usize> {
+        if self.looks.is_none() { Vec::new() } else { self.looks.items(scores, &scratch.values, k) }
+    }
+
+    /// Picks by `scratch.values`; by chance one of the items to look at goes before all others, and is then named last.
     fn choose_and_look<R: Rng + ?Sized>(
         &self,
         items: &[usize],
@@ -69,40 +74,20 @@ impl Posterior {
         rng: &mut R,
         scratch: &mut Scratch,
     ) {
-        self.inclusion_with_looks(items, k, scratch);
-        let looked_at = (rng.random::<f64>() < self.looks.chance(items.len(), k))
-            .then(|| items[rng.random_range(0..items.len())]);
-        let value = looked_at.map(|item| std::mem::replace(&mut scratch.values[item], FIRST));
+        let chance = self.looks.chance(k);
+        explore::inclusion_with_one_first(self.exploration, k, items, chance, scratch);
+        let item = (rng.random::<f64>() < chance).then(|| items[rng.random_range(0..items.len())]);
+        let value = item.map(|item| std::mem::replace(&mut scratch.values[item], FIRST));
         explore::choose(self.exploration, k, rng, scratch);
-        if let Some((item, value)) = looked_at.zip(value) {
+        if let Some((item, value)) = item.zip(value) {
             scratch.values[item] = value;
             if let Some(at) = scratch.picks.iter().position(|pick| pick.item == item) {
-                scratch.picks[at].receipt.explored = true;
                 scratch.picks[at..].rotate_left(1);
             }
         }
         for pick in &mut scratch.picks {
             pick.receipt.inclusion_probability = scratch.probabilities[pick.item];
         }
-    }
-
-    /// The probabilities of items with `scratch.values`, where by chance one of some items goes before all others.
-    fn inclusion_with_looks(&self, items: &[usize], k: usize, scratch: &mut Scratch) {
-        explore::inclusion(self.exploration, k, scratch);
-        if items.is_empty() {
-            return;
-        }
-        let looking = self.looks.chance(items.len(), k);
-        let mut total: Vec<f64> = scratch.probabilities.iter().map(|p| (1.0 - looking) * p).collect();
-        for &item in items {
-            let value = std::mem::replace(&mut scratch.values[item], FIRST);
-            explore::inclusion(self.exploration, k, scratch);
-            scratch.values[item] = value;
-            for (sum, p) in total.iter_mut().zip(&scratch.probabilities) {
-                *sum = (*sum + looking / items.len() as f64 * p).min(1.0); // parts of 1 may round to more
-            }
-        }
-        scratch.probabilities = total;
     }
 }
 
@@ -144,7 +129,7 @@ impl Rank for Posterior {
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
         let Some(model) = self.drawn() else {
             self.values(scores, scratch);
-            let items = self.looks.items(scores);
+            let items = self.looked_at(scores, k, scratch);
             if !items.is_empty() {
                 return self.choose_and_look(&items, k, rng, scratch);
             }
@@ -165,7 +150,12 @@ impl Rank for Posterior {
     fn inclusion(&self, scores: &Scores<'_>, k: usize, scratch: &mut Scratch) {
         let Some(model) = self.drawn() else {
             self.values(scores, scratch);
-            return self.inclusion_with_looks(&self.looks.items(scores), k, scratch);
+            let items = self.looked_at(scores, k, scratch);
+            if !items.is_empty() {
+                let chance = self.looks.chance(k);
+                return explore::inclusion_with_one_first(self.exploration, k, &items, chance, scratch);
+            }
+            return explore::inclusion(self.exploration, k, scratch);
         };
         let mut total = vec![0.0; scores.items()];
         for member in 0..model.members() {
