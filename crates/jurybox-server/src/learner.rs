@@ -4,7 +4,7 @@
 //! ripe, and again when an evaluator scores them for the first time after that, and with the first, second, fourth, eighth … other
 //! scores in place of those that were there, in rounds of 64; until there is a whole round, the items that have
 //! come in so far; lessons in the order in which their time to be taken back ran out, with who judged where that was one reviewer by
-//! the quorum of that time; verdicts that were revised later by their last word, as nobody's; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
+//! the quorum of that time; verdicts that were revised after that by their last word, as nobody's; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
 //!
 //! As long as nothing is revised that was learnt already, the next model is the last one and a little more. Otherwise the learner
 //! says that it is [stale](Learner::is_stale) and stops, and a new one folds the log from the beginning, told beforehand what is

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::board::Board;
 use crate::board::work::Work;
 use crate::error::corrupt;
+use crate::event::Which;
 use crate::learner::{Known, Learner};
 use crate::replica::Replica;
 use crate::store::{Checkpoint, Head, Store, set_up};
@@ -112,9 +113,18 @@ pub(crate) fn beginning(
     let mut known = Known { until, seatings: Some(seated), config: Some(config), ..Known::default() };
     // The last word on an item comes last.
     known.worth.extend(store.revised(queue, until)?);
-    for (_, body) in store.bodies(queue, ["erase", "erase"], until)? {
-        if let Stub::Erase { items } = Stub::from_text(&body)? {
-            known.erased.extend(items);
+    for (seq, body) in store.bodies(queue, ["configure", "erase"], until)? {
+        match Stub::from_text(&body)? {
+            Stub::Erase { items } => known.erased.extend(items),
+            // What needs no further verdict since then is decided by that entry, and no row of a verdict tells of it.
+            Stub::Configure { decided, .. } => {
+                for (i, item) in (0_u32..).zip(decided) {
+                    if let Some(last) = known.worth.get_mut(&item.n).filter(|(_, by)| by.seq < seq) {
+                        *last = (item.reward, Which { seq, i });
+                    }
+                }
+            }
+            _ => {}
         }
     }
     let first = store.events(queue, 0, 1, &seatings)?;

@@ -62,6 +62,22 @@ pub(crate) struct Known {
     over: Vec<(Change, Noticed)>,
 }
 
+impl Known {
+    /// What is told of again was not over, and was noticed when it was: the last such change. Where one that stands is told of, it is that one: its
+    /// times may have widened over a change that is over, and stays so.
+    fn bring_back(&mut self, told: &[Change]) {
+        for change in told {
+            if self.stand.iter().any(|(other, _)| other.is(change)) {
+                continue;
+            }
+            if let Some(at) = self.over.iter().rposition(|(other, _)| other.is(change)) {
+                let (again, noticed) = self.over.remove(at);
+                self.stand.push((again, Some(noticed.raised)));
+            }
+        }
+    }
+}
+
 /// Rounds between two looks of the first search; the second looks after each.
 const STEP: u64 = 16;
 /// Checkpoints that are asked for changes that are over, and changes that are remembered.
@@ -101,11 +117,7 @@ impl Queue {
             return Ok(known);
         }
         let told = changes(model.fitted());
-        // What is told of again was not over, and was noticed when it was.
-        let again = known.over.iter().filter(|(change, _)| told.iter().any(|other| other.is(change)));
-        let again: Vec<_> = again.map(|(change, noticed)| (change.clone(), Some(noticed.raised))).collect();
-        known.over.retain(|(change, _)| !told.iter().any(|other| other.is(change)));
-        known.stand.extend(again);
+        known.bring_back(&told);
         let is_known = |change: &&Change| known.stand.iter().any(|(other, _)| other.is(change));
         let new: Vec<Change> = told.iter().filter(|change| !is_known(change)).cloned().collect();
         let begins = known.model.is_none();
@@ -321,4 +333,44 @@ fn follow(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Known, Noticed, Raised};
+
+    fn change(since: u64, until: u64) -> Change {
+        Change { evaluator: "a".into(), since, until }
+    }
+
+    fn raised(entry: u64) -> Raised {
+        Raised { entry, at: 0, since: 0 }
+    }
+
+    fn over(entry: u64, since: u64, until: u64) -> (Change, Noticed) {
+        let noticed = Noticed { evaluator: "a".into(), raised: raised(entry), over: Some(7) };
+        (change(since, until), noticed)
+    }
+
+    fn entries(known: &Known) -> (Vec<u64>, Vec<u64>) {
+        let stand = known.stand.iter().filter_map(|(_, raised)| Some((*raised)?.entry));
+        (stand.collect(), known.over.iter().map(|(_, noticed)| noticed.raised.entry).collect())
+    }
+
+    #[test]
+    fn what_is_over_stays_so_where_a_later_change_widens_over_it() {
+        let stand = vec![(change(30, 40), Some(raised(3)))];
+        let mut known = Known { stand, over: vec![over(1, 10, 20)], ..Known::default() };
+        known.bring_back(&[change(15, 40)]);
+        assert_eq!(entries(&known), (vec![3], vec![1]));
+    }
+
+    #[test]
+    fn what_is_told_of_again_was_not_over() {
+        let all = vec![over(1, 10, 20), over(2, 18, 30), over(3, 50, 60)];
+        let mut known = Known { over: all, ..Known::default() };
+        // Two readings of one evaluator tell of one change, each with times of its own.
+        known.bring_back(&[change(15, 25), change(16, 24)]);
+        assert_eq!(entries(&known), (vec![2], vec![1, 3]));
+    }
 }

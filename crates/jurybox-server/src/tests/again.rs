@@ -2,6 +2,7 @@
 
 use super::home::{Kind, on_both};
 use super::life::{Life, config};
+use crate::clerk::Clerk;
 use crate::store::{sql, sqlite::FILE};
 use crate::{Answer, Call, Change, Config, Error, Filter, NewItem, NewVerdict, Place, Request};
 use std::sync::atomic::Ordering;
@@ -11,6 +12,7 @@ on_both!(
     a_token_must_be_of_a_claim_by_which_the_reviewer_had_the_item,
     fewer_reviewers_decide_what_has_enough_verdicts,
     a_verdict_taken_back_says_nothing_when_the_log_is_folded_again,
+    fewer_reviewers_have_the_last_word_when_the_log_is_folded_again,
     whatever_happens_while_the_quorum_changes_the_records_hold,
     a_clock_that_goes_on_steadily_after_a_jump_is_believed,
     what_is_erased_is_in_no_answer_and_no_file,
@@ -129,7 +131,7 @@ fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
     let folded = crate::load::refold(life.clerk.store(), queue, seq, &mut |_| Ok(())).unwrap();
     assert_eq!(folded.to_bytes(), life.clerk.replica.learner.to_bytes());
     let store = life.clerk.another_store().unwrap();
-    let opened = crate::clerk::Clerk::open(store, queue).unwrap();
+    let opened = Clerk::open(store, queue).unwrap();
     assert_eq!(opened.replica.board.counts(), life.clerk.replica.board.counts());
     life.clerk.freshen().unwrap();
     claim(&mut life, "cid", 3);
@@ -164,6 +166,35 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     // What was learnt from the erased item too cannot be computed any more: the last claim can.
     let checked = crate::verify(&life.home.place).unwrap().remove(0);
     assert!(checked.is_sound() && checked.exact == 1, "{checked:#?}");
+}
+
+/// A revision has decided, and is left alone; then fewer reviewers are asked, and what it is worth by itself is the last word.
+fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
+    let mut life = plain(kind, 2);
+    for (id, reviewer, reward, revises) in
+        [("t1", "ann", 1.0, None), ("t2", "bob", 1.0, None), ("t3", "ann", 0.0, Some("t1"))]
+    {
+        let revises = revises.map(String::from);
+        let verdict = NewVerdict { revises, ..super::life::verdict(id, "x79", reviewer, reward) };
+        let answer = life.ask(Request::Verdicts(vec![verdict])).unwrap();
+        assert!(matches!(answer, Answer::Verdicts { accepted: 1, .. }), "{answer:?}");
+    }
+    undo(&mut life, "bob", "t2");
+    assert_eq!(life.clerk.replica.board.counts().closed, 0);
+    life.ask(Request::Configure(Change { quorum: Some(1), ..Change::default() })).unwrap();
+    assert_eq!(life.clerk.replica.board.counts().closed, 1);
+    life.pass(25);
+    life.ask(Request::Configure(Change { k: Some(4), ..Change::default() })).unwrap();
+    life.clerk.freshen().unwrap();
+    claim(&mut life, "cid", 3);
+    assert_sound(&life);
+    // Who opens the queue anew has learnt the same, and so has who computes the model from the tables.
+    let learner = |clerk: &Clerk| clerk.replica.learner.to_bytes();
+    let (queue, before) = (life.clerk.queue(), learner(&life.clerk));
+    life.clerk = Clerk::open(life.clerk.another_store().unwrap(), queue).unwrap();
+    assert!(learner(&life.clerk) == before, "opened anew, it has learnt something else");
+    claim(&mut life, "dan", 3);
+    assert_sound(&life);
 }
 
 fn whatever_happens_while_the_quorum_changes_the_records_hold(kind: Kind) {

@@ -74,7 +74,7 @@ fn the_last_word_is_nobody_elses(kind: Kind) {
     // An appeal against what was learnt from ann: the log is folded again, and what she said of it is not hers any more.
     let appeal = NewVerdict { source: Source::Appeal, ..verdict("appeal", "i0", "olga", 4.0) };
     life.ask(Request::Verdicts(vec![appeal])).unwrap();
-    // She changes her own mind about another: that is not blind, and whose the last word was is not told either.
+    // She changes her own mind about another, after the undo window: what was learnt is revised, and whose the last word was is not told either.
     let again = NewVerdict { revises: Some("ann2".into()), ..verdict("ann2b", "i2", "ann", 1.0) };
     life.ask(Request::Verdicts(vec![again])).unwrap();
     life.pass(60);
